@@ -1,0 +1,106 @@
+"""Sessions: `nox -s demo` to try it, `nox -s tests` to prove it, `nox -l` for the rest."""
+
+import sys
+
+# This file must parse on every Python that may run nox, the Command Line Tools' 3.9 included.
+if sys.version_info < (3, 11):  # noqa: UP036
+    sys.exit(
+        "IAC needs Python 3.11 or newer; this is %d.%d. Get one from python.org or Homebrew, then"
+        " make the virtual environment with it: python3.12 -m venv .venv" % sys.version_info[:2]
+    )
+
+import filecmp
+from pathlib import Path
+
+import nox
+
+nox.options.sessions = ["tests", "lint", "types", "drift"]
+nox.options.default_venv_backend = "venv"
+nox.options.reuse_existing_virtualenvs = True
+
+ROOT = Path(__file__).parent
+GENERATED = ROOT / "generated" / "iac_tools"
+
+
+@nox.session
+def demo(session: nox.Session) -> None:
+    """Build the tools, serve them on simulated apps, and play a short session over MCP."""
+    session.install("-q", "-e", ".[gen,simulator]")
+    tools = Path(session.create_tmp()) / "tools"
+    session.run("iac-gen", "build", "--bundled", "--prune", "--output", str(tools))
+    session.run("python", "docs/demo.py", str(tools))
+
+
+@nox.session
+def tests(session: nox.Session) -> None:
+    """Run every test but the stress ones, and print the coverage of hand-written code."""
+    session.install("-q", "-e", ".[dev]")
+    session.run("coverage", "erase")
+    session.run("coverage", "run", "-m", "pytest", "-m", "not stress", *session.posargs)
+    session.run("coverage", "combine", "-q")
+    session.run("coverage", "report", "--fail-under=90")
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    """Check style, formatting of hand-written and generated code, and who imports whom."""
+    session.install("-q", "-e", ".[dev]")
+    session.run("ruff", "check", ".")
+    session.run("ruff", "format", "--check", ".")
+    session.run("black", "--check", "-q", "generated")
+    session.run("lint-imports")
+
+
+@nox.session
+def types(session: nox.Session) -> None:
+    """Check types with mypy (strict) and pyright, generated modules included."""
+    session.install("-q", "-e", ".[dev]")
+    session.run("mypy")
+    session.run("pyright")
+
+
+@nox.session
+def regen(session: nox.Session) -> None:
+    """Rebuild the committed modules from the bundled snapshots (names of apps may follow --)."""
+    session.install("-q", "-e", ".[gen]")
+    session.run(
+        "iac-gen", "build", *session.posargs, "--bundled", "--shipped", "--output", str(GENERATED)
+    )
+
+
+@nox.session
+def drift(session: nox.Session) -> None:
+    """Fail when the committed modules are not what the generator makes of the snapshots."""
+    session.install("-q", "-e", ".[gen]")
+    fresh = Path(session.create_tmp()) / "fresh"
+    session.run("rm", "-rf", str(fresh), external=True)
+    session.run("iac-gen", "build", "--bundled", "--shipped", "--output", str(fresh))
+    # What a person adds to the committed folder by hand is drift too, py.typed excepted.
+    here = {p.name for p in GENERATED.iterdir() if p.is_file()} - {"py.typed"}
+    there = {p.name for p in fresh.iterdir() if p.is_file()}
+    _, differ, missing = filecmp.cmpfiles(GENERATED, fresh, sorted(here | there), shallow=False)
+    if differ or missing:
+        names = ", ".join(sorted({*differ, *missing}))
+        session.error(f"generated/ differs from a fresh build: {names}. Run: nox -s regen")
+
+
+@nox.session
+def golden(session: nox.Session) -> None:
+    """Rewrite the expected output of golden cases that differ, and fail if any did."""
+    session.install("-q", "-e", ".[dev]")
+    session.run("python", "tests/generator/golden.py", "--write", *session.posargs)
+
+
+@nox.session
+def stress(session: nox.Session) -> None:
+    """Run the tests that take thousands of examples."""
+    session.install("-q", "-e", ".[dev]")
+    session.run("pytest", "-m", "stress", "--timeout=3600", *session.posargs)
+
+
+@nox.session
+def bench(session: nox.Session) -> None:
+    """Measure build and call times; prints medians."""
+    session.install("-q", "-e", ".[dev]")
+    session.run("python", "benchmarks/build.py", *session.posargs)
+    session.run("python", "benchmarks/call.py", *session.posargs)

@@ -1,0 +1,204 @@
+"""The contract: what a generated module imports, and all that it imports.
+
+A generated module is a table of an app (`CLASSES`, `ENUMS`, `RECORDS`), one function per tool
+under `tool`, and the schemas. The gate, the references, the simulator and `iac-gen show` read
+these tables and nothing else. This module imports nothing of ours and no dataclasses, because
+every start of the server pays for it.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, Literal, NamedTuple, ParamSpec, Protocol, TypeAlias, TypeVar
+
+__all__ = [
+    "Access",
+    "App",
+    "Class",
+    "Dispatch",
+    "Element",
+    "Enum",
+    "Kind",
+    "Level",
+    "ListOf",
+    "Op",
+    "Param",
+    "Property",
+    "Record",
+    "Ref",
+    "Schema",
+    "Spec",
+    "install",
+    "spec_of",
+    "tool",
+    "user_tools",
+]
+
+Level = Literal["SAFE", "MODIFY", "DANGEROUS"]
+"""What a call may do: read, change, or what cannot be taken back. Ordered as written."""
+
+Access = Literal["r", "w", "rw"]
+Kind = Literal["application", "addition"]
+Op = Literal["command", "get", "set", "list", "count", "make"]
+"""How a tool talks to the app: its own command, or one of the five object tools."""
+
+Ref: TypeAlias = str
+"""An object specifier as JXA prints it, without the application: `windows[0].tabs["Docs"]`."""
+
+ListOf: TypeAlias = list
+"""The built-in list under a name that no tool takes."""
+
+Enum: TypeAlias = tuple[tuple[str, str], ...]
+"""Rows of (enumerator, four-character code)."""
+
+Schema: TypeAlias = Mapping[str, Any]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class Property(NamedTuple):
+    """A property of a class, or a field of a record: `jxa` is its name in JavaScript."""
+
+    term: str
+    code: str
+    jxa: str
+    type: str
+    access: Access
+    level: Level
+
+
+class Element(NamedTuple):
+    """The class `term` whose objects the owner contains."""
+
+    term: str
+    access: Access
+
+
+class Class(NamedTuple):
+    """A class with its own rows; inherited ones are found by following `inherits`.
+
+    `jxa` names the class as a value (`outgoingMessage`), `plural` its collection
+    (`outgoingMessages`). `make` and `delete` are the levels of making and deleting one.
+    """
+
+    code: str
+    jxa: str
+    plural: str
+    inherits: str | None
+    make: Level
+    delete: Level
+    properties: tuple[Property, ...] = ()
+    elements: tuple[Element, ...] = ()
+
+
+class Record(NamedTuple):
+    """A record type and its fields."""
+
+    code: str
+    properties: tuple[Property, ...] = ()
+
+
+class Param(NamedTuple):
+    """A parameter: `code` is `----` for the direct one and empty for what is no event parameter.
+
+    `type` is written in one grammar: `text`, `file`, `list of note`, `text | file`.
+    `jxa` is empty where it equals `term`.
+    """
+
+    term: str
+    code: str
+    type: str
+    jxa: str = ""
+
+
+class Spec(NamedTuple):
+    """What `tool` says about a function; read with `spec_of`."""
+
+    event: str
+    level: Level
+    ceiling: Level
+    params: Mapping[str, Param]
+    op: Op
+    jxa: str
+    result: str
+    bind: Mapping[str, Any]
+
+
+class App(NamedTuple):
+    """The app of a module: bundle id and name."""
+
+    id: str
+    name: str
+    kind: Kind = "application"
+
+    def call(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+        """Call the tool `function` stands for; typed as that function.
+
+        Raises:
+            iac_runtime.errors.ToolError: The call was refused or failed; it carries the facts.
+        """
+        if _dispatch is None:
+            raise RuntimeError("import iac_runtime before you call a tool")
+        return _dispatch(function, kwargs)  # type: ignore[no-any-return]
+
+
+class Dispatch(Protocol):
+    """How the runtime carries out `App.call`."""
+
+    def __call__(self, function: Callable[..., Any], arguments: Mapping[str, Any], /) -> Any: ...
+
+
+_NOTHING: Final[Mapping[str, Any]] = {}
+_SPEC: Final = "__iac_tool__"
+_dispatch: Dispatch | None = None
+_user_tools: Callable[[], Sequence[str]] | None = None
+
+
+def tool(
+    *,
+    event: str,
+    level: Level,
+    params: Mapping[str, Param],
+    ceiling: Level | None = None,
+    op: Op = "command",
+    jxa: str = "",
+    result: str = "",
+    bind: Mapping[str, Any] = _NOTHING,
+) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Mark a function as a tool and return it unchanged.
+
+    Args:
+        event: The eight characters of class and id of the Apple event that is sent.
+        level: The least that any call needs.
+        params: Schema key -> parameter, in the order of the signature.
+        ceiling: The most that arguments can reach; `level` where it is left out.
+        op: `command`, or the object tool that is meant.
+        jxa: The command's name in JavaScript; the function's own where it is left out.
+        result: The type of the answer in the grammar of `Param.type`; empty for none declared.
+        bind: For a recipe: the arguments of `op` that are fixed; a value `"$name"` stands for
+            the parameter `name`, and is left out where that one is.
+    """
+
+    def mark(function: Callable[P, R]) -> Callable[P, R]:
+        name = jxa or function.__name__.rstrip("_")
+        spec = Spec(event, level, ceiling or level, params, op, name, result, bind)
+        setattr(function, _SPEC, spec)
+        return function
+
+    return mark
+
+
+def spec_of(function: Callable[..., Any]) -> Spec | None:
+    """Return what `tool` said about `function`, or None for a function that is no tool."""
+    spec: Spec | None = getattr(function, _SPEC, None)
+    return spec
+
+
+def install(dispatch: Dispatch, user_folders: Callable[[], Sequence[str]]) -> None:
+    """Set how calls are carried out and where the user's own modules lie (`iac_runtime` does)."""
+    global _dispatch, _user_tools
+    _dispatch, _user_tools = dispatch, user_folders
+
+
+def user_tools() -> list[str]:
+    """Return the folders of the user's own generated modules, safe ones only."""
+    return list(_user_tools()) if _user_tools else []
