@@ -1,0 +1,1 @@
+"""Build time: scripting dictionaries in, typed modules out."""

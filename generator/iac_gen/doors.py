@@ -1,0 +1,97 @@
+"""The three doors: every foreign string enters generated source through one of them.
+
+`literal` for data, `identifier` for names, `prose` for words in a docstring. Jinja's
+`finalize` accepts what came through a door and refuses everything else.
+"""
+
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+__all__ = ["Door", "clean", "clean_prose", "finalize", "identifier", "literal", "prose"]
+
+_IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
+_NOT_PROSE = re.compile(r"[^A-Za-z0-9 \-_/&.,()']+")
+_DROPPED = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+_FILLERS = frozenset("\u115f\u1160\u3164\uffa0\u034f\u17b4\u17b5\u180b\u180c\u180d")
+
+
+class Door(str):
+    """Text that came through a door and may stand in generated source."""
+
+    __slots__ = ()
+
+
+def clean(text: str) -> str:
+    """Return `text` in NFC without invisible, control, bidirectional and tag characters."""
+    kept = (
+        ch
+        for ch in unicodedata.normalize("NFC", text)
+        if unicodedata.category(ch) not in _DROPPED
+        and ch not in _FILLERS
+        and not 0xFE00 <= ord(ch) <= 0xFE0F
+        and not 0xE0100 <= ord(ch) <= 0xE01EF
+    )
+    return "".join(kept)
+
+
+def literal(value: Any) -> Door:
+    """Return `value` as a Python literal: str, int, bool, None, and containers of these.
+
+    Raises:
+        TypeError: A value of any other type.
+    """
+    if value is None or isinstance(value, bool | int):
+        return Door(repr(value))
+    if isinstance(value, float):
+        return Door(repr(value))
+    if isinstance(value, str):
+        # repr escapes control characters but not surrogates' neighbours; ascii escapes all.
+        text = clean(value)
+        quoted = ascii(text)
+        if quoted.startswith("'") and '"' not in text:
+            quoted = '"' + quoted[1:-1] + '"'
+        return Door(quoted)
+    if isinstance(value, Mapping):
+        rows = ", ".join(f"{literal(k)}: {literal(v)}" for k, v in value.items())
+        return Door(f"{{{rows}}}")
+    if isinstance(value, tuple):
+        rows = ", ".join(literal(item) for item in value)
+        return Door(f"({rows},)" if len(value) == 1 else f"({rows})")
+    if isinstance(value, Sequence):
+        return Door(f"[{', '.join(literal(item) for item in value)}]")
+    raise TypeError(f"{type(value).__name__} has no literal")
+
+
+def identifier(name: str) -> Door:
+    """Return `name` as an identifier.
+
+    Raises:
+        ValueError: It is none: ASCII letters, digits and underscores, at most 64.
+    """
+    if _IDENTIFIER.fullmatch(name) is None:
+        raise ValueError(f"{name!r} is no identifier")
+    return Door(name)
+
+
+def clean_prose(text: str) -> str:
+    """Return the words of `text`; what is no letter, digit or plain punctuation is left out."""
+    plain = unicodedata.normalize("NFKD", clean(text))
+    return " ".join(_NOT_PROSE.sub(" ", plain).split())
+
+
+def prose(text: str) -> Door:
+    """Return `text` as words that may stand in a docstring."""
+    return Door(clean_prose(text))
+
+
+def finalize(value: Any) -> Door:
+    """Let a door's text through (Jinja calls this for each expression).
+
+    Raises:
+        TypeError: A bare string or anything else.
+    """
+    if isinstance(value, Door):
+        return value
+    raise TypeError(f"{value!r} came through no door")

@@ -1,0 +1,21 @@
+"""The command `iac-gen`: what must be right before anything of it can be imported."""
+
+import sys
+from importlib.util import find_spec
+
+_NEEDS = ("jinja2", "lxml", "black")
+
+
+def main() -> None:
+    """Run the command line, or say in one line what is missing."""
+    if sys.version_info < (3, 11):  # noqa: UP036  the message is for those whom pip did not stop
+        sys.exit("iac-gen needs Python 3.11 or newer; this is %d.%d." % sys.version_info[:2])
+    missing = [name for name in _NEEDS if find_spec(name) is None]
+    if missing:
+        sys.exit(
+            "iac-gen needs %s, which are not installed. Get them with: pip install 'iac[gen]'"
+            % ", ".join(missing)
+        )
+    from iac_gen.cli import cli
+
+    cli()

@@ -1,0 +1,100 @@
+"""The intermediate representation of a module: every decision made, no layout."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from iac_runtime.tool import App, Class, Enum, Level, Op, Param, Record
+
+__all__ = ["Module", "Parameter", "Tool"]
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter of a tool: the contract's row, its schema and how Python spells it.
+
+    `description` goes into the schema and may hold an example; `words` into the docstring.
+    """
+
+    key: str
+    row: Param
+    required: bool
+    schema: Mapping[str, Any]
+    annotation: str
+    description: str
+    words: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A tool: one function of the module.
+
+    `name` is the MCP name. `summary` is the whole description, one paragraph without quotes
+    or colons. `reason` says what made the level. `positional` parameters lead the signature.
+    """
+
+    function: str
+    name: str
+    op: Op
+    event: str
+    jxa: str
+    level: Level
+    ceiling: Level
+    reason: str
+    parameters: tuple[Parameter, ...]
+    positional: int
+    result: str
+    returns: str
+    returned: str
+    output: Mapping[str, Any] | None
+    summary: str
+    bind: Mapping[str, Any]
+
+    def input(self) -> dict[str, Any]:
+        """Return the JSON schema of the arguments."""
+        schema: dict[str, Any] = {"type": "object", "properties": {}}
+        for parameter in self.parameters:
+            entry = dict(parameter.schema)
+            if parameter.description:
+                entry["description"] = parameter.description
+            schema["properties"][parameter.key] = entry
+        required = [parameter.key for parameter in self.parameters if parameter.required]
+        if required:
+            schema["required"] = required
+        schema["additionalProperties"] = False
+        return schema
+
+    def entry(self) -> dict[str, Any]:
+        """Return the finished entry of a tool listing (MCP `Tool`).
+
+        Hints equal to the protocol's defaults and a title equal to the name are left out.
+        """
+        listed: dict[str, Any] = {
+            "name": self.name,
+            "description": self.summary,
+            "inputSchema": self.input(),
+        }
+        if self.output is not None:
+            listed["outputSchema"] = dict(self.output)
+        if self.ceiling == "SAFE":
+            listed["annotations"] = {"readOnlyHint": True}
+        elif self.ceiling == "MODIFY":
+            listed["annotations"] = {"destructiveHint": False}
+        return listed
+
+
+@dataclass(frozen=True, slots=True)
+class Module:
+    """A module: one app. `aliases` are rows of (alias, enumeration, enumerators)."""
+
+    key: str
+    app: App
+    version: str
+    digest: str
+    classes: Mapping[str, Class]
+    enums: Mapping[str, Enum]
+    records: Mapping[str, Record]
+    aliases: tuple[tuple[str, str, tuple[str, ...]], ...]
+    class_names: tuple[str, ...]
+    property_names: tuple[str, ...]
+    tools: tuple[Tool, ...]

@@ -1,0 +1,212 @@
+"""Lower: a resolved dictionary becomes the intermediate representation of a module.
+
+Names are decided in `naming`, types in `types`, levels in `classify`; this puts them together.
+"""
+
+from collections.abc import Iterable
+
+from iac_runtime.tool import App, Param
+
+from iac_gen import model, naming
+from iac_gen.classify import Verdict, highest, judge_command
+from iac_gen.describe import (
+    MAX_PARAMETER,
+    command_summary,
+    docstring_words,
+    kind_words,
+    parameter_words,
+    reference_example,
+    sentence,
+)
+from iac_gen.diagnostics import Diagnostic
+from iac_gen.ir import Module, Parameter, Tool
+from iac_gen.model import Command
+from iac_gen.objects import OBJECT_EVENTS, ObjectTool, extra_parameters, object_tools
+from iac_gen.quirks import Decisions
+from iac_gen.recipes import lower_recipe
+from iac_gen.resolve import Resolved
+from iac_gen.tables import class_table, enum_table, record_table
+from iac_gen.types import Types
+
+__all__ = ["lower"]
+
+
+def lower(resolved: Resolved, decisions: Decisions, key: str) -> tuple[Module, list[Diagnostic]]:
+    """Return the module of `resolved` under `key`, and a note for each type it had to guess."""
+    aliases = _aliases(resolved)
+    types = Types(resolved, {name: alias for alias, name in aliases})
+    classes = class_table(resolved, types, decisions)
+    builder = _Builder(resolved, decisions, types, key)
+    merged = {
+        OBJECT_EVENTS[c.code]: c
+        for c in reversed(resolved.commands)
+        if c.code in OBJECT_EVENTS and not c.hidden
+    }
+    for tool in object_tools(resolved, classes, types):
+        builder.add_object_tool(tool, merged.get(tool.op))
+    ops = {tool.op for tool in builder.tools}
+    for command in resolved.commands:
+        if command.hidden or OBJECT_EVENTS.get(command.code) in ops:
+            continue
+        builder.add_command(command)
+    found: list[Diagnostic] = []
+    for recipe in decisions.recipes:
+        tool_or_fault = lower_recipe(recipe, builder.tools, classes, types, key)
+        if isinstance(tool_or_fault, str):
+            place = f"quirks for {resolved.source.name}"
+            found.append(Diagnostic(place, recipe.line, "recipe", tool_or_fault, "error"))
+        else:
+            builder.tools.append(tool_or_fault)
+    file = resolved.source.dictionary.file
+    found += [
+        Diagnostic(
+            file, 0, "unknown-type", f"type {name} is declared nowhere; any value goes", "note"
+        )
+        for name in sorted(types.unknown)
+    ]
+    hidden = {row.name for row in resolved.classes if row.hidden}
+    module = Module(
+        key,
+        App(resolved.source.id, resolved.source.name, resolved.source.kind),
+        resolved.source.version,
+        resolved.source.dictionary.digest,
+        classes,
+        enum_table(resolved),
+        record_table(resolved, types, decisions),
+        tuple((alias, name, tuple(types.enumerators(name))) for alias, name in aliases),
+        tuple(sorted(name for name in classes if name not in hidden)),
+        tuple(sorted({p.term for row in classes.values() for p in row.properties})),
+        tuple(builder.tools),
+    )
+    return module, found
+
+
+def _aliases(resolved: Resolved) -> list[tuple[str, str]]:
+    """Return (alias, enumeration) for the enumerations that annotations may name."""
+    rows: list[tuple[str, str]] = []
+    for row in resolved.enumerations:
+        if row.enumerators:
+            rows.append((naming.unique(naming.alias(row.name), (a for a, _ in rows)), row.name))
+    return rows
+
+
+class _Builder:
+    """Collects the tools of one module; no two share a function or a name."""
+
+    def __init__(self, resolved: Resolved, decisions: Decisions, types: Types, key: str) -> None:
+        self.resolved = resolved
+        self.decisions = decisions
+        self.types = types
+        self.key = key
+        self.tools: list[Tool] = []
+
+    def _function(self, wanted: str) -> str:
+        return naming.unique(wanted, {tool.function for tool in self.tools})
+
+    def _name(self, function: str) -> str:
+        name = naming.tool_name(self.key, function)
+        return naming.unique(name, {tool.name for tool in self.tools})
+
+    def add_object_tool(self, tool: ObjectTool, command: Command | None) -> None:
+        parameters = list(tool.parameters)
+        for extra in extra_parameters(command) if command else ():
+            parameters.append(self.parameter(extra, {p.key for p in parameters}, tool.op))
+        function = self._function(tool.op)
+        self.tools.append(
+            Tool(
+                function,
+                self._name(function),
+                tool.op,
+                tool.event,
+                tool.op,
+                tool.level,
+                tool.ceiling,
+                tool.reason,
+                tuple(parameters),
+                1,
+                tool.result,
+                tool.returns,
+                tool.returned,
+                tool.output,
+                sentence(tool.summary),
+                {},
+            )
+        )
+
+    def add_command(self, command: Command) -> None:
+        function = self._function(naming.function_name(command.name, command.code))
+        parameters = self.parameters(command, function)
+        result = self.types.string(command.result) if command.result is not None else ""
+        verdict = self.verdict(command, [parameter.row.type for parameter in parameters])
+        doc = self.decisions.docs.get(command.name)
+        direct = parameters[0].row.type if command.direct is not None else ""
+        app = self.resolved.source.name
+        summary = (
+            doc.replace("{app}", app)
+            if doc
+            else command_summary(command, direct, result, self.types, app)
+        )
+        self.tools.append(
+            Tool(
+                function,
+                self._name(function),
+                "command",
+                command.code,
+                naming.jxa(command.name),
+                verdict.level,
+                verdict.level,
+                verdict.reason,
+                tuple(parameters),
+                1 if command.direct is not None else 0,
+                result,
+                self.types.annotation(result) if result else "None",
+                f"{kind_words(result, self.types)}." if result else "",
+                self.types.output(result) if result else None,
+                f"{sentence(summary, 180).rstrip('.')}. {sentence(verdict_words(verdict), 70)}",
+                {},
+            )
+        )
+
+    def verdict(self, command: Command, kinds: Iterable[str]) -> Verdict:
+        decided = self.decisions.levels.get(command.name)
+        if decided:
+            return highest([Verdict(*decided)])
+        return judge_command(command, self.resolved, kinds)
+
+    def parameters(self, command: Command, function: str) -> list[Parameter]:
+        """Return the parameters in the order of the signature: the direct one first."""
+        found: list[Parameter] = []
+        shown = [p for p in command.parameters if not p.hidden]
+        keys = {naming.parameter_key(p.name, p.code) for p in shown}
+        if command.direct is not None:
+            wanted = self.decisions.directs.get(command.name, "target")
+            key = naming.unique(wanted, keys)
+            found.append(self.parameter(command.direct, set(), function, key))
+        for parameter in shown:
+            found.append(self.parameter(parameter, {p.key for p in found}, function))
+        return found
+
+    def parameter(
+        self, row: model.Parameter, taken: set[str], function: str, key: str = ""
+    ) -> Parameter:
+        wanted = key or naming.parameter_key(row.name, row.code)
+        # In the body the parameter would hide the function that the call names.
+        if wanted == function:
+            wanted += "_"
+        kind = self.types.string(row.types)
+        example = reference_example(kind, self.resolved, self.types)
+        name = naming.jxa(row.name)
+        return Parameter(
+            naming.unique(wanted, taken),
+            Param(row.name, row.code, kind, "" if name == row.name else name),
+            not row.optional,
+            self.types.schema(kind),
+            self.types.annotation(kind),
+            parameter_words(kind, example, self.types)[:MAX_PARAMETER],
+            docstring_words(kind, self.types),
+        )
+
+
+def verdict_words(verdict: Verdict) -> str:
+    """Return a level and its reason as the end of a description."""
+    return f"{verdict.level}, {verdict.reason}."

@@ -1,0 +1,233 @@
+"""A dictionary as it is written: terms and codes unchanged, order kept.
+
+Shapes follow sdef(5). `load` and `snapshot` make these values, `resolve` merges them.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+__all__ = [
+    "Class",
+    "Command",
+    "Dictionary",
+    "Element",
+    "Enumeration",
+    "Enumerator",
+    "Include",
+    "Item",
+    "Parameter",
+    "Property",
+    "RecordType",
+    "Source",
+    "Suite",
+    "Synonym",
+    "TypeRef",
+    "ValueType",
+]
+
+Access: TypeAlias = Literal["r", "w", "rw"]
+
+
+@dataclass(frozen=True, slots=True)
+class TypeRef:
+    """One alternative of a type: `name` as written, or a list of `items` where it is nested."""
+
+    name: str
+    list: bool = False
+    hidden: bool = False
+    items: tuple["TypeRef", ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Synonym:
+    """Another name, another code, or both."""
+
+    name: str = ""
+    code: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter of a command; the direct one has an empty `name`."""
+
+    name: str
+    code: str
+    types: tuple[TypeRef, ...]
+    optional: bool = False
+    hidden: bool = False
+    description: str = ""
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command, or with `event` an event that the app sends and nobody calls."""
+
+    name: str
+    code: str
+    id: str = ""
+    direct: Parameter | None = None
+    parameters: tuple[Parameter, ...] = ()
+    result: tuple[TypeRef, ...] | None = None
+    hidden: bool = False
+    event: bool = False
+    synonyms: tuple[Synonym, ...] = ()
+    access_groups: tuple[str, ...] = ()
+    description: str = ""
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Property:
+    """A property of a class, a field of a record, or with `contents` what a class contains."""
+
+    name: str
+    code: str
+    types: tuple[TypeRef, ...]
+    access: Access = "rw"
+    hidden: bool = False
+    contents: bool = False
+    synonyms: tuple[Synonym, ...] = ()
+    access_groups: tuple[str, ...] = ()
+    description: str = ""
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """A class of objects that the owner contains, named as written (a name, an id or a code)."""
+
+    type: str
+    access: Access = "rw"
+    hidden: bool = False
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Class:
+    """A class, or with `extends` a class-extension (`name` is then empty)."""
+
+    name: str
+    code: str
+    id: str = ""
+    plural: str = ""
+    inherits: str = ""
+    extends: str = ""
+    properties: tuple[Property, ...] = ()
+    elements: tuple[Element, ...] = ()
+    responds_to: tuple[str, ...] = ()
+    values: tuple[TypeRef, ...] = ()
+    hidden: bool = False
+    synonyms: tuple[Synonym, ...] = ()
+    description: str = ""
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Enumerator:
+    """A value of an enumeration."""
+
+    name: str
+    code: str
+    hidden: bool = False
+    synonyms: tuple[Synonym, ...] = ()
+    description: str = ""
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Enumeration:
+    """A closed set of values."""
+
+    name: str
+    code: str
+    id: str = ""
+    enumerators: tuple[Enumerator, ...] = ()
+    hidden: bool = False
+    synonyms: tuple[Synonym, ...] = ()
+    description: str = ""
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class RecordType:
+    """A record with named fields."""
+
+    name: str
+    code: str
+    id: str = ""
+    properties: tuple[Property, ...] = ()
+    hidden: bool = False
+    description: str = ""
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ValueType:
+    """A simple type known by its code alone."""
+
+    name: str
+    code: str
+    id: str = ""
+    hidden: bool = False
+    synonyms: tuple[Synonym, ...] = ()
+    description: str = ""
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Include:
+    """An `xi:include`, unexpanded."""
+
+    href: str
+    xpointer: str = ""
+    line: int = 0
+
+
+Item: TypeAlias = Command | Class | Enumeration | RecordType | ValueType | Include
+
+
+@dataclass(frozen=True, slots=True)
+class Suite:
+    """A suite and what it declares, in order."""
+
+    name: str
+    code: str
+    items: tuple[Item, ...] = ()
+    hidden: bool = False
+    description: str = ""
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Dictionary:
+    """A whole dictionary. `digest` is the sha256 of the file's bytes, in hex."""
+
+    file: str
+    digest: str
+    title: str = ""
+    suites: tuple[Suite | Include, ...] = ()
+
+    def declared(self) -> Iterator[Item]:
+        """Yield the items of all suites in order; includes of whole suites are not among them."""
+        for suite in self.suites:
+            if isinstance(suite, Suite):
+                yield from suite.items
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A dictionary and the app that it belongs to.
+
+    `stem` is the file name of the bundle or dictionary without suffix; `id` the bundle id,
+    `local.<key>` where none is known.
+    """
+
+    dictionary: Dictionary
+    name: str
+    id: str
+    stem: str
+    version: str = ""
+    kind: Literal["application", "addition"] = "application"
+    known: bool = field(default=True)

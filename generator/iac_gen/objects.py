@@ -1,0 +1,202 @@
+"""Lower the object tools: get, list, count, make and set over an app's own classes."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from iac_runtime.tool import Class, Level, Op, Param
+
+from iac_gen.describe import reference_example
+from iac_gen.ir import Parameter
+from iac_gen.model import Command
+from iac_gen.resolve import APPLICATION, Resolved
+from iac_gen.types import Types
+
+__all__ = ["OBJECT_EVENTS", "ObjectTool", "object_tools"]
+
+OBJECT_EVENTS: Final[Mapping[str, Op]] = {
+    "coregetd": "get",
+    "corecnte": "count",
+    "corecrel": "make",
+    "coresetd": "set",
+}
+"""A command with one of these events is the object tool of that verb, never a second one."""
+
+_ENUM_LIMIT = 30
+_ORDER: Final = {"SAFE": 0, "MODIFY": 1, "DANGEROUS": 2}
+_STRING: Final = {"type": "string"}
+# Parameter codes that the object tools carry themselves.
+_OWN_CODES: Final = frozenset({"----", "kocl", "insh", "prdt"})
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectTool:
+    """An object tool before it has names: what `lower` turns into a `Tool`."""
+
+    op: Op
+    event: str
+    level: Level
+    ceiling: Level
+    reason: str
+    summary: str
+    parameters: tuple[Parameter, ...]
+    result: str
+    returns: str
+    returned: str
+    output: Mapping[str, Any] | None
+
+
+def object_tools(
+    resolved: Resolved, classes: Mapping[str, Class], types: Types
+) -> list[ObjectTool]:
+    """Return the object tools that the dictionary allows, in the order of the module."""
+    if not any(row.properties or row.elements for row in classes.values()):
+        return []
+    if resolved.source.kind == "addition":
+        return []
+    app = resolved.source.name
+    merged = {
+        OBJECT_EVENTS[command.code]: command
+        for command in reversed(resolved.commands)
+        if command.code in OBJECT_EVENTS and not command.hidden
+    }
+    example = reference_example("specifier", resolved, types)
+    parts = _Parts(resolved, classes, example)
+    tools: list[ObjectTool] = []
+    tools.append(
+        ObjectTool(
+            "get", "coregetd", "SAFE", "SAFE", "reads",
+            f"Read an object of {app}, all of its properties or those named. SAFE, reads.",
+            (parts.target(), parts.property_list()),
+            "any", "Any", "The value, or the properties by name.", None,
+        )
+    )  # fmt: skip
+    if parts.elements:
+        tools.append(
+            ObjectTool(
+                "list", "coregetd", "SAFE", "SAFE", "reads",
+                f"List objects of one class in {app}, filtered, with the properties named."
+                " Each row has its reference. SAFE, reads.",
+                (parts.element(), parts.of(), parts.where(), parts.property_list(), *_PAGE),
+                "list of record", "ListOf[Mapping[str, Any]]",
+                "A row an object, its reference under ref.", None,
+            )
+        )  # fmt: skip
+        tools.append(
+            ObjectTool(
+                "count", "corecnte", "SAFE", "SAFE", "reads",
+                f"Count objects of one class in {app}, filtered. SAFE, reads.",
+                (parts.element("each", "kocl"), parts.of(), parts.where()),
+                "integer", "int", "How many there are.", _output({"type": "integer"}),
+            )
+        )  # fmt: skip
+    if "make" in merged and parts.elements:
+        level, ceiling = _range([row.make for row in classes.values()], "MODIFY")
+        _, highest = _range([p.level for row in classes.values() for p in row.properties], level)
+        tools.append(
+            ObjectTool(
+                "make", "corecrel", level, max(ceiling, highest, key=_ORDER.__getitem__),
+                "makes something new",
+                f"Make an object of one class in {app}. Returns its reference. {level}, makes"
+                " something new.",
+                (parts.element("new", "kocl"), parts.properties(False), parts.at()),
+                "specifier", "Ref", "A reference to the new object.",
+                {"type": "object", "properties": {"ref": _STRING, "note": _STRING},
+                 "additionalProperties": False},
+            )
+        )  # fmt: skip
+    settable = [p.level for row in classes.values() for p in row.properties if p.access != "r"]
+    if settable:
+        level, ceiling = _range(settable, "MODIFY")
+        tools.append(
+            ObjectTool(
+                "set", "coresetd", level, ceiling, "each property has its level",
+                f"Change properties of an object of {app}. {level} to {ceiling}, by property.",
+                (parts.target(), parts.properties(True)),
+                "", "None", "", None,
+            )
+        )  # fmt: skip
+    return tools
+
+
+def extra_parameters(command: Command) -> list[Any]:
+    """Return the declared parameters of a merged command that the object tool lacks."""
+    return [p for p in command.parameters if p.code not in _OWN_CODES and not p.hidden]
+
+
+def _range(levels: list[Level], floor: Level) -> tuple[Level, Level]:
+    ordered = sorted(levels, key=_ORDER.__getitem__) or [floor]
+    return ordered[0], ordered[-1]
+
+
+def _output(schema: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": {"result": dict(schema), "note": _STRING},
+        "additionalProperties": False,
+    }
+
+
+_PAGE = (
+    Parameter("limit", Param("", "", "integer"), False, {"type": "integer"}, "int", ""),
+    Parameter("offset", Param("", "", "integer"), False, {"type": "integer"}, "int", ""),
+)
+
+
+class _Parts:
+    """The parameters that the object tools share, for one app."""
+
+    def __init__(self, resolved: Resolved, classes: Mapping[str, Class], example: str) -> None:
+        self._example = f"Reference such as {example}"
+        self._hidden = {row.name for row in resolved.classes if row.hidden}
+        held = {element.term for row in classes.values() for element in row.elements}
+        self.elements = [name for name in classes if name in held and name != APPLICATION]
+
+    def target(self) -> Parameter:
+        row = Param("", "----", "specifier")
+        return Parameter(
+            "target", row, True, _STRING, "Ref", self._example, "Reference to the object"
+        )
+
+    def of(self) -> Parameter:
+        row = Param("", "----", "specifier")
+        text = "Reference to the container, else the app"
+        return Parameter("of", row, False, _STRING, "Ref", text)
+
+    def at(self) -> Parameter:
+        row = Param("at", "insh", "location specifier")
+        text = "Reference to the container, else the app chooses"
+        return Parameter("at", row, False, _STRING, "Ref", text)
+
+    def element(self, term: str = "", code: str = "") -> Parameter:
+        shown = [name for name in self.elements if name not in self._hidden] or self.elements
+        schema: dict[str, Any] = dict(_STRING)
+        text = ""
+        if len(shown) <= _ENUM_LIMIT:
+            schema["enum"] = shown
+        else:
+            text = f"Class, such as {', '.join(shown[:3])}"
+        return Parameter("element", Param(term, code, "class"), True, schema, "ClassName", text)
+
+    def where(self) -> Parameter:
+        row = Param("", "", "filter")
+        text = 'Filter by property: {"name": "x"} or {"name": {"contains": "x"}}'
+        annotation = "Mapping[str, Any]"
+        words = "Conditions by property name, all of which must hold"
+        return Parameter("where", row, False, {"type": "object"}, annotation, text, words)
+
+    def property_list(self) -> Parameter:
+        row = Param("", "", "list of property")
+        schema = {"type": "array", "items": _STRING}
+        annotation = "ListOf[PropertyName]"
+        return Parameter("properties", row, False, schema, annotation, "Property names")
+
+    def properties(self, required: bool) -> Parameter:
+        row = (
+            Param("", "data", "record")
+            if required
+            else Param("with properties", "prdt", "record", "withProperties")
+        )
+        schema = {"type": "object"}
+        annotation = "Mapping[PropertyName, Any]"
+        return Parameter("properties", row, required, schema, annotation, "Property to value")

@@ -1,0 +1,176 @@
+"""Output: the files of a folder of tools, made from what was built and what was there.
+
+A folder is whole in itself: modules, `catalogue.json` (tool -> module, function, offset,
+levels, digest), `listing.jsonl` (a finished listing entry a line) and `tools.lock` (which key
+belongs to which app, and a digest a tool). A build of some apps keeps the others.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from iac_gen.ir import Module, Tool
+
+__all__ = [
+    "CATALOGUE",
+    "FORMAT",
+    "LISTING",
+    "LOCK",
+    "AppFiles",
+    "OutputError",
+    "Previous",
+    "assemble",
+]
+
+FORMAT = 1
+CATALOGUE = "catalogue.json"
+LISTING = "listing.jsonl"
+LOCK = "tools.lock"
+
+
+class OutputError(Exception):
+    """The files of an output folder are not what a build left there."""
+
+
+@dataclass(frozen=True, slots=True)
+class AppFiles:
+    """What one app contributes: rows of the catalogue and lines of the listing by tool."""
+
+    key: str
+    row: Mapping[str, Any]
+    version: str
+    tools: Mapping[str, Mapping[str, Any]]
+    lines: Mapping[str, str]
+    source: str | None = None
+
+    @property
+    def tokens(self) -> int:
+        """Approximate tokens of the listing: bytes divided by four."""
+        return sum(len(line.encode()) for line in self.lines.values()) // 4
+
+
+@dataclass(frozen=True, slots=True)
+class Previous:
+    """What an earlier build left in the folder."""
+
+    apps: Mapping[str, AppFiles] = field(default_factory=dict)
+
+    def keys(self) -> dict[str, str]:
+        """Return identity -> key as `tools.lock` binds them."""
+        return {str(app.row["identity"]): key for key, app in self.apps.items()}
+
+    @classmethod
+    def read(cls, catalogue: str, listing: str, lock: str) -> "Previous":
+        """Read the three files back.
+
+        Raises:
+            OutputError: One of them is no such file or they do not fit.
+        """
+        try:
+            data = json.loads(catalogue)
+            locked = json.loads(lock)
+            if data["format"] != FORMAT or locked["format"] != FORMAT:
+                raise OutputError(f"was written in another format than {FORMAT}")
+            lines = {json.loads(line)["name"]: line for line in listing.splitlines()}
+            apps = {}
+            for key, row in data["apps"].items():
+                names = [n for n, tool in data["tools"].items() if tool["module"] == key]
+                apps[key] = AppFiles(
+                    key,
+                    {**row, "identity": locked["apps"][key]["identity"]},
+                    locked["apps"][key]["version"],
+                    {name: _without_offset(data["tools"][name]) for name in names},
+                    {name: lines[name] for name in names},
+                )
+            return cls(apps)
+        except (KeyError, TypeError, AttributeError, json.JSONDecodeError) as error:
+            raise OutputError(f"was not left by a build: {error!r}") from None
+
+
+def _without_offset(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in row.items() if key != "offset"}
+
+
+def app_files(module: Module, identity: str, source: str) -> AppFiles:
+    """Return what a built module contributes."""
+    lines = {tool.name: _line(tool.entry()) for tool in module.tools}
+    row = {
+        "id": module.app.id,
+        "name": module.app.name,
+        "kind": module.app.kind,
+        "digest": module.digest,
+        "tools": len(module.tools),
+        "identity": identity,
+    }
+    tools = {tool.name: _row(tool, module.key, lines[tool.name]) for tool in module.tools}
+    return AppFiles(module.key, row, module.version, tools, lines, source)
+
+
+def _line(value: Mapping[str, Any]) -> str:
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=True)
+
+
+def _row(tool: Tool, key: str, line: str) -> dict[str, Any]:
+    facts = f"{line}\n{tool.event}\n{tool.level}\n{tool.ceiling}"
+    return {
+        "module": key,
+        "function": tool.function,
+        "level": tool.level,
+        "ceiling": tool.ceiling,
+        "digest": hashlib.sha256(facts.encode()).hexdigest()[:16],
+    }
+
+
+def assemble(apps: Iterable[AppFiles], package: str) -> dict[str, str]:
+    """Return all files of the folder; `package` is the text of `__init__.py`.
+
+    Modules of apps that were kept from an earlier build have no source and stay as they are.
+    """
+    ordered = sorted(apps, key=lambda app: app.key)
+    files = {f"{app.key}.py": app.source for app in ordered if app.source is not None}
+    files["__init__.py"] = package
+    offset = 0
+    listing: list[str] = []
+    tools: dict[str, dict[str, Any]] = {}
+    for app in ordered:
+        for name, line in app.lines.items():
+            row = app.tools[name]
+            tools[name] = {
+                "module": row["module"],
+                "function": row["function"],
+                "offset": offset,
+                "level": row["level"],
+                "ceiling": row["ceiling"],
+                "digest": row["digest"],
+            }
+            listing.append(f"{line}\n")
+            offset += len(line.encode()) + 1
+    files[LISTING] = "".join(listing)
+    catalogued = {
+        app.key: {key: value for key, value in app.row.items() if key != "identity"}
+        for app in ordered
+    }
+    files[CATALOGUE] = _document({"apps": catalogued, "tools": tools})
+    locked = {
+        app.key: {
+            "identity": app.row["identity"],
+            "name": app.row["name"],
+            "version": app.version,
+            "digest": app.row["digest"],
+        }
+        for app in ordered
+    }
+    digests = {name: row["digest"] for name, row in tools.items()}
+    files[LOCK] = _document({"apps": locked, "tools": digests})
+    return files
+
+
+def _document(tables: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return JSON with a row a line, so that a change is a line of a diff."""
+    parts = [f'"format": {FORMAT}']
+    for name, rows in tables.items():
+        body = ",\n".join(f"{json.dumps(key)}: {json.dumps(row)}" for key, row in rows.items())
+        parts.append(f'"{name}": {{\n{body}\n}}')
+    return "{" + ",\n".join(parts) + "}\n"

@@ -1,0 +1,148 @@
+"""Prove: a module is checked before it is written, as if someone else had rendered it.
+
+Its syntax tree may hold only the node kinds of an allow-list, its schemas must be JSON Schema
+2020-12 and what model vendors accept (docs/adr/0019-vendor-rules-for-schemas.md), its names
+short enough.
+"""
+
+import ast
+import json
+import re
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import Any, Final
+
+from jsonschema import Draft202012Validator
+
+from iac_gen.diagnostics import Diagnostic
+from iac_gen.ir import Module
+from iac_gen.naming import MAX_TOOL_NAME
+
+__all__ = ["prove", "prove_schema", "prove_source"]
+
+_IMPORTS: Final = frozenset({"collections.abc", "typing", "iac_runtime.tool"})
+_CALLS: Final = frozenset({"App", "Class", "Element", "Param", "Property", "Record", "tool"})
+_NODES: Final = (
+    ast.AnnAssign, ast.Assign, ast.Attribute, ast.BinOp, ast.BitOr, ast.Call, ast.Constant,
+    ast.Dict, ast.Expr, ast.FunctionDef, ast.ImportFrom, ast.List, ast.Load, ast.Module,
+    ast.Name, ast.Return,
+    ast.Store, ast.Subscript, ast.Tuple, ast.UnaryOp, ast.USub, ast.alias, ast.arg, ast.arguments,
+    ast.keyword,
+)  # fmt: skip
+_TOOL_NAME: Final = re.compile(rf"[a-z][a-z0-9_]{{0,{MAX_TOOL_NAME - 1}}}")
+_KEY: Final = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+_WORDS: Final = frozenset(
+    {
+        "type", "properties", "required", "additionalProperties", "items", "anyOf", "enum",
+        "description", "format", "minItems", "maxItems",
+    }
+)  # fmt: skip
+_TYPES: Final = frozenset({"string", "number", "integer", "boolean", "array", "object"})
+
+
+def prove(module: Module, source: str) -> list[Diagnostic]:
+    """Return what is wrong with a rendered module; an empty list lets it be written."""
+    place = f"{module.key}.py"
+    faults = [*prove_source(source)]
+    names = [tool.name for tool in module.tools]
+    for tool in module.tools:
+        if _TOOL_NAME.fullmatch(tool.name) is None:
+            faults.append(f"the tool name {tool.name!r} is too long or has odd characters")
+        faults += [f"{tool.name}: {fault}" for fault in prove_schema(tool.input())]
+        if tool.output is not None:
+            faults += [f"{tool.name} (output): {fault}" for fault in prove_schema(tool.output)]
+    if len(set(names)) != len(names):
+        faults.append("two tools have one name")
+    return [Diagnostic(place, 0, "proof", fault, "error") for fault in faults]
+
+
+def prove_source(source: str) -> Iterator[str]:
+    """Yield each way in which `source` is more than imports, tables and delegating functions."""
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError) as error:
+        yield f"does not parse: {error}"
+        return
+    for node in ast.walk(tree):
+        line = getattr(node, "lineno", 0)
+        if not isinstance(node, _NODES):
+            yield f"line {line}: {type(node).__name__} is not allowed"
+        elif isinstance(node, ast.ImportFrom):
+            if node.module not in _IMPORTS or node.level:
+                yield f"line {line}: import from {node.module} is not allowed"
+        elif isinstance(node, ast.Call):
+            if not _allowed_call(node.func):
+                yield f"line {line}: a call of anything but the contract is not allowed"
+        elif isinstance(node, ast.Attribute):
+            if not (
+                isinstance(node.value, ast.Name) and (node.value.id, node.attr) == ("APP", "call")
+            ):
+                yield f"line {line}: an attribute other than APP.call is not allowed"
+        elif isinstance(node, ast.FunctionDef):
+            yield from _prove_function(node)
+        elif isinstance(node, ast.Name) and not node.id.isascii():
+            yield f"line {line}: {node.id!r} is no ASCII name"
+
+
+def _allowed_call(function: ast.expr) -> bool:
+    if isinstance(function, ast.Name):
+        return function.id in _CALLS
+    return isinstance(function, ast.Attribute)
+
+
+def _prove_function(node: ast.FunctionDef) -> Iterator[str]:
+    decorators = [d for d in node.decorator_list if isinstance(d, ast.Call)]
+    if len(decorators) != 1 or len(node.decorator_list) != 1:
+        yield f"line {node.lineno}: {node.name} must have the one decorator tool"
+    kinds = [type(statement) for statement in node.body]
+    if kinds != [ast.Expr, ast.Return]:
+        yield f"line {node.lineno}: {node.name} must be a docstring and one return"
+
+
+def prove_schema(schema: Mapping[str, Any]) -> list[str]:
+    """Return each way in which `schema` breaks the metaschema or a vendor's rule."""
+    return list(_prove_schema(json.dumps(schema)))
+
+
+@lru_cache(maxsize=4096)
+def _prove_schema(text: str) -> tuple[str, ...]:
+    schema = json.loads(text)
+    faults = [*_root(schema), *_node(schema, "")]
+    error = next(Draft202012Validator(Draft202012Validator.META_SCHEMA).iter_errors(schema), None)
+    if error is not None:
+        faults.append(f"is no JSON Schema: {error.message}")
+    return tuple(faults)
+
+
+def _root(schema: Mapping[str, Any]) -> Iterator[str]:
+    if schema.get("type") != "object":
+        yield "the root is no object"
+    if schema.get("additionalProperties") is not False:
+        yield "the root is open"
+
+
+def _node(schema: Mapping[str, Any], path: str) -> Iterator[str]:
+    at = path or "the root"
+    for word in schema.keys() - _WORDS:
+        yield f"{at} uses {word}"
+    if ("type" in schema) == ("anyOf" in schema):
+        yield f"{at} needs one of type and anyOf"
+    kind = schema.get("type")
+    if kind is not None and kind not in _TYPES:
+        yield f"{at} has the type {kind!r}"
+    if "enum" in schema and (kind != "string" or not schema["enum"]):
+        yield f"{at} has an enum that is empty or not of strings"
+    if schema.get("format", "date-time") != "date-time":
+        yield f"{at} has the format {schema['format']}"
+    if kind == "array" and "items" not in schema:
+        yield f"{at} is an array of nothing said"
+    for option in schema.get("anyOf", ()):
+        if "anyOf" in option:
+            yield f"{at} has a union in a union"
+        yield from _node(option, f"{at}|")
+    if "items" in schema:
+        yield from _node(schema["items"], f"{path}[]")
+    for key, value in schema.get("properties", {}).items():
+        if _KEY.fullmatch(key) is None:
+            yield f"{at} has the key {key!r}"
+        yield from _node(value, f"{path}.{key}" if path else key)

@@ -1,0 +1,1 @@
+"""Templates of generated modules: layout only, every decision was made before."""
