@@ -387,7 +387,7 @@ def open(
     target: Ref, *, using: Ref | None = None, with_properties: Mapping[str, Any] | None = None
 ) -> None:
     """Open files, folders or apps with Finder, as a double click does. DANGEROUS, Opening an app, a
-    command file or a workflow runs it..
+    command file or a workflow runs it.
 
     Args:
         target: Reference to an object.
@@ -604,8 +604,8 @@ def copy() -> None:
     result="specifier",
 )
 def sort(target: Ref, *, by: str) -> Ref:
-    """Return Finder objects sorted by a property. SAFE, Answers a sorted list and changes nothing
-    the verb misleads..
+    """Return Finder objects sorted by a property. SAFE, Answers a sorted list and changes nothing,
+    the verb misleads.
 
     Args:
         target: Reference to an object.
@@ -695,8 +695,8 @@ def reveal(target: Ref) -> None:
 def update(
     target: Ref, *, necessity: bool | None = None, registering_applications: bool | None = None
 ) -> None:
-    """Refresh what Finder shows of files or folders. SAFE, Only the display is read again from disk
-    the verb misleads..
+    """Refresh what Finder shows of files or folders. SAFE, Only the display is read again from
+    disk, the verb misleads.
 
     Args:
         target: Reference to an object.

@@ -508,7 +508,7 @@ def view_source(target: Ref) -> None:
     result="any",
 )
 def execute(target: Ref, *, javascript: str) -> Any:
-    """Run JavaScript in a tab of Chrome. DANGEROUS, Code in pages where the user is logged in..
+    """Run JavaScript in a tab of Chrome. DANGEROUS, Code in pages where the user is logged in.
 
     Args:
         target: Reference to an object.

@@ -564,7 +564,7 @@ def move(target: Ref, *, to: Ref) -> None:
 )
 def check_for_new_mail(*, for_: Ref | None = None) -> None:
     """Check for new mail now, in one account or all. SAFE, Fetches what Mail fetches by itself a
-    little later..
+    little later.
 
     Args:
         for_: Reference to an account.
@@ -580,7 +580,7 @@ def check_for_new_mail(*, for_: Ref | None = None) -> None:
     result="text",
 )
 def extract_name_from(target: str) -> str:
-    """Return the name in a full mail address. SAFE, A pure function of its text..
+    """Return the name in a full mail address. SAFE, A pure function of its text.
 
     Args:
         target: Text.
@@ -599,7 +599,7 @@ def extract_name_from(target: str) -> str:
     result="text",
 )
 def extract_address_from(target: str) -> str:
-    """Return the plain address in a full mail address. SAFE, A pure function of its text..
+    """Return the plain address in a full mail address. SAFE, A pure function of its text.
 
     Args:
         target: Text.
@@ -680,7 +680,7 @@ def mailto(target: str) -> None:
 def perform_mail_action_with_messages(
     target: ListOf[Ref], *, in_mailboxes: Ref | None = None, for_rule: Ref | None = None
 ) -> None:
-    """Run the handler that a mail rule runs, with messages. DANGEROUS, It starts scripts..
+    """Run the handler that a mail rule runs, with messages. DANGEROUS, It starts scripts.
 
     Args:
         target: Reference to a list of a message.
@@ -750,7 +750,7 @@ def reply(
     result="boolean",
 )
 def send(target: Ref) -> bool:
-    """Send an outgoing message with Mail. DANGEROUS, Leaves the machine and cannot be called back..
+    """Send an outgoing message with Mail. DANGEROUS, Leaves the machine and cannot be called back.
 
     Args:
         target: Reference to an outgoing message.
@@ -829,7 +829,7 @@ def send_message(message: Ref) -> bool:
 @tool(
     event="corecrel",
     op="make",
-    level="DANGEROUS",
+    level="MODIFY",
     params={"subject": Param("", "", "text"), "content": Param("", "", "text")},
     result="specifier",
     bind={
@@ -838,7 +838,8 @@ def send_message(message: Ref) -> bool:
     },
 )
 def make_message(subject: str, *, content: str) -> Ref:
-    """Prepare an outgoing message in a window of Mail, without sending it. DANGEROUS, sets content.
+    """Prepare an outgoing message in a window of Mail, without sending it. MODIFY, makes something
+    new.
 
     Args:
         subject: Text.
@@ -952,11 +953,11 @@ CLASSES: Final[Mapping[str, Class]] = {
     "outgoing message": Class("bcke", "outgoingMessage", "outgoingMessages", None, "MODIFY", "DANGEROUS", (
         Property("sender", "sndr", "sender", "text", "rw", "MODIFY"),
         Property("subject", "subj", "subject", "text", "rw", "MODIFY"),
-        Property("content", "ctnt", "content", "rich text | text", "rw", "DANGEROUS"),
+        Property("content", "ctnt", "content", "rich text | text", "rw", "MODIFY"),
         Property("visible", "pvis", "visible", "boolean", "rw", "SAFE"),
         Property("message signature", "tnrg", "messageSignature", "signature | missing value", "rw", "MODIFY"),
         Property("id", "ID  ", "id", "integer", "r", "SAFE"),
-        Property("html content", "htda", "htmlContent", "text", "w", "DANGEROUS"),
+        Property("html content", "htda", "htmlContent", "text", "w", "MODIFY"),
         Property("vcard path", "htvc", "vcardPath", "file", "w", "MODIFY"),
     ), (Element("bcc recipient", "rw"), Element("cc recipient", "rw"), Element("recipient", "rw"), Element("to recipient", "rw"),)),
     "ldap server": Class("ldse", "ldapServer", "ldapServers", None, "DANGEROUS", "DANGEROUS", (
@@ -989,7 +990,7 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("window", "cwin", "window", "window", "rw", "MODIFY"),
     ), (Element("message", "rw"),)),
     "signature": Class("situ", "signature", "signatures", None, "MODIFY", "DANGEROUS", (
-        Property("content", "ctnt", "content", "text", "rw", "DANGEROUS"),
+        Property("content", "ctnt", "content", "text", "rw", "MODIFY"),
         Property("name", "pnam", "name", "text", "rw", "MODIFY"),
     )),
     "message": Class("mssg", "message", "messages", None, "MODIFY", "DANGEROUS", (
@@ -1108,7 +1109,7 @@ CLASSES: Final[Mapping[str, Class]] = {
     "to recipient": Class("trcp", "toRecipient", "toRecipients", "recipient", "MODIFY", "DANGEROUS", ()),
     "container": Class("mbxc", "container", "containers", "mailbox", "MODIFY", "DANGEROUS", ()),
     "header": Class("mhdr", "header", "headers", None, "MODIFY", "DANGEROUS", (
-        Property("content", "ctnt", "content", "text", "rw", "DANGEROUS"),
+        Property("content", "ctnt", "content", "text", "rw", "MODIFY"),
         Property("name", "pnam", "name", "text", "rw", "MODIFY"),
     )),
     "mail attachment": Class("attc", "mailAttachment", "mailAttachments", None, "MODIFY", "DANGEROUS", (

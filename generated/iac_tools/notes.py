@@ -394,7 +394,7 @@ def move(target: Ref, *, to: Ref) -> None:
     params={"url": Param("", "----", "text")},
 )
 def open_note_location(url: str) -> None:
-    """Open the note that a note URL names. SAFE, Shows a note takes note URLs only..
+    """Open the note that a note URL names. SAFE, Shows a note, takes note URLs only.
 
     Args:
         url: Text.
@@ -428,7 +428,7 @@ def show(target: Ref, *, separately: bool | None = None) -> Ref:
 @tool(
     event="corecrel",
     op="make",
-    level="DANGEROUS",
+    level="MODIFY",
     params={
         "name": Param("", "", "text"),
         "body": Param("", "", "text"),
@@ -438,7 +438,7 @@ def show(target: Ref, *, separately: bool | None = None) -> Ref:
     bind={"element": "note", "at": "$folder", "properties": {"name": "$name", "body": "$body"}},
 )
 def make_note(name: str, *, body: str | None = None, folder: Ref | None = None) -> Ref:
-    """Make a note in Notes, in a folder or where Notes puts new ones. DANGEROUS, sets body.
+    """Make a note in Notes, in a folder or where Notes puts new ones. MODIFY, makes something new.
 
     Args:
         name: Text.
@@ -559,7 +559,7 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("name", "pnam", "name", "text", "rw", "MODIFY"),
         Property("id", "ID  ", "id", "text", "r", "SAFE"),
         Property("container", "cntr", "container", "folder", "r", "SAFE"),
-        Property("body", "body", "body", "text", "rw", "DANGEROUS"),
+        Property("body", "body", "body", "text", "rw", "MODIFY"),
         Property("plaintext", "text", "plaintext", "text", "r", "SAFE"),
         Property("creation date", "ascd", "creationDate", "date", "r", "SAFE"),
         Property("modification date", "asmo", "modificationDate", "date", "r", "SAFE"),

@@ -213,11 +213,11 @@ def make(
     event="coresetd",
     op="set",
     level="SAFE",
-    ceiling="DANGEROUS",
+    ceiling="MODIFY",
     params={"target": Param("", "----", "specifier"), "properties": Param("", "data", "record")},
 )
 def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
-    """Change properties of an object of Reminders. SAFE to DANGEROUS, by property.
+    """Change properties of an object of Reminders. SAFE to MODIFY, by property.
 
     Args:
         target: Reference to the object.
@@ -433,7 +433,7 @@ def list_open(*, list: Ref | None = None) -> ListOf[Mapping[str, Any]]:
 @tool(
     event="corecrel",
     op="make",
-    level="DANGEROUS",
+    level="MODIFY",
     params={
         "name": Param("", "", "text"),
         "body": Param("", "", "text"),
@@ -450,7 +450,7 @@ def list_open(*, list: Ref | None = None) -> ListOf[Mapping[str, Any]]:
 def make_reminder(
     name: str, *, body: str | None = None, due: str | None = None, list: Ref | None = None
 ) -> Ref:
-    """Make a reminder, in a list or the default one. DANGEROUS, sets body.
+    """Make a reminder, in a list or the default one. MODIFY, makes something new.
 
     Args:
         name: Text.
@@ -525,7 +525,7 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("container", "cntr", "container", "list | reminder", "r", "SAFE"),
         Property("creation date", "ascd", "creationDate", "date", "r", "SAFE"),
         Property("modification date", "asmo", "modificationDate", "date", "r", "SAFE"),
-        Property("body", "body", "body", "text", "rw", "DANGEROUS"),
+        Property("body", "body", "body", "text", "rw", "MODIFY"),
         Property("completed", "comb", "completed", "boolean", "rw", "MODIFY"),
         Property("completion date", "comd", "completionDate", "date", "rw", "MODIFY"),
         Property("due date", "dued", "dueDate", "date", "rw", "MODIFY"),

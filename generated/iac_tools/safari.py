@@ -415,7 +415,7 @@ def add_reading_list_item(
     result="any",
 )
 def do_javascript(script: str, *, in_: Ref | None = None) -> Any:
-    """Run JavaScript in a page of Safari. DANGEROUS, Code in pages where the user is logged in..
+    """Run JavaScript in a page of Safari. DANGEROUS, Code in pages where the user is logged in.
 
     Args:
         script: Text.

@@ -386,7 +386,7 @@ def move(target: Ref, *, to: Ref) -> None:
 )
 def run(shortcut: Ref, *, with_input: Any = None) -> Any:
     """Run a shortcut, with input or without. DANGEROUS, A shortcut may do anything, shell commands
-    included..
+    included.
 
     Args:
         shortcut: Reference to a shortcut.

@@ -544,7 +544,7 @@ def display_notification(
     subtitle: str | None = None,
     sound_name: str | None = None,
 ) -> None:
-    """Show a notification. SAFE, Visible to the user only and gone by itself..
+    """Show a notification. SAFE, Visible to the user only and gone by itself.
 
     Args:
         text: Text.
@@ -594,7 +594,7 @@ def say(
     waiting_until_completion: bool | None = None,
     saving_to: Any = None,
 ) -> None:
-    """Speak some text. SAFE, Heard by the user only nothing is kept..
+    """Speak some text. SAFE, Heard by the user only, nothing is kept.
 
     Args:
         text: Text.
@@ -909,7 +909,7 @@ def set_the_clipboard_to(target: Any) -> None:
     result="any",
 )
 def the_clipboard(*, as_: str | None = None) -> Any:
-    """Return the content of the clipboard. SAFE, Reads only the name is no verb..
+    """Return the content of the clipboard. SAFE, Reads only, the name is no verb.
 
     Args:
         as_: A class name.
@@ -1220,7 +1220,7 @@ def do_shell_script(
     with_prompt: str | None = None,
     altering_line_endings: bool | None = None,
 ) -> str:
-    """Run a shell command and return what it printed. DANGEROUS, It is the shell..
+    """Run a shell command and return what it printed. DANGEROUS, It is the shell.
 
     Args:
         command: Text.
@@ -1248,7 +1248,7 @@ def do_shell_script(
 
 @tool(event="sysogtvl", level="SAFE", jxa="getVolumeSettings", params={}, result="volume settings")
 def get_volume_settings() -> Mapping[str, Any]:
-    """Return the sound volumes. SAFE, Reads only..
+    """Return the sound volumes. SAFE, Reads only.
 
     Returns:
         A volume settings.

@@ -598,7 +598,7 @@ def print(
 
     Args:
         target: A list of a file or an object.
-        with_properties: Reference to a print settings.
+        with_properties: A print settings.
         print_dialog: True or false.
     """
     return APP.call(
@@ -1397,7 +1397,7 @@ CLASSES: Final[Mapping[str, Class]] = {
     "XML data": Class("xmld", "xmlData", "xmlDatas", None, "MODIFY", "DANGEROUS", (
         Property("id", "ID  ", "id", "text", "r", "SAFE"),
         Property("name", "pnam", "name", "text", "rw", "MODIFY"),
-        Property("text", "ctxt", "text", "text", "rw", "DANGEROUS"),
+        Property("text", "ctxt", "text", "text", "rw", "MODIFY"),
     ), (Element("XML element", "rw"),)),
     "XML element": Class("xmle", "xmlElement", "xmlElements", None, "MODIFY", "DANGEROUS", (
         Property("id", "ID  ", "id", "text", "r", "SAFE"),
@@ -1528,7 +1528,7 @@ SCHEMAS: Final[Mapping[str, Mapping[str, Schema]]] = {
     "open": {"input": {"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Absolute path or ~"}}, "required": ["target"], "additionalProperties": False}, "output": {"type": "object", "properties": {"ref": {"type": "string"}, "result": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "string"}]}, "note": {"type": "string"}}, "additionalProperties": False}},
     "close": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as documents[0]"}, "saving": {"type": "string", "enum": ["yes", "no", "ask"]}, "saving_in": {"type": "string", "description": "Absolute path or ~"}}, "required": ["target"], "additionalProperties": False}},
     "save": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as documents[0]"}, "in_": {"type": "string", "description": "Absolute path or ~"}, "as_": {"type": "string", "enum": ["text"]}}, "required": ["target"], "additionalProperties": False}},
-    "print": {"input": {"type": "object", "properties": {"target": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "string"}], "description": "Absolute path or ~"}, "with_properties": {"type": "object", "properties": {"copies": {"type": "integer"}, "collating": {"type": "boolean"}, "starting_page": {"type": "integer"}, "ending_page": {"type": "integer"}, "pages_across": {"type": "integer"}, "pages_down": {"type": "integer"}, "requested_print_time": {"type": "string", "format": "date-time"}, "error_handling": {"type": "string", "enum": ["standard", "detailed"]}, "fax_number": {"type": "string"}, "target_printer": {"type": "string"}}, "additionalProperties": False, "description": "Reference such as documents[0]"}, "print_dialog": {"type": "boolean"}}, "required": ["target"], "additionalProperties": False}},
+    "print": {"input": {"type": "object", "properties": {"target": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "string"}], "description": "Absolute path or ~"}, "with_properties": {"type": "object", "properties": {"copies": {"type": "integer"}, "collating": {"type": "boolean"}, "starting_page": {"type": "integer"}, "ending_page": {"type": "integer"}, "pages_across": {"type": "integer"}, "pages_down": {"type": "integer"}, "requested_print_time": {"type": "string", "format": "date-time"}, "error_handling": {"type": "string", "enum": ["standard", "detailed"]}, "fax_number": {"type": "string"}, "target_printer": {"type": "string"}}, "additionalProperties": False}, "print_dialog": {"type": "boolean"}}, "required": ["target"], "additionalProperties": False}},
     "quit": {"input": {"type": "object", "properties": {"saving": {"type": "string", "enum": ["yes", "no", "ask"]}}, "additionalProperties": False}},
     "delete": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as diskItems[0]"}}, "required": ["target"], "additionalProperties": False}},
     "duplicate": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as documents[0]"}, "to": {"type": "string", "description": "Reference such as documents[0]"}, "with_properties": {"type": "object"}}, "required": ["target"], "additionalProperties": False}},

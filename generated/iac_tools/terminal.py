@@ -396,7 +396,7 @@ def move(target: Ref, *, to: Ref) -> None:
     result="tab",
 )
 def do_script(command: str | None = None, *, in_: Any = None) -> Ref:
-    """Run a shell command in a window or tab of Terminal. DANGEROUS, It is the shell..
+    """Run a shell command in a window or tab of Terminal. DANGEROUS, It is the shell.
 
     Args:
         command: Text.

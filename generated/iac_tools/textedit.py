@@ -232,21 +232,16 @@ def make(
     op="set",
     level="SAFE",
     ceiling="MODIFY",
-    params={
-        "target": Param("", "----", "specifier"),
-        "properties": Param("", "data", "record"),
-        "to": Param("to", "data", "any"),
-    },
+    params={"target": Param("", "----", "specifier"), "properties": Param("", "data", "record")},
 )
-def set(target: Ref, *, properties: Mapping[PropertyName, Any], to: Any) -> None:
+def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
     """Change properties of an object of TextEdit. SAFE to MODIFY, by property.
 
     Args:
         target: Reference to the object.
         properties: Property to value.
-        to: Any value.
     """
-    return APP.call(set, target=target, properties=properties, to=to)
+    return APP.call(set, target=target, properties=properties)
 
 
 @tool(
@@ -552,7 +547,7 @@ SCHEMAS: Final[Mapping[str, Mapping[str, Schema]]] = {
     "list": {"input": {"type": "object", "properties": {"element": {"type": "string", "enum": ["document", "window", "attachment", "attribute run", "character", "paragraph", "word"]}, "of": {"type": "string", "description": "Reference to the container, else the app"}, "where": {"type": "object", "description": 'Filter by property: {"name": "x"} or {"name": {"contains": "x"}}'}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}, "limit": {"type": "integer"}, "offset": {"type": "integer"}}, "required": ["element"], "additionalProperties": False}},
     "count": {"input": {"type": "object", "properties": {"element": {"type": "string", "enum": ["document", "window", "attachment", "attribute run", "character", "paragraph", "word"]}, "of": {"type": "string", "description": "Reference to the container, else the app"}, "where": {"type": "object", "description": 'Filter by property: {"name": "x"} or {"name": {"contains": "x"}}'}}, "required": ["element"], "additionalProperties": False}, "output": {"type": "object", "properties": {"result": {"type": "integer"}, "note": {"type": "string"}}, "additionalProperties": False}},
     "make": {"input": {"type": "object", "properties": {"element": {"type": "string", "enum": ["document", "window", "attachment", "attribute run", "character", "paragraph", "word"]}, "properties": {"type": "object", "description": "Property to value"}, "at": {"type": "string", "description": "Reference to the container, else the app chooses"}, "with_data": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}}, "required": ["element"], "additionalProperties": False}, "output": {"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": False}},
-    "set": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as documents[0]"}, "properties": {"type": "object", "description": "Property to value"}, "to": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}}, "required": ["target", "properties", "to"], "additionalProperties": False}},
+    "set": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as documents[0]"}, "properties": {"type": "object", "description": "Property to value"}}, "required": ["target", "properties"], "additionalProperties": False}},
     "close": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as documents[0]"}, "saving": {"type": "string", "enum": ["ask", "no", "yes"]}, "saving_in": {"type": "string", "description": "Absolute path or ~"}}, "required": ["target"], "additionalProperties": False}},
     "delete": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as documents[0]"}}, "required": ["target"], "additionalProperties": False}},
     "duplicate": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as documents[0]"}, "to": {"type": "string", "description": "Reference such as documents[0]"}, "with_properties": {"type": "object"}}, "required": ["target"], "additionalProperties": False}},

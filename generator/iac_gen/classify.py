@@ -9,10 +9,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from iac_runtime.tool import Level
-
 from iac_gen.model import Class, Command, Parameter, Property
 from iac_gen.resolve import Resolved
+from iac_runtime.tool import Level
 
 __all__ = ["Verdict", "delete_level", "highest", "judge_command", "judge_setter", "make_level"]
 
@@ -120,7 +119,6 @@ _SECRET: Final = re.compile(
     r"|require",
     re.I,
 )
-_CONTENT: Final = frozenset({"body", "content", "contents", "html content", "source", "text"})
 _VIEW: Final = frozenset(
     {
         "active tab index", "bounds", "collapsed", "current tab", "current view", "floating",
@@ -200,8 +198,6 @@ def judge_setter(owner: Class, prop: Property) -> Verdict:
         if name not in ("name", "enabled"):
             return Verdict("DANGEROUS", f"a {owner.name} acts later by itself")
         return Verdict("MODIFY", "changes a property")
-    if name in _CONTENT and any(ref.name in ("text", "rich text", "any") for ref in prop.types):
-        return Verdict("DANGEROUS", "replaces the whole content")
     if name in _VIEW:
         return Verdict("SAFE", "changes the view only")
     return Verdict("MODIFY", "changes a property")

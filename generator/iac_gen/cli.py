@@ -16,8 +16,9 @@ from rich.table import Table
 from iac_gen import discover, macos
 from iac_gen.discover import Found, UsageError
 from iac_gen.keys import assign
+from iac_gen.load import Loaded
 from iac_gen.output import OutputError, Previous
-from iac_gen.pipeline import Inputs, Loaded, generate, represent
+from iac_gen.pipeline import Inputs, generate, represent
 from iac_gen.quirks import known_apps, load_quirks
 from iac_gen.report import Report
 from iac_gen.show import module_data
@@ -64,7 +65,7 @@ def _find(dictionaries: Sequence[Path], search: Sequence[Path], bundled: bool) -
             if not folder.is_dir():
                 raise UsageError(f"{folder} is no folder; check --search")
         return discover.from_bundles(macos.installed(search))
-    click.echo("This is not a Mac: using the bundled snapshots.", err=True)
+    click.echo("iac-gen: this is not a Mac; using the bundled snapshots", err=True)
     return discover.from_bundled_snapshots()
 
 
@@ -168,7 +169,7 @@ def _print(report: Report, folder: Path, prune: bool) -> None:
     for app in report.apps:
         for one in app.diagnostics:
             if one.level != "note":
-                click.echo(str(one), err=True)
+                click.echo(f"iac-gen: {one}", err=True)
     if report.gone:
         keys = ", ".join(report.gone)
         console.print(

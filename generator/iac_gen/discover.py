@@ -9,11 +9,10 @@ from pathlib import Path
 
 from iac_gen.diagnostics import Diagnostic
 from iac_gen.includes import STANDARD
-from iac_gen.load import LoadError, load, parse
+from iac_gen.load import Loaded, LoadError, load, parse
 from iac_gen.macos import Bundle, Unscriptable
 from iac_gen.model import Dictionary, Source
 from iac_gen.naming import app_key
-from iac_gen.pipeline import Loaded
 from iac_gen.quirks import Known
 from iac_gen.snapshot import read_snapshot
 

@@ -9,7 +9,7 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-__all__ = ["Door", "clean", "clean_prose", "finalize", "identifier", "literal", "prose"]
+__all__ = ["Door", "clean", "clean_prose", "cleaned", "finalize", "identifier", "literal", "prose"]
 
 _IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
 _NOT_PROSE = re.compile(r"[^A-Za-z0-9 \-_/&.,()']+")
@@ -34,6 +34,17 @@ def clean(text: str) -> str:
         and not 0xE0100 <= ord(ch) <= 0xE01EF
     )
     return "".join(kept)
+
+
+def cleaned(value: Any) -> Any:
+    """Return JSON-ready `value` with every text in it, keys too, cleaned."""
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, Mapping):
+        return {cleaned(key): cleaned(item) for key, item in value.items()}
+    if isinstance(value, Sequence):
+        return [cleaned(item) for item in value]
+    return value
 
 
 def literal(value: Any) -> Door:

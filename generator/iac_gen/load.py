@@ -4,17 +4,26 @@ Source: sdef(5); what real files contain beyond it is in docs/dictionaries.md.
 """
 
 import hashlib
+from dataclasses import dataclass
 from pathlib import Path
 
 from lxml import etree
 
 from iac_gen.diagnostics import Diagnostic
-from iac_gen.model import Dictionary
+from iac_gen.model import Dictionary, Source
 from iac_gen.reader import Reader
 
-__all__ = ["MAX_BYTES", "LoadError", "load", "parse"]
+__all__ = ["MAX_BYTES", "LoadError", "Loaded", "load", "parse"]
 
 MAX_BYTES = 4 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A dictionary that was read, and what was left out of it."""
+
+    source: Source
+    diagnostics: tuple[Diagnostic, ...] = ()
 
 
 class LoadError(Exception):

@@ -5,8 +5,6 @@ Names are decided in `naming`, types in `types`, levels in `classify`; this puts
 
 from collections.abc import Iterable
 
-from iac_runtime.tool import App, Param
-
 from iac_gen import model, naming
 from iac_gen.classify import Verdict, highest, judge_command
 from iac_gen.describe import (
@@ -27,6 +25,7 @@ from iac_gen.recipes import lower_recipe
 from iac_gen.resolve import Resolved
 from iac_gen.tables import class_table, enum_table, record_table
 from iac_gen.types import Types
+from iac_runtime.tool import App, Param
 
 __all__ = ["lower"]
 
@@ -209,4 +208,5 @@ class _Builder:
 
 def verdict_words(verdict: Verdict) -> str:
     """Return a level and its reason as the end of a description."""
-    return f"{verdict.level}, {verdict.reason}."
+    reason = verdict.reason.rstrip(".").replace(";", ",")
+    return f"{verdict.level}, {reason}."

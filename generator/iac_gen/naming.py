@@ -101,7 +101,7 @@ def unique(name: str, taken: Iterable[str]) -> str:
     used = set(taken)
     candidate, number = name, 2
     while candidate in used:
-        candidate = f"{name.rstrip('_')}_{number}"
+        candidate = f"{name.rstrip('_')[: _LONGEST - 4]}_{number}"
         number += 1
     return candidate
 

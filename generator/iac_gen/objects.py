@@ -4,13 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from iac_runtime.tool import Class, Level, Op, Param
-
 from iac_gen.describe import reference_example
 from iac_gen.ir import Parameter
 from iac_gen.model import Command
 from iac_gen.resolve import APPLICATION, Resolved
 from iac_gen.types import Types
+from iac_runtime.tool import Class, Level, Op, Param
 
 __all__ = ["OBJECT_EVENTS", "ObjectTool", "object_tools"]
 
@@ -121,7 +120,8 @@ def object_tools(
 
 def extra_parameters(command: Command) -> list[Any]:
     """Return the declared parameters of a merged command that the object tool lacks."""
-    return [p for p in command.parameters if p.code not in _OWN_CODES and not p.hidden]
+    own = _OWN_CODES | ({"data"} if OBJECT_EVENTS[command.code] == "set" else set())
+    return [p for p in command.parameters if p.code not in own and not p.hidden]
 
 
 def _range(levels: list[Level], floor: Level) -> tuple[Level, Level]:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from iac_gen.doors import cleaned
 from iac_gen.ir import Module, Tool
 
 __all__ = [
@@ -25,6 +26,8 @@ __all__ = [
 ]
 
 FORMAT = 1
+_APP_ROW = ("id", "name", "kind", "digest", "tools")
+_TOOL_ROW = ("module", "function", "level", "ceiling", "digest")
 CATALOGUE = "catalogue.json"
 LISTING = "listing.jsonl"
 LOCK = "tools.lock"
@@ -77,11 +80,12 @@ class Previous:
             apps = {}
             for key, row in data["apps"].items():
                 names = [n for n, tool in data["tools"].items() if tool["module"] == key]
+                _whole(row, _APP_ROW)
                 apps[key] = AppFiles(
                     key,
                     {**row, "identity": locked["apps"][key]["identity"]},
                     locked["apps"][key]["version"],
-                    {name: _without_offset(data["tools"][name]) for name in names},
+                    {name: _whole(data["tools"][name], _TOOL_ROW) for name in names},
                     {name: lines[name] for name in names},
                 )
             return cls(apps)
@@ -89,8 +93,9 @@ class Previous:
             raise OutputError(f"was not left by a build: {error!r}") from None
 
 
-def _without_offset(row: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in row.items() if key != "offset"}
+def _whole(row: Mapping[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
+    """Return what `row` has under `keys`; a KeyError says which of them it lacks."""
+    return {key: row[key] for key in keys}
 
 
 def app_files(module: Module, identity: str, source: str) -> AppFiles:
@@ -109,7 +114,8 @@ def app_files(module: Module, identity: str, source: str) -> AppFiles:
 
 
 def _line(value: Mapping[str, Any]) -> str:
-    return json.dumps(value, separators=(",", ":"), ensure_ascii=True)
+    # The words of a listing reach a model: the same cleaning as in the module's schemas.
+    return json.dumps(cleaned(value), separators=(",", ":"), ensure_ascii=True)
 
 
 def _row(tool: Tool, key: str, line: str) -> dict[str, Any]:

@@ -11,8 +11,8 @@ from iac_gen.diagnostics import Diagnostic
 from iac_gen.includes import IncludeMap
 from iac_gen.ir import Module
 from iac_gen.keys import assign
+from iac_gen.load import Loaded
 from iac_gen.lower import lower
-from iac_gen.model import Source
 from iac_gen.output import AppFiles, Previous, app_files, assemble
 from iac_gen.prove import prove
 from iac_gen.quirks import QuirkFile, apply
@@ -20,15 +20,7 @@ from iac_gen.render import render_module, render_package
 from iac_gen.report import AppReport, Report, built_counts, declared_counts
 from iac_gen.resolve import resolve
 
-__all__ = ["Inputs", "Loaded", "generate", "represent"]
-
-
-@dataclass(frozen=True, slots=True)
-class Loaded:
-    """A dictionary that was read, and what was left out of it."""
-
-    source: Source
-    diagnostics: tuple[Diagnostic, ...] = ()
+__all__ = ["Inputs", "generate", "represent"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,7 @@ _NODES: Final = (
     ast.Store, ast.Subscript, ast.Tuple, ast.UnaryOp, ast.USub, ast.alias, ast.arg, ast.arguments,
     ast.keyword,
 )  # fmt: skip
+_STATEMENTS: Final = (ast.AnnAssign, ast.Assign, ast.FunctionDef, ast.ImportFrom)
 _TOOL_NAME: Final = re.compile(rf"[a-z][a-z0-9_]{{0,{MAX_TOOL_NAME - 1}}}")
 _KEY: Final = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _WORDS: Final = frozenset(
@@ -63,6 +64,9 @@ def prove_source(source: str) -> Iterator[str]:
     except (SyntaxError, ValueError) as error:
         yield f"does not parse: {error}"
         return
+    for statement in tree.body:
+        if not isinstance(statement, _STATEMENTS) and not _is_docstring(statement):
+            yield f"line {statement.lineno}: {type(statement).__name__} is no part of a module"
     for node in ast.walk(tree):
         line = getattr(node, "lineno", 0)
         if not isinstance(node, _NODES):
@@ -70,6 +74,8 @@ def prove_source(source: str) -> Iterator[str]:
         elif isinstance(node, ast.ImportFrom):
             if node.module not in _IMPORTS or node.level:
                 yield f"line {line}: import from {node.module} is not allowed"
+            if any(alias.asname for alias in node.names):
+                yield f"line {line}: an import under another name is not allowed"
         elif isinstance(node, ast.Call):
             if not _allowed_call(node.func):
                 yield f"line {line}: a call of anything but the contract is not allowed"
@@ -90,12 +96,21 @@ def _allowed_call(function: ast.expr) -> bool:
     return isinstance(function, ast.Attribute)
 
 
+def _is_docstring(statement: ast.stmt) -> bool:
+    return (
+        isinstance(statement, ast.Expr)
+        and isinstance(statement.value, ast.Constant)
+        and isinstance(statement.value.value, str)
+    )
+
+
 def _prove_function(node: ast.FunctionDef) -> Iterator[str]:
-    decorators = [d for d in node.decorator_list if isinstance(d, ast.Call)]
-    if len(decorators) != 1 or len(node.decorator_list) != 1:
+    functions = [d.func for d in node.decorator_list if isinstance(d, ast.Call)]
+    marks = [f for f in functions if isinstance(f, ast.Name) and f.id == "tool"]
+    if len(marks) != 1 or len(node.decorator_list) != 1:
         yield f"line {node.lineno}: {node.name} must have the one decorator tool"
     kinds = [type(statement) for statement in node.body]
-    if kinds != [ast.Expr, ast.Return]:
+    if kinds != [ast.Expr, ast.Return] or not _is_docstring(node.body[0]):
         yield f"line {node.lineno}: {node.name} must be a docstring and one return"
 
 
@@ -128,9 +143,12 @@ def _node(schema: Mapping[str, Any], path: str) -> Iterator[str]:
     if ("type" in schema) == ("anyOf" in schema):
         yield f"{at} needs one of type and anyOf"
     kind = schema.get("type")
-    if kind is not None and kind not in _TYPES:
+    if kind is not None and (not isinstance(kind, str) or kind not in _TYPES):
         yield f"{at} has the type {kind!r}"
-    if "enum" in schema and (kind != "string" or not schema["enum"]):
+    values = schema.get("enum", ())
+    if "enum" in schema and (
+        kind != "string" or not values or not all(isinstance(one, str) for one in values)
+    ):
         yield f"{at} has an enum that is empty or not of strings"
     if schema.get("format", "date-time") != "date-time":
         yield f"{at} has the format {schema['format']}"

@@ -11,11 +11,10 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Any
 
-from iac_runtime.tool import Level
-
 from iac_gen.diagnostics import Diagnostic
 from iac_gen.model import Command
 from iac_gen.resolve import Resolved
+from iac_runtime.tool import Level
 
 __all__ = ["Decisions", "Known", "QuirkFile", "Recipe", "apply", "known_apps", "load_quirks"]
 
@@ -23,6 +22,11 @@ _KEYS = {
     "command": {"code", "name", "level", "doc", "direct", "hide", "why"},
     "property": {"class", "name", "level", "why"},
     "recipe": {"name", "tool", "bind", "params", "optional", "result", "doc", "why"},
+}
+_NEEDED = {
+    "command": (),
+    "property": ("class", "name", "level"),
+    "recipe": ("name", "tool", "doc"),
 }
 _LEVELS = ("SAFE", "MODIFY", "DANGEROUS")
 
@@ -126,6 +130,11 @@ def _fault(table: str, row: Mapping[str, Any]) -> str:
         return f"[[{table}]] has no key {sorted(unknown)[0]}"
     if not row.get("why"):
         return f"[[{table}]] gives no reason; add why"
+    missing = [key for key in _NEEDED[table] if key not in row]
+    if missing:
+        return f"[[{table}]] needs the key {missing[0]}"
+    if table == "command" and "code" not in row and "name" not in row:
+        return "[[command]] names no command; add name or code"
     if row.get("level", "SAFE") not in _LEVELS:
         return f"{row['level']} is no level; there are {', '.join(_LEVELS)}"
     return ""

@@ -3,14 +3,13 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from iac_runtime.tool import Class, Param
-
 from iac_gen import naming
 from iac_gen.classify import Verdict, highest
 from iac_gen.describe import docstring_words, parameter_words, sentence
 from iac_gen.ir import Parameter, Tool
 from iac_gen.quirks import Recipe
 from iac_gen.types import Types
+from iac_runtime.tool import Class, Param
 
 __all__ = ["lower_recipe"]
 

@@ -69,6 +69,10 @@ def resolve(source: Source, includes: IncludeMap) -> tuple[Resolved, list[Diagno
     notes = _Notes(source.dictionary.file)
     items = list(_expanded(source.dictionary, includes, notes, depth=0))
     commands = [i for i in items if isinstance(i, Command) and not i.event]
+    for command in commands:
+        if command.hidden:
+            text = f"command {command.name} is hidden; no tool is made of it"
+            notes.add(command.line, "hidden", text)
     resolved = Resolved(
         source,
         tuple(_commands(commands, notes)),
@@ -215,6 +219,9 @@ def _classes(classes: list[Class], notes: _Notes) -> list[Class]:
         name = wanted if wanted in declared else ids.get(wanted, "")
         if name:
             declared[name] = _extended(declared[name], row)
+            if row.name:
+                text = f"class {name} inherits from itself; taken as an extension"
+                notes.add(row.line, "self-inherits", text)
         elif row.code or wanted in _WELL_KNOWN:
             code = row.code or _WELL_KNOWN[wanted]
             declared[wanted] = replace(row, name=wanted, code=code, extends="", inherits="")
@@ -242,13 +249,10 @@ def _borrow(declared: dict[str, Class], notes: _Notes) -> None:
 
 
 def _extended(row: Class, addition: Class) -> Class:
-    known = {(p.name, p.code) for p in row.properties}
-    held = {e.type for e in row.elements}
     return replace(
         row,
-        properties=row.properties
-        + tuple(p for p in addition.properties if (p.name, p.code) not in known),
-        elements=row.elements + tuple(e for e in addition.elements if e.type not in held),
+        properties=row.properties + addition.properties,
+        elements=row.elements + addition.elements,
         responds_to=row.responds_to + addition.responds_to,
         values=_join(row.values, addition.values),
         inherits=row.inherits or (addition.inherits if addition.inherits != row.name else ""),
@@ -306,6 +310,9 @@ def _reaches(
 def _once(row: Class, notes: _Notes) -> tuple[Property, ...]:
     kept: dict[str, Property] = {}
     for prop in row.properties:
+        if prop.contents:
+            text = f"what {row.name} contains stands as its property {prop.name}"
+            notes.add(prop.line, "contents", text)
         if prop.name in kept:
             text = f"property {prop.name} of {row.name} is declared again; the types are merged"
             notes.add(prop.line, "repeated", text)
@@ -323,7 +330,10 @@ def _elements(row: Class, name_of: Callable[[str], str], notes: _Notes) -> tuple
         if not name:
             text = f"element {element.type} of {row.name} is of no declared class; left out"
             notes.add(element.line, "unknown-class", text, "warning")
-        elif name not in kept:
+        elif name in kept:
+            text = f"element {name} of {row.name} is listed again; once is enough"
+            notes.add(element.line, "repeated", text)
+        else:
             kept[name] = replace(element, type=name)
     return tuple(kept.values())
 

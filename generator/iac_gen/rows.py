@@ -8,10 +8,9 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from iac_runtime.tool import Class, Enum, Param, Property, Record
-
 from iac_gen.doors import Door, clean, literal
 from iac_gen.ir import Module
+from iac_runtime.tool import Class, Enum, Param, Property, Record
 
 __all__ = ["exact", "param", "tables"]
 

@@ -5,7 +5,7 @@ read back into the same `Dictionary` that `load` makes, without line numbers.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import MISSING, fields, replace
 from pathlib import Path
 from types import NoneType, UnionType
@@ -122,7 +122,7 @@ def read_snapshot(path: Path) -> Source:
             0, "format", f"is no snapshot of format {FORMAT}; make one with iac-gen snapshot"
         )
     try:
-        suites = tuple(_tagged(item) for item in data["suites"])
+        suites = _value(_hints(Dictionary)["suites"], data["suites"])
         kind: Literal["application", "addition"] = (
             "addition" if data["kind"] == "addition" else "application"
         )
@@ -137,10 +137,15 @@ def read_snapshot(path: Path) -> Source:
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise fail(0, "format", f"is no whole snapshot: {error!r}") from None
+    except RecursionError:
+        raise fail(0, "json", "is nested too deeply") from None
 
 
-def _tagged(data: Mapping[str, Any]) -> Any:
-    return _build(_TAGGED[data["is"]], data)
+def _tagged(data: Mapping[str, Any], options: Collection[type]) -> Any:
+    kind = _TAGGED[data["is"]]
+    if kind not in options:
+        raise TypeError(f"a {kind.__name__} stands in a wrong place")
+    return _build(kind, data)
 
 
 def _build(cls: type[T], data: Mapping[str, Any]) -> T:
@@ -168,9 +173,11 @@ def _value(hint: Any, value: Any) -> Any:
             return None
         options = [option for option in get_args(hint) if option is not NoneType]
         if len(options) > 1:
-            return _tagged(value)
+            return _tagged(value, options)
         return _value(options[0], value)
     if origin is tuple:
+        if not isinstance(value, list):
+            raise TypeError(f"{value!r} is no list")
         return tuple(_value(get_args(hint)[0], item) for item in value)
     if origin is Literal:
         if value not in get_args(hint):

@@ -2,14 +2,13 @@
 
 from collections.abc import Iterable
 
-from iac_runtime.tool import Class, Element, Enum, Property, Record
-
 from iac_gen import model
 from iac_gen.classify import delete_level, judge_setter, make_level
 from iac_gen.naming import jxa, plural
 from iac_gen.quirks import Decisions
 from iac_gen.resolve import Resolved
 from iac_gen.types import Types
+from iac_runtime.tool import Class, Element, Enum, Property, Record
 
 __all__ = ["class_table", "enum_table", "record_table"]
 

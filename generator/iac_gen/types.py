@@ -130,10 +130,10 @@ class Types:
             return "any"
         return " | ".join(parts) or "any"
 
-    def _parts(self, ref: TypeRef) -> Iterable[str]:
+    def _parts(self, ref: TypeRef, seen: frozenset[str] = frozenset()) -> Iterable[str]:
         if ref.items:
             for item in ref.items:
-                for part in self._parts(item):
+                for part in self._parts(item, seen):
                     yield part if part.startswith("list of ") or not ref.list else f"list of {part}"
             return
         # Dictionaries from before 10.4 write unions and lists into the name.
@@ -145,8 +145,10 @@ class Types:
             found = self._term(term)
             yield f"list of {found}" if many and not found.startswith("list of ") else found
             # A class may also be passed as a plain value: rich text as text (sdef(5), `class`).
-            for value in self._class_values.get(found, ()) if not many else ():
-                yield from self._parts(value)
+            # The class may have the name of that value, or two may name each other.
+            if not many and found not in seen:
+                for value in self._class_values.get(found, ()):
+                    yield from self._parts(value, seen | {found})
 
     def _term(self, name: str) -> str:
         if name in self.records or name in self.enums:
@@ -181,6 +183,8 @@ class Types:
     def _is_object(self, part: str) -> bool:
         if part in ("specifier", "location specifier"):
             return True
+        if part in self.records or part in self.enums:
+            return False
         return part in self.classes and part not in ATOMS
 
     def schema(self, kind: str) -> dict[str, Any]:
