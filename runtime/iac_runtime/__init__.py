@@ -1,0 +1,63 @@
+"""The run time of IAC: tools of macOS apps as typed Python functions, and as an MCP server.
+
+    import iac_runtime
+    from iac_tools import notes
+
+    with iac_runtime.connect(simulate=True):
+        notes.list("note")
+
+Importing this package loads nothing heavy; the first call does.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from iac_runtime.tool import install as _install
+
+if TYPE_CHECKING:
+    from iac_runtime.errors import (
+        CallRefusedError,
+        IacError,
+        InvalidParameterError,
+        SetupError,
+        ToolError,
+        UnknownToolError,
+    )
+    from iac_runtime.library import Session, connect
+
+__all__ = [
+    "CallRefusedError",
+    "IacError",
+    "InvalidParameterError",
+    "Session",
+    "SetupError",
+    "ToolError",
+    "UnknownToolError",
+    "connect",
+]
+
+_LIBRARY = ("Session", "connect")
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    home = "library" if name in _LIBRARY else "errors"
+    return getattr(import_module(f"{__name__}.{home}"), name)
+
+
+def _dispatch(function: Callable[..., Any], arguments: Mapping[str, Any], /) -> Any:
+    from iac_runtime.library import dispatch
+
+    return dispatch(function, arguments)
+
+
+def _user_folders() -> Sequence[str]:
+    from iac_runtime.folders import user_folders
+
+    return user_folders()
+
+
+_install(_dispatch, _user_folders)

@@ -1,0 +1,233 @@
+"""The catalogue: which tools there are in the output folders, read without importing a module.
+
+Folders are searched in order; an app in an earlier one hides the later one whole.
+"""
+
+import hashlib
+import importlib
+import importlib.util
+import json
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NamedTuple
+
+from iac_runtime.binding import Tool
+from iac_runtime.errors import SetupError, UnknownToolError, nearest, quoted
+from iac_runtime.tables import Tables, fold, tables_of
+from iac_runtime.tool import Kind, Level, spec_of
+
+__all__ = ["AppRow", "Catalogue", "ToolRow", "find_tool", "module_tables"]
+
+FORMAT = 1
+PACKAGE = "iac_tools"
+
+
+class AppRow(NamedTuple):
+    """An app of the catalogue; `key` is the prefix of its tools."""
+
+    key: str
+    id: str
+    name: str
+    kind: Kind
+    folder: Path
+
+
+class ToolRow(NamedTuple):
+    """A tool of the catalogue; `offset` is where its line begins in listing.jsonl."""
+
+    name: str
+    app: AppRow
+    module: str
+    function: str
+    offset: int
+    level: Level
+    ceiling: Level
+
+
+class Catalogue:
+    """The tools of several output folders.
+
+    Raises:
+        SetupError: No folder is given, or a catalogue is missing or damaged.
+    """
+
+    def __init__(self, folders: Sequence[Path]) -> None:
+        if not folders:
+            raise SetupError("There are no tools yet; make them with: iac-gen build")
+        self.apps: dict[str, AppRow] = {}
+        self.tools: dict[str, ToolRow] = {}
+        for folder in folders:
+            self._add(folder)
+
+    def _add(self, folder: Path) -> None:
+        raw = _read(folder / "catalogue.json")
+        try:
+            new = {
+                key: AppRow(key, row["id"], row["name"], row["kind"], folder)
+                for key, row in raw["apps"].items()
+                if key not in self.apps
+            }
+            for name, row in raw["tools"].items():
+                app = new.get(row["module"])
+                if app is None:
+                    continue
+                self.tools[name] = ToolRow(
+                    name,
+                    app,
+                    row["module"],
+                    row["function"],
+                    row["offset"],
+                    row["level"],
+                    row["ceiling"],
+                )
+        except (KeyError, TypeError, AttributeError) as error:
+            raise _damaged(folder / "catalogue.json") from error
+        self.apps.update(new)
+
+    def find(self, name: str) -> ToolRow:
+        """Return the tool called `name`.
+
+        Raises:
+            UnknownToolError: There is none; the error has the nearest names.
+        """
+        row = self.tools.get(name)
+        if row is None:
+            raise UnknownToolError(name, nearest(name, self.tools))
+        return row
+
+    def find_app(self, name: str) -> AppRow | None:
+        """Return the app with this key, name or bundle id, in any case."""
+        wanted = fold(name)
+        for app in self.apps.values():
+            if wanted in (fold(app.key), fold(app.name), fold(app.id)):
+                return app
+        return None
+
+    def listing(self) -> list[dict[str, Any]]:
+        """Return the finished entries of tools/list, in the order of their names.
+
+        Raises:
+            SetupError: A listing is missing or damaged.
+        """
+        texts: dict[Path, bytes] = {}
+        entries: list[dict[str, Any]] = []
+        for name in sorted(self.tools):
+            row = self.tools[name]
+            path = row.app.folder / "listing.jsonl"
+            if path not in texts:
+                try:
+                    texts[path] = path.read_bytes()
+                except OSError as error:
+                    raise _damaged(path) from error
+            text = texts[path]
+            end = text.find(b"\n", row.offset)
+            try:
+                entry = json.loads(text[row.offset : end if end >= 0 else len(text)])
+            except ValueError as error:
+                raise _damaged(path) from error
+            if not isinstance(entry, dict) or entry.get("name") != name:
+                raise _damaged(path)
+            entries.append(entry)
+        return entries
+
+    def tables(self, app: AppRow) -> Tables:
+        """Return the tables of an app, importing its module on first need."""
+        return module_tables(load_module(app.folder, app.key))
+
+    def tool(self, row: ToolRow) -> Tool:
+        """Return the tool of a row with its tables, importing its module on first need.
+
+        Raises:
+            SetupError: The module does not hold what the catalogue says.
+        """
+        module = load_module(row.app.folder, row.module)
+        return find_tool(module, row.function, row.name)
+
+
+_TABLES: dict[str, Tables] = {}
+_IMPORTING = threading.RLock()
+
+
+def module_tables(module: ModuleType) -> Tables:
+    """Return the tables of an imported module; they are read once."""
+    found = _TABLES.get(module.__name__)
+    if found is None:
+        found = _TABLES[module.__name__] = tables_of(module)
+    return found
+
+
+def find_tool(module: ModuleType, function: str, name: str) -> Tool:
+    """Return the tool that `function` of `module` is, called `name`."""
+    tables = module_tables(module)
+    spec = spec_of(getattr(module, function, None) or str)
+    schemas: Mapping[str, Any] | None = module.SCHEMAS.get(function)
+    if spec is None or schemas is None:
+        raise SetupError(
+            f"{module.__file__} has no tool {quoted(function)}; build it again: iac-gen build"
+        )
+    return Tool(name, tables, spec, schemas["input"], schemas.get("output"))
+
+
+def load_module(folder: Path, key: str) -> ModuleType:
+    """Import the module `key` of an output folder.
+
+    One that `import iac_tools.<key>` would give is taken under that name, so that the library and
+    the server share it; any other gets a name of its own for its folder.
+
+    Raises:
+        SetupError: The file is missing or cannot be imported.
+    """
+    path = (folder / f"{key}.py").resolve()
+    public = f"{PACKAGE}.{key}"
+    try:
+        spec = importlib.util.find_spec(public)
+    except ModuleNotFoundError:
+        spec = None
+    if spec is not None and spec.origin and Path(spec.origin).resolve() == path:
+        name = public
+    else:
+        digest = hashlib.sha256(str(path.parent).encode()).hexdigest()[:10]
+        name = f"{PACKAGE}_{digest}.{key}"
+    with _IMPORTING:
+        return _import(name, path)
+
+
+def _import(name: str, path: Path) -> ModuleType:
+    loaded = sys.modules.get(name)
+    if loaded is not None:
+        return loaded
+    try:
+        if name.startswith(f"{PACKAGE}."):
+            return importlib.import_module(name)
+        spec = importlib.util.spec_from_file_location(name, path)
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[name] = module
+        spec.loader.exec_module(module)
+    except Exception as error:
+        sys.modules.pop(name, None)
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise SetupError(
+            f"{path} cannot be imported ({reason}); build it again: iac-gen build"
+        ) from error
+    return module
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        raw = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        raise SetupError(f"{path} is missing; build it again: iac-gen build") from None
+    except (OSError, ValueError) as error:
+        raise _damaged(path) from error
+    if not isinstance(raw, dict) or raw.get("format") != FORMAT:
+        raise SetupError(f"{path} is of another version; build it again: iac-gen build")
+    return raw
+
+
+def _damaged(path: Path) -> SetupError:
+    return SetupError(f"{path} is damaged; build it again: iac-gen build")

@@ -1,0 +1,70 @@
+"""The level that one call needs, from its arguments."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from iac_runtime.binding import Tool
+from iac_runtime.compose import place
+from iac_runtime.references import find_properties
+from iac_runtime.tables import Tables
+from iac_runtime.tool import Level
+
+__all__ = ["LEVELS", "at_most", "effective_level", "highest"]
+
+LEVELS: Final[tuple[Level, ...]] = ("SAFE", "MODIFY", "DANGEROUS")
+
+
+def highest(levels: Iterable[Level]) -> Level:
+    """Return the highest of some levels; SAFE for none."""
+    return max(levels, key=LEVELS.index, default="SAFE")
+
+
+def at_most(level: Level, limit: Level) -> bool:
+    """Say whether `level` is no higher than `limit`."""
+    return LEVELS.index(level) <= LEVELS.index(limit)
+
+
+def effective_level(tool: Tool, arguments: Mapping[str, Any], home: str) -> Level:
+    """Return the level of a call; `arguments` are those of the operation and are valid.
+
+    For `set` the highest of the named properties on the target's class, for `make` of the class
+    and its properties, for deleting of the target's class. What the tables do not know needs the
+    tool's ceiling. The answer lies between the tool's level and its ceiling.
+    """
+    spec, tables = tool.spec, tool.tables
+    wanted: Level = spec.level
+    if spec.level == spec.ceiling:
+        return wanted
+    if spec.op == "set":
+        found = place(arguments.get("target"), tables, home, item=True)
+        wanted = _properties(found.classes, arguments.get("properties"), tables, spec.ceiling)
+    elif spec.op == "make":
+        term = tables.find_class(str(arguments.get("element")))
+        if term is None:
+            wanted = spec.ceiling
+        else:
+            given = _properties((term,), arguments.get("properties"), tables, spec.ceiling)
+            wanted = highest((tables.classes[term].make, given))
+    elif spec.event == "coredelo" and isinstance(arguments.get("target"), str):
+        found = place(arguments["target"], tables, home, item=True)
+        classes = found.classes
+        wanted = (
+            highest(tables.classes[term].delete for term in classes) if classes else spec.ceiling
+        )
+    else:
+        wanted = spec.level
+    if not at_most(wanted, spec.ceiling):
+        wanted = spec.ceiling
+    return highest((wanted, spec.level))
+
+
+def _properties(
+    classes: tuple[str, ...] | None, given: Any, tables: Tables, unknown: Level
+) -> Level:
+    if not given:
+        return "SAFE"
+    levels: list[Level] = []
+    for name in given:
+        rows = find_properties(classes, name, tables)
+        levels += [row.level for row in rows] or [unknown]
+    return highest(levels)

@@ -1,0 +1,151 @@
+"""Calling tools from Python: `from iac_tools import notes; notes.list("note")`.
+
+Whoever imports the library writes the calls himself, so every level is allowed unless `connect`
+says otherwise. Without `connect`, calls go to the osascript of this Mac.
+"""
+
+import sys
+import threading
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from iac_runtime.errors import SetupError
+from iac_runtime.tool import Level, spec_of
+
+if TYPE_CHECKING:
+    from iac_runtime.gate import Gate
+    from iac_runtime.simulation import Simulation
+
+__all__ = ["Session", "connect", "dispatch"]
+
+_lock = threading.RLock()
+_sessions: list["Session"] = []
+
+
+class Session:
+    """What `connect` chose; it holds until its `with` block ends, or `close` is called."""
+
+    def __init__(self, gate: "Gate", simulation: "Simulation | None") -> None:
+        self._gate = gate
+        self._simulation = simulation
+
+    @property
+    def simulator(self) -> Any:
+        """The `iac_simulator.Simulator` behind the calls, or None on a Mac."""
+        return self._simulation.simulator if self._simulation else None
+
+    def call(self, tool: str, /, **arguments: Any) -> Any:
+        """Call a tool by its name on the wire, as in `session.call("notes_count", element="note")`.
+
+        Raises:
+            ToolError: The call was refused or failed.
+        """
+        from iac_runtime.gate import Call
+
+        return _value(self._gate.call(Call(tool, arguments)))
+
+    def run(self, function: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
+        """Carry out the call that a generated function stands for."""
+        from iac_runtime.catalogue import find_tool, module_tables
+
+        module = sys.modules[function.__module__]
+        key = module_tables(module).key
+        name = f"{key}_{function.__name__.rstrip('_')}"
+        tool = find_tool(module, function.__name__, name)
+        given = {key: value for key, value in arguments.items() if value is not None}
+        return _value(self._gate.run(tool, given))
+
+    def close(self) -> None:
+        """End the session: what was connected before holds again; a state file is written."""
+        with _lock:
+            if self in _sessions:
+                _sessions.remove(self)
+                if self._simulation is not None:
+                    self._simulation.save()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def connect(
+    simulate: bool | str | Path | None = None,
+    tools: str | Path | None = None,
+    timeout: float = 30.0,
+    allow: Level = "DANGEROUS",
+) -> Session:
+    """Choose where calls go from here on, in every thread.
+
+    Args:
+        simulate: True for simulated apps, or the path of a state file (JSON or TOML) for them.
+        tools: A folder of generated modules to look in first.
+        timeout: Seconds for one call.
+        allow: The highest level that runs; a call above it raises `CallRefusedError`.
+
+    Returns:
+        A session. It holds at once; at the end of its `with` block the earlier one holds again.
+
+    Raises:
+        SetupError: The folder holds no tools, or the simulator or its state cannot be had.
+    """
+    from iac_runtime.catalogue import Catalogue
+    from iac_runtime.executor import Executor
+    from iac_runtime.folders import tool_folders
+    from iac_runtime.gate import Gate
+
+    folders = tool_folders([Path(tools)] if tools else [])
+    catalogue = Catalogue(folders) if folders else None
+    way = "Pass allow={level!r} to connect."
+    if simulate is None or simulate is False:
+        gate = Gate(catalogue, Executor(timeout=timeout), allow, limit=None, way=way)
+        return _begin(Session(gate, None))
+    from iac_runtime.simulation import HOME, simulation
+
+    if catalogue is None:
+        raise SetupError("There are no tools yet; make them with: iac-gen build")
+    world = simulation(catalogue, None if simulate is True else Path(simulate))
+    executor = Executor(world.simulator, timeout=timeout)
+    return _begin(Session(Gate(catalogue, executor, allow, home=HOME, limit=None, way=way), world))
+
+
+def _begin(session: Session) -> Session:
+    with _lock:
+        _sessions.append(session)
+    return session
+
+
+def dispatch(function: Callable[..., Any], arguments: Mapping[str, Any], /) -> Any:
+    """Carry out `App.call`: how a generated function does its work.
+
+    Raises:
+        ToolError: The call was refused or failed.
+    """
+    if spec_of(function) is None:
+        raise SetupError(f"{function.__module__}.{function.__name__} is no tool.")
+    with _lock:
+        session = _sessions[-1] if _sessions else None
+    return (session or _default()).run(function, arguments)
+
+
+def _default() -> Session:
+    from iac_runtime.executor import Executor
+    from iac_runtime.gate import Gate
+
+    return Session(Gate(None, Executor(), "DANGEROUS", limit=None), None)
+
+
+def _value(outcome: Any) -> Any:
+    from iac_runtime.gate import Done
+
+    if isinstance(outcome, Done):
+        return outcome.value
+    raise outcome.error

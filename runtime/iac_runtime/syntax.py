@@ -1,0 +1,230 @@
+"""Reading the form of a reference; what its names mean is decided in `references`.
+
+reference = [application] { step }
+application = "application" | "Application(" string ")" | "Application.currentApplication()"
+step = "." name ["()"] | "[" (string | integer) "]" | "." selector "(" literal ")"
+selector = at | byName | byId | whose | where
+"""
+
+from dataclasses import dataclass
+from typing import Any, Final, NoReturn, TypeAlias
+
+from iac_runtime.errors import InvalidParameterError, quoted
+from iac_runtime.tables import fold
+from iac_runtime.tokens import Token, tokenize
+
+__all__ = ["Chain", "Key", "Moment", "Name", "Part", "Select", "read_syntax"]
+
+MAX_PARTS: Final = 64
+MAX_DEPTH: Final = 16
+_SELECTORS: Final = {
+    "at": "at",
+    "byname": "byName",
+    "byid": "byId",
+    "whose": "whose",
+    "where": "whose",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A property, a collection, or one of first, last, end, beginning."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """What stands in brackets."""
+
+    key: str | int
+
+
+@dataclass(frozen=True, slots=True)
+class Select:
+    """`.at(…)`, `.byName(…)`, `.byId(…)` or `.whose(…)`."""
+
+    how: str
+    argument: Any
+
+
+Part: TypeAlias = Name | Key | Select
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """`ObjectSpecifier().a.b` in a filter: names from the tested item on."""
+
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """`new Date("…")` in a filter."""
+
+    iso: str
+
+
+def read_syntax(text: str) -> tuple[Part, ...]:
+    """Return the parts of a reference; none mean the application itself.
+
+    Raises:
+        InvalidParameterError: The text is no reference; the message names the character.
+    """
+    return _Reader(text).reference()
+
+
+class _Reader:
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.tokens = tokenize(text)
+        self.at = 0
+
+    def peek(self, ahead: int = 0) -> Token:
+        return self.tokens[min(self.at + ahead, len(self.tokens) - 1)]
+
+    def take(self) -> Token:
+        token = self.peek()
+        self.at += 1
+        return token
+
+    def mark(self, text: str) -> None:
+        token = self.take()
+        if token.kind != "mark" or token.text != text:
+            self.fail(token, f'"{text}"')
+
+    def sees(self, text: str, ahead: int = 0) -> bool:
+        token = self.peek(ahead)
+        return token.kind == "mark" and token.text == text
+
+    def fail(self, token: Token, wanted: str) -> NoReturn:
+        what = "ends too early" if token.kind == "end" else f"has {quoted(token.text)}"
+        raise InvalidParameterError(
+            f"The reference {quoted(self.text)} {what} at character {token.at + 1}; "
+            f"{wanted} is expected there.",
+            'References read like windows[0].tabs["Docs"].',
+        )
+
+    def reference(self) -> tuple[Part, ...]:
+        parts: list[Part] = []
+        if self.peek().kind == "name" and not self.application():
+            parts.append(self.named(self.take().text))
+        while self.peek().kind != "end":
+            parts.append(self.part())
+            if len(parts) > MAX_PARTS:
+                raise InvalidParameterError(f"The reference has more than {MAX_PARTS} steps.")
+        return tuple(parts)
+
+    def application(self) -> bool:
+        """Skip the application at the start; say whether there was one."""
+        if fold(self.peek().text) != "application":
+            return False
+        if self.sees("(", 1):
+            self.at += 2
+            token = self.take()
+            if token.kind not in ("string", "number"):
+                self.fail(token, "a name in quotes")
+            self.mark(")")
+            return True
+        if self.sees(".", 1) and fold(self.peek(2).text) == "currentapplication":
+            self.at += 3
+            self.mark("(")
+            self.mark(")")
+            return True
+        if self.sees(".", 1) or self.peek(1).kind == "end":
+            self.at += 1
+            return True
+        return False
+
+    def part(self) -> Part:
+        if self.sees("["):
+            self.at += 1
+            token = self.take()
+            key: str | int
+            if token.kind == "string":
+                key = token.string()
+            elif token.kind == "number" and isinstance(token.number(), int):
+                key = int(token.text)
+            else:
+                self.fail(token, "a name in quotes or a whole number")
+            self.mark("]")
+            return Key(key)
+        self.mark(".")
+        token = self.take()
+        if token.kind != "name":
+            self.fail(token, "a name")
+        return self.named(token.text)
+
+    def named(self, name: str) -> Part:
+        if not self.sees("("):
+            return Name(name)
+        self.at += 1
+        if self.sees(")"):
+            # A trailing call means the value of the specifier, which is what every tool reads.
+            self.at += 1
+            return Name(name)
+        how = _SELECTORS.get(fold(name))
+        if how is None:
+            self.fail(self.peek(-1), "one of .at( .byName( .byId( .whose(")
+        argument = self.literal(0)
+        self.mark(")")
+        return Select(how, argument)
+
+    def literal(self, depth: int) -> Any:
+        token = self.take()
+        if depth > MAX_DEPTH:
+            raise InvalidParameterError(f"The filter is nested deeper than {MAX_DEPTH} levels.")
+        if token.kind == "string":
+            return token.string()
+        if token.kind == "number":
+            return token.number()
+        if token.kind == "name":
+            return self.word(token)
+        if token.kind == "mark" and token.text == "[":
+            return self.items("]", lambda: self.literal(depth + 1))
+        if token.kind == "mark" and token.text == "{":
+            return dict(self.items("}", lambda: self.field(depth + 1)))
+        return self.fail(token, "a value")
+
+    def items(self, closing: str, item: Any) -> list[Any]:
+        found: list[Any] = []
+        while not self.sees(closing):
+            found.append(item())
+            if not self.sees(closing):
+                self.mark(",")
+        self.at += 1
+        return found
+
+    def field(self, depth: int) -> tuple[str, Any]:
+        token = self.take()
+        if token.kind not in ("name", "string"):
+            self.fail(token, "a name")
+        name = token.string() if token.kind == "string" else token.text
+        self.mark(":")
+        return name, self.literal(depth)
+
+    def word(self, token: Token) -> Any:
+        if token.text in ("true", "false", "null"):
+            return {"true": True, "false": False, "null": None}[token.text]
+        if token.text == "new Date":
+            self.mark("(")
+            moment = self.take()
+            if moment.kind != "string":
+                self.fail(moment, "a date in quotes")
+            self.mark(")")
+            return Moment(moment.string())
+        if token.text == "ObjectSpecifier":
+            if self.sees("("):
+                self.at += 1
+                self.mark(")")
+            names: list[str] = []
+            while self.sees(".") or self.sees("["):
+                bracket = self.take().text == "["
+                name = self.take()
+                if name.kind != ("string" if bracket else "name"):
+                    self.fail(name, "a name")
+                names.append(name.string() if bracket else name.text)
+                if bracket:
+                    self.mark("]")
+            return Chain(tuple(names))
+        return self.fail(token, "a value")

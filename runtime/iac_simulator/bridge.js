@@ -1,0 +1,100 @@
+// The part of the Objective-C bridge that scripts use to reach their own streams and environment.
+//
+// Foundation's names as the bridge spells them: methods without arguments are properties, 64-bit
+// integers come back as strings, returned objects stay wrapped (JXA release notes 10.10).
+(function (global) {
+  "use strict";
+  const { ask, bridged } = global.__bridge;
+  delete global.__bridge;
+  const UTF8 = 4;
+
+  class NSObject {
+    isNil() { return false; }
+    get js() { return this; }
+  }
+  class Nil extends NSObject {
+    isNil() { return true; }
+    get js() { return undefined; }
+  }
+
+  class NSData extends NSObject {
+    #bytes;
+    constructor(bytes) { super(); this.#bytes = bytes; }
+    get bytes() { return this.#bytes; }
+    get length() { return String(this.#bytes.length); }
+    appendData(other) { this.#bytes += other.bytes; }
+  }
+
+  class NSString extends NSObject {
+    #text;
+    constructor(text) { super(); this.#text = String(text); }
+    get js() { return this.#text; }
+    get UTF8String() { return this.#text; }
+    get length() { return String(this.#text.length); }
+    dataUsingEncoding(_encoding) { return new NSData(ask("encode", { text: this.#text })); }
+    toString() { return this.#text; }
+  }
+
+  class Boxed extends NSObject {
+    #value;
+    constructor(value) { super(); this.#value = value; }
+    get js() { return this.#value; }
+  }
+
+  class NSFileHandle extends NSObject {
+    #descriptor;
+    constructor(descriptor) { super(); this.#descriptor = descriptor; }
+    get readDataToEndOfFile() { return new NSData(ask("read", { descriptor: this.#descriptor, size: null })); }
+    get availableData() { return new NSData(ask("read", { descriptor: this.#descriptor, size: 0 })); }
+    readDataOfLength(size) { return new NSData(ask("read", { descriptor: this.#descriptor, size: Number(size) })); }
+    writeData(data) { ask("write", { descriptor: this.#descriptor, data: data.bytes }); }
+    get synchronizeFile() { return undefined; }
+    get closeFile() { return undefined; }
+  }
+
+  const decoded = (data, _encoding) => {
+    const text = ask("decode", { data: data.bytes });
+    return text === null ? new Nil() : new NSString(text);
+  };
+
+  const $ = function (value) {
+    if (value === undefined || value === null) return new Nil();
+    if (value instanceof NSObject) return value;
+    return typeof value === "string" ? new NSString(value) : new Boxed(value);
+  };
+  const environment = (name) => ask("environment", { name: String(name) });
+  $.NSUTF8StringEncoding = UTF8;
+  $.NSString = {
+    alloc: { initWithDataEncoding: decoded, initWithUTF8String: (text) => new NSString(text) },
+    stringWithString: (text) => new NSString(bridged.unwrap(text)),
+    stringWithUTF8String: (text) => new NSString(text),
+  };
+  $.NSFileHandle = {
+    get fileHandleWithStandardInput() { return new NSFileHandle(0); },
+    get fileHandleWithStandardOutput() { return new NSFileHandle(1); },
+    get fileHandleWithStandardError() { return new NSFileHandle(2); },
+    alloc: {
+      initWithFileDescriptor: (descriptor) => new NSFileHandle(descriptor),
+      initWithFileDescriptorCloseOnDealloc: (descriptor) => new NSFileHandle(descriptor),
+    },
+  };
+  $.NSData = { get data() { return new NSData(""); } };
+  $.NSMutableData = { get data() { return new NSData(""); } };
+  $.getenv = (name) => { const value = environment(name); return value === null ? undefined : value; };
+  $.exit = (status) => void ask("exit", { status: Number(status) });
+
+  bridged.test = (value) => value instanceof NSObject;
+  bridged.unwrap = (value) => (value instanceof NSObject ? (value.js === value ? null : value.js) : value);
+
+  const deep = (value) => {
+    const plain = value instanceof NSObject ? value.js : value;
+    return Array.isArray(plain) ? plain.map(deep) : plain;
+  };
+  global.$ = $;
+  global.ObjC = {
+    import: () => undefined,
+    unwrap: (value) => (value instanceof NSObject ? value.js : value),
+    deepUnwrap: deep,
+    wrap: $,
+  };
+})(globalThis);

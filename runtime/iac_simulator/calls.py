@@ -1,0 +1,151 @@
+"""Commands: which one a name means, and which argument is which parameter.
+
+The rule is Apple's (JXA release notes 10.10, "Calling commands"): the first argument is the direct
+parameter, the next an object of named ones, the last an object of event modifiers.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from iac_runtime.tables import Tables
+from iac_runtime.tool import Param
+
+from iac_simulator.errors import AppError
+from iac_simulator.names import alternatives
+from iac_simulator.values import Refer, Undefined
+
+__all__ = ["Arguments", "Command", "command_named", "read_arguments", "timeout_of"]
+
+
+class Command(NamedTuple):
+    """A command: `params` by JXA name, without the direct one."""
+
+    name: str
+    event: str
+    direct: Param | None
+    params: Mapping[str, Param]
+    result: str = ""
+
+
+class Arguments(NamedTuple):
+    """A call taken apart; `direct` is None for none, `refused` where an app would refuse it."""
+
+    direct: Any
+    named: Mapping[str, Any]
+    timeout: float | None
+    refused: bool = False
+
+
+def _standard(name: str, event: str, direct: str = "", **params: tuple[str, str]) -> Command:
+    rows = {key: Param(key, code, type_) for key, (code, type_) in params.items()}
+    return Command(name, event, Param("", "----", direct) if direct else None, rows)
+
+
+_SAVING: Final = ("savo", "save options")
+_STANDARD: Final[Mapping[str, Command]] = {
+    command.name: command
+    for command in (
+        _standard("get", "coregetd", "specifier"),
+        _standard("set", "coresetd", "specifier", to=("data", "any")),
+        _standard("count", "corecnte", "specifier", each=("kocl", "type")),
+        _standard("exists", "coredoex", "any"),
+        _standard(
+            "make",
+            "corecrel",
+            new=("kocl", "type"),
+            at=("insh", "location specifier"),
+            withProperties=("prdt", "record"),
+            withData=("data", "any"),
+        ),
+        _standard("delete", "coredelo", "specifier"),
+        _standard(
+            "duplicate",
+            "coreclon",
+            "specifier",
+            to=("insh", "location specifier"),
+            withProperties=("prdt", "record"),
+        ),
+        _standard("move", "coremove", "specifier", to=("insh", "location specifier")),
+        _standard("open", "aevtodoc", "file"),
+        _standard("print", "aevtpdoc", "file", withProperties=("prdt", "print settings")),
+        _standard("close", "coreclos", "specifier", saving=_SAVING, savingIn=("kfil", "file")),
+        _standard(
+            "save", "coresave", "specifier", **{"in": ("kfil", "file"), "as": ("fltp", "any")}
+        ),
+        _standard("quit", "aevtquit", saving=_SAVING),
+        _standard("activate", "miscactv"),
+        _standard("launch", "ascrnoop"),
+        _standard("run", "aevtoapp"),
+        _standard("reopen", "aevtrapp"),
+    )
+}
+"""What every app answers, in its dictionary or not: name -> command, codes of the core suite."""
+
+_MODIFIERS: Final = {"timeout", "considering", "ignoring"}
+
+
+def command_named(tables: Tables, name: str) -> Command | None:
+    """Return the command of an app that JavaScript calls `name`, its standard form included."""
+    standard = _STANDARD.get(name) if tables.app.kind == "application" else None
+    found = standard
+    for spec in tables.tools.values():
+        if spec.bind or spec.op == "list":
+            continue
+        if (spec.op if spec.op != "command" else spec.jxa) != name:
+            continue
+        params = {p.jxa or p.term: p for p in spec.params.values() if len(p.code) == 4}
+        direct = next((p for p in params.values() if p.code == "----"), None)
+        named = {key: p for key, p in params.items() if p.code != "----"}
+        if standard is None:
+            return Command(name, spec.event, direct, named, spec.result)
+        if spec.op != "command":
+            # An object tool states its own parameters; the event's are those of the core suite.
+            extra = {k: p for k, p in named.items() if k and p.code not in _codes(standard)}
+            return standard._replace(params={**standard.params, **extra})
+        found = Command(
+            name, spec.event, direct or standard.direct, {**standard.params, **named}, spec.result
+        )
+    return found
+
+
+def _codes(command: Command) -> set[str]:
+    return {param.code for param in command.params.values()}
+
+
+def _is_record(value: Any) -> bool:
+    return isinstance(value, dict) and "record" in value
+
+
+def _takes_record(param: Param | None) -> bool:
+    terms = {term for term, _ in alternatives(param.type)} if param else set()
+    return bool(terms & {"record", "any"})
+
+
+def read_arguments(command: Command, receiver: Refer | None, args: Sequence[Any]) -> Arguments:
+    """Take apart the arguments of a call on `receiver`, None for the application.
+
+    Raises:
+        AppError: -1700: undefined for a parameter, or a name that the command does not have.
+    """
+    rest = list(args)
+    direct: Any = receiver
+    refused = False
+    if receiver is None:
+        if rest and (command.direct is not None or not _is_record(rest[0])):
+            direct = rest.pop(0)
+            refused = _is_record(direct) and not _takes_record(command.direct)
+    elif rest and not _is_record(rest[0]) and rest[0] is not None:
+        direct = rest.pop(0)
+    named = rest[0]["record"] if rest and _is_record(rest[0]) else {}
+    if isinstance(direct, Undefined) or set(named) - set(command.params):
+        raise AppError(-1700)
+    modifiers = rest[1] if len(rest) > 1 else None
+    return Arguments(direct, named, timeout_of(modifiers), refused)
+
+
+def timeout_of(modifiers: Any) -> float | None:
+    """Return the seconds of event modifiers (`{timeout: 20}`), or None."""
+    if not _is_record(modifiers) or not set(modifiers["record"]) <= _MODIFIERS:
+        return None
+    seconds = modifiers["record"].get("timeout")
+    return seconds if isinstance(seconds, int | float) else None

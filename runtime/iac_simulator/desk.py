@@ -1,0 +1,337 @@
+"""Where requests of a script arrive: names are decided, events logged, worlds asked and changed."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+from iac_runtime.tables import APPLICATION, Tables
+
+from iac_simulator import filters
+from iac_simulator.calls import Command, command_named, read_arguments, timeout_of
+from iac_simulator.chains import Chain, Step, chain_of
+from iac_simulator.encode import direct_of, encoded, enumerators, properties_of
+from iac_simulator.errors import AppError, Unreachable
+from iac_simulator.follow import Value, answer
+from iac_simulator.names import alternatives, names_of, place_of, property_named
+from iac_simulator.values import UNDEFINED, Refer, Undefined, from_wire, to_wire
+from iac_simulator.verbs import VERBS, Call, change, make
+from iac_simulator.world import World, default_value
+
+__all__ = ["CURRENT", "OPERATIONS", "Desk", "SentEvent"]
+
+OPERATIONS: Final = frozenset(
+    ("application", "kind", "member", "names", "filter", "get", "set", "length", "call", "create")
+)
+
+CURRENT: Final = ""
+"""The key of the current application: osascript itself, which has no dictionary of its own."""
+
+Request = Mapping[str, Any]
+
+
+class SentEvent(NamedTuple):
+    """An Apple event as it went out, in the notation of docs/simulator.md.
+
+    `app` is a bundle id, `event` class and id in 8 characters; `direct` is None where the event had
+    no direct parameter; `params` are keyed by code; `timeout` is in seconds, None for the default.
+    """
+
+    app: str
+    event: str
+    direct: Any
+    params: Mapping[str, Any]
+    timeout: float | None = None
+
+
+@dataclass(frozen=True)
+class Desk:
+    """The apps of a simulator. `now` gives the moment as ISO 8601, `log` gets each event."""
+
+    worlds: Mapping[str, World]
+    now: Callable[[], str]
+    log: Callable[[SentEvent], None]
+
+    @property
+    def operations(self) -> Mapping[str, Callable[[Request], Any]]:
+        """The requests that concern apps, by the name that jxa.js gives them."""
+        return {
+            "application": self._application,
+            "kind": self._kind,
+            "member": self._member,
+            "names": self._names,
+            "filter": lambda request: filters.fold(request["filter"]),
+            "get": self._get,
+            "set": self._set,
+            "length": self._length,
+            "call": self._call,
+            "create": self._create,
+        }
+
+    # What a script can ask without an event.
+
+    def _application(self, request: Request) -> Any:
+        name = request["name"]
+        if name is None:
+            return {"key": CURRENT, "name": "osascript", "current": True, "dictionary": True}
+        stem = str(name).rstrip("/").rpartition("/")[2].removesuffix(".app")
+        for key, world in self.worlds.items():
+            app = world.tables.app
+            if app.kind == "application" and stem in (app.name, app.id):
+                dictionary = world.data.get("@dictionary", True) is not False
+                return {"key": key, "name": app.name, "current": False, "dictionary": dictionary}
+        raise Unreachable("Application can't be found.")
+
+    def _tables(self, request: Request) -> Tables | None:
+        world = self.worlds.get(request["root"]["key"])
+        return world.tables if world is not None else None
+
+    def _kind(self, request: Request) -> Any:
+        tables = self._tables(request)
+        if tables is None:
+            return {"kind": "unknown", "term": None, "jxa": None}
+        place = place_of(tables, chain_of(request["chain"]))
+        row = tables.classes.get(place.term) if place.term else None
+        return {"kind": place.kind, "term": place.term, "jxa": row.jxa if row else None}
+
+    def _member(self, request: Request) -> bool:
+        """Say whether a name after a collection is one of its terms; else it names an object."""
+        tables, name = self._tables(request), request["name"]
+        if tables is None:
+            return True
+        place = place_of(tables, (*chain_of(request["chain"]), Step("p", name)))
+        return place.kind != "unknown" or command_named(tables, name) is not None
+
+    def _names(self, request: Request) -> list[str]:
+        tables = self._tables(request)
+        place = place_of(tables, chain_of(request["chain"])) if tables else None
+        return names_of(tables, place.term) if tables and place and place.term else []
+
+    # What sends an event.
+
+    def _world(self, request: Request) -> World:
+        world = self.worlds.get(request["root"]["key"])
+        if world is None:
+            raise AppError(-1708)
+        return world
+
+    def _send(
+        self,
+        world: World,
+        event: str,
+        direct: Any,
+        params: Mapping[str, Any],
+        timeout: float | None,
+        run: Callable[[], Any],
+    ) -> Any:
+        """Log an event, then let faults, canned answers and the world have their say."""
+        self.log(SentEvent(world.tables.app.id, event, direct, params, timeout))
+        if event != "aevtquit" and world.data.get("@running") is False:
+            del world.data["@running"]
+        for data in self._answering(world):
+            number = data.get("@errors", {}).get(event)
+            if number is not None:
+                raise AppError(number)
+            results = data.get("@results", {})
+            if event in results:
+                return answer(world, Value(results[event]))
+        return run()
+
+    def _answering(self, world: World) -> list[Mapping[str, Any]]:
+        """Return the worlds whose faults and answers count: an addition is loaded into an app."""
+        if world.tables.app.kind != "addition":
+            return [world.data]
+        return [world.data, *(other.data for other in self.worlds.values() if other is not world)]
+
+    def _direct(self, world: World, chain: Chain) -> Refer:
+        return Refer(world.tables.key, chain)
+
+    def _get(self, request: Request) -> Any:
+        if request["root"]["key"] == CURRENT:
+            return self._of_current(request)
+        world, chain = self._world(request), chain_of(request["chain"])
+        timeout = timeout_of(from_wire(request.get("modifiers")))
+        if len(chain) == 1 and chain[0].value in ("id", "running"):
+            return self._call_get(world, chain, self.now())
+        direct = self._direct(world, chain)
+        return to_wire(
+            self._send(
+                world,
+                "coregetd",
+                direct_of(world.tables, direct, "any"),
+                {},
+                timeout,
+                lambda: VERBS["coregetd"](Call(world, direct, {}, self.now())),
+            )
+        )
+
+    def _call_get(self, world: World, chain: Chain, now: str) -> Any:
+        return to_wire(VERBS["coregetd"](Call(world, self._direct(world, chain), {}, now)))
+
+    def _of_current(self, request: Request) -> Any:
+        name = request["chain"][-1][1]
+        known = {
+            "id": "com.apple.osascript",
+            "name": "osascript",
+            "running": True,
+            "frontmost": False,
+            "version": "1.0",
+        }
+        if len(request["chain"]) != 1 or name not in known:
+            raise AppError(-1708)
+        return known[name]
+
+    def _set(self, request: Request) -> Any:
+        world, chain = self._world(request), chain_of(request["chain"])
+        value = from_wire(request["value"])
+        place = place_of(world.tables, chain)
+        type_ = place.prop.type if place.prop else "any"
+        direct = self._direct(world, chain)
+        params = {"data": encoded(world.tables, value, type_)}
+        self._send(
+            world,
+            "coresetd",
+            direct_of(world.tables, direct, "any"),
+            params,
+            timeout_of(from_wire(request.get("modifiers"))),
+            lambda: change(world, chain, value),
+        )
+        return None
+
+    def _length(self, request: Request) -> Any:
+        world = self._world(request)
+        direct = self._direct(world, chain_of(request["chain"]))
+        shown = direct_of(world.tables, direct, "any")
+        call = Call(world, direct, {}, self.now())
+        return to_wire(
+            self._send(world, "corecnte", shown, {}, None, lambda: VERBS["corecnte"](call))
+        )
+
+    def _create(self, request: Request) -> Any:
+        """Make what a constructor described: `.make()`, or pushed to the place `at`."""
+        world, term = self._world(request), request["term"]
+        record = from_wire(request["properties"])
+        if not isinstance(record, dict) or "record" not in record:
+            raise AppError(-1700)
+        params: dict[str, Any] = {"kocl": {"type": world.tables.classes[term].code}}
+        data = from_wire(request["data"]) if "data" in request else None
+        at = None
+        if record["record"]:
+            params["prdt"] = properties_of(world.tables, term, record["record"])
+        if data is not None:
+            params["data"] = encoded(world.tables, data, "any")
+        if "at" in request:
+            at = self._direct(world, chain_of(request["at"]["chain"]))
+            params["insh"] = encoded(world.tables, at, "any")
+        call = Call(world, None, {}, self.now())
+        made = self._send(
+            world,
+            "corecrel",
+            None,
+            params,
+            None,
+            lambda: make(call, term, record["record"], data, at),
+        )
+        return to_wire(made if isinstance(made, Refer) else Refer(world.tables.key, ()))
+
+    def _call(self, request: Request) -> Any:
+        chain = chain_of(request["chain"])
+        args = [from_wire(arg) for arg in request["args"]]
+        target = self._command(request, chain, bool(args))
+        if target is None:
+            modifiers = request["args"][-1] if args else None
+            if args and timeout_of(args[-1]) is None and request["root"]["key"] == CURRENT:
+                raise AppError(-1708)
+            return self._get({**request, "modifiers": modifiers})
+        world, command = target
+        receiver = self._direct(world, chain[:-1]) if len(chain) > 1 else None
+        if receiver is not None and request["root"]["key"] != world.tables.key:
+            receiver = Refer(request["root"]["key"], chain[:-1])
+        return self._run(world, command, receiver, args)
+
+    def _command(self, request: Request, chain: Chain, given: bool) -> tuple[World, Command] | None:
+        """Return the app and command that the last step means, or None where it is to be read."""
+        if chain[-1].kind != "p":
+            return None
+        name, world = chain[-1].value, self.worlds.get(request["root"]["key"])
+        if world is not None:
+            if not given and self._is_own(world, chain):
+                return None
+            command = command_named(world.tables, name)
+            if command is not None:
+                return world, command
+        if request["root"]["additions"]:
+            for other in self.worlds.values():
+                command = command_named(other.tables, name)
+                if other.tables.app.kind == "addition" and command is not None:
+                    return other, command
+        if world is None or not given:
+            return None
+        if place_of(world.tables, chain).kind == "unknown":
+            raise AppError(-1708)
+        return None
+
+    def _is_own(self, world: World, chain: Chain) -> bool:
+        """Say whether the last step is a property that the object before it really has."""
+        before = place_of(world.tables, chain[:-1])
+        if before.term is None:
+            return False
+        return property_named(world.tables, before.term, chain[-1].value) is not None
+
+    def _run(self, world: World, command: Command, receiver: Refer | None, args: list[Any]) -> Any:
+        tables = world.tables
+        call = read_arguments(command, receiver, args)
+        params = self._params(tables, command, call.named)
+        type_ = command.direct.type if command.direct else "any"
+        direct = None if call.direct is None else direct_of(tables, call.direct, type_)
+        verb = VERBS.get(command.event)
+        live = Call(world, call.direct, call.named, self.now())
+
+        def run() -> Any:
+            if call.refused:
+                raise AppError(-1700)
+            value = verb(live) if verb is not None else UNDEFINED
+            if isinstance(value, Undefined) and verb is None:
+                return self._by_type(world, command, call.direct)
+            return value
+
+        return to_wire(self._send(world, command.event, direct, params, call.timeout, run))
+
+    def _params(self, tables: Tables, command: Command, named: Mapping[str, Any]) -> dict[str, Any]:
+        term = named.get("new") if command.event == "corecrel" else None
+        made = tables.find_class(term) if isinstance(term, str) else None
+        params = {}
+        for key, value in named.items():
+            param = command.params[key]
+            if param.code == "prdt" and isinstance(value, dict) and "record" in value:
+                params[param.code] = properties_of(tables, made, value["record"])
+            else:
+                params[param.code] = encoded(tables, value, param.type)
+        return params
+
+    def _by_type(self, world: World, command: Command, direct: Any) -> Any:
+        """Return a plausible answer of the type that the command declares."""
+        if not command.result:
+            return UNDEFINED
+        for term, listed in alternatives(command.result):
+            if listed:
+                return []
+            if term in ("specifier", "any"):
+                return direct if isinstance(direct, Refer) else UNDEFINED
+            if term == "boolean":
+                return True
+            if term == "date":
+                return {"date": self.now()}
+            if term in ("file", "alias"):
+                return {"path": "/Users/me/Desktop"}
+            if term in world.tables.records or term == "record":
+                return {"record": {}}
+            if enumerators(world.tables, term):
+                return enumerators(world.tables, term)[0][0]
+            if term in world.tables.classes and term != APPLICATION:
+                if isinstance(direct, Refer):
+                    return direct
+                nodes = world.descendants(world.root)
+                found = next((n for n in nodes if world.tables.descends(n.term, term)), None)
+                return Refer(world.tables.key, found.chain) if found else UNDEFINED
+            return default_value(world.tables, term)
+        return UNDEFINED

@@ -1,0 +1,316 @@
+"""From a chain to what it names in a world: an object, a value, or many of either."""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+from urllib.parse import quote
+
+from iac_runtime.tables import APPLICATION
+from iac_runtime.tool import Property
+
+from iac_simulator.chains import Chain, Step, parse
+from iac_simulator.errors import AppError, StateError
+from iac_simulator.filters import holds
+from iac_simulator.names import (
+    STANDARD_PROPERTIES,
+    class_of_type,
+    element_class,
+    kin,
+    property_named,
+)
+from iac_simulator.text import TEXT, text_in
+from iac_simulator.values import Refer, is_mark, stored
+from iac_simulator.world import Node, World, default_value
+
+__all__ = ["Found", "Many", "Value", "answer", "follow", "refer"]
+
+
+class Value(NamedTuple):
+    """A value of a world, and where a part of it would be kept."""
+
+    value: Any
+    owner: Node | None = None
+    name: str = ""
+
+
+@dataclass(frozen=True)
+class Many:
+    """The objects of a collection, or what was read from each of them."""
+
+    items: "list[Found]"
+    plural: str = ""
+    nested: bool = False
+
+
+Found = Node | Value | Many
+
+
+def follow(world: World, chain: Chain) -> Found:
+    """Return what `chain` names.
+
+    Raises:
+        AppError: -1719 index out of range, -1728 nothing of that name or id, -1700 unknown name.
+    """
+    found: Found = world.root
+    for step in chain:
+        found = _step(world, found, step)
+    return found
+
+
+def refer(world: World, text: str) -> Node | None:
+    """Return the object that a reference written in the world names, if it is there."""
+    try:
+        found = follow(world, parse(text))
+    except (AppError, StateError):
+        return None
+    return found if isinstance(found, Node) else None
+
+
+def answer(world: World, found: Found) -> Any:
+    """Return `found` as a script gets it: values, references in the form an app answers with."""
+    if isinstance(found, Many):
+        return [answer(world, item) for item in found.items]
+    if isinstance(found, Node):
+        text = text_in(found.data)
+        return text if text is not None else Refer(world.tables.key, found.chain)
+    return _given(world, found.value)
+
+
+def _given(world: World, value: Any) -> Any:
+    if isinstance(value, list):
+        return [_given(world, item) for item in value]
+    if is_mark(value):
+        if "ref" in value:
+            node = refer(world, value["ref"])
+            return Refer(world.tables.key, node.chain if node else parse(value["ref"]))
+        if "record" in value:
+            return {"record": {key: _given(world, item) for key, item in value["record"].items()}}
+    return value
+
+
+def _step(world: World, found: Found, step: Step) -> Found:
+    if step.kind == "new":
+        raise AppError(-1728)
+    if step.kind == "p":
+        return _named(world, found, step.value)
+    if isinstance(found, Many):
+        return _among(world, found, step)
+    if isinstance(found, Value) and isinstance(found.value, list) and step.kind == "i":
+        items = [_wrapped(world, item) for item in found.value]
+        return _at(items, step.value)
+    raise AppError(-1728 if isinstance(found, Node) else -1700)
+
+
+def _named(world: World, found: Found, name: str) -> Found:
+    if isinstance(found, Many):
+        items = [_named(world, item, name) for item in found.items]
+        nested = found.nested or any(isinstance(item, Many) for item in items)
+        return Many(items, name if nested else "", nested)
+    if isinstance(found, Value):
+        found = _text_holder(world, found)
+    return _read(world, found, name)
+
+
+def _text_holder(world: World, found: Value) -> Node:
+    """Return the text of a property as an object whose parts can be named and changed."""
+    owner, name = found.owner, found.name
+    if owner is None or not isinstance(found.value, str):
+        raise AppError(-1728 if found.value is None else -1700)
+    data = {TEXT: found.value}
+
+    def attach() -> None:
+        owner.attach()
+        owner.data[name] = data
+
+    classes = world.tables.classes
+    term = "rich text" if "rich text" in classes and "text" not in classes else "text"
+    return Node(data, term, (*owner.chain, Step("p", name)), owner, None, attach)
+
+
+def _read(world: World, node: Node, name: str) -> Found:
+    prop = property_named(world.tables, node.term, name)
+    if prop is None:
+        items = world.collection(node, name)
+        if items is not None:
+            return Many(list(items), name)
+        prop = _of_subclass(world, node.term, name)
+    if name in node.data:
+        return _kept(world, node, name, prop)
+    if node.term == APPLICATION and name in STANDARD_PROPERTIES:
+        return Value(_standard(world, name))
+    if name == "class":
+        row = world.tables.classes.get(node.term)
+        return Value(row.jxa if row else node.term)
+    if name == "properties":
+        return Value(_properties(world, node))
+    if prop is None and name not in ("id", "name"):
+        known = property_named(world.tables, None, name) or element_class(world.tables, None, name)
+        raise AppError(-1728 if known else -1700)
+    return _implied(world, node, name, prop)
+
+
+def _of_subclass(world: World, term: str, name: str) -> Property | None:
+    """A property of a subclass is one of an object listed under the superclass."""
+    found = (property_named(world.tables, sub, name) for sub in kin(world.tables, term))
+    return next((prop for prop in found if prop is not None), None)
+
+
+def _kept(world: World, node: Node, name: str, prop: Property | None) -> Found:
+    value = node.data[name]
+    if isinstance(value, dict):
+        if "ref" in value and is_mark(value):
+            target = refer(world, value["ref"])
+            if target is None:
+                raise AppError(-1728)
+            return target
+        if not is_mark(value):
+            cls = class_of_type(world.tables, prop.type) if prop else None
+            term = world.class_of(value, cls or "item")
+            chain = (*node.chain, Step("p", name))
+            return Node(value, term, chain, node, None, node.attach)
+    return Value(value, node, name)
+
+
+def _wrapped(world: World, item: Any) -> Found:
+    if is_mark(item) and "ref" in item:
+        target = refer(world, item["ref"])
+        if target is None:
+            raise AppError(-1728)
+        return target
+    return Value(item)
+
+
+def _standard(world: World, name: str) -> Any:
+    app = world.tables.app
+    running = world.data.get("@running", True)
+    return {
+        "id": app.id,
+        "name": app.name,
+        "version": "1.0",
+        "frontmost": False,
+        "running": running,
+    }[name]
+
+
+def _properties(world: World, node: Node) -> dict[str, Any]:
+    record: dict[str, Any] = {}
+    for name in ("class", *(prop.jxa for prop in world.tables.properties(node.term))):
+        if name == "properties":
+            continue
+        try:
+            record[name] = stored(answer(world, _read(world, node, name)))
+        except AppError:
+            record[name] = None
+    return {"record": record}
+
+
+def _implied(world: World, node: Node, name: str, prop: Property | None) -> Found:
+    """Return what follows from the world for a property that it leaves out."""
+    owner, home = node.owner, node.home
+    if prop is None or prop.code == "ID  ":
+        raise AppError(-1728)
+    if name == "index" and home is not None:
+        return Value(next(i for i, data in enumerate(home.items) if data is node.data) + 1)
+    if owner is not None and name in ("container", owner.term):
+        return owner
+    derive = _DERIVED.get(name)
+    value = derive(world, node) if derive is not None else None
+    if value is not None:
+        return Value(value)
+    return Value(default_value(world.tables, prop.type), node, name)
+
+
+def _path(world: World, node: Node) -> str | None:
+    if not node.chain or node.chain[0] != Step("p", "startupDisk"):
+        return None
+    names: list[str] = []
+    at: Node | None = node
+    while at is not None and len(at.chain) > 1:
+        names.append(world.name_of(at.data) or "")
+        at = at.owner
+    return "/" + "/".join(reversed(names))
+
+
+def _url(world: World, node: Node) -> str | None:
+    path = _path(world, node)
+    if path is None:
+        return None
+    folder = "" if node.term.endswith("file") or path == "/" else "/"
+    return "file://" + quote(path) + folder
+
+
+def _unread(_world: World, node: Node) -> int:
+    messages = node.data.get("messages", [])
+    return sum(not message.get("readStatus", False) for message in messages)
+
+
+def _plaintext(_world: World, node: Node) -> str | None:
+    body = node.data.get("body")
+    if not isinstance(body, str):
+        return None
+    return re.sub(r"<[^>]*>", "", re.sub(r"</div>\s*|<br[^>]*>", "\n", body)).strip()
+
+
+def _extension(world: World, node: Node) -> str:
+    return (world.name_of(node.data) or "").rpartition(".")[2] if node.term.endswith("file") else ""
+
+
+_DERIVED: Final[Mapping[str, Callable[[World, Node], Any]]] = {
+    "displayedName": lambda world, node: world.name_of(node.data),
+    "nameExtension": _extension,
+    "plaintext": _plaintext,
+    "posixPath": _path,
+    "unreadCount": _unread,
+    "url": _url,
+}
+"""Properties that apps compute: a world may leave them out and they stay true after changes."""
+
+
+def _among(world: World, found: Many, step: Step) -> Found:
+    if found.nested:
+        items = [_step(world, item, step) for item in found.items]
+        return Many(items, found.plural, step.kind == "w")
+    if step.kind == "i":
+        return _at(found.items, step.value)
+    if step.kind == "w":
+        passed = [item for item in found.items if _passes(world, item, step.value)]
+        return Many(passed, found.plural)
+    nodes = [item for item in found.items if isinstance(item, Node)]
+    if step.kind == "id":
+        hit = next((n for n in nodes if _same_id(world.id_of(n.data, n.term), step.value)), None)
+    elif step.kind == "n":
+        names = [(world.name_of(node.data), node) for node in nodes]
+        wanted = step.value
+        hit = next((node for name, node in names if name == wanted), None)
+        if hit is None:
+            hit = next(
+                (n for name, n in names if name and name.casefold() == wanted.casefold()), None
+            )
+        if hit is None and wanted.startswith("/"):
+            hit = world.by_path(wanted)
+    else:
+        raise AppError(-10002)
+    if hit is None:
+        raise AppError(-1728)
+    return hit
+
+
+def _at(items: "list[Found]", index: int) -> Found:
+    if not -len(items) <= index < len(items):
+        raise AppError(-1719)
+    return items[index]
+
+
+def _same_id(known: Any, wanted: Any) -> bool:
+    return known is not None and (known == wanted or str(known) == str(wanted))
+
+
+def _passes(world: World, item: Found, folded: dict[str, Any]) -> bool:
+    def read(chain: Chain) -> Any:
+        found = item
+        for step in chain:
+            found = _step(world, found, step)
+        return stored(answer(world, found))
+
+    return holds(folded, read)

@@ -1,0 +1,143 @@
+"""What a name means in an app: property, collection, command or class, decided from its tables.
+
+Since 10.11 any term of a dictionary is accepted on any object (JXA release notes 10.11), so a name
+that the object's own class lacks is looked up in the whole dictionary before it counts as unknown.
+"""
+
+from collections.abc import Iterator
+from typing import Literal, NamedTuple
+
+from iac_runtime.tables import APPLICATION, Tables
+from iac_runtime.tool import Property
+
+from iac_simulator.chains import Chain
+
+__all__ = [
+    "STANDARD_PROPERTIES",
+    "Place",
+    "alternatives",
+    "class_by_constructor",
+    "class_of_type",
+    "element_class",
+    "elements_of",
+    "kin",
+    "names_of",
+    "place_of",
+    "property_named",
+]
+
+Kind = Literal["application", "object", "elements", "value", "unknown", "class"]
+
+STANDARD_PROPERTIES = ("id", "name", "version", "frontmost", "running")
+"""What every application object answers, dictionary or not."""
+
+
+class Place(NamedTuple):
+    """What a chain denotes: its kind, its class if it has one, its property if it is one."""
+
+    kind: Kind
+    term: str | None = None
+    prop: Property | None = None
+
+
+def alternatives(type_: str) -> list[tuple[str, bool]]:
+    """Return the (term, is a list) alternatives of a type: `text | list of note`."""
+    found = []
+    for part in type_.split(" | "):
+        term = part.strip()
+        listed = term.startswith("list of ")
+        found.append((term.removeprefix("list of ") if listed else term, listed))
+    return found
+
+
+def class_of_type(tables: Tables, type_: str) -> str | None:
+    """Return the first class among the alternatives of `type_`."""
+    return next((term for term, _ in alternatives(type_) if term in tables.classes), None)
+
+
+def property_named(tables: Tables, term: str | None, name: str) -> Property | None:
+    """Return the property of `term` with the JXA name `name`; any class where `term` is None."""
+    if term is not None:
+        return next((prop for prop in tables.properties(term) if prop.jxa == name), None)
+    return next(
+        (prop for row in tables.classes.values() for prop in row.properties if prop.jxa == name),
+        None,
+    )
+
+
+def element_class(tables: Tables, term: str | None, plural: str) -> str | None:
+    """Return the class whose collection on `term` is `plural`; any class where `term` is None."""
+    for name in elements_of(tables, term) if term is not None else tables.classes:
+        if name in tables.classes and tables.classes[name].plural == plural:
+            return name
+    return None
+
+
+def elements_of(tables: Tables, term: str) -> Iterator[str]:
+    """Yield the classes whose objects `term` contains, and their subclasses."""
+    for element in tables.elements(term):
+        yield element.term
+        for name in tables.classes:
+            if name != element.term and tables.descends(name, element.term):
+                yield name
+
+
+def kin(tables: Tables, term: str) -> Iterator[str]:
+    """Yield `term` and the classes that descend from it."""
+    yield from (name for name in tables.classes if tables.descends(name, term))
+
+
+def class_by_constructor(tables: Tables, name: str) -> str | None:
+    """Return the class whose constructor is `name`: `OutgoingMessage`, `UIElement`."""
+    if not name[:1].isupper():
+        return None
+    wanted = name.casefold()
+    return next((t for t, row in tables.classes.items() if row.jxa.casefold() == wanted), None)
+
+
+def names_of(tables: Tables, term: str) -> list[str]:
+    """Return the JXA names of what objects of `term` have."""
+    names = [prop.jxa for prop in tables.properties(term)]
+    names += [
+        tables.classes[e.term].plural for e in tables.elements(term) if e.term in tables.classes
+    ]
+    return names
+
+
+def place_of(tables: Tables, chain: Chain) -> Place:
+    """Return what `chain` denotes; commands are not looked at."""
+    place = Place("application", APPLICATION)
+    for kind, value in chain:
+        if kind == "p":
+            place = _named(tables, place, value)
+        elif kind in ("i", "n", "id"):
+            place = Place("unknown") if place.kind == "unknown" else Place("object", place.term)
+        elif kind == "w":
+            place = Place("elements", place.term)
+        elif kind == "new":
+            place = Place("object", value)
+    return place
+
+
+def _named(tables: Tables, owner: Place, name: str) -> Place:
+    if owner.kind == "unknown":
+        return owner
+    for term in [owner.term, None] if owner.term is not None else [None]:
+        prop = property_named(tables, term, name)
+        if prop is None and term is not None:
+            prop = next(
+                filter(None, (property_named(tables, t, name) for t in kin(tables, term))), None
+            )
+        if prop is not None:
+            cls = class_of_type(tables, prop.type)
+            return Place("object" if cls else "value", cls, prop)
+        cls = element_class(tables, term, name)
+        if cls is not None:
+            return Place("elements", cls)
+    if owner.kind == "application":
+        cls = class_by_constructor(tables, name)
+        if cls is not None:
+            return Place("class", cls)
+        if name in STANDARD_PROPERTIES:
+            return Place("value")
+    return Place("value") if name in ("class", "properties", "id", "name") else Place("unknown")

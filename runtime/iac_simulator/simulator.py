@@ -1,0 +1,205 @@
+"""The simulator: apps built from tables, scripts run against them as osascript would."""
+
+import copy
+import io
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from datetime import UTC, datetime
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Final
+
+from iac_runtime.process import Completed
+from iac_runtime.tables import Tables
+from iac_runtime.tool import App
+
+from iac_simulator import storage
+from iac_simulator.check import check_world
+from iac_simulator.desk import Desk, SentEvent
+from iac_simulator.errors import StateError
+from iac_simulator.host import Outside, TimedOut
+from iac_simulator.plausible import plausible_world
+from iac_simulator.run import run_script
+from iac_simulator.values import instant, to_iso
+from iac_simulator.world import World
+
+__all__ = ["Simulator", "demo_state"]
+
+_NOW: Final = "@now"
+
+
+@cache
+def _demo_text() -> str:
+    return files("iac_simulator").joinpath("worlds/demo.json").read_text("utf-8")
+
+
+def demo_state() -> dict[str, Any]:
+    """Return the shipped world: {app key: world}, with a clock of its own."""
+    state: dict[str, Any] = json.loads(_demo_text())
+    return state
+
+
+class _Worlds(Mapping[str, World]):
+    """The worlds of a state by app key; one that nobody described is made on first use."""
+
+    def __init__(self, tables: Mapping[str, Tables], state: dict[str, Any]) -> None:
+        self._tables, self._state = tables, state
+        self._made: dict[str, dict[str, Any]] = {}
+
+    def __getitem__(self, key: str) -> World:
+        tables = self._tables[key]
+        if key in self._state:
+            return World(tables, self._state[key])
+        if key not in self._made:
+            self._made[key] = plausible_world(tables)
+        return World(tables, self._made[key])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._tables)
+
+    def __len__(self) -> int:
+        return len(self._tables)
+
+    def state(self) -> dict[str, Any]:
+        """Return the state with the made worlds that a script changed."""
+        changed = {k: w for k, w in self._made.items() if w != plausible_world(self._tables[k])}
+        return {**self._state, **changed}
+
+
+class Simulator:
+    """Simulated apps and the osascript that talks to them; safe to call from several threads.
+
+    A `Runner`: `simulator(argv, stdin, timeout)` runs `argv[1:]` as /usr/bin/osascript would.
+    Waiting (`delay`) takes no time here but counts against `timeout`. The engine cannot be
+    interrupted: a script that loops without touching an app, a stream or `delay` runs on.
+
+    Args:
+        apps: The tables of the apps that there are.
+        state: {app key: world}; None for the shipped world. An app without a world gets a few
+            plausible objects of each class.
+
+    Raises:
+        StateError: The state does not fit the tables; one line that says where.
+    """
+
+    def __init__(self, apps: Sequence[Tables], state: Mapping[str, Any] | None = None) -> None:
+        self.events: list[SentEvent] = []
+        self._apps = {tables.key: tables for tables in apps}
+        self._lock = threading.RLock()
+        self._state: dict[str, Any] = {}
+        self._adopt(demo_state() if state is None else copy.deepcopy(dict(state)), state is None)
+
+    def _adopt(self, state: dict[str, Any], shipped: bool) -> None:
+        """Take over a state; of the shipped one only what concerns the apps that there are."""
+        if shipped:
+            state = {k: v for k, v in state.items() if k in self._apps or k.startswith("@")}
+        apps = dict(self._apps)
+        for key, world in state.items():
+            if key == _NOW:
+                _moment(world)
+                continue
+            if key not in apps:
+                apps[key] = _nameless(key, world)
+            check_world(apps[key], world)
+        self._state = state
+        self._worlds = _Worlds(apps, state)
+        self._desk = Desk(self._worlds, self._now, self._log)
+
+    def _now(self) -> str:
+        fixed = self._state.get(_NOW)
+        return to_iso(_moment(fixed) if fixed is not None else datetime.now(UTC))
+
+    def _log(self, event: SentEvent) -> None:
+        self.events.append(event)
+
+    def __call__(self, argv: Sequence[str], stdin: bytes, timeout: float) -> Completed:
+        """Run `argv[1:]` with `stdin`; past `timeout` seconds the result says `timed_out`."""
+        written: dict[int, bytearray] = {}
+        waited = [0.0]
+        start = time.monotonic()
+
+        def write(descriptor: int, data: bytes) -> None:
+            written.setdefault(descriptor, bytearray()).extend(data)
+
+        def sleep(seconds: float) -> None:
+            waited[0] += seconds
+
+        def check() -> None:
+            if time.monotonic() - start + waited[0] > timeout:
+                raise TimedOut
+
+        outside = Outside(io.BytesIO(stdin), write, sleep, check)
+        try:
+            status, timed_out = self.run(argv[1:], outside), False
+        except TimedOut:
+            status, timed_out = -9, True
+        streams = (bytes(written.get(1, b"")), bytes(written.get(2, b"")))
+        return Completed(*streams, status, timed_out)
+
+    def run(
+        self,
+        argv: Sequence[str],
+        outside: Outside,
+        turn: Callable[[], AbstractContextManager[object]] = nullcontext,
+    ) -> int:
+        """Run osascript's arguments against `outside` and return the exit status.
+
+        `turn` is entered around each request to an app.
+
+        Raises:
+            TimedOut: `outside.check` said so.
+        """
+        fixed = self._state.get(_NOW)
+        moment = None if fixed is None else _moment(fixed)
+
+        def handled(request: Mapping[str, Any], operation: Callable[[Any], Any]) -> Any:
+            with self._lock, turn():
+                return operation(request)
+
+        return run_script(argv, lambda: self._desk, outside, handled, moment)
+
+    def state(self) -> dict[str, Any]:
+        """Return a copy of the current state, in the format of the constructor."""
+        with self._lock:
+            return copy.deepcopy(self._worlds.state())
+
+    def load(self, path: str | Path) -> None:
+        """Replace the state by that of a TOML or JSON file.
+
+        Raises:
+            StateError: It cannot be read, or does not fit the tables.
+        """
+        state = storage.read_state(Path(path))
+        with self._lock:
+            self._adopt(state, shipped=False)
+
+    def save(self, path: str | Path) -> None:
+        """Write the state to a TOML or JSON file, by its suffix, atomically.
+
+        Raises:
+            OSError: The file cannot be written.
+            StateError: TOML cannot express it.
+        """
+        storage.write_state(Path(path), self.state())
+
+
+def _moment(value: Any) -> datetime:
+    text = value.get("date") if isinstance(value, dict) else value
+    try:
+        return instant(str(text))
+    except ValueError:
+        raise StateError(f"@now: {text!r} is no date; write 2026-01-31T09:00:00Z.") from None
+
+
+def _nameless(key: str, world: Any) -> Tables:
+    """An app that only the state knows: it has a name (`@name`) and no dictionary."""
+    name = world.get("@name") if isinstance(world, dict) else None
+    if not isinstance(name, str):
+        raise StateError(
+            f'{key}: there is no app of this key; give the world an "@name" to add one.'
+        )
+    return Tables(key, App(f"local.{key}", name), {}, {}, {}, {})

@@ -1,0 +1,205 @@
+"""The objects of one app: a world as loaded, seen through the app's tables.
+
+A world is plain JSON and stays so: an object is the dictionary that the state file holds, a `Node`
+says where it was found. Collections that a world lacks are derived: Finder's `items` from its
+files and folders, an application's `notes` from every folder that holds some.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from iac_runtime.tables import APPLICATION, Tables
+from iac_runtime.tool import Property
+
+from iac_simulator.chains import Chain, Step
+from iac_simulator.names import class_of_type, element_class, property_named
+from iac_simulator.text import text_parts
+from iac_simulator.values import is_mark
+
+__all__ = ["Home", "Node", "World", "default_value"]
+
+Data = dict[str, Any]
+
+
+class Home(NamedTuple):
+    """The list that holds an object."""
+
+    owner: "Node"
+    plural: str
+    items: list[Any]
+
+
+@dataclass(frozen=True)
+class Node:
+    """An object: its data, its class, the reference an app would answer with, and its holder."""
+
+    data: Data
+    term: str
+    chain: Chain
+    owner: "Node | None" = None
+    home: Home | None = None
+    attach: Callable[[], None] = field(default=lambda: None, repr=False)
+    """Put the data into the world: a part of a text lies there only once it carries something."""
+
+
+@dataclass(frozen=True)
+class World:
+    """An app and its objects."""
+
+    tables: Tables
+    data: Data
+
+    @property
+    def root(self) -> Node:
+        """The application object."""
+        return Node(self.data, APPLICATION, ())
+
+    def class_of(self, data: Data, term: str) -> str:
+        """Return the class of an object that is listed as `term`: `@class` names a subclass."""
+        named = data.get("@class")
+        return (self.tables.find_class(named) if isinstance(named, str) else None) or term
+
+    def id_property(self, term: str) -> Property | None:
+        """Return the property by which `byId` finds objects of `term`."""
+        rows = list(self.tables.properties(term)) if term in self.tables.classes else []
+        coded = next((prop for prop in rows if prop.code == "ID  "), None)
+        return coded or next((prop for prop in rows if prop.jxa in ("id", "uid")), None)
+
+    def id_of(self, data: Data, term: str) -> Any:
+        """Return the id that `data` states, or None."""
+        prop = self.id_property(term)
+        return data.get(prop.jxa) if prop is not None else data.get("id")
+
+    def name_of(self, data: Data) -> str | None:
+        """Return the name that `data` states, or None."""
+        name = data.get("name")
+        return name if isinstance(name, str) else None
+
+    def held(self, owner: Node, plural: str) -> Iterator[Node]:
+        """Yield the objects in the list that `owner` holds under `plural`."""
+        listed = element_class(self.tables, owner.term, plural) or element_class(
+            self.tables, None, plural
+        )
+        items = owner.data.get(plural)
+        if not isinstance(items, list):
+            return
+        home = Home(owner, plural, items)
+        for index, data in enumerate(items):
+            if is_mark(data):
+                continue
+            term = self.class_of(data, listed or "item")
+            chain = (*owner.chain, Step("p", plural), self.key_step(items, index, term))
+            yield Node(data, term, chain, owner, home, owner.attach)
+
+    def key_step(self, items: list[Any], index: int, term: str) -> Step:
+        """Return the step that an app answers with: by id, by a name of its own, or by index."""
+        data = items[index]
+        identity = self.id_of(data, term)
+        if identity is not None:
+            return Step("id", identity)
+        name = self.name_of(data)
+        if name is not None and sum(self.name_of(other) == name for other in items) == 1:
+            return Step("n", name)
+        return Step("i", index)
+
+    def children(self, owner: Node) -> Iterator[Node]:
+        """Yield every object that `owner` holds, in lists and then in properties."""
+        for key, value in owner.data.items():
+            if isinstance(value, list) and element_class(self.tables, None, key):
+                yield from self.held(owner, key)
+        for key, value in owner.data.items():
+            if isinstance(value, dict) and not key.startswith("@") and not is_mark(value):
+                prop = property_named(self.tables, owner.term, key)
+                term = class_of_type(self.tables, prop.type) if prop else None
+                term = self.class_of(value, term or "item")
+                yield Node(value, term, (*owner.chain, Step("p", key)), owner)
+
+    def descendants(self, owner: Node) -> Iterator[Node]:
+        """Yield every object below `owner`, each before what it holds."""
+        for child in self.children(owner):
+            yield child
+            yield from self.descendants(child)
+
+    def collection(self, owner: Node, plural: str) -> list[Node] | None:
+        """Return the objects of `owner` under `plural`; None where it has no such collection."""
+        parts = owner.data.get(plural) or text_parts(owner.data, plural)
+        if parts is not None and "@text" in owner.data:
+            return [self._part(owner, plural, parts, index) for index in range(len(parts))]
+        if isinstance(owner.data.get(plural), list):
+            return list(self.held(owner, plural))
+        term = element_class(self.tables, owner.term, plural)
+        if term is None:
+            return None
+        near = [
+            child
+            for key, value in owner.data.items()
+            if isinstance(value, list) and element_class(self.tables, None, key)
+            for child in self.held(owner, key)
+            if self.tables.descends(child.term, term)
+        ]
+        if near:
+            return near
+        below = [node for node in self._below(owner) if self.tables.descends(node.term, term)]
+        listed = [node for node in below if node.home is not None]
+        return [
+            self._from_root(node, plural) if not owner.chain else node for node in listed or below
+        ]
+
+    def _below(self, owner: Node) -> Iterator[Node]:
+        """Yield what belongs to `owner` by way of others.
+
+        That is everything for the application, and an account's notes through its folders, but for
+        a folder nothing of the folders in it.
+        """
+        if not owner.chain:
+            yield from self.descendants(owner)
+            return
+        own = {name for name, _ in self.tables.lineage(owner.term)}
+        for child in self.children(owner):
+            if own.isdisjoint(name for name, _ in self.tables.lineage(child.term)):
+                yield child
+                yield from self.descendants(child)
+
+    def _from_root(self, node: Node, plural: str) -> Node:
+        identity = self.id_of(node.data, node.term)
+        if identity is None:
+            return node
+        chain = (Step("p", plural), Step("id", identity))
+        return Node(node.data, node.term, chain, node.owner, node.home)
+
+    def _part(self, owner: Node, plural: str, parts: list[Data], index: int) -> Node:
+        def attach() -> None:
+            owner.attach()
+            owner.data[plural] = parts
+
+        term = element_class(self.tables, None, plural) or "text"
+        chain = (*owner.chain, Step("p", plural), Step("i", index))
+        return Node(parts[index], term, chain, owner, Home(owner, plural, parts), attach)
+
+    def by_path(self, path: str) -> Node | None:
+        """Return the object at a POSIX path below `startupDisk`, walking by name."""
+        disk = self.data.get("startupDisk")
+        if not isinstance(disk, dict) or is_mark(disk):
+            return None
+        prop = property_named(self.tables, APPLICATION, "startupDisk")
+        term = (class_of_type(self.tables, prop.type) if prop else None) or "disk"
+        node: Node = Node(disk, term, (Step("p", "startupDisk"),), self.root)
+        for part in filter(None, path.split("/")):
+            found = next((c for c in self.children(node) if self.name_of(c.data) == part), None)
+            if found is None:
+                return None
+            node = found
+        return node
+
+
+def default_value(tables: Tables, type_: str) -> Any:
+    """Return what an app says of a property that its world leaves out, by type."""
+    term = type_.split(" | ")[0]
+    if term.startswith("list of "):
+        return []
+    simple = {"text": "", "boolean": False, "integer": 0, "real": 0, "number": 0}
+    if term in simple:
+        return simple[term]
+    rows = tables.enums.get(term)
+    return rows[0][0] if rows else None
