@@ -1,0 +1,112 @@
+"""Small dictionaries for tests, and ways to put them through the pipeline."""
+
+import importlib.util
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import ModuleType
+from typing import NamedTuple
+
+from golden import standard
+
+from iac_gen.discover import Found
+from iac_gen.ir import Module
+from iac_gen.load import parse
+from iac_gen.model import Dictionary, Source
+from iac_gen.pipeline import Inputs, Loaded, generate, represent
+from iac_gen.quirks import Decisions, QuirkFile, apply
+from iac_gen.report import Report
+from iac_gen.resolve import resolve
+
+DIARY = """
+<class name="application" code="capp">
+  <element type="entry"/>
+</class>
+<class name="entry" code="entr" plural="entries">
+  <property name="id" code="ID  " type="text" access="r"/>
+  <property name="body" code="body" type="text"/>
+  <property name="mood" code="mood" type="mood"/>
+</class>
+<enumeration name="mood" code="mood">
+  <enumerator name="glad" code="glad"/>
+  <enumerator name="so so" code="soso"/>
+</enumeration>
+<command name="reread" code="diarrere">
+  <direct-parameter type="entry"/>
+  <parameter name="aloud" code="alou" type="boolean" optional="yes"/>
+  <result type="text"/>
+</command>
+<command name="count" code="corecnte">
+  <direct-parameter type="specifier"/>
+</command>
+<command name="make" code="corecrel">
+  <parameter name="new" code="kocl" type="type"/>
+</command>
+"""
+"""The items of a suite of an invented app."""
+
+
+class Built(NamedTuple):
+    """What a build gave: the files of the folder, the report, and what went in."""
+
+    files: dict[str, str]
+    report: Report
+    found: Found
+
+
+def sdef(items: str = DIARY, suite: str = 'name="Diary" code="diar"') -> bytes:
+    """Return a dictionary with one suite that holds `items`; they begin on line 3."""
+    return f'<?xml version="1.0"?>\n<dictionary><suite {suite}>\n{items}</suite></dictionary>'.encode()
+
+
+def read(content: bytes, file: str = "app.sdef") -> Dictionary:
+    """Return the dictionary in `content`."""
+    return parse(content, file)[0]
+
+
+def source(dictionary: Dictionary | None = None, name: str = "Diary", version: str = "") -> Source:
+    """Return `dictionary` (the diary) as the app `name`."""
+    identifier = f"com.example.{''.join(ch for ch in name if ch.isalnum())}"
+    return Source(dictionary or read(sdef()), name, identifier, name, version)
+
+
+def inputs(*sources: Source) -> Inputs:
+    """Return the inputs of a build of `sources` without quirks."""
+    return Inputs([Loaded(one) for one in sources], standard(), [])
+
+
+def module(one: Source, key: str = "diary") -> Module:
+    """Return the intermediate representation of `one`."""
+    return represent(Loaded(one), key, inputs(one))[0]
+
+
+def build(*sources: Source) -> dict[str, str]:
+    """Return the files of a build of `sources`; each must have become a module."""
+    files, report = generate(inputs(*sources))
+    assert not report.failed
+    return files
+
+
+def decide(one: Source, *quirks: QuirkFile) -> tuple[Decisions, list[str]]:
+    """Return what `quirks` decide for `one`, and the diagnostics as text."""
+    _, decisions, found = apply(resolve(one, standard())[0], list(quirks))
+    return decisions, [str(row) for row in found]
+
+
+@contextmanager
+def imported(text: str, key: str, folder: Path) -> Iterator[ModuleType]:
+    """Import the source of a generated module from a file of its own."""
+    path = folder / f"{key}.py"
+    path.write_text(text)
+    name = f"_built_{key}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    made = importlib.util.module_from_spec(spec)
+    sys.modules[name] = made
+    try:
+        spec.loader.exec_module(made)
+        yield made
+    finally:
+        del sys.modules[name]

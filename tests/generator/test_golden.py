@@ -1,0 +1,43 @@
+"""Every golden case is built as committed, and the tool that rewrites them is no trap."""
+
+import shutil
+from pathlib import Path
+
+import golden
+import pytest
+
+
+@pytest.mark.parametrize("name", golden.names())
+def test_a_case_is_built_as_committed(name: str) -> None:
+    old = golden.committed(name)
+    for file, text in golden.built(name).items():
+        assert old[file] == text, golden.difference(name, file, old[file], text)
+
+
+def test_writing_says_what_it_rewrote_and_fails_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = golden.names()[0]
+    shutil.copytree(golden.CASES / name, tmp_path / name)
+    monkeypatch.setattr(golden, "CASES", tmp_path)
+    module = tmp_path / name / golden.MODULE
+    right = module.read_text()
+    module.write_text("wrong\n")
+
+    assert golden.main([]) == 1
+    assert module.read_text() == "wrong\n"
+    assert "-wrong" in capsys.readouterr().out
+
+    assert golden.main(["--write", name]) == 1
+    assert module.read_text() == right
+    assert capsys.readouterr().out.endswith(f"/{name}/expected.py\n")
+
+    assert golden.main(["--write"]) == 0
+    assert capsys.readouterr().out == ""
+
+
+def test_a_case_that_is_not_there_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        golden.main(["no-such-case"])
+    assert ended.value.code == 2
+    assert "no case is called no-such-case" in capsys.readouterr().err

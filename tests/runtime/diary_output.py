@@ -1,0 +1,74 @@
+"""Writing Diary, a small app of our own, as an output folder."""
+
+import importlib.util
+import json
+import shutil
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from iac_runtime.tool import spec_of
+
+SOURCE = Path(__file__).with_name("diary.py")
+
+
+def load(path: Path, name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+DIARY = load(SOURCE, "iac_test.diary")
+
+
+def write_output(folder: Path) -> Path:
+    """Write Diary as an output folder, as a build would."""
+    folder.mkdir(parents=True, exist_ok=True)
+    shutil.copy(SOURCE, folder / "diary.py")
+    tools: dict[str, Any] = {}
+    lines: list[str] = []
+    offset = 0
+    for function in DIARY.__all__:
+        spec = spec_of(getattr(DIARY, function))
+        if spec is None:
+            continue
+        schemas = DIARY.SCHEMAS[function]
+        name = f"diary_{function}"
+        entry = {
+            "name": name,
+            "description": getattr(DIARY, function).__doc__,
+            "inputSchema": schemas["input"],
+            "annotations": {"readOnlyHint": spec.ceiling == "SAFE"},
+        }
+        if "output" in schemas:
+            entry["outputSchema"] = schemas["output"]
+        line = json.dumps(entry) + "\n"
+        tools[name] = {
+            "module": "diary",
+            "function": function,
+            "offset": offset,
+            "level": spec.level,
+            "ceiling": spec.ceiling,
+            "digest": "0",
+        }
+        lines.append(line)
+        offset += len(line.encode())
+    apps = {
+        "diary": {
+            "id": "com.example.Diary",
+            "name": "Diary",
+            "kind": "application",
+            "digest": "0",
+            "tools": len(tools),
+        }
+    }
+    (folder / "catalogue.json").write_text(
+        json.dumps({"format": 1, "apps": apps, "tools": tools}), encoding="utf-8"
+    )
+    (folder / "listing.jsonl").write_text("".join(lines), encoding="utf-8")
+    return folder

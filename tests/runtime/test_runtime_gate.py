@@ -1,0 +1,445 @@
+"""The gate on simulated apps: what a caller gets, is refused, and is told."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from diary_world import WORLD
+
+from iac_runtime.binding import Tool, bind
+from iac_runtime.catalogue import Catalogue
+from iac_runtime.checking import check_arguments
+from iac_runtime.errors import InvalidParameterError, ToolError, UnknownToolError
+from iac_runtime.executor import Executor
+from iac_runtime.gate import Call, Done, Gate, Refused
+from iac_runtime.levels import effective_level
+from iac_runtime.line import jxa_line
+from iac_runtime.request import Event
+from iac_runtime.results import structured
+from iac_runtime.tables import Tables
+from iac_runtime.tool import Level, Param, Spec
+from iac_simulator import Simulator
+
+
+def gate_of(
+    catalogue: Catalogue, world: dict[str, Any], allow: Level = "DANGEROUS", **more: Any
+) -> Gate:
+    tables = [catalogue.tables(app) for app in catalogue.apps.values()]
+    simulator = Simulator(tables, {"diary": world})
+    gate = Gate(catalogue, Executor(simulator), allow, home="/Users/me", **more)
+    gate.simulator = simulator  # type: ignore[attr-defined]
+    return gate
+
+
+@pytest.fixture
+def gate(catalogue: Catalogue) -> Gate:
+    return gate_of(catalogue, WORLD)
+
+
+def call(gate: Gate, tool: str, **arguments: Any) -> Any:
+    outcome = gate.call(Call(tool, arguments))
+    assert isinstance(outcome, Done), outcome
+    return outcome.value
+
+
+def test_a_list_gives_references_that_the_next_tool_takes(gate: Gate) -> None:
+    found = call(gate, "diary_list", element="entry", of='journals["Work"]')
+    assert found == [
+        {"ref": 'journals["Work"].entries.byId("e1")', "name": "Monday", "id": "e1"},
+        {"ref": 'journals["Work"].entries.byId("e2")', "name": "Tuesday", "id": "e2"},
+    ]
+    assert call(gate, "diary_get", target=found[1]["ref"], properties=["Body", "is private"]) == {
+        "body": "Sun",
+        "is private": True,
+    }
+
+
+def test_a_list_is_read_by_column_not_by_item(gate: Gate) -> None:
+    call(
+        gate, "diary_list", element="entry", of="journals[0]", properties=["name", "body", "words"]
+    )
+    # Three columns and the ids, however many items there are.
+    assert len(gate.simulator.events) == 4  # type: ignore[attr-defined]
+
+
+def test_limit_offset_and_filter_choose_the_items(gate: Gate) -> None:
+    outcome = gate.call(Call("diary_list", {"element": "entry", "of": "journals[0]", "limit": 1}))
+    assert isinstance(outcome, Done)
+    assert [item["name"] for item in outcome.value] == ["Monday"]
+    assert outcome.note == "1 of 2 items; ask with offset 1 for the next"
+    rest = call(gate, "diary_list", element="entry", of="journals[0]", offset=1)
+    assert [item["name"] for item in rest] == ["Tuesday"]
+    private = call(
+        gate, "diary_list", element="entry", of="journals[0]", where={"is private": True}
+    )
+    assert [item["ref"] for item in private] == ['journals[0].entries.byId("e2")']
+
+
+def test_items_without_an_id_are_named_by_name_or_position(catalogue: Catalogue) -> None:
+    pictures = [{"name": "a"}, {"name": "b"}]
+    world = {
+        "entries": [{"id": "x", "pictures": pictures}, {"id": "y", "pictures": [{"name": "a"}] * 2}]
+    }
+    gate = gate_of(catalogue, world)
+    unique = call(gate, "diary_list", element="picture", of="entries[0]")
+    assert [item["ref"] for item in unique] == [
+        'entries[0].pictures["a"]',
+        'entries[0].pictures["b"]',
+    ]
+    doubled = call(gate, "diary_list", element="picture", of="entries[1]")
+    assert [item["ref"] for item in doubled] == ["entries[1].pictures[0]", "entries[1].pictures[1]"]
+    found = call(gate, "diary_list", element="picture", of="entries[0]", where={"name": "b"})
+    assert [item["ref"] for item in found] == ['entries[0].pictures.whose({name: "b"})[0]']
+
+
+def test_an_object_made_is_answered_by_id_and_is_there(gate: Gate) -> None:
+    outcome = gate.call(
+        Call(
+            "diary_make",
+            {
+                "element": "entry",
+                "at": 'journals["Home"]',
+                "properties": {"name": "Milk", "creation date": "2026-03-09T08:00:00Z"},
+            },
+        )
+    )
+    assert isinstance(outcome, Done)
+    made = structured(outcome.value, outcome.output)
+    assert ".byId(" in made["ref"]
+    assert call(gate, "diary_get", target=made["ref"], properties=["name", "creation date"]) == {
+        "name": "Milk",
+        "creation date": "2026-03-09T08:00:00.000Z",
+    }
+    assert call(gate, "diary_count", element="entry", of='journals["Home"]') == 1
+
+
+def test_a_recipe_is_its_operation_with_arguments_bound(gate: Gate) -> None:
+    made = call(gate, "diary_make_entry", title="Eggs", journal="journals[1]")
+    assert call(gate, "diary_get", target=made, properties=["name"]) == {"name": "Eggs"}
+    assert call(gate, "diary_entry_of_today") == 1
+    assert call(gate, "diary_write_in", words="rain") == []
+    sent = gate.simulator.events[-1]  # type: ignore[attr-defined]
+    assert sent.event == "diarfind"
+    assert sent.direct == {"text": "rain"}
+
+
+def test_set_changes_and_get_shows_it(gate: Gate) -> None:
+    target = 'journals["Work"].entries["Monday"]'
+    assert (
+        call(gate, "diary_set", target=target, properties={"isPrivate": True, "mood": "HAPPY"})
+        is None
+    )
+    assert call(gate, "diary_get", target=target, properties=["is private", "mood"]) == {
+        "is private": True,
+        "mood": "happy",
+    }
+
+
+def test_get_reads_an_object_a_value_a_collection_and_the_app(gate: Gate) -> None:
+    whole = call(gate, "diary_get", target="journals[0]")
+    assert whole["name"] == "Work"
+    assert whole["id"] == "j1"
+    assert call(gate, "diary_get", target="journals[0].name") == "Work"
+    assert call(gate, "diary_get", target="journals.name") == ["Work", "Home"]
+    assert call(gate, "diary_get", target="journals") == [
+        'journals.byId("j1")',
+        'journals.byId("j2")',
+    ]
+    assert call(gate, "diary_get", target="application")["name"] == "Diary"
+    assert call(gate, "diary_get", target="today", properties=["owner"]) == {"owner": "me"}
+
+
+def test_a_command_answers_by_reference(gate: Gate) -> None:
+    moved = call(gate, "diary_move", target="journals[0].entries[0]", to="journals[1].entries")
+    assert call(gate, "diary_get", target=moved, properties=["name"]) == {"name": "Monday"}
+
+
+def test_a_keyword_is_taken_bare_and_in_any_spelling(gate: Gate) -> None:
+    for spelling in ({"in": "journals[0]"}, {"in_": "journals[0]"}, {"In": "journals[0]"}):
+        outcome = gate.call(
+            Call("diary_search", {"text": "x", "mood": "not So happy", **spelling}), dry_run=True
+        )
+        assert isinstance(outcome, Done)
+        assert outcome.line == (
+            'Application("com.example.Diary").search("x", '
+            '{in: Application("com.example.Diary").journals[0], withMood: "not so happy"})'
+        )
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "words"),
+    [
+        ("diary_list", {"elemnt": "entry"}, ['no argument "elemnt"', "Nearest: element"]),
+        ("diary_list", {}, ['"element" must be given.']),
+        ("diary_list", {"element": "entri"}, ["element", "Nearest: entry."]),
+        ("diary_list", {"element": "entry", "limit": "3"}, ['limit wants a whole number, not "3"']),
+        ("diary_list", {"element": "entry", "limit": -1}, ["limit", "minimum"]),
+        ("diary_list", {"element": "picture"}, ['"pictures" is no element of application']),
+        ("diary_list", {"element": "entry", "of": "journals"}, ["several objects"]),
+        ("diary_list", {"element": "entry", "properties": ["naem"]}, ["Nearest: name."]),
+        ("diary_list", {"element": "journal", "properties": ["password"]}, ["not read"]),
+        ("diary_list", {"element": "entry", "where": {"nam": 1}}, ['"nam" is no property']),
+        ("diary_list", {"element": "entry", "of": "journals[0]", "Of": "x"}, ["given twice"]),
+        ("diary_get", {"target": "journals[0].nam"}, ["diary:", "Nearest: name"]),
+        ("diary_set", {"target": "entries[0]", "properties": {"words": 3}}, ["read-only"]),
+        ("diary_set", {"target": "entries[0]", "properties": {"wrods": 3}}, ["words"]),
+        ("diary_set", {"target": "entries[0]", "properties": {}}, ["nothing to set"]),
+        (
+            "diary_make",
+            {"element": "entry", "properties": {"x": 1}},
+            ['"x" is no property of entry'],
+        ),
+        ("diary_search", {"text": "x", "since": "soon"}, ["since", "no date"]),
+        ("diary_export", {"to": "here.txt"}, ["no absolute path"]),
+        ("app_quit", {"app": "Dairy"}, ['There is no app "Dairy"', "Nearest: Diary."]),
+        ("app_quit", {}, ['"app" must be given']),
+    ],
+)
+def test_a_wrong_argument_is_told_in_one_line_and_nothing_is_sent(
+    gate: Gate, tool: str, arguments: dict[str, Any], words: list[str]
+) -> None:
+    with pytest.raises(InvalidParameterError) as caught:
+        gate.call(Call(tool, arguments))
+    said = str(caught.value)
+    assert "\n" not in said
+    for word in words:
+        assert word in said
+    assert caught.value.tool == tool
+    assert gate.simulator.events == []  # type: ignore[attr-defined]
+
+
+def test_an_unknown_tool_is_answered_with_the_nearest(gate: Gate) -> None:
+    with pytest.raises(UnknownToolError, match="Nearest: diary_list"):
+        gate.call(Call("diary_lst", {}))
+    with pytest.raises(UnknownToolError, match="list_apps"):
+        gate.call(Call("zzzzzz", {}))
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "level"),
+    [
+        ("diary_get", {"target": "entries[0]"}, "SAFE"),
+        ("diary_set", {"target": "entries[0]", "properties": {"expanded": True}}, "SAFE"),
+        ("diary_set", {"target": "entries[0]", "properties": {"body": "x"}}, "MODIFY"),
+        (
+            "diary_set",
+            {"target": "today", "properties": {"owner": "x", "password": "x"}},
+            "DANGEROUS",
+        ),
+        ("diary_set", {"target": "frontItem", "properties": {"anything": 1}}, "DANGEROUS"),
+        ("diary_make", {"element": "entry"}, "MODIFY"),
+        ("diary_make", {"element": "day book"}, "DANGEROUS"),
+        ("diary_make", {"element": "journal", "properties": {"password": "x"}}, "DANGEROUS"),
+        ("diary_make_entry", {"title": "x"}, "MODIFY"),
+        ("diary_delete", {"target": "entries[0]"}, "DANGEROUS"),
+        ("app_activate", {"app": "diary"}, "SAFE"),
+        ("app_launch", {"app": "com.example.Diary"}, "MODIFY"),
+        ("app_quit", {"app": "Diary"}, "DANGEROUS"),
+    ],
+)
+def test_the_level_of_a_call_comes_from_its_arguments(
+    catalogue: Catalogue, tool: str, arguments: dict[str, Any], level: str
+) -> None:
+    gate = gate_of(catalogue, WORLD, "SAFE")
+    outcome = gate.call(Call(tool, arguments), dry_run=True)
+    assert isinstance(outcome, Done)
+    assert outcome.level == level
+    if level == "SAFE":
+        return
+    refused = gate.call(Call(tool, arguments))
+    assert isinstance(refused, Refused)
+    assert refused.level == level
+    assert refused.line == outcome.line
+    assert f"--allow {level}" in refused.suggestion
+    assert refused.error.type == "REFUSED"
+    assert gate.simulator.events == []  # type: ignore[attr-defined]
+
+
+def test_apps_are_listed_with_their_tools_by_level(catalogue: Catalogue) -> None:
+    gate = gate_of(catalogue, WORLD, "MODIFY")
+    (app,) = call(gate, "list_apps")["apps"]
+    assert app["key"] == "diary"
+    assert app["id"] == "com.example.Diary"
+    assert set(app["tools"]) == {"SAFE", "MODIFY"}
+
+
+def test_an_app_is_quit_and_launched_by_any_of_its_names(gate: Gate) -> None:
+    assert call(gate, "app_running", app="diary") is True
+    assert call(gate, "app_quit", app="com.example.Diary") is None
+    assert call(gate, "app_running", app="Diary") is False
+    call(gate, "app_launch", app="Diary")
+    assert call(gate, "app_running", app="DIARY") is True
+
+
+@pytest.mark.parametrize(
+    ("world", "tool", "arguments", "type_", "number"),
+    [
+        (WORLD, "diary_get", {"target": "journals['No']"}, "NOT_FOUND", -1728),
+        (
+            {**WORLD, "@errors": {"coregetd": -1743}},
+            "diary_get",
+            {"target": "today"},
+            "PERMISSION_DENIED",
+            -1743,
+        ),
+        (
+            {**WORLD, "@errors": {"diarexpo": -128}},
+            "diary_export",
+            {"to": "/x"},
+            "USER_CANCELLED",
+            -128,
+        ),
+        ({**WORLD, "@errors": {"diarexpo": -4711}}, "diary_export", {"to": "/x"}, "UNKNOWN", -4711),
+    ],
+)
+def test_a_failure_of_the_app_is_told_apart_by_number(
+    catalogue: Catalogue,
+    world: dict[str, Any],
+    tool: str,
+    arguments: dict[str, Any],
+    type_: str,
+    number: int,
+) -> None:
+    with pytest.raises(ToolError) as caught:
+        call(gate_of(catalogue, world), tool, **arguments)
+    facts = caught.value.facts()
+    assert facts["type"] == type_
+    assert facts["number"] == number
+    assert facts["app"] == "Diary"
+    assert facts["tool"] == tool
+    assert "Diary" in facts["message"] or "macOS" in facts["message"]
+
+
+def test_a_large_result_is_cut_and_says_so(catalogue: Catalogue) -> None:
+    entries = [{"id": f"e{n}", "name": "x" * 50} for n in range(100)]
+    gate = gate_of(catalogue, {"entries": entries}, limit=2000)
+    outcome = gate.call(Call("diary_list", {"element": "entry"}))
+    assert isinstance(outcome, Done)
+    assert 10 < len(outcome.value) < 40
+    assert "truncated at 2000 characters" in outcome.note
+    assert "of 100 items" in outcome.note
+    assert structured(outcome.value, outcome.output, outcome.note)["result"] == outcome.value
+
+
+def test_control_characters_and_lone_surrogates_never_leave(catalogue: Catalogue) -> None:
+    world = {"entries": [{"id": "e", "name": "a\x00b\x1b[31m", "body": "x\ud800y\nz"}]}
+    gate = gate_of(catalogue, world)
+    found = call(gate, "diary_get", target="entries[0]", properties=["name", "body"])
+    assert found["name"] == "ab[31m"
+    assert "\ud800" not in found["body"]
+    assert found["body"].endswith("y\nz")
+
+
+ALL_CALLS = [
+    ("diary_get", {"target": "journals[0].name"}),
+    ("diary_get", {"target": "journals[0]", "properties": ["name", "owner"]}),
+    ("diary_get", {"target": "journals[0]"}),
+    ("diary_get", {"target": "journals[0].entries.whose({isPrivate: true})"}),
+    ("diary_set", {"target": "journals[0]", "properties": {"owner": "x", "name": "y"}}),
+    ("diary_set", {"target": "journals[0]", "properties": {"owner": "x"}}),
+    ("diary_list", {"element": "journal"}),
+    ("diary_list", {"element": "journal", "properties": ["id"]}),
+    ("diary_count", {"element": "entry", "of": "today", "where": {"name": {"contains": "o"}}}),
+    ("diary_make", {"element": "journal", "properties": {"name": "\"x'\n"}}),
+    ("diary_make_entry", {"title": "t", "journal": "journals[1]"}),
+    ("diary_entry_of_today", {}),
+    ("diary_write_in", {"words": "w"}),
+    ("diary_delete", {"target": "journals[0].entries[-1]"}),
+    ("diary_move", {"target": "journals[0].entries[0]", "to": "journals[1].entries.end"}),
+    ("diary_search", {"text": "x", "in": "~/a", "since": "2026-01-01T00:00:00Z", "limit": 3}),
+    ("diary_export", {"to": "~/x y.txt", "settings": {"page count": 3}}),
+    ("diary_export", {"target": "journals[0].entries[0]", "to": "/x"}),
+    ("diary_remind", {"when": "2026-01-01T00:00:00Z"}),
+    ("diary_remind", {}),
+    ("app_activate", {"app": "Diary"}),
+    ("app_running", {"app": "Diary"}),
+    ("app_launch", {"app": "Diary"}),
+    ("app_quit", {"app": "Diary"}),
+]
+
+
+@pytest.mark.parametrize(("tool", "arguments"), ALL_CALLS)
+def test_the_line_sends_the_same_events_as_the_harness(
+    catalogue: Catalogue, tool: str, arguments: dict[str, Any]
+) -> None:
+    first, second = gate_of(catalogue, WORLD), gate_of(catalogue, WORLD)
+    outcome = first.call(Call(tool, arguments))
+    assert isinstance(outcome, Done)
+    simulator = second.simulator  # type: ignore[attr-defined]
+    done = simulator(["osascript", "-l", "JavaScript", "-e", outcome.line], b"", 10)
+    assert done.status == 0, done.stderr
+    sent = first.simulator.events  # type: ignore[attr-defined]
+    # The harness may ask for the id of what a command answered; the line stops before.
+    assert sent[: len(simulator.events)] == simulator.events
+    assert len(sent) - len(simulator.events) in (0, 1)
+
+
+def test_the_output_folder_is_not_written_to(output: Path, gate: Gate) -> None:
+    call(gate, "diary_count", element="entry")
+    assert {path.name for path in output.iterdir()} - {"__pycache__"} == {
+        "catalogue.json",
+        "diary.py",
+        "listing.jsonl",
+    }
+
+
+def test_deleting_needs_the_level_of_the_class_between_the_tool_and_its_ceiling(
+    tables: Tables,
+) -> None:
+    def level(target: str, ceiling: Level = "DANGEROUS") -> Level:
+        spec = Spec("coredelo", "SAFE", ceiling, {}, "command", "delete", "", {})
+        return effective_level(Tool("t", tables, spec, {}), {"target": target}, "")
+
+    assert level("journals[0]") == "DANGEROUS"
+    assert level("journals[0]", "MODIFY") == "MODIFY"
+    assert level("frontItem") == "DANGEROUS"
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "words"),
+    [
+        ({"type": "array", "items": {"type": "string", "enum": ["a b"]}}, ["A-B", "x"], "x[1]"),
+        ({"anyOf": [{"type": "string"}, {"type": "number"}]}, {}, "a text or a number"),
+        (
+            {"type": "object", "properties": {"k": {}}, "additionalProperties": False},
+            {"kk": 1},
+            "k",
+        ),
+        ({"type": "object", "required": ["k"]}, {}, 'lacks "k"'),
+        ({"type": "string", "maxLength": 2}, "abc", "maxLength 2"),
+    ],
+)
+def test_a_value_that_does_not_fit_its_schema_is_told_by_place(
+    schema: dict[str, Any], value: Any, words: str
+) -> None:
+    whole = {"type": "object", "properties": {"x": schema}, "additionalProperties": False}
+    with pytest.raises(InvalidParameterError) as caught:
+        check_arguments({"x": value}, whole)
+    assert "x" in str(caught.value)
+    assert words in str(caught.value)
+
+
+def test_arguments_that_are_no_object_are_refused() -> None:
+    with pytest.raises(InvalidParameterError, match="one object"):
+        check_arguments([], {})  # type: ignore[arg-type]
+    assert check_arguments({"x": None}, {"properties": {"x": {"type": "string"}}}) == {}
+
+
+def test_an_addition_is_run_by_the_current_application(catalogue: Catalogue) -> None:
+    event = Event("com.example.Add", "addition", "command", "addibeep", "beep", direct=None)
+    assert jxa_line(event) == (
+        "const app = Application.currentApplication(); app.includeStandardAdditions = true; "
+        "app.beep()"
+    )
+
+
+def test_a_recipe_leaves_out_what_is_not_given() -> None:
+    params = {key: Param(key, key, "text") for key in ("a", "b", "c")}
+    fixed = {"one": {"x": "$a", "y": ["$b", 1]}, "two": {"z": ["$a"]}, "three": "$d", "four": {}}
+    spec = Spec("e", "SAFE", "SAFE", params, "list", "", "", fixed)
+    assert bind(spec, {"b": 2, "c": 3}) == {
+        "one": {"y": [2, 1]},
+        "three": "$d",
+        "four": {},
+        "c": 3,
+    }

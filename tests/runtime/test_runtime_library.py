@@ -1,0 +1,272 @@
+"""Calling tools as plain Python functions, and the folders they come from."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from diary_output import write_output
+from hypothesis import given
+from hypothesis import strategies as st
+
+import iac_runtime
+from iac_runtime.catalogue import Catalogue, load_module
+from iac_runtime.errors import CallRefusedError, SetupError, ToolError, nearest
+from iac_runtime.folders import data_folder, shipped_folder, tool_folders, user_folders
+from iac_runtime.results import RefText, cap, clean, structured
+from iac_runtime.tool import user_tools
+
+SHIPPED = shipped_folder
+
+
+def test_a_generated_function_is_called_like_any_other(output: Path, state_file: Path) -> None:
+    diary = load_module(output, "diary")
+    with iac_runtime.connect(simulate=state_file, tools=output) as session:
+        assert diary.count("entry", of='journals["Work"]') == 2
+        made = diary.make_entry("Milk", body="2 l", journal="journals[1]")
+        assert diary.get(made, properties=["name", "body"]) == {"name": "Milk", "body": "2 l"}
+        assert session.call("diary_count", element="entry", of="journals[1]") == 1
+        assert session.simulator.events
+    state = json.loads(state_file.read_text(encoding="utf-8"))
+    assert state["diary"]["journals"][1]["entries"][0]["name"] == "Milk"
+
+
+def test_connecting_can_allow_less(output: Path) -> None:
+    diary = load_module(output, "diary")
+    with (
+        iac_runtime.connect(simulate=True, tools=str(output), allow="SAFE"),
+        pytest.raises(CallRefusedError, match=r"allow='MODIFY'") as caught,
+    ):
+        diary.make("entry")
+    assert isinstance(caught.value, iac_runtime.ToolError)
+
+
+def test_the_earlier_connection_holds_again_after_the_block(output: Path, tmp_path: Path) -> None:
+    diary = load_module(output, "diary")
+    with iac_runtime.connect(simulate=True, tools=output):
+        before = diary.count("entry")
+        inner = iac_runtime.connect(simulate=True, tools=output)
+        diary.make("entry")
+        assert diary.count("entry") == before + 1
+        inner.close()
+        inner.close()
+        assert diary.count("entry") == before
+
+
+def test_without_a_mac_the_library_says_what_to_do(
+    output: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("IAC_OSASCRIPT", "/nowhere/osascript")
+    diary = load_module(output, "diary")
+    with pytest.raises(ToolError, match=r"connect\(simulate=True\)"):
+        diary.count("entry")
+    with iac_runtime.connect(tools=output), pytest.raises(ToolError, match="not a Mac"):
+        diary.count("entry")
+
+
+def test_a_state_that_cannot_be_read_is_one_line(output: Path, tmp_path: Path) -> None:
+    bad = tmp_path / "state.json"
+    bad.write_text('{"diary": {"journls": []}}', encoding="utf-8")
+    with pytest.raises(SetupError, match="journals") as caught:
+        iac_runtime.connect(simulate=bad, tools=output)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_state_file_that_cannot_be_written_is_one_line(output: Path, tmp_path: Path) -> None:
+    diary = load_module(output, "diary")
+    session = iac_runtime.connect(simulate=tmp_path / "no" / "state.json", tools=output)
+    diary.make("entry")
+    with pytest.raises(SetupError, match="cannot be written"):
+        session.close()
+    with pytest.raises(SetupError, match="directory"):
+        iac_runtime.connect(simulate=tmp_path, tools=output)
+
+
+def test_without_the_simulator_it_is_said_how_to_get_it(
+    output: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "iac_simulator", None)
+    with pytest.raises(SetupError, match=r"iac\[simulator\]"):
+        iac_runtime.connect(simulate=True, tools=output)
+
+
+def test_without_any_tools_nothing_can_be_simulated() -> None:
+    with pytest.raises(SetupError, match="iac-gen build"):
+        iac_runtime.connect(simulate=True)
+    with iac_runtime.connect() as session, pytest.raises(ToolError, match="no tool"):
+        session.call("list_apps")
+
+
+def test_importing_the_library_loads_nothing_heavy() -> None:
+    code = (
+        "import sys, iac_runtime, iac_runtime.gate, iac_runtime.executor, iac_runtime.library;"
+        "heavy = {'mcp', 'click', 'jsonschema', 'lxml', 'jinja2', 'black', 'platformdirs'};"
+        "print(sorted(heavy & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+def test_the_package_offers_its_names_and_no_other() -> None:
+    assert iac_runtime.connect.__name__ == "connect"
+    assert all(getattr(iac_runtime, name) for name in iac_runtime.__all__)
+    with pytest.raises(AttributeError):
+        iac_runtime.nothing  # noqa: B018
+
+
+def test_an_app_in_an_earlier_folder_hides_the_later_one_whole(
+    output: Path, tmp_path: Path
+) -> None:
+    first = write_output(tmp_path / "first")
+    raw = json.loads((first / "catalogue.json").read_text(encoding="utf-8"))
+    raw["tools"] = {"diary_count": raw["tools"]["diary_count"]}
+    (first / "catalogue.json").write_text(json.dumps(raw), encoding="utf-8")
+    catalogue = Catalogue([first, output])
+    assert list(catalogue.tools) == ["diary_count"]
+    assert [entry["name"] for entry in catalogue.listing()] == ["diary_count"]
+    assert catalogue.tool(catalogue.find("diary_count")).spec.op == "count"
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda folder: (folder / "catalogue.json").unlink(),
+        lambda folder: (folder / "catalogue.json").write_text("{"),
+        lambda folder: (folder / "catalogue.json").write_text('{"format": 2}'),
+        lambda folder: (folder / "catalogue.json").write_text('{"format": 1, "apps": {"x": 3}}'),
+        lambda folder: (folder / "listing.jsonl").unlink(),
+        lambda folder: (folder / "listing.jsonl").write_text("\n"),
+        lambda folder: (folder / "listing.jsonl").write_text("[1]\n" * 200),
+        lambda folder: (folder / "diary.py").unlink(),
+        lambda folder: (folder / "diary.py").write_text("import nothing_of_that_name"),
+        lambda folder: (folder / "diary.py").write_text("__all__ = []\nSCHEMAS = {}"),
+    ],
+)
+def test_a_damaged_folder_is_told_with_the_way_out(tmp_path: Path, damage: object) -> None:
+    folder = write_output(tmp_path / "tools")
+    damage(folder)  # type: ignore[operator]
+
+    def use() -> None:
+        catalogue = Catalogue([folder])
+        catalogue.listing()
+        (folder / "diary.py").read_text(encoding="utf-8") and catalogue.tool(
+            catalogue.find("diary_count")
+        )
+
+    with pytest.raises((SetupError, FileNotFoundError, AttributeError)) as caught:
+        use()
+    if isinstance(caught.value, SetupError):
+        assert "iac-gen build" in str(caught.value)
+        assert "\n" not in str(caught.value)
+
+
+def test_folders_are_searched_chosen_own_shipped(
+    output: Path, own_data_folder: Path, tmp_path: Path
+) -> None:
+    own = write_output(own_data_folder / "tools")
+    for folder in (own_data_folder, own):
+        folder.chmod(0o700)
+    found = tool_folders([output])
+    assert found[:2] == [output, own]
+    assert data_folder() == own_data_folder
+    assert user_tools() == [str(own)]
+
+
+def test_the_shipped_folder_is_found_without_importing_it() -> None:
+    shipped = SHIPPED()
+    assert shipped is not None
+    assert shipped.name == "iac_tools"
+
+
+def test_a_folder_that_others_can_write_to_is_refused(own_data_folder: Path) -> None:
+    own = write_output(own_data_folder / "tools")
+    own.chmod(0o777)
+    assert user_folders() == []
+    with pytest.raises(SetupError, match="chmod go-w"):
+        tool_folders()
+
+
+def test_a_folder_of_another_user_is_refused(
+    own_data_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_output(own_data_folder / "tools")
+    monkeypatch.setattr(os, "geteuid", lambda: 4711)
+    with pytest.raises(SetupError, match="another user"):
+        tool_folders()
+
+
+def test_a_folder_without_tools_is_told(tmp_path: Path) -> None:
+    with pytest.raises(SetupError, match="iac-gen build --output"):
+        tool_folders([tmp_path])
+    with pytest.raises(SetupError, match="no tools yet"):
+        Catalogue([])
+
+
+def test_the_data_folder_is_that_of_the_platform(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("IAC_DATA")
+    assert data_folder().name == "iac"
+
+
+JSON = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(), st.text(st.characters())),
+    lambda inner: st.one_of(st.lists(inner), st.dictionaries(st.text(st.characters()), inner)),
+)
+
+
+@given(value=JSON)
+def test_a_clean_value_can_always_be_sent(value: object) -> None:
+    cleaned = clean(value)
+    json.dumps(cleaned, ensure_ascii=False).encode("utf-8")
+    assert clean(cleaned) == cleaned
+
+
+@given(value=JSON, limit=st.integers(1, 200))
+def test_a_capped_value_is_near_its_limit(value: object, limit: int) -> None:
+    whole = len(json.dumps(value, ensure_ascii=False))
+    kept, cut = cap(value, limit)
+    if not cut:
+        assert kept == value
+    if whole <= limit // 2:
+        assert not cut
+
+
+def test_results_take_the_form_that_the_schema_declares() -> None:
+    ref = RefText("notes[0]")
+    result = {"type": "object", "properties": {"result": {"type": "integer"}, "note": {}}}
+    either = {"type": "object", "properties": {"ref": {}, "result": {"type": "array"}, "note": {}}}
+    assert structured(ref) == {"ref": "notes[0]"}
+    assert structured(ref, either) == {"ref": "notes[0]"}
+    assert structured([ref], either) == {"result": ["notes[0]"]}
+    assert structured({"a": 1}) == {"a": 1}
+    assert structured(None, result) == {}
+    assert structured(3, result, "cut") == {"result": 3, "note": "cut"}
+    assert structured("x", result) == {"note": 'the app answered "x"'}
+
+
+def test_the_nearest_names_are_found_in_either_spelling() -> None:
+    assert nearest("readstatus", ["read status", "subject"]) == ["read status"]
+    assert nearest("xyz", ["read status"]) == []
+    assert nearest("date", ["creation date", "zzz"]) == ["creation date"]
+
+
+def test_the_entry_point_parses_on_an_old_python() -> None:
+    import ast
+
+    import iac_runtime.entry as entry
+
+    source = Path(entry.__file__).read_text(encoding="utf-8")
+    ast.parse(source, feature_version=(3, 7))
+
+
+def test_an_old_python_gets_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from iac_runtime.entry import main
+
+    monkeypatch.setattr(sys, "version_info", (3, 9, 6))
+    assert main() == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert "3.11" in said

@@ -1,0 +1,62 @@
+"""The one module that starts processes, with real ones."""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from iac_runtime.process import run_process
+
+pytestmark = pytest.mark.process
+
+
+def test_output_and_status_come_back() -> None:
+    script = "import sys; print(sys.stdin.read()[::-1]); print('e', file=sys.stderr); sys.exit(3)"
+    done = run_process([sys.executable, "-c", script], b"abc", 20)
+    assert (done.stdout, done.stderr, done.status, done.timed_out) == (b"cba\n", b"e\n", 3, False)
+
+
+def test_a_process_that_hangs_and_ignores_term_is_killed() -> None:
+    script = (
+        "import signal, sys; signal.signal(signal.SIGTERM, signal.SIG_IGN); "
+        "print('begun', flush=True); signal.pause()"
+    )
+    done = run_process([sys.executable, "-c", script], b"", 0.7)
+    assert done.timed_out
+    assert done.status == -9
+    assert done.stdout == b"begun\n"
+
+
+def test_a_child_that_was_left_behind_is_killed_too(tmp_path: Path) -> None:
+    pidfile = tmp_path / "pid"
+    child = (
+        "import os, pathlib, signal; "
+        f"pathlib.Path({str(pidfile)!r}).write_text(str(os.getpid())); signal.pause()"
+    )
+    script = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {child!r}])"
+    done = run_process([sys.executable, "-c", script], b"", 1.2)
+    assert done.timed_out
+    assert not _alive(int(pidfile.read_text()))
+
+
+def _alive(pid: int) -> bool:
+    try:
+        status = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
+    except OSError:
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return False
+        return True
+    return status.rpartition(")")[2].split()[0] != "Z"
+
+
+def test_a_process_that_does_not_read_its_input_does_no_harm() -> None:
+    done = run_process([sys.executable, "-c", "pass"], b"x" * 1_000_000, 20)
+    assert done.status == 0
+
+
+def test_a_missing_program_is_an_os_error() -> None:
+    with pytest.raises(FileNotFoundError):
+        run_process(["/nowhere/osascript"], b"", 1)

@@ -1,0 +1,251 @@
+"""References: what is accepted, what it means, and that its text comes back as the same."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from iac_runtime.errors import InvalidParameterError
+from iac_runtime.filters import read_filter
+from iac_runtime.references import parse_reference
+from iac_runtime.steps import (
+    Boundary,
+    ById,
+    ByIndex,
+    ByName,
+    Compare,
+    DateValue,
+    Every,
+    Go,
+    Join,
+    Step,
+    Whose,
+)
+from iac_runtime.tables import Tables
+from iac_runtime.text import steps_text
+
+
+@pytest.mark.parametrize(
+    ("text", "canonical"),
+    [
+        ("", "application"),
+        ("application", "application"),
+        ('Application("Diary")', "application"),
+        ('Application("com.example.Diary").journals[0]', "journals[0]"),
+        ("Application.currentApplication().journals[0]", "journals[0]"),
+        ("application.journals[0]", "journals[0]"),
+        ("journals", "journals"),
+        ("journal[0]", "journals[0]"),
+        ("JOURNALS['Work']", 'journals["Work"]'),
+        ('journals.byName("Work").entries.at(2)', 'journals["Work"].entries[2]'),
+        ("journals.byId('j1')", 'journals.byId("j1")'),
+        ("entries.byId(3)", "entries.byId(3)"),
+        ("entries.first", "entries[0]"),
+        ("entries.last", "entries[-1]"),
+        ("entries[-1]", "entries[-1]"),
+        ("entries[0].creation date", "entries[0].creationDate"),
+        ("entries[0].creationDate()", "entries[0].creationDate"),
+        ("entries[0].URL", "entries[0].url"),
+        ("entries[0].container.entries", "entries[0].container.entries"),
+        ("journals.entries.name", "journals.entries.name"),
+        ("today.entries.end", "today.entries.end"),
+        ("today.end", "today.end"),
+        ("journals[0].entries.beginning", "journals[0].entries.beginning"),
+        ("entries[0].class", "entries[0].class"),
+        ("entries.whose({'is private': false})", "entries.whose({isPrivate: false})"),
+        ("entries.where({mood: 'HAPPY'})[0]", 'entries.whose({mood: "happy"})[0]'),
+        (
+            "entries.whose({name: {_beginsWith: 'a'}, words: {'>': 3}})",
+            'entries.whose({_and: [{name: {_beginsWith: "a"}}, {words: {">": 3}}]})',
+        ),
+        (
+            "entries.whose({_match: [ObjectSpecifier().container.name, 'x']})",
+            'entries.whose({_match: [ObjectSpecifier().container.name, "x"]})',
+        ),
+        (
+            "entries.whose({_match: [ObjectSpecifier().creationDate, "
+            "{'<': new Date('2026-01-01T00:00:00Z')}]})",
+            'entries.whose({creationDate: {"<": new Date("2026-01-01T00:00:00.000Z")}})',
+        ),
+        ("entries.whose({_not: [{name: 'x'}]})", 'entries.whose({_not: [{name: "x"}]})'),
+        ("entries.whose({name: 'x'}).entries.at(0)", 'entries.whose({name: "x"})[0]'),
+        ("frontItem.anything at all[3].more", "frontItem.anythingAtAll[3].more"),
+        ('journals["a\\"b\\n"]', 'journals["a\\"b\\n"]'),
+        (" journals [ 0 ] . name ", "journals[0].name"),
+        ("dayBooks[0]", "dayBooks[0]"),
+    ],
+)
+def test_a_reference_is_understood_and_printed_as_jxa(
+    text: str, canonical: str, tables: Tables
+) -> None:
+    found = parse_reference(text, tables)
+    assert found.text == canonical
+    assert parse_reference(canonical, tables).steps == found.steps
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("entrys[0]", ['"entrys" is no property or element of application', "entries"]),
+        ("entries[0].nam", ["of entry", "Nearest: name"]),
+        ("entries[0].name.first", ["nothing follows", "name", "text"]),
+        ("journals[0][1]", ["journals[0] is one object"]),
+        ("selection[0]", ["selection is a list", "Read it with get"]),
+        ("journals[", ["character 10", "expected"]),
+        ("journals[1.5]", ["whole number"]),
+        ('journals["x', ["quote is not closed"]),
+        ("journals[0]]", ["character 12"]),
+        ("journals..name", ["character 10"]),
+        ("journals.byId({})", ["byId", "text or a whole number"]),
+        ("journals.at('x')", ["whole number"]),
+        ("journals.byName(1)", ["wants a text"]),
+        ("journals.eval('x')", [".whose("]),
+        ("journals.end.name", ["Nothing can follow"]),
+        ("journals.whose({})", ["at least one property"]),
+        ("journals.whose({nam: 'x'})", ['"nam" is no property of journal', "name"]),
+        ("journals.whose({name: {like: 'x'}})", ['"like" is no comparison']),
+        ("journals.whose({_and: []})", ["holds no test"]),
+        ("journals.whose({_match: 3})", ["_match wants"]),
+        ("journals.whose({name: new Date(3)})", ["date in quotes"]),
+        ("journals.whose({name: process})", ["a value"]),
+        ("entries.whose({creationDate: 'soon'})", ["no date"]),
+        ("entries.whose({mood: 'sad'})", ["no mood", "Known"]),
+        ("#", ["out of place"]),
+        ("x" * 10_001, ["longer than"]),
+        ("a" + ".b" * 70, ["64 steps"]),
+        ("entries.whose(" + "[" * 20 + "]" * 20 + ")", ["nested deeper"]),
+        ("Application(x)", ["name in quotes"]),
+    ],
+)
+def test_a_wrong_reference_is_told_in_one_line_with_the_way_out(
+    text: str, words: list[str], tables: Tables
+) -> None:
+    with pytest.raises(InvalidParameterError) as caught:
+        parse_reference(text, tables)
+    said = str(caught.value)
+    assert "\n" not in said
+    for word in words:
+        assert word in said
+
+
+def test_what_follows_an_object_of_any_class_is_not_checked(tables: Tables) -> None:
+    found = parse_reference('front item.strange things["x"].wild', tables)
+    assert found.steps == (Go("frontItem"), Every("strangeThings"), ByName("x"), Go("wild"))
+    assert found.classes is None
+
+
+def test_a_property_of_a_subclass_is_known_where_the_class_may_be_it(tables: Tables) -> None:
+    assert parse_reference("journals[0].owner", tables).classes == ()
+    assert parse_reference("entries[0].container.owner", tables).steps[-1] == Go("owner")
+
+
+def test_an_answer_may_name_what_the_dictionary_lacks(tables: Tables) -> None:
+    found = parse_reference("secrets.byId(7).thing", tables, strict=False)
+    assert found.steps == (Every("secrets"), ById(7), Go("thing"))
+
+
+def test_filters_take_json_in_either_spelling(tables: Tables) -> None:
+    raw = {"or": [{"Name": {"starts with": "a"}}, {"words": {"!=": 3}}], "not": {"isPrivate": True}}
+    assert read_filter(raw, ("entry",), tables) == Join(
+        "and",
+        (
+            Join(
+                "or",
+                (
+                    Compare(("name",), "_beginsWith", "a"),
+                    Join("not", (Compare(("words",), "=", 3),)),
+                ),
+            ),
+            Join("not", (Compare(("isPrivate",), "=", True),)),
+        ),
+    )
+
+
+def test_a_filter_compares_dates_as_dates(tables: Tables) -> None:
+    found = read_filter({"creation date": {"after": "2026-03-09T00:00:00Z"}}, ("entry",), tables)
+    assert found == Compare(("creationDate",), ">", DateValue(1773014400000))
+
+
+ENTRY_TESTS = st.recursive(
+    st.one_of(
+        st.builds(
+            Compare,
+            st.sampled_from([("name",), ("body",), ("container", "name")]),
+            st.sampled_from(["=", "_contains", "_beginsWith", "_endsWith"]),
+            st.text(),
+        ),
+        st.builds(
+            Compare,
+            st.just(("words",)),
+            st.sampled_from(["=", ">", ">=", "<", "<="]),
+            st.integers(-(2**53), 2**53),
+        ),
+        st.builds(
+            Compare,
+            st.just(("creationDate",)),
+            st.sampled_from(["=", ">", "<"]),
+            st.builds(DateValue, st.integers(-(10**13), 10**14)),
+        ),
+        st.builds(Compare, st.just(("isPrivate",)), st.just("="), st.booleans()),
+    ),
+    lambda inner: st.one_of(
+        st.builds(
+            Join, st.sampled_from(["and", "or"]), st.lists(inner, min_size=2, max_size=3).map(tuple)
+        ),
+        st.builds(Join, st.just("not"), st.lists(inner, min_size=1, max_size=2).map(tuple)),
+    ),
+    max_leaves=6,
+)
+PICK: st.SearchStrategy[Step] = st.one_of(
+    st.builds(ByIndex, st.integers(-100, 10**6)),
+    st.builds(ByName, st.text()),
+    st.builds(ById, st.one_of(st.text(), st.integers(-(2**53), 2**53))),
+)
+
+
+@st.composite
+def entry_references(draw: st.DrawFn) -> tuple[Step, ...]:
+    steps: list[Step] = []
+    if draw(st.booleans()):
+        steps += [Every("journals"), draw(PICK)]
+    elif draw(st.booleans()):
+        steps.append(Go("today"))
+    steps.append(Every("entries"))
+    if draw(st.booleans()):
+        steps.append(Whose(draw(ENTRY_TESTS)))
+    ending = draw(st.integers(0, 3))
+    if ending == 1:
+        steps.append(draw(PICK))
+    elif ending == 2:
+        steps += [draw(PICK), Go("creationDate")]
+    elif ending == 3:
+        steps.append(Boundary(draw(st.sampled_from(["end", "beginning"]))))
+    return tuple(steps)
+
+
+@given(steps=entry_references())
+def test_every_reference_survives_printing_and_parsing(
+    steps: tuple[Step, ...], tables: Tables
+) -> None:
+    text = steps_text(steps)
+    assert parse_reference(text, tables).steps == steps
+    assert parse_reference(f'Application("Diary").{text}', tables).steps == steps
+    assert text.isprintable() or not any(ch in text for ch in "\n\r\0")
+
+
+def problem(text: str, tables: Tables) -> str:
+    """Return what is said of a text that is no reference; empty for one that is."""
+    try:
+        parse_reference(text, tables)
+    except InvalidParameterError as error:
+        return str(error)
+    return ""
+
+
+@given(text=st.text())
+def test_any_text_is_a_reference_or_one_clear_line(text: str, tables: Tables) -> None:
+    assert "\n" not in problem(text, tables)
+
+
+@given(text=st.text(alphabet="entris[]().\"'{}0-1 :_,$\\u"))
+def test_near_references_never_escape_as_another_error(text: str, tables: Tables) -> None:
+    assert "\n" not in problem("entries" + text, tables)

@@ -1,0 +1,186 @@
+"""The server, asked by a real MCP client over standard input and output, and in process."""
+
+import json
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from diary_output import write_output
+from diary_world import WORLD
+from mcp import Client, MCPError, StdioServerParameters
+
+from iac_runtime.catalogue import Catalogue
+from iac_runtime.executor import Executor
+from iac_runtime.gate import Gate
+from iac_runtime.process import Completed
+from iac_runtime.server import build_server
+from iac_simulator import Simulator
+
+
+def ask(target: Any, question: Callable[[Client], Awaitable[None]], mode: Any = "auto") -> None:
+    async def main() -> None:
+        with anyio.fail_after(30):
+            async with Client(target, mode=mode) as client:
+                await question(client)
+
+    anyio.run(main)
+
+
+def text_of(result: Any) -> Any:
+    return json.loads(result.content[0].text)
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+def test_a_client_lists_calls_and_is_told_of_errors(
+    output: Path, state_file: Path, mode: str
+) -> None:
+    command = ["-m", "iac_runtime.cli", "serve", "--tools", str(output)]
+    server = StdioServerParameters(
+        command=sys.executable,
+        args=[*command, "--simulate", str(state_file)],
+        env={"PYTHONPATH": ":".join(p for p in sys.path if Path(p).name != "generated")},
+    )
+
+    async def question(client: Client) -> None:
+        names = {tool.name for tool in (await client.list_tools()).tools}
+        assert {"diary_list", "diary_set", "list_apps", "app_quit"} <= names
+        assert "references" in (client.instructions or "")
+
+        found = await client.call_tool("diary_list", {"element": "entry", "of": "journals[0]"})
+        assert found.structured_content is not None
+        assert found.structured_content["result"][0]["name"] == "Monday"
+        assert text_of(found) == found.structured_content
+        assert found.meta is not None
+        assert found.meta["iac/level"] == "SAFE"
+        assert found.meta["iac/jxa"].startswith("const x = Application(")
+
+        wrong = await client.call_tool("diary_get", {"target": "journals[0].nam"})
+        assert wrong.is_error
+        assert wrong.structured_content is None
+        facts = text_of(wrong)
+        assert facts["type"] == "INVALID_PARAMETER"
+        assert "Nearest: name" in facts["suggestion"]
+
+        refused = await client.call_tool("diary_delete", {"target": "journals[0]"})
+        assert refused.is_error
+        facts = text_of(refused)
+        assert (facts["type"], facts["level"]) == ("REFUSED", "DANGEROUS")
+        assert facts["line"].endswith(".journals[0])")
+
+        with pytest.raises(MCPError, match="Nearest: diary_list"):
+            await client.call_tool("diary_lst", {})
+
+    ask(server, question, mode)
+
+
+def gate_of(catalogue: Catalogue, world: dict[str, Any] = WORLD) -> Gate:
+    tables = [catalogue.tables(app) for app in catalogue.apps.values()]
+    return Gate(catalogue, Executor(Simulator(tables, {"diary": world})), "DANGEROUS")
+
+
+def test_a_read_only_server_hides_and_refuses_what_can_change(catalogue: Catalogue) -> None:
+    async def question(client: Client) -> None:
+        names = {tool.name for tool in (await client.list_tools()).tools}
+        assert "diary_get" in names
+        assert "list_apps" in names
+        assert not names & {"diary_set", "diary_make", "diary_delete", "app_quit", "app_launch"}
+        for name in ("diary_set", "app_quit"):
+            refused = await client.call_tool(name, {})
+            assert text_of(refused)["type"] == "REFUSED"
+
+    ask(build_server(gate_of(catalogue), read_only=True), question)
+
+
+def test_every_result_fits_its_schema_and_every_text_can_be_sent(catalogue: Catalogue) -> None:
+    world = {**WORLD, "today": None, "entries": [{"id": "x", "name": "a\ud800\x00b"}]}
+
+    async def question(client: Client) -> None:
+        await client.list_tools()
+        listed = await client.call_tool("diary_list", {"element": "entry"})
+        assert listed.structured_content is not None
+        assert not listed.is_error
+        made = await client.call_tool("diary_make", {"element": "entry"})
+        assert set(made.structured_content or {}) == {"ref"}
+        nothing = await client.call_tool(
+            "diary_set", {"target": "entries[0]", "properties": {"body": "x"}}
+        )
+        assert nothing.structured_content == {}
+        missing = await client.call_tool(
+            "diary_get", {"target": 'journals["\ud800"]'.encode("utf-8", "replace").decode()}
+        )
+        assert text_of(missing)["type"] == "NOT_FOUND"
+
+    ask(build_server(gate_of(catalogue, world)), question)
+
+
+def test_a_note_goes_with_a_result_that_was_cut(catalogue: Catalogue) -> None:
+    async def question(client: Client) -> None:
+        found = await client.call_tool("diary_list", {"element": "journal", "limit": 1})
+        assert found.meta is not None
+        assert found.meta["iac/note"] == "1 of 2 items; ask with offset 1 for the next"
+
+    ask(build_server(gate_of(catalogue)), question)
+
+
+def test_a_failure_inside_is_an_answer_and_the_server_lives_on(
+    catalogue: Catalogue, output: Path
+) -> None:
+    def broken(argv: Any, stdin: bytes, timeout: float) -> Completed:
+        raise ValueError("oops\ud800")
+
+    async def question(client: Client) -> None:
+        failed = await client.call_tool("diary_get", {"target": "today"})
+        facts = text_of(failed)
+        assert failed.is_error
+        assert facts["type"] == "EXECUTION_ERROR"
+        assert "ValueError: oops" in facts["message"]
+        apps = await client.call_tool("list_apps", {})
+        assert apps.structured_content is not None
+        assert apps.structured_content["apps"][0]["key"] == "diary"
+
+    ask(build_server(Gate(catalogue, Executor(broken))), question)
+
+
+def test_a_module_that_cannot_be_read_is_an_answer_too(tmp_path: Path) -> None:
+    folder = write_output(tmp_path / "tools")
+    (folder / "diary.py").write_text("raise RuntimeError('no')", encoding="utf-8")
+
+    async def question(client: Client) -> None:
+        failed = await client.call_tool("diary_get", {"target": "today"})
+        assert "iac-gen build" in text_of(failed)["message"]
+
+    ask(build_server(Gate(Catalogue([folder]), Executor())), question)
+
+
+def test_a_damaged_listing_is_an_error_of_the_protocol(tmp_path: Path) -> None:
+    folder = write_output(tmp_path / "tools")
+    catalogue = Catalogue([folder])
+    (folder / "listing.jsonl").unlink()
+
+    async def question(client: Client) -> None:
+        with pytest.raises(MCPError, match="iac-gen build"):
+            await client.list_tools()
+
+    ask(build_server(Gate(catalogue, Executor())), question)
+
+
+def test_calls_run_beside_each_other(catalogue: Catalogue) -> None:
+    import threading
+
+    both = threading.Barrier(2, timeout=20)
+
+    def runner(argv: Any, stdin: bytes, timeout: float) -> Completed:
+        both.wait()
+        mark = json.loads(stdin)["mark"]
+        return Completed(f'<iac:{mark}>{{"ok": true, "value": true}}</iac:{mark}>'.encode(), b"", 0)
+
+    async def question(client: Client) -> None:
+        async with anyio.create_task_group() as group:
+            for _ in range(2):
+                group.start_soon(client.call_tool, "app_running", {"app": "Diary"})
+
+    ask(build_server(Gate(catalogue, Executor(runner))), question)

@@ -1,0 +1,218 @@
+"""Arguments to tagged values: by declared type, and in unions by form."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from iac_runtime.errors import InvalidParameterError
+from iac_runtime.steps import (
+    Boundary,
+    ByName,
+    DateValue,
+    Every,
+    Go,
+    PathValue,
+    RecordValue,
+    RefValue,
+)
+from iac_runtime.tables import Tables
+from iac_runtime.text import value_text
+from iac_runtime.tool import App, Class, Element, Property
+from iac_runtime.values import marshal
+
+HOME = "/Users/me"
+WORK = RefValue((Every("journals"), ByName("Work")))
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "tagged"),
+    [
+        ("hi", "text", "hi"),
+        (3, "integer", 3),
+        (3.0, "integer", 3),
+        (3.5, "real", 3.5),
+        (True, "boolean", True),
+        (None, "text", None),
+        (None, "missing value", None),
+        ("2026-03-09T14:30:00Z", "date", DateValue(1773066600000)),
+        ("2026-03-09T14:30:00+02:00", "date", DateValue(1773059400000)),
+        ("~/a.txt", "file", PathValue("/Users/me/a.txt")),
+        ("/tmp//x/../y/", "alias", PathValue("/tmp/y")),
+        ("~", "file", PathValue("/Users/me")),
+        ('journals["Work"]', "specifier", WORK),
+        ('journals["Work"]', "journal", WORK),
+        ("journals", "location specifier", RefValue((Every("journals"), Boundary("end")))),
+        ("/tmp/x", "location specifier", PathValue("/tmp/x")),
+        ("Not So Happy", "mood", "not so happy"),
+        ("nhap", "mood", "not so happy"),
+        ("quicktimeMovie", "mood", "QuickTime movie"),
+        ("day book", "type", "dayBook"),
+        ("DayBooks", "class", "dayBook"),
+        ("TIFF", "type", "TIFF"),
+        ("creation date", "property", "creationDate"),
+        (["a", "b"], "list of text", ("a", "b")),
+        ("a", "list of text", ("a",)),
+        (["/a", "/b"], "file", (PathValue("/a"), PathValue("/b"))),
+        ([1, [2, "x"]], "any", (1, (2, "x"))),
+        ({"x": 1, "y": 2}, "point", RecordValue((("x", 1), ("y", 2)))),
+        ([0, 0.5, 1], "RGB color", (0, 0.5, 1)),
+        ({"read It": "x"}, "record", RecordValue((("readIt", "x"),))),
+        ({"creation date": 1}, "record", RecordValue((("creationDate", 1),))),
+        (
+            {"page count": 2, "mood": "HAPPY"},
+            "export settings",
+            RecordValue((("pageCount", 2), ("mood", "happy"))),
+        ),
+        # Unions, by form.
+        ("~/x", "text | file", PathValue("/Users/me/x")),
+        ("x", "text | file", "x"),
+        ("2026-03-09T00:00:00Z", "text | date", DateValue(1773014400000)),
+        ("tomorrow", "text | date", "tomorrow"),
+        ('journals["Work"]', "text | journal", WORK),
+        ("today", "text | journal", RefValue((Go("today"),))),
+        ("name", "text | specifier", "name"),
+        ("happy", "text | mood", "happy"),
+        ("HAPPY", "mood | journal", "happy"),
+        ('journals["Work"]', "mood | journal", WORK),
+        ("/x", "journal | file", PathValue("/x")),
+        ('journals["Work"]', "journal | file", WORK),
+        ("2026-03-09T00:00:00Z", "date | journal", DateValue(1773014400000)),
+        (3, "text | integer", 3),
+        (["a"], "text | list of text", ("a",)),
+        ("a", "text | list of text", "a"),
+        ([1, 2], "list of text | list of integer", (1, 2)),
+    ],
+)
+def test_a_value_is_read_as_its_type_says(
+    value: Any, kind: str, tagged: Any, tables: Tables
+) -> None:
+    assert marshal(value, kind, tables, HOME) == tagged
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "words"),
+    [
+        (3, "text", "wants a text"),
+        ("3", "integer", "wants a number"),
+        (True, "integer", "wants a number"),
+        (2.5, "integer", "whole number"),
+        (float("inf"), "real", "a number"),
+        ("yes", "boolean", "true or false"),
+        ("03/09/2026", "date", "Write it like"),
+        ("0001-01-01", "text | date", ""),
+        ("a.txt", "file", "no absolute path"),
+        ("/a\0b", "file", "NUL"),
+        ("sad", "mood", "is no mood"),
+        ("happi", "mood", "Nearest: happy"),
+        ("jornal", "class", "Nearest: journal"),
+        ("jornals[0]", "journal", "Nearest: journals"),
+        ({"pages": 1}, "export settings", "Nearest: page count"),
+        ("x", "export settings", "wants an object"),
+        ("x", "missing value", "wants null"),
+        ({"__proto__": 1}, "record", "no name of a field"),
+        (["x"], "text", "wants a text"),
+        ("sad", "mood | journal", "Known"),
+    ],
+)
+def test_a_value_that_cannot_be_read_is_refused_in_one_line(
+    value: Any, kind: str, words: str, tables: Tables
+) -> None:
+    if not words:
+        marshal(value, kind, tables, HOME)
+        return
+    with pytest.raises(InvalidParameterError, match=words) as caught:
+        marshal(value, kind, tables, HOME, where="argument")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_value_nested_too_deep_is_refused(tables: Tables) -> None:
+    value: Any = 1
+    for _ in range(40):
+        value = [value]
+    with pytest.raises(InvalidParameterError, match="deeper"):
+        marshal(value, "any", tables, HOME)
+
+
+@given(moment=st.datetimes(min_value=datetime(1800, 1, 1), max_value=datetime(9000, 1, 1)))
+def test_a_date_means_the_same_moment_whatever_the_zone(moment: datetime, tables: Tables) -> None:
+    aware = moment.replace(microsecond=0, tzinfo=UTC)
+    found = marshal(aware.isoformat(), "date", tables)
+    assert isinstance(found, DateValue)
+    assert datetime.fromisoformat(found.iso) == aware
+
+
+def test_a_direct_parameter_of_any_type_is_an_object_where_it_names_one(tables: Tables) -> None:
+    assert marshal("journals[0]", "any", tables, direct=True) == RefValue(
+        (Every("journals"), marshal_index(0))
+    )
+    assert marshal("hello", "any", tables, direct=True) == "hello"
+    assert marshal("name", "any", tables, direct=True) == "name"
+    assert marshal("journals[0]", "any", tables) == "journals[0]"
+
+
+def marshal_index(index: int) -> Any:
+    from iac_runtime.steps import ByIndex
+
+    return ByIndex(index)
+
+
+FILES = Tables(
+    "files",
+    App("com.example.Files", "Files"),
+    {
+        "application": Class(
+            "capp",
+            "application",
+            "applications",
+            None,
+            "SAFE",
+            "SAFE",
+            (
+                Property("startup disk", "sdsk", "startupDisk", "folder", "r", "SAFE"),
+                Property("home", "home", "home", "folder", "r", "SAFE"),
+                Property("desktop", "desk", "desktop", "folder", "r", "SAFE"),
+            ),
+        ),
+        "item": Class("cobj", "item", "items", None, "SAFE", "SAFE"),
+        "folder": Class(
+            "cfol",
+            "folder",
+            "folders",
+            "item",
+            "SAFE",
+            "SAFE",
+            (),
+            (Element("item", "rw"), Element("folder", "rw")),
+        ),
+        "file": Class("file", "file", "files", "item", "SAFE", "SAFE"),
+    },
+    {},
+    {},
+    {},
+)
+
+
+@pytest.mark.parametrize(
+    ("path", "item", "text"),
+    [
+        ("~", False, "home"),
+        ("~/Desktop", False, "desktop"),
+        ("/Users/me/Desktop/x", False, 'desktop.folders["x"]'),
+        ("~/Desktop/x", True, 'desktop.items["x"]'),
+        ("~/Documents", False, 'home.folders["Documents"]'),
+        ("/Users/other/x", False, 'startupDisk.folders["Users"].folders["other"].folders["x"]'),
+        ("/", False, "startupDisk"),
+        ("/", True, "startupDisk"),
+        ("/Users/meandyou", False, 'startupDisk.folders["Users"].folders["meandyou"]'),
+    ],
+)
+@pytest.mark.parametrize("kind", ["specifier", "file"])
+def test_where_files_are_objects_a_path_is_a_folder_or_an_item(
+    path: str, item: bool, text: str, kind: str
+) -> None:
+    found = marshal(path, kind, FILES, HOME, item=item)
+    assert isinstance(found, RefValue)
+    assert value_text(found, "app") == f"app.{text}"

@@ -1,0 +1,30 @@
+"""Scripts against the invented Diary, and the tables of the committed modules."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from iac_runtime.tables import Tables
+from iac_simulator import Simulator
+from iac_simulator.osascript import load_tables
+from simulated_diary import ADDITION, DIARY, NOW, WORLD, Script
+
+
+@pytest.fixture
+def script() -> Script:
+    return Script(Simulator([DIARY, ADDITION], {"diary": WORLD, "@now": NOW}))
+
+
+@pytest.fixture
+def with_world() -> Callable[[dict[str, Any]], Script]:
+    def build(world: dict[str, Any]) -> Script:
+        return Script(Simulator([DIARY, ADDITION], {"diary": world}))
+
+    return build
+
+
+@pytest.fixture(scope="session")
+def shipped(generated: Path) -> list[Tables]:
+    """The tables of the committed modules."""
+    return load_tables([generated])

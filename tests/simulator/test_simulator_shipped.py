@@ -1,0 +1,149 @@
+"""The shipped world against the committed modules: everything a tool can do has a place there."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from iac_runtime.tables import Tables
+from iac_runtime.tool import Param, Spec
+from iac_simulator import Simulator
+from iac_simulator.checks import check_value
+from iac_simulator.follow import refer
+from iac_simulator.names import alternatives, property_named
+from iac_simulator.simulator import demo_state
+from iac_simulator.values import is_mark
+from iac_simulator.world import Node, World
+from simulated_diary import Script
+
+KEYS = {
+    "calendar", "finder", "google_chrome", "mail", "music", "notes", "numbers", "reminders", "safari",
+    "shortcuts", "standard_additions", "system_events", "terminal", "textedit",
+}  # fmt: skip
+
+
+@pytest.fixture
+def demo(shipped: list[Tables]) -> Script:
+    return Script(Simulator(shipped))
+
+
+def objects(world: World) -> Iterator[Node]:
+    yield world.root
+    yield from world.descendants(world.root)
+
+
+def test_every_committed_app_has_a_world(shipped: list[Tables]) -> None:
+    assert {tables.key for tables in shipped} == KEYS
+    assert set(demo_state()) == KEYS | {"@now"}
+
+
+@pytest.mark.parametrize("key", sorted(KEYS))
+def test_references_resolve_and_values_fit(shipped: list[Tables], key: str) -> None:
+    tables = next(tables for tables in shipped if tables.key == key)
+    world = World(tables, demo_state()[key])
+    for node in objects(world):
+        for name, value in node.data.items():
+            prop = property_named(tables, node.term, name)
+            refs = [v for v in (value if isinstance(value, list) else [value]) if is_mark(v) and "ref" in v]
+            assert [v for v in refs if refer(world, v["ref"]) is None] == []
+            holds_objects = isinstance(value, list) and any(isinstance(v, dict) for v in value)
+            if prop is not None and not refs and not holds_objects and (is_mark(value) or not isinstance(value, dict)):
+                check_value(tables, prop.type, value)
+
+
+@pytest.mark.parametrize(
+    ("source", "value"),
+    [
+        ('Application("Mail").inbox.messages.whose({readStatus: false}).length', 2),
+        ('Application("Mail").inbox.unreadCount()', 2),
+        ('Application("Mail").accounts[0].mailboxes.messages.subject()', [["Roof repair: offer"], []]),
+        ('Application("Mail").inbox.messages[0].mailbox().name()', "INBOX"),
+        ('Application("Safari").windows[0].currentTab.url()', "https://example.com/"),
+        ('Application("Safari").windows.tabs.name()', [["Example Domain", "Weather"]]),
+        ('Application("Finder").desktop.items.name()', ["Screenshots", "Todo.txt", "Report.pdf"]),
+        ('Application("Finder").desktop.documentFiles.name()', ["Todo.txt", "Report.pdf"]),
+        ('Application("Finder").desktop.files["Todo.txt"].url()', "file:///Users/me/Desktop/Todo.txt"),
+        ('Application("Finder").home.folders["Desktop"].url()', "file:///Users/me/Desktop/"),
+        ('Application("Finder").desktop.files["Todo.txt"].nameExtension()', "txt"),
+        ('Application("Finder").desktop.files["Todo.txt"].displayedName()', "Todo.txt"),
+        ('Application("Finder").exists(Path("/Users/me/Desktop/Todo.txt"))', True),
+        ('Application("Finder").exists(Path("/Users/me/none"))', False),
+        ('Application("Finder").disks.name()', ["Macintosh HD"]),
+        ('Application("Notes").notes.name()', ["Shopping list", "Gift ideas", "Roof repair"]),
+        ('Application("Notes").notes["Shopping list"].plaintext()', "Shopping list\nMilk, eggs, bread"),
+        ('Application("Notes").accounts[0].notes.length', 3),
+        ('Application("Calendar").calendars["Work"].events.summary()', ["Board meeting", "Roof inspection"]),
+        ('Application("Reminders").reminders.whose({completed: true}).name()', ["Pay the rent"]),
+        ('Application("Music").currentTrack.name()', "Morning Ferry"),
+        ('Application("System Events").processes.whose({frontmost: true}).name()', ["Finder"]),
+        ('Application("System Events").folders["/Users/me/Desktop"].files.name()', ["Todo.txt", "Report.pdf"]),
+        ('Application("TextEdit").documents[0].text.paragraphs[0]()', "Dear Ines,"),
+        ('Application("Terminal").windows[0].tabs[0].busy()', False),
+        ('Application("Shortcuts").shortcuts.name()', ["Good Morning", "Resize Picture"]),
+        ('Application("Numbers").documents[0].sheets[0].tables[0].cells["B3"].value()', 30),
+        ('Application("Google Chrome").windows[0].activeTab.title()', "Example Domain"),
+    ],
+)  # fmt: skip
+def test_the_demo_world_answers(demo: Script, source: str, value: Any) -> None:
+    assert demo.value(source) == value
+
+
+def test_a_note_made_in_a_folder_is_counted_by_the_app(demo: Script) -> None:
+    n = 'const n = Application("com.apple.Notes"); '
+    made = n + 'n.make({new: "note", at: n.folders["Work"], withProperties: {name: "Milk"}}); '
+    assert demo.value(made + "[n.notes.length, n.folders['Work'].notes.length]") == [4, 2]
+    assert demo.value(n + "n.notes['Milk'].delete(); n.notes.length") == 3
+    assert demo.value(n + "n.make({new: 'note'}); n.folders['Notes'].notes.length") == 3
+
+
+def sample(tables: Tables, type_: str) -> str:
+    """Return JavaScript for a value of a type."""
+    term, listed = alternatives(type_)[0]
+    if listed:
+        return f"[{sample(tables, term)}]"
+    if tables.enums.get(term):
+        return json.dumps(tables.enums[term][0][0])
+    if term in tables.classes or term in ("specifier", "location specifier"):
+        return "app.windows[0]"
+    simple = {
+        "integer": "2", "real": "1.5", "number": "3", "boolean": "true", "date": "new Date(0)",
+        "file": "Path('/x')", "alias": "Path('/x')", "record": "{}",
+    }  # fmt: skip
+    return "{}" if term in tables.records else simple.get(term, "'x'")
+
+
+def commands(tables: Tables) -> Iterator[Spec]:
+    yield from (spec for spec in tables.tools.values() if spec.op == "command" and not spec.bind)
+
+
+@pytest.mark.parametrize("key", sorted(KEYS))
+def test_every_command_sends_its_event_with_its_codes(shipped: list[Tables], key: str) -> None:
+    tables = next(tables for tables in shipped if tables.key == key)
+    script = Script(Simulator(shipped))
+    start = f"const app = Application({json.dumps(tables.app.name)}); "
+    if tables.app.kind == "addition":
+        start = "const app = Application.currentApplication(); app.includeStandardAdditions = true; "
+    for spec in commands(tables):
+        named: dict[str, Param] = {p.jxa or p.term: p for p in spec.params.values() if p.code not in ("", "----")}
+        direct = next((p for p in spec.params.values() if p.code == "----"), None)
+        record = ", ".join(f"{json.dumps(name)}: {sample(tables, p.type)}" for name, p in named.items())
+        args = ([sample(tables, direct.type)] if direct else []) + ([f"{{{record}}}"] if named else [])
+        before = len(script.simulator.events)
+        script.run(f"{start}app[{json.dumps(spec.jxa)}]({', '.join(args)})")
+        sent = script.simulator.events[before:]
+        assert [event.event for event in sent] == [spec.event], spec.jxa
+        assert set(sent[0].params) == {param.code for param in named.values()}, spec.jxa
+
+
+@pytest.mark.parametrize("key", sorted(KEYS - {"standard_additions"}))
+def test_every_object_tool_has_its_event(shipped: list[Tables], key: str) -> None:
+    tables = next(tables for tables in shipped if tables.key == key)
+    script = Script(Simulator(shipped))
+    app = f"Application({json.dumps(tables.app.name)})"
+    for prop in tables.properties("application"):
+        script.run(f"{app}.{prop.jxa}()")
+    for element in tables.elements("application"):
+        plural = tables.classes[element.term].plural
+        assert script.value(f"{app}.{plural}.length") >= 0
+        assert isinstance(script.value(f"{app}.{plural}().length"), int)
+    assert {event.app for event in script.simulator.events} == {tables.app.id}
