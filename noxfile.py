@@ -47,7 +47,7 @@ def lint(session: nox.Session) -> None:
     session.install("-q", "-e", ".[dev]")
     session.run("ruff", "check", ".")
     session.run("ruff", "format", "--check", ".")
-    session.run("black", "--check", "-q", "generated")
+    session.run("black", "--check", "-q", "generated", "tests/cases")
     session.run("lint-imports")
 
 

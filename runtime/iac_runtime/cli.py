@@ -7,7 +7,7 @@ import json
 import sys
 from importlib import metadata
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import click
 
@@ -18,7 +18,7 @@ from iac_runtime.folders import tool_folders
 from iac_runtime.gate import Call, Gate, Refused
 from iac_runtime.levels import LEVELS
 from iac_runtime.results import clean, structured
-from iac_runtime.simulation import HOME, Simulation, simulation
+from iac_runtime.simulation import HOME, simulation
 from iac_runtime.tool import Level
 
 __all__ = ["cli", "main"]
@@ -56,18 +56,12 @@ _TIMEOUT = click.option(
 )
 
 
-class _World(NamedTuple):
-    gate: Gate
-    simulation: Simulation | None
-
-
-def _open(tools: tuple[Path, ...], simulate: str | None, allow: Level, timeout: float) -> _World:
+def _open(tools: tuple[Path, ...], simulate: str | None, allow: Level, timeout: float) -> Gate:
     catalogue = Catalogue(tool_folders(tools))
     if simulate is None:
-        return _World(Gate(catalogue, Executor(timeout=timeout), allow), None)
+        return Gate(catalogue, Executor(timeout=timeout), allow)
     world = simulation(catalogue, Path(simulate) if simulate else None)
-    executor = Executor(world.simulator, timeout=timeout)
-    return _World(Gate(catalogue, executor, allow, home=HOME), world)
+    return Gate(catalogue, Executor(world, timeout=timeout), allow, home=HOME)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -86,15 +80,11 @@ def serve(
     tools: tuple[Path, ...], simulate: str | None, read_only: bool, allow: Level, timeout: float
 ) -> None:
     """Serve the tools over MCP on standard input and output."""
-    world = _open(tools, simulate, allow, timeout)
+    gate = _open(tools, simulate, allow, timeout)
     # The SDK is heavy; no other command needs it.
     from iac_runtime.server import serve as run
 
-    try:
-        run(world.gate, read_only=read_only, version=_version())
-    finally:
-        if world.simulation is not None:
-            world.simulation.save()
+    run(gate, read_only=read_only, version=_version())
 
 
 @cli.command()
@@ -118,10 +108,8 @@ def call(
 ) -> int:
     """Call TOOL with arguments as a JSON object and print the result as JSON."""
     given = _arguments(arguments)
-    world = _open(tools, simulate, "SAFE" if read_only else allow, timeout)
-    outcome = world.gate.call(Call(tool, given), dry_run=dry_run)
-    if world.simulation is not None:
-        world.simulation.save()
+    gate = _open(tools, simulate, "SAFE" if read_only else allow, timeout)
+    outcome = gate.call(Call(tool, given), dry_run=dry_run)
     if isinstance(outcome, Refused):
         _complain(str(outcome.error))
         _complain(f"It would have run: {outcome.line}")

@@ -30,6 +30,11 @@ _INTO: Final = frozenset({"of", "at", "to", "folder"})
 
 _MAX_COLUMNS: Final = 80
 
+_ID_CODE: Final = "ID  "
+
+_TEXT_CODES: Final = frozenset({"ctxt", "cpar", "cwor", "cha ", "catr"})
+"""Classes of the Text Suite: what an app answers for such an object is its text."""
+
 
 def compose(tool: Tool, arguments: Mapping[str, Any], home: str) -> Event:
     """Return the request for a call; `arguments` are those of the operation (see `bind`).
@@ -70,12 +75,10 @@ def _event(tool: Tool, op: EventOp, **more: Any) -> Event:
     return Event(app.id, app.kind, op, tool.spec.event, **more)
 
 
-def _id_classes(tables: Tables) -> tuple[str, ...]:
-    return tuple(
-        row.jxa
-        for term, row in tables.classes.items()
-        if tables.find_property(term, "id") is not None
-    )
+def _id_classes(tables: Tables) -> tuple[tuple[str, str], ...]:
+    """Return the classes whose objects have an id, and its property, by JXA name."""
+    found = ((row.jxa, _id_property(term, tables)) for term, row in tables.classes.items())
+    return tuple((name, ident.jxa) for name, ident in found if ident is not None)
 
 
 def _command(tool: Tool, given: Mapping[str, Any], home: str) -> Event:
@@ -150,10 +153,19 @@ def _holds_text(found: Reference, tables: Tables) -> bool:
         kind.many or kind.name == "text" for kind in parse_type(found.prop.type)
     ):
         return True
-    return any(
-        name == "text" or name.endswith(" text") or tables.descends(name, "text")
-        for name in found.classes or ()
-    )
+    return any(_is_text(name, tables) for name in found.classes or ())
+
+
+def _is_text(term: str, tables: Tables) -> bool:
+    return any(row.code in _TEXT_CODES for _, row in tables.lineage(term))
+
+
+def _id_property(term: str, tables: Tables) -> Property | None:
+    """Return the property that holds the id of an object; Calendar calls it `uid`."""
+    named = tables.find_property(term, "id")
+    if named is not None:
+        return named
+    return next((row for row in tables.properties(term) if row.code == _ID_CODE), None)
 
 
 def _columns(names: Any, classes: tuple[str, ...] | None, tables: Tables) -> tuple[Column, ...]:
@@ -224,7 +236,7 @@ def _list(tool: Tool, given: Mapping[str, Any], home: str) -> Event:
     _only(tool, given, frozenset({"element", "of", "where", "properties", "limit", "offset"}))
     tables = tool.tables
     steps, term = _collection(given, tables, home)
-    ident = tables.find_property(term, "id")
+    ident = _id_property(term, tables)
     name = tables.find_property(term, "name")
     if "properties" in given:
         columns = _columns(given["properties"], (term,), tables)
@@ -249,12 +261,14 @@ def _list(tool: Tool, given: Mapping[str, Any], home: str) -> Event:
 def _usual_columns(term: str, tables: Tables) -> tuple[Column, ...]:
     """Return what to read of each item where nothing is asked for: name and id.
 
-    Where there is no name, a few plain values (a message's subject) tell the items apart.
+    Of text, the text. Where there is no name, a few plain values (a message's subject) tell the
+    items apart.
     """
-    named = [
-        row for word in ("name", "id") if (row := tables.find_property(term, word)) is not None
-    ]
-    if tables.find_property(term, "name") is None:
+    if _is_text(term, tables):
+        return (Column("text", ""),)
+    name, ident = tables.find_property(term, "name"), _id_property(term, tables)
+    named = [row for row in (name, ident) if row is not None]
+    if name is None:
         plain = [
             row
             for row in tables.properties(term)

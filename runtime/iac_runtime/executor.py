@@ -3,6 +3,7 @@
 import json
 import os
 import secrets
+import sys
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -65,7 +66,7 @@ class Executor:
             raise ToolError(
                 "UNAVAILABLE",
                 f"{self._program} could not be started: {error.strerror or error}.",
-                _NOT_A_MAC,
+                "Check IAC_OSASCRIPT." if sys.platform == "darwin" else _NOT_A_MAC,
                 app=app,
                 tool=tool,
             ) from error

@@ -58,12 +58,10 @@ class Session:
         return _value(self._gate.run(tool, given))
 
     def close(self) -> None:
-        """End the session: what was connected before holds again; a state file is written."""
+        """End the session: what was connected before holds again."""
         with _lock:
             if self in _sessions:
                 _sessions.remove(self)
-                if self._simulation is not None:
-                    self._simulation.save()
 
     def __enter__(self) -> Self:
         return self
@@ -113,7 +111,7 @@ def connect(
     if catalogue is None:
         raise SetupError("There are no tools yet; make them with: iac-gen build")
     world = simulation(catalogue, None if simulate is True else Path(simulate))
-    executor = Executor(world.simulator, timeout=timeout)
+    executor = Executor(world, timeout=timeout)
     return _begin(Session(Gate(catalogue, executor, allow, home=HOME, limit=None, way=way), world))
 
 

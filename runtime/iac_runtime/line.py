@@ -48,8 +48,8 @@ def _line(event: Event, root: str) -> str:
             if not names:
                 return f"{target}.length"
             if len(names) == 1:
-                return f"{target}{member(names[0])}()"
-            return f"const x = {target}; [{', '.join(f'x{member(name)}()' for name in names)}]"
+                return f"{target}{_read(names[0])}"
+            return f"const x = {target}; [{', '.join(f'x{_read(name)}' for name in names)}]"
         case "set":
             sets = [(name, value_text(value, root)) for name, value in event.named]
             if len(sets) == 1:
@@ -57,6 +57,10 @@ def _line(event: Event, root: str) -> str:
             return f"const x = {target}; " + "; ".join(f"x{member(n)} = {v}" for n, v in sets)
         case "activate" | "launch" | "quit" | "running":
             return f"{root}.{event.op}()"
+
+
+def _read(name: str) -> str:
+    return f"{member(name)}()" if name else "()"
 
 
 def _arguments(event: Event, root: str) -> list[str]:

@@ -52,7 +52,7 @@ ABSENT = Absent()
 
 
 class Column(NamedTuple):
-    """A property to read: the key of the answer, and JXA's name."""
+    """A property to read: the key of the answer, and JXA's name (empty: the object itself)."""
 
     label: str
     jxa: str
@@ -74,7 +74,7 @@ class Event:
         columns: The properties to read.
         id_column, name_column: What names the items of a list: properties by JXA name, or empty.
         offset, limit: Which items of a list; no limit means all.
-        id_classes: JXA names of the classes that have an id.
+        id_classes: The classes that have an id, and the property that holds it, by JXA name.
         writes: Whether the call may change something: then it is never sent twice.
     """
 
@@ -91,7 +91,7 @@ class Event:
     name_column: str = ""
     offset: int = 0
     limit: int | None = None
-    id_classes: tuple[str, ...] = ()
+    id_classes: tuple[tuple[str, str], ...] = ()
     writes: bool = True
 
 
@@ -113,7 +113,7 @@ def event_json(event: Event, mark: str) -> dict[str, Json]:
         "nameColumn": event.name_column,
         "offset": event.offset,
         "limit": event.limit,
-        "idClasses": list(event.id_classes),
+        "idClasses": [list(pair) for pair in event.id_classes],
     }
     if not isinstance(event.direct, Absent):
         request["direct"] = _value(event.direct)

@@ -1,10 +1,13 @@
 """Simulated apps in the place of a Mac: built from the catalogue, with a state file if wanted."""
 
+import threading
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from iac_runtime.catalogue import Catalogue
 from iac_runtime.errors import SetupError
+from iac_runtime.process import Completed
 
 __all__ = ["HOME", "Simulation", "simulation"]
 
@@ -12,25 +15,36 @@ HOME: Final = "/Users/me"
 """The home folder of the simulated user."""
 
 
-class Simulation(NamedTuple):
-    """A simulator (a `Runner`) and the file that keeps its state, if any."""
+class Simulation:
+    """A simulator as a `Runner` that keeps its state in a file, if one is given."""
 
-    simulator: Any
-    path: Path | None
-    before: Any
+    def __init__(self, simulator: Any, path: Path | None) -> None:
+        self.simulator = simulator
+        self._path = path
+        self._saved = simulator.state() if path else None
+        self._lock = threading.Lock()
 
-    def save(self) -> None:
-        """Write the state back if the calls changed it.
+    def __call__(self, argv: Sequence[str], stdin: bytes, timeout: float) -> Completed:
+        """Run a script as osascript would, then write the state if the script changed it.
 
         Raises:
-            SetupError: The file cannot be written.
+            SetupError: The state file cannot be written.
         """
-        if self.path is None or self.simulator.state() == self.before:
+        done: Completed = self.simulator(argv, stdin, timeout)
+        if self._path is not None:
+            with self._lock:
+                self._save(self._path)
+        return done
+
+    def _save(self, path: Path) -> None:
+        state = self.simulator.state()
+        if state == self._saved:
             return
         try:
-            self.simulator.save(self.path)
+            self.simulator.save(path)
         except OSError as error:
-            raise SetupError(f"{self.path} cannot be written: {error.strerror}.") from error
+            raise SetupError(f"{path} cannot be written: {error.strerror}.") from error
+        self._saved = state
 
 
 def simulation(catalogue: Catalogue, path: Path | None) -> Simulation:
@@ -53,4 +67,4 @@ def simulation(catalogue: Catalogue, path: Path | None) -> Simulation:
         raise SetupError(str(error)) from error
     except OSError as error:
         raise SetupError(f"{path} cannot be read: {error.strerror}.") from error
-    return Simulation(simulator, path, simulator.state() if path else None)
+    return Simulation(simulator, path)

@@ -9,7 +9,6 @@ from typing import Any, Final, NamedTuple
 
 from iac_runtime.tables import Tables
 from iac_runtime.tool import Param
-
 from iac_simulator.errors import AppError
 from iac_simulator.names import alternatives
 from iac_simulator.values import Refer, Undefined

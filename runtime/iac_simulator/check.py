@@ -1,11 +1,11 @@
 """Is a world what its dictionary says? One clear line for the first thing that is not."""
 
 import difflib
+import json
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from iac_runtime.tables import APPLICATION, Tables
-
 from iac_simulator.chains import parse
 from iac_simulator.errors import StateError
 from iac_simulator.names import (
@@ -54,7 +54,7 @@ def _object(tables: Tables, term: str | None, data: Mapping[str, Any], place: st
             raise _unknown(tables.key, place, str(named), "no class", sorted(tables.classes))
         term = found
     for key, value in data.items():
-        here = f"{place}.{key}" if place else key
+        here = f"{place}.{_shown(key)}" if place else _shown(key)
         if key.startswith("@"):
             if key not in _OF_OBJECT:
                 raise _unknown(tables.key, place, key, "no key of an object", sorted(_OF_OBJECT))
@@ -124,7 +124,12 @@ def _mark(tables: Tables, value: Mapping[str, Any], place: str) -> None:
         ) from None
 
 
+def _shown(key: str) -> str:
+    return key if key.isidentifier() else json.dumps(key)
+
+
 def _unknown(app: str, place: str, key: str, what: str, known: list[str]) -> StateError:
     near = difflib.get_close_matches(key, known, 3, 0.5)
-    text = f'{app}: {place + ": " if place else ""}"{key}" is {what}.'
+    quoted = json.dumps(key, ensure_ascii=False)
+    text = f"{app}: {place + ': ' if place else ''}{quoted} is {what}."
     return StateError(text + (f" Nearest: {', '.join(near)}." if near else ""))

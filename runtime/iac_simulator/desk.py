@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from iac_runtime.tables import APPLICATION, Tables
-
 from iac_simulator import filters
 from iac_simulator.calls import Command, command_named, read_arguments, timeout_of
 from iac_simulator.chains import Chain, Step, chain_of

@@ -16,6 +16,9 @@ __all__ = ["Engine", "EngineError", "new_engine"]
 _STACK = 1024 * 1024
 """Bytes of stack that a script may use; a proxy chain costs more than plain calls do."""
 
+_MEMORY = 256 * 1024 * 1024
+"""Bytes that a script may take: a runaway one ends with an error, not with the process."""
+
 
 class EngineError(Exception):
     """The engine gave up on a script in a way that the script cannot catch."""
@@ -44,6 +47,7 @@ class _QuickJS:
     def __init__(self) -> None:
         self._context = quickjs.Context()
         self._context.set_max_stack_size(_STACK)
+        self._context.set_memory_limit(_MEMORY)
         self._raised: BaseException | None = None
 
     def bind(self, name: str, function: Callable[[str], str]) -> None:

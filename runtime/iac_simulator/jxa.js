@@ -277,12 +277,14 @@
   const literal = (value) => JSON.stringify(value);
   const name = (text) => (/^[A-Za-z_$][\w$]*$/.test(text) ? "." + text : "[" + literal(text) + "]");
 
+  const isShown = (value) => [Date, Error, RegExp, Promise].some((type) => value instanceof type);
+
   function source(value) {
     if (specs.has(value)) return reference(specs.get(value));
     if (typeof value === "string") return literal(value);
     if (paths.has(value)) return "Path(" + literal(paths.get(value)) + ")";
     if (Array.isArray(value)) return "[" + value.map(source).join(", ") + "]";
-    if (!isPlain(value) || value instanceof Date || value instanceof Error || value instanceof RegExp) return shown(value);
+    if (!isPlain(value) || isShown(value)) return shown(value);
     if (bridged.test(value)) return "$(" + source(bridged.unwrap(value)) + ")";
     return "{" + Object.keys(value).map((key) => literal(key) + ":" + source(value[key])).join(", ") + "}";
   }
@@ -290,8 +292,7 @@
   function human(value) {
     if (specs.has(value)) return source(value);
     if (Array.isArray(value)) return value.map(human).join(", ");
-    if (!isPlain(value) || paths.has(value) || value instanceof Date || value instanceof Error ||
-      value instanceof RegExp) return shown(value);
+    if (!isPlain(value) || paths.has(value) || isShown(value)) return shown(value);
     if (bridged.test(value)) return source(value);
     return Object.keys(value).map((key) => key + ":" + human(value[key])).join(", ");
   }
@@ -343,11 +344,18 @@
       stack: isError ? String(error.stack) : "" };
   }
 
+  // A fixed clock moves on by what a script waits: a loop until a moment has to end.
   function fixClock(now) {
+    const real = global.delay;
+    let moment = now;
+    global.delay = (seconds) => {
+      real(seconds);
+      moment += Math.max(0, Number(seconds) || 0) * 1000;
+    };
     global.Date = new Proxy(Date, {
-      construct: (target, args, made) => Reflect.construct(target, args.length ? args : [now], made),
-      apply: (target) => String(new target(now)),
-      get: (target, key) => (key === "now" ? () => now : Reflect.get(target, key)),
+      construct: (target, args, made) => Reflect.construct(target, args.length ? args : [moment], made),
+      apply: (target) => String(new target(moment)),
+      get: (target, key) => (key === "now" ? () => moment : Reflect.get(target, key)),
     });
   }
 

@@ -9,7 +9,6 @@ from typing import Literal, NamedTuple
 
 from iac_runtime.tables import APPLICATION, Tables
 from iac_runtime.tool import Property
-
 from iac_simulator.chains import Chain
 
 __all__ = [

@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Any
 
 from iac_runtime.tables import Tables, tables_of
-
 from iac_simulator import storage
 from iac_simulator.errors import StateError
 from iac_simulator.host import Outside

@@ -16,7 +16,6 @@ from typing import Any, Final
 from iac_runtime.process import Completed
 from iac_runtime.tables import Tables
 from iac_runtime.tool import App
-
 from iac_simulator import storage
 from iac_simulator.check import check_world
 from iac_simulator.desk import Desk, SentEvent
@@ -96,7 +95,7 @@ class Simulator:
     def _adopt(self, state: dict[str, Any], shipped: bool) -> None:
         """Take over a state; of the shipped one only what concerns the apps that there are."""
         if shipped:
-            state = {k: v for k, v in state.items() if k in self._apps or k.startswith("@")}
+            state = {k: v for k, v in state.items() if k.startswith("@") or self._fits(k, v)}
         apps = dict(self._apps)
         for key, world in state.items():
             if key == _NOW:
@@ -108,6 +107,16 @@ class Simulator:
         self._state = state
         self._worlds = _Worlds(apps, state)
         self._desk = Desk(self._worlds, self._now, self._log)
+
+    def _fits(self, key: str, world: Any) -> bool:
+        """Say whether a shipped world fits the app: another version may have other terms."""
+        if key not in self._apps:
+            return False
+        try:
+            check_world(self._apps[key], world)
+        except StateError:
+            return False
+        return True
 
     def _now(self) -> str:
         fixed = self._state.get(_NOW)

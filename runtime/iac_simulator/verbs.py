@@ -6,7 +6,6 @@ from pathlib import PurePosixPath
 from typing import Any, Final, NamedTuple
 
 from iac_runtime.tables import APPLICATION
-
 from iac_simulator.checks import check_value, settable
 from iac_simulator.errors import AppError
 from iac_simulator.follow import Found, Many, Value, answer, follow

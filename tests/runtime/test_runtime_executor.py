@@ -87,7 +87,8 @@ def test_a_damaged_answer_is_an_error_not_a_crash(body: str) -> None:
         Executor(runner).execute(READ, app="Diary", tool="t")
 
 
-def test_a_missing_osascript_means_this_is_no_mac() -> None:
+def test_a_missing_osascript_means_this_is_no_mac(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", "linux")
     with pytest.raises(ToolError, match=r"simulate=True") as caught:
         Executor(program="/nowhere/osascript").execute(READ, app="Diary", tool="t")
     assert caught.value.type == "UNAVAILABLE"

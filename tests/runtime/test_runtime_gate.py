@@ -443,3 +443,10 @@ def test_a_recipe_leaves_out_what_is_not_given() -> None:
         "four": {},
         "c": 3,
     }
+
+
+def test_a_mere_name_is_answered_with_the_way_to_write_it(gate: Gate) -> None:
+    with pytest.raises(
+        InvalidParameterError, match=r'entry of that name, write entries\["Monday"\]'
+    ):
+        gate.call(Call("diary_export", {"target": "Monday", "to": "/x"}))

@@ -29,6 +29,7 @@ def test_a_generated_function_is_called_like_any_other(output: Path, state_file:
         assert diary.get(made, properties=["name", "body"]) == {"name": "Milk", "body": "2 l"}
         assert session.call("diary_count", element="entry", of="journals[1]") == 1
         assert session.simulator.events
+        assert state_file.exists()
     state = json.loads(state_file.read_text(encoding="utf-8"))
     assert state["diary"]["journals"][1]["entries"][0]["name"] == "Milk"
 
@@ -59,6 +60,7 @@ def test_without_a_mac_the_library_says_what_to_do(
     output: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("IAC_OSASCRIPT", "/nowhere/osascript")
+    monkeypatch.setattr(sys, "platform", "linux")
     diary = load_module(output, "diary")
     with pytest.raises(ToolError, match=r"connect\(simulate=True\)"):
         diary.count("entry")
@@ -76,10 +78,12 @@ def test_a_state_that_cannot_be_read_is_one_line(output: Path, tmp_path: Path) -
 
 def test_a_state_file_that_cannot_be_written_is_one_line(output: Path, tmp_path: Path) -> None:
     diary = load_module(output, "diary")
-    session = iac_runtime.connect(simulate=tmp_path / "no" / "state.json", tools=output)
-    diary.make("entry")
-    with pytest.raises(SetupError, match="cannot be written"):
-        session.close()
+    missing = tmp_path / "no" / "state.json"
+    with (
+        iac_runtime.connect(simulate=missing, tools=output),
+        pytest.raises(SetupError, match="cannot be written"),
+    ):
+        diary.make("entry")
     with pytest.raises(SetupError, match="directory"):
         iac_runtime.connect(simulate=tmp_path, tools=output)
 

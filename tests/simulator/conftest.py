@@ -5,10 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from simulated_diary import ADDITION, DIARY, NOW, WORLD, Script
+
 from iac_runtime.tables import Tables
 from iac_simulator import Simulator
 from iac_simulator.osascript import load_tables
-from simulated_diary import ADDITION, DIARY, NOW, WORLD, Script
 
 
 @pytest.fixture

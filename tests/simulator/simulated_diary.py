@@ -111,7 +111,11 @@ DIARY = Tables(
         "mood": (("very good", "mgoo"), ("bad", "mbad")),
         "paper": (("white", "pwhi"), ("blue", "pblu")),
     },
-    {"size": Record("rsiz", (Property("paper width", "widt", "paperWidth", "real", "rw", "SAFE"),))},
+    {
+        "size": Record(
+            "rsiz", (Property("paper width", "widt", "paperWidth", "real", "rw", "SAFE"),)
+        )
+    },
     {
         "publish": _command(
             "DIARpubl",
@@ -157,8 +161,8 @@ DIARY = Tables(
 )
 
 ADDITION = Tables(
-    "helpers",
-    App("com.example.helpers", "Helpers", "addition"),
+    "gadgets",
+    App("com.example.gadgets", "Gadgets", "addition"),
     {},
     {"place": (("desktop", "desk"),)},
     {},

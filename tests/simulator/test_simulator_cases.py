@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
 from iac_runtime.process import Completed
 from iac_runtime.tables import Tables
 from iac_simulator import SentEvent, Simulator
@@ -14,7 +13,11 @@ from iac_simulator import SentEvent, Simulator
 Case = dict[str, Any]
 
 # What a case calls an app is the stem of its dictionary; the rest are called as their module is.
-KEYS = {"SystemEvents": "system_events", "GoogleChrome": "google_chrome", "StandardAdditions": "standard_additions"}
+KEYS = {
+    "SystemEvents": "system_events",
+    "GoogleChrome": "google_chrome",
+    "StandardAdditions": "standard_additions",
+}
 
 ENCODE = """
 function plain(v) {
@@ -56,7 +59,10 @@ def failures(case: Case, simulator: Simulator, folder: Path) -> Iterator[str]:
 def printed(case: Case, simulator: Simulator, folder: Path) -> Iterator[str]:
     file = folder / "script.js"
     file.write_text(case["script"], "utf-8")
-    args = [a.replace("{script}", case["script"]).replace("{file}", str(file)) for a in case["osascript"]]
+    args = [
+        a.replace("{script}", case["script"]).replace("{file}", str(file))
+        for a in case["osascript"]
+    ]
     stdin = case.get("stdin", "").replace("{script}", case["script"])
     done: Completed = simulator(["osascript", *args], stdin.encode(), 10)
     if "stdout" in case and done.stdout.decode() != case["stdout"]:
@@ -94,7 +100,9 @@ def sent(expected: list[Case], events: list[SentEvent]) -> Iterator[str]:
     for want, got in zip(expected, events, strict=True):
         if want["event"] != got.event or want.get("timeout", got.timeout) != got.timeout:
             yield f"event {got}"
-        if ("direct" in want and want["direct"] != got.direct) or (want.get("no_direct") and got.direct is not None):
+        if ("direct" in want and want["direct"] != got.direct) or (
+            want.get("no_direct") and got.direct is not None
+        ):
             yield f"direct {got}"
         for code, value in want.get("params", {}).items():
             if code not in got.params or got.params[code] != value:

@@ -22,7 +22,8 @@ def diary(script: Script) -> dict[str, Any]:
         'const e = new d.Entry(); e.name = "New"; d.journals[1].entries.push(e); e.name()',
         'd.make({new: "entry", at: d.journals[1], withProperties: {name: "New"}}).name()',
         'd.make({new: "entry", at: d.journals[1].entries, withProperties: {name: "New"}}).name()',
-        'd.make({new: "entry", at: d.journals[1].entries.end, withProperties: {name: "New"}}).name()',
+        "const at = d.journals[1].entries.end; "
+        'd.make({new: "entry", at, withProperties: {name: "New"}}).name()',
         'd.Entry({name: "New"}).make().name()',
         'd.make({new: "entry", withProperties: {name: "New"}}).name()',
     ],
@@ -49,7 +50,9 @@ def test_a_subclass_goes_into_the_list_of_its_superclass(script: Script) -> None
     source = D + 'd.make({new: "long entry", at: d.journals[1]}).class()'
     assert script.value(source) == "longEntry"
     assert diary(script)["journals"][1]["entries"][0]["@class"] == "long entry"
-    at_end = D + "d.journals[1].longEntries.push(d.LongEntry({name: 'x'})); d.journals[1].entries.length"
+    at_end = (
+        D + "d.journals[1].longEntries.push(d.LongEntry({name: 'x'})); d.journals[1].entries.length"
+    )
     assert script.value(at_end) == 2
 
 
@@ -89,7 +92,11 @@ def test_documents_open_save_and_close(script: Script) -> None:
     opened = D + "d.open([Path('/a/one.txt'), Path('/a/two.txt')]); d.documents.name()"
     assert script.value(opened) == ["draft", "one.txt", "two.txt"]
     saved = D + "const x = d.documents[0]; x.save({in: Path('/b/final.txt')});"
-    assert script.value(saved + "[x.name(), x.path(), x.modified()]") == ["final.txt", "/b/final.txt", False]
+    assert script.value(saved + "[x.name(), x.path(), x.modified()]") == [
+        "final.txt",
+        "/b/final.txt",
+        False,
+    ]
     assert script.value(D + "d.documents.close(); d.documents.length") == 0
     assert script.value(D + "d.journals[0].open() === undefined") is True
 
@@ -135,7 +142,9 @@ def test_a_fitting_value_is_set(script: Script, name: str, value: str) -> None:
         ("journals[9].name", '"x"', -1719),
     ],
 )
-def test_a_value_that_does_not_fit_is_refused(script: Script, target: str, value: str, number: int) -> None:
+def test_a_value_that_does_not_fit_is_refused(
+    script: Script, target: str, value: str, number: int
+) -> None:
     before = diary(script)
     assert script.error(f"{D}d.{target} = {value}") == number
     assert diary(script) == before
@@ -166,7 +175,9 @@ def test_what_cannot_be_made_is_refused(script: Script, call: str, number: int) 
 
 
 def test_every_object_of_a_filter_is_set(script: Script) -> None:
-    assert script.value(D + "d.entries.whose({rating: {_greaterThan: 0}}).rating = 9; d.entries.rating()") == [9, 9]
+    assert script.value(
+        D + "d.entries.whose({rating: {_greaterThan: 0}}).rating = 9; d.entries.rating()"
+    ) == [9, 9]
 
 
 def test_a_reference_as_a_value_is_kept(script: Script) -> None:
@@ -177,7 +188,11 @@ def test_a_reference_as_a_value_is_kept(script: Script) -> None:
 
 def test_parts_of_a_text_carry_their_own_properties(script: Script) -> None:
     text = D + "const t = d.entries[0].text; t.paragraphs[1].size = 12; "
-    assert script.value(text + "[t(), t.paragraphs.size(), t.words.length]") == ["One\nTwo words", [0, 12], 3]
+    assert script.value(text + "[t(), t.paragraphs.size(), t.paragraphs.length]") == [
+        "One\nTwo words",
+        [0, 12],
+        2,
+    ]
     assert script.value(D + "d.entries[0].text.paragraphs[0].characters()") == ["O", "n", "e"]
     pushed = D + "const t = d.entries[0].text; t.paragraphs.push(d.Paragraph({}, 'End')); t()"
     assert script.value(pushed) == "One\nTwo words\nEnd"
@@ -193,7 +208,10 @@ def test_faults_and_answers_of_a_world(with_world: Build) -> None:
         }
     )
     denied = script.run(D + "d.name()")
-    assert denied.stderr == b"execution error: Error: Not authorized to send Apple events to Diary. (-1743)\n"
+    assert (
+        denied.stderr
+        == b"execution error: Error: Not authorized to send Apple events to Diary. (-1743)\n"
+    )
     assert script.error(D + "d.refresh()") == -609
     assert script.shown(D + "d.find('x')") == '[Application("Diary").journals.byId("j")]'
     asked = D + "d.includeStandardAdditions = true; d.askQuestion('x')"
@@ -202,15 +220,18 @@ def test_faults_and_answers_of_a_world(with_world: Build) -> None:
 
 def test_an_unlisted_error_number_has_a_text(with_world: Build) -> None:
     script = with_world({"@errors": {"coregetd": -31337}})
-    assert script.run(D + "d.name()").stderr == b"execution error: Error: Error: An error occurred. (-31337)\n"
+    assert (
+        script.run(D + "d.name()").stderr
+        == b"execution error: Error: Error: An error occurred. (-31337)\n"
+    )
 
 
 def test_an_app_whose_dictionary_cannot_be_loaded_has_no_terms(with_world: Build) -> None:
     script = with_world({"@dictionary": False})
     done = script.run('Application("Diary").notes.whose({name: "x"})')
     assert done.stderr.decode() == (
-        "execution error: Error: TypeError: Application(\"Diary\").notes.whose is not a function. "
-        "(In 'Application(\"Diary\").notes.whose({name: \"x\"})', "
+        'execution error: Error: TypeError: Application("Diary").notes.whose is not a function. '
+        '(In \'Application("Diary").notes.whose({name: "x"})\', '
         "'Application(\"Diary\").notes.whose' is undefined) (-2700)\n"
     )
     assert script.value('Application("Diary").running()') is True

@@ -9,8 +9,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from iac_simulator import Simulator, osascript
 from simulated_diary import Script
+
+from iac_simulator import Simulator, osascript
 
 D = 'const d = Application("Diary"); '
 ARGV = "function run(argv) { return JSON.stringify(argv) }"
@@ -49,7 +50,7 @@ def test_where_the_script_comes_from(script: Script, tmp_path: Path) -> None:
         ("$('x')", '$("x")', '$("x")'),
         ("function run() { return 'from run' }\n'not this'", "from run", '"from run"'),
         ("'use strict'; const run = () => 5", "5", "5"),
-        ("async function run() { return 5 }", "", "{}"),
+        ("async function run() { return 5 }", "[object Promise]", "[object Promise]"),
     ],
 )
 def test_how_a_result_is_printed(script: Script, source: str, human: str, plain: str) -> None:
@@ -70,8 +71,14 @@ def test_a_script_without_a_result_prints_nothing(script: Script) -> None:
         ("throw Object.create(null)", "[object Object] (-2700)"),
         ("foo", "ReferenceError: Can't find variable: foo (-2700)"),
         ("let a = null;\na.b", "TypeError: null is not an object (evaluating 'a.b') (-2700)"),
-        ("let o = {};\no.p.q = 1", "TypeError: undefined is not an object (evaluating 'o.p.q') (-2700)"),
-        ("let o = {}; o.go(1, (2))", "TypeError: o.go is not a function. (In 'o.go(1, (2))', 'o.go' is undefined) (-2700)"),
+        (
+            "let o = {};\no.p.q = 1",
+            "TypeError: undefined is not an object (evaluating 'o.p.q') (-2700)",
+        ),
+        (
+            "let o = {}; o.go(1, (2))",
+            "TypeError: o.go is not a function. (In 'o.go(1, (2))', 'o.go' is undefined) (-2700)",
+        ),
         ("[1].map(3)", "TypeError: undefined is not a function (-2700)"),
         ("let x = ;", "SyntaxError: Unexpected token ';' (-2700)"),
         ("new Array(-1)", "RangeError: invalid array length (-2700)"),
@@ -102,11 +109,17 @@ def test_errors_can_go_to_stdout_and_name_the_file(script: Script, tmp_path: Pat
         (("-l",), "osascript: option requires an argument -- l\n", 64),
         (("-s", "x"), "osascript: unknown flag 'x' for -s\n", 64),
         (("-i",), "osascript: the simulator has no interactive mode (-i)\n", 64),
-        (("-e", "beep"), "osascript: the simulator runs JavaScript only, not AppleScript: use -l JavaScript\n", 1),
+        (
+            ("-e", "beep"),
+            "osascript: the simulator runs JavaScript only, not AppleScript: use -l JavaScript\n",
+            1,
+        ),
         ((*JS, "/no/such/file.js"), "osascript: /no/such/file.js: No such file or directory\n", 1),
     ],
 )
-def test_bad_arguments_give_one_line(script: Script, args: tuple[str, ...], text: str, status: int) -> None:
+def test_bad_arguments_give_one_line(
+    script: Script, args: tuple[str, ...], text: str, status: int
+) -> None:
     assert call(script, *args) == ("", text, status)
 
 
@@ -115,10 +128,15 @@ def test_a_script_that_is_no_text_gives_one_line(script: Script) -> None:
 
 
 def test_console_has_log_and_nothing_else(script: Script) -> None:
-    logged = call(script, *JS, "-e", "console.log('a', [1, 2], {a: 1}, Symbol('s'), null); Automation.log(1); 1")
+    logged = call(
+        script,
+        *JS,
+        "-e",
+        "console.log('a', [1, 2], {a: 1}, Symbol('s'), null); Automation.log(1); 1",
+    )
     assert logged == ("1\n", "a 1,2 [object Object] Symbol(s) null\n1\n", 0)
-    absent = "[typeof console.error, typeof setTimeout, typeof fetch, typeof require, typeof performance].join()"
-    assert call(script, *JS, "-e", absent)[0] == ",".join(["undefined"] * 5) + "\n"
+    absent = "[typeof console.error, typeof setTimeout, typeof fetch, typeof performance].join()"
+    assert call(script, *JS, "-e", absent)[0] == ",".join(["undefined"] * 4) + "\n"
 
 
 def test_streams_of_a_script(script: Script) -> None:
@@ -126,13 +144,15 @@ def test_streams_of_a_script(script: Script) -> None:
         ObjC.import('Foundation');
         const input = $.NSFileHandle.fileHandleWithStandardInput.readDataToEndOfFile;
         const text = $.NSString.alloc.initWithDataEncoding(input, 4);
-        const write = (handle, s) => handle.writeData($(s).dataUsingEncoding($.NSUTF8StringEncoding));
+        const utf8 = $.NSUTF8StringEncoding;
+        const write = (handle, s) => handle.writeData($(s).dataUsingEncoding(utf8));
         write($.NSFileHandle.fileHandleWithStandardOutput, text.js + '|');
         write($.NSFileHandle.fileHandleWithStandardError, 'e');
         write($.NSFileHandle.alloc.initWithFileDescriptor(1), ObjC.unwrap(text));
         const data = $.NSMutableData.data; data.appendData(input);
         [typeof input.length, Number(input.length), data.length, text.isNil(), $().isNil(), $().js,
-         ObjC.deepUnwrap($([1])), ObjC.unwrap(3), $(text) === text, $.NSString.stringWithString('x').UTF8String].join()
+         ObjC.deepUnwrap($([1])), ObjC.unwrap(3), $(text) === text,
+         $.NSString.stringWithString('x').UTF8String].join()
     """
     out, err, status = call(script, *JS, "-e", source, stdin="né\n".encode())
     assert (out, err, status) == ("né\n|né\nstring,4,4,false,true,,1,3,true,x\n", "e", 0)
@@ -146,13 +166,19 @@ def test_input_can_be_read_in_pieces(script: Script) -> None:
          $.NSString.alloc.initWithDataEncoding($.NSData.data, 4).length].join()
     """
     assert call(script, *JS, "-e", source, stdin=b"abcd")[0] == "ab,cd,0,0\n"
-    bad = "$.NSString.alloc.initWithDataEncoding($.NSFileHandle.fileHandleWithStandardInput.availableData, 4).isNil()"
+    bad = (
+        "const input = $.NSFileHandle.fileHandleWithStandardInput;"
+        "$.NSString.alloc.initWithDataEncoding(input.availableData, 4).isNil()"
+    )
     assert call(script, *JS, "-e", bad, stdin=b"\xc3")[0] == "true\n"
 
 
 def test_exit_and_environment(script: Script, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("IAC_TEST_WORD", "hello")
-    assert call(script, *JS, "-e", "[$.getenv('IAC_TEST_WORD'), $.getenv('IAC_NONE')].join()")[0] == "hello,\n"
+    assert (
+        call(script, *JS, "-e", "[$.getenv('IAC_TEST_WORD'), $.getenv('IAC_NONE')].join()")[0]
+        == "hello,\n"
+    )
     assert call(script, *JS, "-e", "try { $.exit(3) } catch (e) {} 'late'") == ("", "", 3)
 
 
@@ -167,6 +193,17 @@ def test_deep_recursion_ends_the_script_not_the_process(script: Script) -> None:
     out, err, status = call(script, *JS, "-e", "function f() { return f() + 1 }\nf()")
     assert (out, status) == ("", 1)
     assert err.startswith("execution error: ")
+
+
+def test_a_script_that_eats_memory_ends_with_an_error(script: Script) -> None:
+    done = call(script, *JS, "-e", "const a = []; for (;;) a.push(new Array(1e6).fill(1))")
+    assert (done[0], done[2]) == ("", 1)
+    assert "out of memory" in done[1]
+
+
+def test_a_fixed_clock_moves_by_what_a_script_waits(script: Script) -> None:
+    source = "const end = Date.now() + 2000; while (Date.now() < end) delay(0.5); "
+    assert script.shown(source + "new Date().toISOString()") == '"2026-03-02T09:30:02.000Z"'
 
 
 def test_threads_share_one_world(script: Script) -> None:
@@ -189,9 +226,12 @@ def tools(tmp_path: Path) -> Path:
         "from iac_runtime.tool import App, Class, Element, Property\n"
         "__all__ = ['APP']\n"
         "APP = App('com.example.Jar', 'Jar')\n"
-        "CLASSES = {'application': Class('capp', 'application', 'applications', None, 'SAFE', 'SAFE', (),\n"
-        "    (Element('coin', 'rw'),)), 'coin': Class('coin', 'coin', 'coins', None, 'SAFE', 'SAFE',\n"
-        "    (Property('name', 'pnam', 'name', 'text', 'rw', 'SAFE'),))}\n"
+        "NAME = Property('name', 'pnam', 'name', 'text', 'rw', 'SAFE')\n"
+        "COINS = (Element('coin', 'rw'),)\n"
+        "CLASSES = {\n"
+        "    'application': Class('capp', 'application', 'all', None, 'SAFE', 'SAFE', (), COINS),\n"
+        "    'coin': Class('coin', 'coin', 'coins', None, 'SAFE', 'SAFE', (NAME,)),\n"
+        "}\n"
         "ENUMS = {}\nRECORDS = {}\nSCHEMAS = {}\n",
         "utf-8",
     )
@@ -205,9 +245,14 @@ ADD = "const j = Application('Jar'); j.coins.push(j.Coin({name: 'c'})); j.coins.
 def program(tools: Path, state: Path | None, *args: str) -> subprocess.CompletedProcess[str]:
     settings = {"IAC_SIMULATOR_TOOLS": str(tools), "PYTHONPATH": os.pathsep.join(sys.path)}
     if state is not None:
-        settings |= {"IAC_SIMULATOR_STATE": str(state), "IAC_SIMULATOR_EVENTS": str(state) + ".events"}
+        settings |= {
+            "IAC_SIMULATOR_STATE": str(state),
+            "IAC_SIMULATOR_EVENTS": str(state) + ".events",
+        }
     command = [sys.executable, "-m", "iac_simulator.osascript", "-l", "JavaScript", *args]
-    return subprocess.run(command, capture_output=True, text=True, env={**os.environ, **settings}, check=False)
+    return subprocess.run(
+        command, capture_output=True, text=True, env={**os.environ, **settings}, check=False
+    )
 
 
 @pytest.mark.process
@@ -225,7 +270,9 @@ def test_the_program_keeps_its_state_and_loses_no_update(tools: Path, tmp_path: 
 
 @pytest.mark.process
 def test_the_program_reads_its_input_and_writes_its_streams(tools: Path) -> None:
-    done = program(tools, None, "-e", "console.log('log'); delay(0); Application('Jar').coins.name()")
+    done = program(
+        tools, None, "-e", "console.log('log'); delay(0); Application('Jar').coins.name()"
+    )
     assert (done.stdout, done.stderr, done.returncode) == ("Coin 1, Coin 2\n", "log\n", 0)
 
 
@@ -265,7 +312,12 @@ def test_an_apps_state_file_is_begun_and_kept(
     ],
 )
 def test_a_bad_tools_folder_gives_one_line(
-    tools: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], name: str, content: str, said: str
+    tools: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    name: str,
+    content: str,
+    said: str,
 ) -> None:
     (tools / name).write_text(content, "utf-8")
     assert run_main(monkeypatch, "-e", "1", IAC_SIMULATOR_TOOLS=str(tools)) == 1

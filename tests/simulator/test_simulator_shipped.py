@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from simulated_diary import Script
+
 from iac_runtime.tables import Tables
 from iac_runtime.tool import Param, Spec
 from iac_simulator import Simulator
@@ -14,11 +16,10 @@ from iac_simulator.names import alternatives, property_named
 from iac_simulator.simulator import demo_state
 from iac_simulator.values import is_mark
 from iac_simulator.world import Node, World
-from simulated_diary import Script
 
 KEYS = {
-    "calendar", "finder", "google_chrome", "mail", "music", "notes", "numbers", "reminders", "safari",
-    "shortcuts", "standard_additions", "system_events", "terminal", "textedit",
+    "calendar", "finder", "google_chrome", "mail", "music", "notes", "numbers", "reminders",
+    "safari", "shortcuts", "standard_additions", "system_events", "terminal", "textedit",
 }  # fmt: skip
 
 
@@ -44,10 +45,19 @@ def test_references_resolve_and_values_fit(shipped: list[Tables], key: str) -> N
     for node in objects(world):
         for name, value in node.data.items():
             prop = property_named(tables, node.term, name)
-            refs = [v for v in (value if isinstance(value, list) else [value]) if is_mark(v) and "ref" in v]
+            refs = [
+                v
+                for v in (value if isinstance(value, list) else [value])
+                if is_mark(v) and "ref" in v
+            ]
             assert [v for v in refs if refer(world, v["ref"]) is None] == []
             holds_objects = isinstance(value, list) and any(isinstance(v, dict) for v in value)
-            if prop is not None and not refs and not holds_objects and (is_mark(value) or not isinstance(value, dict)):
+            if (
+                prop is not None
+                and not refs
+                and not holds_objects
+                and (is_mark(value) or not isinstance(value, dict))
+            ):
                 check_value(tables, prop.type, value)
 
 
@@ -56,13 +66,19 @@ def test_references_resolve_and_values_fit(shipped: list[Tables], key: str) -> N
     [
         ('Application("Mail").inbox.messages.whose({readStatus: false}).length', 2),
         ('Application("Mail").inbox.unreadCount()', 2),
-        ('Application("Mail").accounts[0].mailboxes.messages.subject()', [["Roof repair: offer"], []]),
+        (
+            'Application("Mail").accounts[0].mailboxes.messages.subject()',
+            [["Roof repair: offer"], []],
+        ),
         ('Application("Mail").inbox.messages[0].mailbox().name()', "INBOX"),
         ('Application("Safari").windows[0].currentTab.url()', "https://example.com/"),
         ('Application("Safari").windows.tabs.name()', [["Example Domain", "Weather"]]),
         ('Application("Finder").desktop.items.name()', ["Screenshots", "Todo.txt", "Report.pdf"]),
         ('Application("Finder").desktop.documentFiles.name()', ["Todo.txt", "Report.pdf"]),
-        ('Application("Finder").desktop.files["Todo.txt"].url()', "file:///Users/me/Desktop/Todo.txt"),
+        (
+            'Application("Finder").desktop.files["Todo.txt"].url()',
+            "file:///Users/me/Desktop/Todo.txt",
+        ),
         ('Application("Finder").home.folders["Desktop"].url()', "file:///Users/me/Desktop/"),
         ('Application("Finder").desktop.files["Todo.txt"].nameExtension()', "txt"),
         ('Application("Finder").desktop.files["Todo.txt"].displayedName()', "Todo.txt"),
@@ -70,13 +86,22 @@ def test_references_resolve_and_values_fit(shipped: list[Tables], key: str) -> N
         ('Application("Finder").exists(Path("/Users/me/none"))', False),
         ('Application("Finder").disks.name()', ["Macintosh HD"]),
         ('Application("Notes").notes.name()', ["Shopping list", "Gift ideas", "Roof repair"]),
-        ('Application("Notes").notes["Shopping list"].plaintext()', "Shopping list\nMilk, eggs, bread"),
+        (
+            'Application("Notes").notes["Shopping list"].plaintext()',
+            "Shopping list\nMilk, eggs, bread",
+        ),
         ('Application("Notes").accounts[0].notes.length', 3),
-        ('Application("Calendar").calendars["Work"].events.summary()', ["Board meeting", "Roof inspection"]),
+        (
+            'Application("Calendar").calendars["Work"].events.summary()',
+            ["Board meeting", "Roof inspection"],
+        ),
         ('Application("Reminders").reminders.whose({completed: true}).name()', ["Pay the rent"]),
         ('Application("Music").currentTrack.name()', "Morning Ferry"),
         ('Application("System Events").processes.whose({frontmost: true}).name()', ["Finder"]),
-        ('Application("System Events").folders["/Users/me/Desktop"].files.name()', ["Todo.txt", "Report.pdf"]),
+        (
+            'Application("System Events").folders["/Users/me/Desktop"].files.name()',
+            ["Todo.txt", "Report.pdf"],
+        ),
         ('Application("TextEdit").documents[0].text.paragraphs[0]()', "Dear Ines,"),
         ('Application("Terminal").windows[0].tabs[0].busy()', False),
         ('Application("Shortcuts").shortcuts.name()', ["Good Morning", "Resize Picture"]),
@@ -122,12 +147,20 @@ def test_every_command_sends_its_event_with_its_codes(shipped: list[Tables], key
     script = Script(Simulator(shipped))
     start = f"const app = Application({json.dumps(tables.app.name)}); "
     if tables.app.kind == "addition":
-        start = "const app = Application.currentApplication(); app.includeStandardAdditions = true; "
+        start = (
+            "const app = Application.currentApplication(); app.includeStandardAdditions = true; "
+        )
     for spec in commands(tables):
-        named: dict[str, Param] = {p.jxa or p.term: p for p in spec.params.values() if p.code not in ("", "----")}
+        named: dict[str, Param] = {
+            p.jxa or p.term: p for p in spec.params.values() if p.code not in ("", "----")
+        }
         direct = next((p for p in spec.params.values() if p.code == "----"), None)
-        record = ", ".join(f"{json.dumps(name)}: {sample(tables, p.type)}" for name, p in named.items())
-        args = ([sample(tables, direct.type)] if direct else []) + ([f"{{{record}}}"] if named else [])
+        record = ", ".join(
+            f"{json.dumps(name)}: {sample(tables, p.type)}" for name, p in named.items()
+        )
+        args = ([sample(tables, direct.type)] if direct else []) + (
+            [f"{{{record}}}"] if named else []
+        )
         before = len(script.simulator.events)
         script.run(f"{start}app[{json.dumps(spec.jxa)}]({', '.join(args)})")
         sent = script.simulator.events[before:]

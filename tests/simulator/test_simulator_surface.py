@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from simulated_diary import DIARY, Script
+
 from iac_simulator import Simulator
 from iac_simulator.chains import Step, notation, parse
-from simulated_diary import DIARY, Script
 
 D = 'const d = Application("Diary"); '
 
@@ -46,13 +47,19 @@ D = 'const d = Application("Diary"); '
         ("d.selection[0].name()", "Monday"),
         ("d.journals[0].entries[0].text.paragraphs()", ["One", "Two words"]),
         ("d.name()", "Diary"),
-        ("[d.id(), d.running(), d.frontmost(), d.version()]", ["com.example.Diary", True, False, "1.0"]),
+        (
+            "[d.id(), d.running(), d.frontmost(), d.version()]",
+            ["com.example.Diary", True, False, "1.0"],
+        ),
         ('Application("com.example.Diary").name()', "Diary"),
         ('Application("/Applications/Diary.app").name()', "Diary"),
         ("d.journals[0].properties().name", "Work"),
         ("[typeof d, typeof d.nonsense, typeof d.nonsense.length]", ["function"] * 3),
         ("d.journals[0] instanceof ObjectSpecifier", True),
-        ("[ObjectSpecifier.classOf(d), ObjectSpecifier.classOf(d.journals[0])]", ["application", "journal"]),
+        (
+            "[ObjectSpecifier.classOf(d), ObjectSpecifier.classOf(d.journals[0])]",
+            ["application", "journal"],
+        ),
         ("[ObjectSpecifier.hasInstance(d.name), ObjectSpecifier.hasInstance(1)]", [True, False]),
         ("d.nonsense.hasOwnProperty('x')", True),
         ("('x' in d.journals) && delete d.journals.x", True),
@@ -100,7 +107,8 @@ def test_a_filter_passes(script: Script, query: str, names: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    "query", ["{}", "3", "{_and: [{done: true}]}", "{_match: [1, 2]}", "{_in: 3}", "{name: {_like: 1}}"]
+    "query",
+    ["{}", "3", "{_and: [{done: true}]}", "{_match: [1, 2]}", "{_in: 3}", "{name: {_like: 1}}"],
 )
 def test_a_filter_that_jxa_lacks_is_refused(script: Script, query: str) -> None:
     assert script.error(f"{D}d.entries.whose({query})") == -1700
@@ -118,15 +126,25 @@ def test_a_filter_that_jxa_lacks_is_refused(script: Script, query: str) -> None:
             'Application("Diary").entries.whose({_and: [{_match: [ObjectSpecifier().done, true]}, '
             '{_match: [ObjectSpecifier().name, {_contains: "x"}]}]}).entries.at(0).name',
         ),
-        ('d.entries.whose({rating: {">": 1}})', 'Application("Diary").entries.whose({_match: [ObjectSpecifier().rating, {">": 1}]})'),
+        (
+            'd.entries.whose({rating: {">": 1}})',
+            'Application("Diary").entries.whose({_match: [ObjectSpecifier().rating, {">": 1}]})',
+        ),
         ("d.journals[0].entries.end", 'Application("Diary").journals.at(0).entries.end'),
         ("ObjectSpecifier().a[0]", "ObjectSpecifier().a.at(0)"),
-        ("d.journals()", '[Application("Diary").journals.byId("j-1"), Application("Diary").journals.byId("j-2")]'),
+        (
+            "d.journals()",
+            '[Application("Diary").journals.byId("j-1"), '
+            'Application("Diary").journals.byId("j-2")]',
+        ),
         ("d.currentEntry()", 'Application("Diary").journals.byId("j-1").entries.byId(2)'),
         ("d.entries()[0]", 'Application("Diary").entries.byId(1)'),
         ("d.documents[0]()", 'Application("Diary").documents.byName("draft")'),
         ("d.Entry({name: 'x'})", 'Application("Diary").entry()'),
-        ("[1, 'a', null, undefined, Path('/x'), {a: [true]}]", '[1, "a", null, undefined, Path("/x"), {"a":[true]}]'),
+        (
+            "[1, 'a', null, undefined, Path('/x'), {a: [true]}]",
+            '[1, "a", null, undefined, Path("/x"), {"a":[true]}]',
+        ),
         ("$('x')", '$("x")'),
         ("/x/", "/x/"),
     ],
@@ -139,19 +157,40 @@ def test_the_display_form(script: Script, source: str, text: str) -> None:
     ("source", "event", "direct", "params"),
     [
         ("d.journals[0].name()", "coregetd", "journals[0].name", {}),
-        ('d.journals["Work"].entries.byId(1).body()', "coregetd", 'journals["Work"].entries.byId(1).body', {}),
-        ("d.entries.whose({done: true})()", "coregetd", "entries.whose({_match: [ObjectSpecifier().done, true]})", {}),
+        (
+            'd.journals["Work"].entries.byId(1).body()',
+            "coregetd",
+            'journals["Work"].entries.byId(1).body',
+            {},
+        ),
+        (
+            "d.entries.whose({done: true})()",
+            "coregetd",
+            "entries.whose({_match: [ObjectSpecifier().done, true]})",
+            {},
+        ),
         (
             'd.entries.whose({dueDate: {">": new Date(0)}})()',
             "coregetd",
-            'entries.whose({_match: [ObjectSpecifier().dueDate, {">": new Date("1970-01-01T00:00:00.000Z")}]})',
+            "entries.whose({_match: [ObjectSpecifier().dueDate, "
+            '{">": new Date("1970-01-01T00:00:00.000Z")}]})',
             {},
         ),
         ("d.journals.length", "corecnte", "journals", {}),
-        ('d.journals[0].entries[0].mood = "bad"', "coresetd", "journals[0].entries[0].mood", {"data": {"enum": "mbad"}}),
+        (
+            'd.journals[0].entries[0].mood = "bad"',
+            "coresetd",
+            "journals[0].entries[0].mood",
+            {"data": {"enum": "mbad"}},
+        ),
         ("d.paperColor.set('blue')", "coresetd", "paperColor", {"data": {"enum": "pblu"}}),
         ("d.set(d.paperColor, {to: 'blue'})", "coresetd", "paperColor", {"data": "blue"}),
-        ("d.journals[0].size = {paperWidth: 3}", "coresetd", "journals[0].size", {"data": {"record": {"widt": 3}}}),
+        (
+            "d.journals[0].size = {paperWidth: 3}",
+            "coresetd",
+            "journals[0].size",
+            {"data": {"record": {"widt": 3}}},
+        ),
         (
             'd.make({new: "entry", at: d.journals[1], withProperties: {name: "x", mood: "bad"}})',
             "corecrel",
@@ -162,16 +201,36 @@ def test_the_display_form(script: Script, source: str, text: str) -> None:
                 "prdt": {"record": {"pnam": "x", "mood": {"enum": "mbad"}}},
             },
         ),
-        ('d.make({new: "journal", usingPaper: "blue"})', "corecrel", None, {"kocl": {"type": "jour"}, "upap": {"enum": "pblu"}}),
-        ("d.publish(d.entries[0], {withMood: 'bad', size: {paperWidth: 1}})", "DIARpubl", "entries[0]", {"wimo": {"enum": "mbad"}, "size": {"record": {"widt": 1}}}),
+        (
+            'd.make({new: "journal", usingPaper: "blue"})',
+            "corecrel",
+            None,
+            {"kocl": {"type": "jour"}, "upap": {"enum": "pblu"}},
+        ),
+        (
+            "d.publish(d.entries[0], {withMood: 'bad', size: {paperWidth: 1}})",
+            "DIARpubl",
+            "entries[0]",
+            {"wimo": {"enum": "mbad"}, "size": {"record": {"widt": 1}}},
+        ),
         ("d.entries[0].publish()", "DIARpubl", "entries[0]", {}),
-        ("d.publish([d.entries[0], d.entries[1]])", "DIARpubl", [{"ref": "entries[0]"}, {"ref": "entries[1]"}], {}),
+        (
+            "d.publish([d.entries[0], d.entries[1]])",
+            "DIARpubl",
+            [{"ref": "entries[0]"}, {"ref": "entries[1]"}],
+            {},
+        ),
         ("d.refresh({force: true})", "DIARrefr", None, {"forc": True}),
         ("d.refresh(null, {force: true})", "DIARrefr", None, {"forc": True}),
         ('d.find("x")', "DIARfind", {"text": "x"}, {}),
         ('d.entries[0].find("x")', "DIARfind", {"text": "x"}, {}),
         ("d.open(Path('/a.txt'))", "aevtodoc", {"path": "/a.txt"}, {}),
-        ("d.documents[0].close({saving: 'no'})", "coreclos", "documents[0]", {"savo": {"enum": "no  "}}),
+        (
+            "d.documents[0].close({saving: 'no'})",
+            "coreclos",
+            "documents[0]",
+            {"savo": {"enum": "no  "}},
+        ),
         ("d.activate()", "miscactv", None, {}),
         ("d.launch()", "ascrnoop", None, {}),
     ],
@@ -184,7 +243,12 @@ def test_what_goes_out(script: Script, source: str, event: str, direct: Any, par
 
 @pytest.mark.parametrize(
     "source",
-    ["d.documents[0].save({}, {timeout: 7})", "d.publish(d.entries[0], {}, {timeout: 7})", "d.name({timeout: 7})", "d.name.get({timeout: 7})"],
+    [
+        "d.documents[0].save({}, {timeout: 7})",
+        "d.publish(d.entries[0], {}, {timeout: 7})",
+        "d.name({timeout: 7})",
+        "d.name.get({timeout: 7})",
+    ],
 )
 def test_event_modifiers_give_the_time_limit(script: Script, source: str) -> None:
     script.run(D + source)
@@ -203,7 +267,10 @@ def test_event_modifiers_give_the_time_limit(script: Script, source: str) -> Non
         ("d.find('x')", []),
         ("d.publish(d.entries[0])", ""),
         ("d.refresh() === undefined", True),
-        ("[new Date().toISOString(), Date.now(), typeof Date()]", ["2026-03-02T09:30:00.000Z", 1772443800000, "string"]),
+        (
+            "[new Date().toISOString(), Date.now(), typeof Date()]",
+            ["2026-03-02T09:30:00.000Z", 1772443800000, "string"],
+        ),
         ("new Date(0).getTime()", 0),
     ],
 )
@@ -220,12 +287,16 @@ def test_additions_answer_where_they_are_switched_on(script: Script) -> None:
     assert script.error("Application.currentApplication().askQuestion('x')") == -1708
     assert script.error(D + "d.askQuestion('x')") == -1708
     asked, where = script.simulator.events
-    assert asked == ("com.example.helpers", "HELPaskq", {"text": "Well?"}, {"btns": ["OK"]}, None)
+    assert asked == ("com.example.gadgets", "HELPaskq", {"text": "Well?"}, {"btns": ["OK"]}, None)
     assert where.direct == {"enum": "desk"}
 
 
 def test_the_current_application_knows_itself(script: Script) -> None:
-    assert script.value(A + "[a.id(), a.name(), a.running()]") == ["com.apple.osascript", "osascript", True]
+    assert script.value(A + "[a.id(), a.name(), a.running()]") == [
+        "com.apple.osascript",
+        "osascript",
+        True,
+    ]
     assert script.shown(A + "a") == "Application.currentApplication()"
     assert script.error(A + "a.documents()") == -1708
     assert script.error(A + "a.documents[0].name()") == -1708
@@ -258,13 +329,17 @@ def test_errors_have_apples_numbers(script: Script, source: str, number: int) ->
 
 
 def test_an_error_can_be_caught_with_its_number(script: Script) -> None:
-    source = D + "let r; try { d.journals[9].name() } catch (e) { r = [e.errorNumber, e.message] } r"
+    source = (
+        D + "let r; try { d.journals[9].name() } catch (e) { r = [e.errorNumber, e.message] } r"
+    )
     assert script.value(source) == [-1719, "Invalid index."]
 
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**53) + 1, 2**53 - 1) | st.text(),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3)
+    ),
     max_leaves=6,
 )
 
@@ -295,6 +370,13 @@ def test_a_reference_survives_its_text(chain: list[Step]) -> None:
 
 def test_dates_and_paths_go_both_ways(script: Script) -> None:
     moment = datetime(2026, 5, 1, tzinfo=UTC).isoformat()
-    source = f"{D}const e = d.entries[0]; e.dueDate = new Date('{moment}'); e.picture = Path('/p.png');"
-    assert script.value(source + "[e.dueDate().toISOString(), e.picture().toString()]") == ["2026-05-01T00:00:00.000Z", "/p.png"]
-    assert script.simulator.state()["diary"]["journals"][0]["entries"][0]["picture"] == {"path": "/p.png"}
+    source = (
+        f"{D}const e = d.entries[0]; e.dueDate = new Date('{moment}'); e.picture = Path('/p.png');"
+    )
+    assert script.value(source + "[e.dueDate().toISOString(), e.picture().toString()]") == [
+        "2026-05-01T00:00:00.000Z",
+        "/p.png",
+    ]
+    assert script.simulator.state()["diary"]["journals"][0]["entries"][0]["picture"] == {
+        "path": "/p.png"
+    }

@@ -72,7 +72,8 @@ function properties(work, request) {
     all = target.properties();
     if (all && typeof all === 'object' && !Array.isArray(all)) return plain(work, all, 0);
   } catch (error) {
-    if (isFatal(error)) throw error;
+    // -1719: there is no such object, so there is nothing to ask.
+    if (isFatal(error) || error.errorNumber === -1719) throw error;
     first = error;
   }
   // Some apps cannot give all at once when one property fails: each is asked for itself.
@@ -148,7 +149,7 @@ function whole(column, name, unique) {
 
 function wholeColumn(work, items, name) {
   try {
-    var column = items[name]();
+    var column = name ? items[name]() : items();
     if (Array.isArray(column)) return column;
   } catch (error) {
     if (isFatal(error)) throw error;
@@ -157,7 +158,7 @@ function wholeColumn(work, items, name) {
   var count = items.length, values = [], failed = 0;
   for (var i = 0; i < count; i++) {
     try {
-      values.push(items.at(i)[name]());
+      values.push(name ? items.at(i)[name]() : items.at(i)());
     } catch (error) {
       if (isFatal(error)) throw error;
       failed += 1;
@@ -237,11 +238,12 @@ function single(work, request, value) {
   if (answer === null || typeof answer !== 'object' || !('ref' in answer)) return answer;
   if (/\.byId\((?:"(?:[^"\\]|\\.)*"|[-\d.e+]+)\)$/.test(answer.ref)) return answer;
   try {
-    var kind = folded(ObjectSpecifier.classOf(value)), known = request.idClasses.map(folded);
-    if (known.indexOf(kind) >= 0) {
-      var id = value.id();
+    var kind = folded(ObjectSpecifier.classOf(value));
+    request.idClasses.forEach(function (pair) {
+      if (folded(pair[0]) !== kind) return;
+      var id = value[pair[1]]();
       if (typeof id === 'string' || typeof id === 'number') answer.id = id;
-    }
+    });
   } catch (error) {
     return answer;
   }
