@@ -275,16 +275,18 @@ def open(target: str | ListOf[str]) -> Ref | ListOf[Ref]:
     event="coreclos",
     level="MODIFY",
     params={
-        "target": Param("", "----", "specifier"),
+        "target": Param("", "----", "specifier | list of specifier"),
         "saving": Param("saving", "savo", "save options"),
         "saving_in": Param("saving in", "kfil", "file", "savingIn"),
     },
 )
-def close(target: Ref, *, saving: SaveOptions | None = None, saving_in: str | None = None) -> None:
+def close(
+    target: Ref | ListOf[Ref], *, saving: SaveOptions | None = None, saving_in: str | None = None
+) -> None:
     """Close documents, windows or tabs of Calendar. MODIFY, closes, unsaved work may be lost.
 
     Args:
-        target: Reference to an object.
+        target: Reference to an object or a list of an object.
         saving: Yes, no or ask.
         saving_in: A file.
     """
@@ -330,12 +332,16 @@ def quit(*, saving: SaveOptions | None = None) -> None:
     return APP.call(quit, saving=saving)
 
 
-@tool(event="coredelo", level="DANGEROUS", params={"target": Param("", "----", "specifier")})
-def delete(target: Ref) -> None:
+@tool(
+    event="coredelo",
+    level="DANGEROUS",
+    params={"target": Param("", "----", "specifier | list of specifier")},
+)
+def delete(target: Ref | ListOf[Ref]) -> None:
     """Delete objects of Calendar. DANGEROUS, deletes.
 
     Args:
-        target: Reference to an object.
+        target: Reference to an object or a list of an object.
     """
     return APP.call(delete, target=target)
 
@@ -344,18 +350,21 @@ def delete(target: Ref) -> None:
     event="coreclon",
     level="MODIFY",
     params={
-        "target": Param("", "----", "specifier"),
+        "target": Param("", "----", "specifier | list of specifier"),
         "to": Param("to", "insh", "location specifier"),
         "with_properties": Param("with properties", "prdt", "record", "withProperties"),
     },
 )
 def duplicate(
-    target: Ref, *, to: Ref | None = None, with_properties: Mapping[str, Any] | None = None
+    target: Ref | ListOf[Ref],
+    *,
+    to: Ref | None = None,
+    with_properties: Mapping[str, Any] | None = None,
 ) -> None:
     """Duplicate objects of Calendar. MODIFY, makes a copy.
 
     Args:
-        target: Reference to an object.
+        target: Reference to an object or a list of an object.
         to: Reference to a place.
         with_properties: A record.
     """
@@ -379,15 +388,15 @@ def exists(target: Any) -> bool:
     event="coremove",
     level="MODIFY",
     params={
-        "target": Param("", "----", "specifier"),
+        "target": Param("", "----", "specifier | list of specifier"),
         "to": Param("to", "insh", "location specifier"),
     },
 )
-def move(target: Ref, *, to: Ref) -> None:
+def move(target: Ref | ListOf[Ref], *, to: Ref) -> None:
     """Move objects of Calendar to another place. MODIFY, moves.
 
     Args:
-        target: Reference to an object.
+        target: Reference to an object or a list of an object.
         to: Reference to a place.
     """
     return APP.call(move, target=target, to=to)
@@ -436,12 +445,16 @@ def get_url(target: str) -> None:
     return APP.call(get_url, target=target)
 
 
-@tool(event="wrbtaec3", level="SAFE", params={"target": Param("", "----", "specifier")})
-def show(target: Ref) -> None:
-    """Show an object in Calendar. SAFE, changes the view only.
+@tool(
+    event="wrbtaec3",
+    level="SAFE",
+    params={"target": Param("", "----", "specifier | list of specifier")},
+)
+def show(target: Ref | ListOf[Ref]) -> None:
+    """Show an object or a list of an object in Calendar. SAFE, changes the view only.
 
     Args:
-        target: Reference to an object.
+        target: Reference to an object or a list of an object.
     """
     return APP.call(show, target=target)
 
@@ -643,19 +656,19 @@ SCHEMAS: Final[Mapping[str, Mapping[str, Schema]]] = {
     "make": {"input": {"type": "object", "properties": {"element": {"type": "string", "enum": ["document", "window", "calendar", "display alarm", "mail alarm", "sound alarm", "open file alarm", "attendee", "event"]}, "properties": {"type": "object", "description": "Property to value"}, "at": {"type": "string", "description": "Reference to the container, else the app chooses"}, "with_data": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}}, "required": ["element"], "additionalProperties": False}, "output": {"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": False}},
     "set": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as documents[0]"}, "properties": {"type": "object", "description": "Property to value"}}, "required": ["target", "properties"], "additionalProperties": False}},
     "open": {"input": {"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Absolute path or ~"}}, "required": ["target"], "additionalProperties": False}, "output": {"type": "object", "properties": {"ref": {"type": "string"}, "result": {"type": "array", "items": {"type": "string"}}, "note": {"type": "string"}}, "additionalProperties": False}},
-    "close": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as documents[0]"}, "saving": {"type": "string", "enum": ["yes", "no", "ask"]}, "saving_in": {"type": "string", "description": "Absolute path or ~"}}, "required": ["target"], "additionalProperties": False}},
+    "close": {"input": {"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, "saving": {"type": "string", "enum": ["yes", "no", "ask"]}, "saving_in": {"type": "string", "description": "Absolute path or ~"}}, "required": ["target"], "additionalProperties": False}},
     "print": {"input": {"type": "object", "properties": {"target": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "string"}], "description": "Absolute path or ~"}, "with_properties": {"type": "object", "properties": {"copies": {"type": "integer"}, "collating": {"type": "boolean"}, "starting_page": {"type": "integer"}, "ending_page": {"type": "integer"}, "pages_across": {"type": "integer"}, "pages_down": {"type": "integer"}, "requested_print_time": {"type": "string", "format": "date-time"}, "error_handling": {"type": "string", "enum": ["standard", "detailed"]}, "fax_number": {"type": "string"}, "target_printer": {"type": "string"}}, "additionalProperties": False}, "print_dialog": {"type": "boolean"}}, "required": ["target"], "additionalProperties": False}},
     "quit": {"input": {"type": "object", "properties": {"saving": {"type": "string", "enum": ["yes", "no", "ask"]}}, "additionalProperties": False}},
-    "delete": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as documents[0]"}}, "required": ["target"], "additionalProperties": False}},
-    "duplicate": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as documents[0]"}, "to": {"type": "string", "description": "Reference such as documents[0]"}, "with_properties": {"type": "object"}}, "required": ["target"], "additionalProperties": False}},
+    "delete": {"input": {"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}}, "required": ["target"], "additionalProperties": False}},
+    "duplicate": {"input": {"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, "to": {"type": "string", "description": "Reference such as documents[0]"}, "with_properties": {"type": "object"}}, "required": ["target"], "additionalProperties": False}},
     "exists": {"input": {"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}}, "required": ["target"], "additionalProperties": False}, "output": {"type": "object", "properties": {"result": {"type": "boolean"}, "note": {"type": "string"}}, "additionalProperties": False}},
-    "move": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as documents[0]"}, "to": {"type": "string", "description": "Reference such as documents[0]"}}, "required": ["target", "to"], "additionalProperties": False}},
+    "move": {"input": {"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, "to": {"type": "string", "description": "Reference such as documents[0]"}}, "required": ["target", "to"], "additionalProperties": False}},
     "reload_calendars": {"input": {"type": "object", "properties": {}, "additionalProperties": False}},
     "switch_view": {"input": {"type": "object", "properties": {"to": {"type": "string", "enum": ["day view", "week view", "month view"]}}, "required": ["to"], "additionalProperties": False}},
     "view_calendar": {"input": {"type": "object", "properties": {"at": {"type": "string", "format": "date-time", "description": "ISO 8601"}}, "required": ["at"], "additionalProperties": False}},
     "get_url": {"input": {"type": "object", "properties": {"target": {"type": "string"}}, "required": ["target"], "additionalProperties": False}},
-    "show": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as documents[0]"}}, "required": ["target"], "additionalProperties": False}},
+    "show": {"input": {"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}}, "required": ["target"], "additionalProperties": False}},
     "list_calendars": {"input": {"type": "object", "properties": {}, "additionalProperties": False}},
-    "list_events": {"input": {"type": "object", "properties": {"calendar": {"type": "string", "description": "Reference such as one that another tool returned"}, "start": {"type": "string", "format": "date-time", "description": "ISO 8601"}, "end": {"type": "string", "format": "date-time", "description": "ISO 8601"}}, "required": ["calendar", "start", "end"], "additionalProperties": False}},
-    "make_event": {"input": {"type": "object", "properties": {"calendar": {"type": "string", "description": "Reference such as one that another tool returned"}, "summary": {"type": "string"}, "start": {"type": "string", "format": "date-time", "description": "ISO 8601"}, "end": {"type": "string", "format": "date-time", "description": "ISO 8601"}, "location": {"type": "string"}}, "required": ["calendar", "summary", "start", "end"], "additionalProperties": False}, "output": {"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": False}},
+    "list_events": {"input": {"type": "object", "properties": {"calendar": {"type": "string", "description": "Reference such as calendars[0]"}, "start": {"type": "string", "format": "date-time", "description": "ISO 8601"}, "end": {"type": "string", "format": "date-time", "description": "ISO 8601"}}, "required": ["calendar", "start", "end"], "additionalProperties": False}},
+    "make_event": {"input": {"type": "object", "properties": {"calendar": {"type": "string", "description": "Reference such as calendars[0]"}, "summary": {"type": "string"}, "start": {"type": "string", "format": "date-time", "description": "ISO 8601"}, "end": {"type": "string", "format": "date-time", "description": "ISO 8601"}, "location": {"type": "string"}}, "required": ["calendar", "summary", "start", "end"], "additionalProperties": False}, "output": {"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": False}},
 }

@@ -378,19 +378,22 @@ def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
     event="aevtodoc",
     level="DANGEROUS",
     params={
-        "target": Param("", "----", "specifier"),
+        "target": Param("", "----", "specifier | list of specifier"),
         "using": Param("using", "usin", "specifier"),
         "with_properties": Param("with properties", "prdt", "record", "withProperties"),
     },
 )
 def open(
-    target: Ref, *, using: Ref | None = None, with_properties: Mapping[str, Any] | None = None
+    target: Ref | ListOf[Ref],
+    *,
+    using: Ref | None = None,
+    with_properties: Mapping[str, Any] | None = None,
 ) -> None:
-    """Open files, folders or apps with Finder, as a double click does. DANGEROUS, Opening an app, a
+    """Open files, folders or apps with Finder, as a double click does. DANGEROUS, opening an app, a
     command file or a workflow runs it.
 
     Args:
-        target: Reference to an object.
+        target: Reference to an object or a list of an object.
         using: Reference to an object.
         with_properties: A record.
     """
@@ -401,15 +404,15 @@ def open(
     event="aevtpdoc",
     level="MODIFY",
     params={
-        "target": Param("", "----", "specifier"),
+        "target": Param("", "----", "specifier | list of specifier"),
         "with_properties": Param("with properties", "prdt", "record", "withProperties"),
     },
 )
-def print(target: Ref, *, with_properties: Mapping[str, Any] | None = None) -> None:
+def print(target: Ref | ListOf[Ref], *, with_properties: Mapping[str, Any] | None = None) -> None:
     """Print files or objects with Finder. MODIFY, prints.
 
     Args:
-        target: Reference to an object.
+        target: Reference to an object or a list of an object.
         with_properties: A record.
     """
     return APP.call(print, target=target, with_properties=with_properties)
@@ -421,22 +424,30 @@ def quit() -> None:
     return APP.call(quit)
 
 
-@tool(event="miscactv", level="SAFE", params={"target": Param("", "----", "specifier")})
-def activate(target: Ref | None = None) -> None:
+@tool(
+    event="miscactv",
+    level="SAFE",
+    params={"target": Param("", "----", "specifier | list of specifier")},
+)
+def activate(target: Ref | ListOf[Ref] | None = None) -> None:
     """Bring Finder to the front. SAFE, changes the view only.
 
     Args:
-        target: Reference to an object.
+        target: Reference to an object or a list of an object.
     """
     return APP.call(activate, target=target)
 
 
-@tool(event="coreclos", level="MODIFY", params={"target": Param("", "----", "specifier")})
-def close(target: Ref) -> None:
+@tool(
+    event="coreclos",
+    level="MODIFY",
+    params={"target": Param("", "----", "specifier | list of specifier")},
+)
+def close(target: Ref | ListOf[Ref]) -> None:
     """Close documents, windows or tabs of Finder. MODIFY, closes, unsaved work may be lost.
 
     Args:
-        target: Reference to an object.
+        target: Reference to an object or a list of an object.
     """
     return APP.call(close, target=target)
 
@@ -445,14 +456,17 @@ def close(target: Ref) -> None:
     event="coredsiz",
     level="SAFE",
     jxa="dataSize",
-    params={"target": Param("", "----", "specifier"), "as_": Param("as", "rtyp", "type")},
+    params={
+        "target": Param("", "----", "specifier | list of specifier"),
+        "as_": Param("as", "rtyp", "type"),
+    },
     result="integer",
 )
-def data_size(target: Ref, *, as_: str | None = None) -> int:
-    """Data size an object in Finder. Returns a whole number. SAFE, reads.
+def data_size(target: Ref | ListOf[Ref], *, as_: str | None = None) -> int:
+    """Data size an object or a list of an object in Finder. Returns a whole number. SAFE, reads.
 
     Args:
-        target: Reference to an object.
+        target: Reference to an object or a list of an object.
         as_: A class name.
 
     Returns:
@@ -464,14 +478,14 @@ def data_size(target: Ref, *, as_: str | None = None) -> int:
 @tool(
     event="coredelo",
     level="DANGEROUS",
-    params={"target": Param("", "----", "specifier")},
+    params={"target": Param("", "----", "specifier | list of specifier")},
     result="specifier",
 )
-def delete(target: Ref) -> Ref:
+def delete(target: Ref | ListOf[Ref]) -> Ref:
     """Move files or folders to the trash with Finder. DANGEROUS, deletes.
 
     Args:
-        target: Reference to an object.
+        target: Reference to an object or a list of an object.
 
     Returns:
         An object.
@@ -483,7 +497,7 @@ def delete(target: Ref) -> Ref:
     event="coreclon",
     level="MODIFY",
     params={
-        "target": Param("", "----", "specifier"),
+        "target": Param("", "----", "specifier | list of specifier"),
         "to": Param("to", "insh", "location specifier"),
         "replacing": Param("replacing", "alrp", "boolean"),
         "routing_suppressed": Param("routing suppressed", "rout", "boolean", "routingSuppressed"),
@@ -492,7 +506,7 @@ def delete(target: Ref) -> Ref:
     result="specifier",
 )
 def duplicate(
-    target: Ref,
+    target: Ref | ListOf[Ref],
     *,
     to: Ref | None = None,
     replacing: bool | None = None,
@@ -502,7 +516,7 @@ def duplicate(
     """Duplicate objects of Finder. MODIFY, makes a copy.
 
     Args:
-        target: Reference to an object.
+        target: Reference to an object or a list of an object.
         to: Reference to a place.
         replacing: True or false.
         routing_suppressed: True or false.
@@ -524,14 +538,14 @@ def duplicate(
 @tool(
     event="coredoex",
     level="SAFE",
-    params={"target": Param("", "----", "specifier")},
+    params={"target": Param("", "----", "specifier | list of specifier")},
     result="boolean",
 )
-def exists(target: Ref) -> bool:
+def exists(target: Ref | ListOf[Ref]) -> bool:
     """Say whether an object exists in Finder. SAFE, reads.
 
     Args:
-        target: Reference to an object.
+        target: Reference to an object or a list of an object.
 
     Returns:
         True or false.
@@ -543,7 +557,7 @@ def exists(target: Ref) -> bool:
     event="coremove",
     level="MODIFY",
     params={
-        "target": Param("", "----", "specifier"),
+        "target": Param("", "----", "specifier | list of specifier"),
         "to": Param("to", "insh", "location specifier"),
         "replacing": Param("replacing", "alrp", "boolean"),
         "positioned_at": Param("positioned at", "mvpl", "list of any", "positionedAt"),
@@ -552,7 +566,7 @@ def exists(target: Ref) -> bool:
     result="specifier",
 )
 def move(
-    target: Ref,
+    target: Ref | ListOf[Ref],
     *,
     to: Ref,
     replacing: bool | None = None,
@@ -562,7 +576,7 @@ def move(
     """Move files or folders to another folder with Finder. MODIFY, moves.
 
     Args:
-        target: Reference to an object.
+        target: Reference to an object or a list of an object.
         to: Reference to a place.
         replacing: True or false.
         positioned_at: A list of any value.
@@ -581,12 +595,16 @@ def move(
     )
 
 
-@tool(event="miscslct", level="SAFE", params={"target": Param("", "----", "specifier")})
-def select(target: Ref) -> None:
-    """Select an object in Finder. SAFE, changes the view only.
+@tool(
+    event="miscslct",
+    level="SAFE",
+    params={"target": Param("", "----", "specifier | list of specifier")},
+)
+def select(target: Ref | ListOf[Ref]) -> None:
+    """Select an object or a list of an object in Finder. SAFE, changes the view only.
 
     Args:
-        target: Reference to an object.
+        target: Reference to an object or a list of an object.
     """
     return APP.call(select, target=target)
 
@@ -600,15 +618,18 @@ def copy() -> None:
 @tool(
     event="DATASORT",
     level="SAFE",
-    params={"target": Param("", "----", "specifier"), "by": Param("by", "by  ", "property")},
+    params={
+        "target": Param("", "----", "specifier | list of specifier"),
+        "by": Param("by", "by  ", "property"),
+    },
     result="specifier",
 )
-def sort(target: Ref, *, by: str) -> Ref:
-    """Return Finder objects sorted by a property. SAFE, Answers a sorted list and changes nothing,
+def sort(target: Ref | ListOf[Ref], *, by: str) -> Ref:
+    """Return Finder objects sorted by a property. SAFE, answers a sorted list and changes nothing,
     the verb misleads.
 
     Args:
-        target: Reference to an object.
+        target: Reference to an object or a list of an object.
         by: A property.
 
     Returns:
@@ -621,24 +642,31 @@ def sort(target: Ref, *, by: str) -> Ref:
     event="fndrfclu",
     level="MODIFY",
     jxa="cleanUp",
-    params={"target": Param("", "----", "specifier"), "by": Param("by", "by  ", "property")},
+    params={
+        "target": Param("", "----", "specifier | list of specifier"),
+        "by": Param("by", "by  ", "property"),
+    },
 )
-def clean_up(target: Ref, *, by: str | None = None) -> None:
-    """Clean up an object in Finder. MODIFY, may change something.
+def clean_up(target: Ref | ListOf[Ref], *, by: str | None = None) -> None:
+    """Clean up an object or a list of an object in Finder. MODIFY, may change something.
 
     Args:
-        target: Reference to an object.
+        target: Reference to an object or a list of an object.
         by: A property.
     """
     return APP.call(clean_up, target=target, by=by)
 
 
-@tool(event="fndrejct", level="MODIFY", params={"target": Param("", "----", "specifier")})
-def eject(target: Ref | None = None) -> None:
-    """Eject an object in Finder. MODIFY, may change something.
+@tool(
+    event="fndrejct",
+    level="MODIFY",
+    params={"target": Param("", "----", "specifier | list of specifier")},
+)
+def eject(target: Ref | ListOf[Ref] | None = None) -> None:
+    """Eject an object or a list of an object in Finder. MODIFY, may change something.
 
     Args:
-        target: Reference to an object.
+        target: Reference to an object or a list of an object.
     """
     return APP.call(eject, target=target)
 
@@ -647,36 +675,44 @@ def eject(target: Ref | None = None) -> None:
     event="fndrempt",
     level="DANGEROUS",
     params={
-        "target": Param("", "----", "specifier"),
+        "target": Param("", "----", "specifier | list of specifier"),
         "security": Param("security", "sec?", "boolean"),
     },
 )
-def empty(target: Ref | None = None, *, security: bool | None = None) -> None:
-    """Empty an object in Finder. DANGEROUS, empties the trash.
+def empty(target: Ref | ListOf[Ref] | None = None, *, security: bool | None = None) -> None:
+    """Empty an object or a list of an object in Finder. DANGEROUS, empties the trash.
 
     Args:
-        target: Reference to an object.
+        target: Reference to an object or a list of an object.
         security: True or false.
     """
     return APP.call(empty, target=target, security=security)
 
 
-@tool(event="fndrfera", level="DANGEROUS", params={"target": Param("", "----", "specifier")})
-def erase(target: Ref) -> None:
-    """Erase an object in Finder. DANGEROUS, erases a disk.
+@tool(
+    event="fndrfera",
+    level="DANGEROUS",
+    params={"target": Param("", "----", "specifier | list of specifier")},
+)
+def erase(target: Ref | ListOf[Ref]) -> None:
+    """Erase an object or a list of an object in Finder. DANGEROUS, erases a disk.
 
     Args:
-        target: Reference to an object.
+        target: Reference to an object or a list of an object.
     """
     return APP.call(erase, target=target)
 
 
-@tool(event="miscmvis", level="SAFE", params={"target": Param("", "----", "specifier")})
-def reveal(target: Ref) -> None:
-    """Reveal an object in Finder. SAFE, changes the view only.
+@tool(
+    event="miscmvis",
+    level="SAFE",
+    params={"target": Param("", "----", "specifier | list of specifier")},
+)
+def reveal(target: Ref | ListOf[Ref]) -> None:
+    """Reveal an object or a list of an object in Finder. SAFE, changes the view only.
 
     Args:
-        target: Reference to an object.
+        target: Reference to an object or a list of an object.
     """
     return APP.call(reveal, target=target)
 
@@ -685,7 +721,7 @@ def reveal(target: Ref) -> None:
     event="fndrfupd",
     level="SAFE",
     params={
-        "target": Param("", "----", "specifier"),
+        "target": Param("", "----", "specifier | list of specifier"),
         "necessity": Param("necessity", "nec?", "boolean"),
         "registering_applications": Param(
             "registering applications", "reg?", "boolean", "registeringApplications"
@@ -693,13 +729,16 @@ def reveal(target: Ref) -> None:
     },
 )
 def update(
-    target: Ref, *, necessity: bool | None = None, registering_applications: bool | None = None
+    target: Ref | ListOf[Ref],
+    *,
+    necessity: bool | None = None,
+    registering_applications: bool | None = None,
 ) -> None:
-    """Refresh what Finder shows of files or folders. SAFE, Only the display is read again from
+    """Refresh what Finder shows of files or folders. SAFE, only the display is read again from
     disk, the verb misleads.
 
     Args:
-        target: Reference to an object.
+        target: Reference to an object or a list of an object.
         necessity: True or false.
         registering_applications: True or false.
     """
@@ -1033,25 +1072,25 @@ SCHEMAS: Final[Mapping[str, Mapping[str, Schema]]] = {
     "count": {"input": {"type": "object", "properties": {"element": {"type": "string", "enum": ["item", "container", "disk", "folder", "file", "alias file", "application file", "document file", "internet location file", "clipping", "package", "window", "Finder window", "clipping window", "column"]}, "of": {"type": "string", "description": "Reference to the container, else the app"}, "where": {"type": "object", "description": 'Filter by property: {"name": "x"} or {"name": {"contains": "x"}}'}}, "required": ["element"], "additionalProperties": False}, "output": {"type": "object", "properties": {"result": {"type": "integer"}, "note": {"type": "string"}}, "additionalProperties": False}},
     "make": {"input": {"type": "object", "properties": {"element": {"type": "string", "enum": ["item", "container", "disk", "folder", "file", "alias file", "application file", "document file", "internet location file", "clipping", "package", "window", "Finder window", "clipping window", "column"]}, "properties": {"type": "object", "description": "Property to value"}, "at": {"type": "string", "description": "Reference to the container, else the app chooses"}, "to": {"type": "string", "description": "Reference such as items[0]"}}, "required": ["element"], "additionalProperties": False}, "output": {"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": False}},
     "set": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as items[0]"}, "properties": {"type": "object", "description": "Property to value"}}, "required": ["target", "properties"], "additionalProperties": False}},
-    "open": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as items[0]"}, "using": {"type": "string", "description": "Reference such as items[0]"}, "with_properties": {"type": "object"}}, "required": ["target"], "additionalProperties": False}},
-    "print": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as items[0]"}, "with_properties": {"type": "object"}}, "required": ["target"], "additionalProperties": False}},
+    "open": {"input": {"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as items[0]"}, "using": {"type": "string", "description": "Reference such as items[0]"}, "with_properties": {"type": "object"}}, "required": ["target"], "additionalProperties": False}},
+    "print": {"input": {"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as items[0]"}, "with_properties": {"type": "object"}}, "required": ["target"], "additionalProperties": False}},
     "quit": {"input": {"type": "object", "properties": {}, "additionalProperties": False}},
-    "activate": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as items[0]"}}, "additionalProperties": False}},
-    "close": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as items[0]"}}, "required": ["target"], "additionalProperties": False}},
-    "data_size": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as items[0]"}, "as_": {"type": "string", "description": "Class name"}}, "required": ["target"], "additionalProperties": False}, "output": {"type": "object", "properties": {"result": {"type": "integer"}, "note": {"type": "string"}}, "additionalProperties": False}},
-    "delete": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as items[0]"}}, "required": ["target"], "additionalProperties": False}, "output": {"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": False}},
-    "duplicate": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as items[0]"}, "to": {"type": "string", "description": "Reference such as items[0]"}, "replacing": {"type": "boolean"}, "routing_suppressed": {"type": "boolean"}, "exact_copy": {"type": "boolean"}}, "required": ["target"], "additionalProperties": False}, "output": {"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": False}},
-    "exists": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as items[0]"}}, "required": ["target"], "additionalProperties": False}, "output": {"type": "object", "properties": {"result": {"type": "boolean"}, "note": {"type": "string"}}, "additionalProperties": False}},
-    "move": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as items[0]"}, "to": {"type": "string", "description": "Reference such as items[0]"}, "replacing": {"type": "boolean"}, "positioned_at": {"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}}, "routing_suppressed": {"type": "boolean"}}, "required": ["target", "to"], "additionalProperties": False}, "output": {"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": False}},
-    "select": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as items[0]"}}, "required": ["target"], "additionalProperties": False}},
+    "activate": {"input": {"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as items[0]"}}, "additionalProperties": False}},
+    "close": {"input": {"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as items[0]"}}, "required": ["target"], "additionalProperties": False}},
+    "data_size": {"input": {"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as items[0]"}, "as_": {"type": "string", "description": "Class name"}}, "required": ["target"], "additionalProperties": False}, "output": {"type": "object", "properties": {"result": {"type": "integer"}, "note": {"type": "string"}}, "additionalProperties": False}},
+    "delete": {"input": {"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as items[0]"}}, "required": ["target"], "additionalProperties": False}, "output": {"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": False}},
+    "duplicate": {"input": {"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as items[0]"}, "to": {"type": "string", "description": "Reference such as items[0]"}, "replacing": {"type": "boolean"}, "routing_suppressed": {"type": "boolean"}, "exact_copy": {"type": "boolean"}}, "required": ["target"], "additionalProperties": False}, "output": {"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": False}},
+    "exists": {"input": {"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as items[0]"}}, "required": ["target"], "additionalProperties": False}, "output": {"type": "object", "properties": {"result": {"type": "boolean"}, "note": {"type": "string"}}, "additionalProperties": False}},
+    "move": {"input": {"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as items[0]"}, "to": {"type": "string", "description": "Reference such as items[0]"}, "replacing": {"type": "boolean"}, "positioned_at": {"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}}, "routing_suppressed": {"type": "boolean"}}, "required": ["target", "to"], "additionalProperties": False}, "output": {"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": False}},
+    "select": {"input": {"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as items[0]"}}, "required": ["target"], "additionalProperties": False}},
     "copy": {"input": {"type": "object", "properties": {}, "additionalProperties": False}},
-    "sort": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as items[0]"}, "by": {"type": "string"}}, "required": ["target", "by"], "additionalProperties": False}, "output": {"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": False}},
-    "clean_up": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as items[0]"}, "by": {"type": "string"}}, "required": ["target"], "additionalProperties": False}},
-    "eject": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as items[0]"}}, "additionalProperties": False}},
-    "empty": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as items[0]"}, "security": {"type": "boolean"}}, "additionalProperties": False}},
-    "erase": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as items[0]"}}, "required": ["target"], "additionalProperties": False}},
-    "reveal": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as items[0]"}}, "required": ["target"], "additionalProperties": False}},
-    "update": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as items[0]"}, "necessity": {"type": "boolean"}, "registering_applications": {"type": "boolean"}}, "required": ["target"], "additionalProperties": False}},
+    "sort": {"input": {"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as items[0]"}, "by": {"type": "string"}}, "required": ["target", "by"], "additionalProperties": False}, "output": {"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": False}},
+    "clean_up": {"input": {"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as items[0]"}, "by": {"type": "string"}}, "required": ["target"], "additionalProperties": False}},
+    "eject": {"input": {"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as items[0]"}}, "additionalProperties": False}},
+    "empty": {"input": {"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as items[0]"}, "security": {"type": "boolean"}}, "additionalProperties": False}},
+    "erase": {"input": {"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as items[0]"}}, "required": ["target"], "additionalProperties": False}},
+    "reveal": {"input": {"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as items[0]"}}, "required": ["target"], "additionalProperties": False}},
+    "update": {"input": {"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as items[0]"}, "necessity": {"type": "boolean"}, "registering_applications": {"type": "boolean"}}, "required": ["target"], "additionalProperties": False}},
     "restart": {"input": {"type": "object", "properties": {}, "additionalProperties": False}},
     "shut_down": {"input": {"type": "object", "properties": {}, "additionalProperties": False}},
     "sleep": {"input": {"type": "object", "properties": {}, "additionalProperties": False}},

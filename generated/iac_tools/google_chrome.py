@@ -230,16 +230,16 @@ def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
     event="coresave",
     level="MODIFY",
     params={
-        "target": Param("", "----", "specifier"),
+        "target": Param("", "----", "specifier | list of specifier"),
         "in_": Param("in", "kfil", "file"),
         "as_": Param("as", "fltp", "text"),
     },
 )
-def save(target: Ref, *, in_: str | None = None, as_: str | None = None) -> None:
+def save(target: Ref | ListOf[Ref], *, in_: str | None = None, as_: str | None = None) -> None:
     """Save documents of Google Chrome. MODIFY, writes a file.
 
     Args:
-        target: Reference to an object.
+        target: Reference to an object or a list of an object.
         in_: A file.
         as_: Text.
     """
@@ -256,12 +256,16 @@ def open(target: ListOf[str]) -> None:
     return APP.call(open, target=target)
 
 
-@tool(event="coreclos", level="MODIFY", params={"target": Param("", "----", "specifier")})
-def close(target: Ref) -> None:
+@tool(
+    event="coreclos",
+    level="MODIFY",
+    params={"target": Param("", "----", "specifier | list of specifier")},
+)
+def close(target: Ref | ListOf[Ref]) -> None:
     """Close documents, windows or tabs of Google Chrome. MODIFY, closes, unsaved work may be lost.
 
     Args:
-        target: Reference to an object.
+        target: Reference to an object or a list of an object.
     """
     return APP.call(close, target=target)
 
@@ -272,12 +276,16 @@ def quit() -> None:
     return APP.call(quit)
 
 
-@tool(event="coredelo", level="DANGEROUS", params={"target": Param("", "----", "specifier")})
-def delete(target: Ref) -> None:
+@tool(
+    event="coredelo",
+    level="DANGEROUS",
+    params={"target": Param("", "----", "specifier | list of specifier")},
+)
+def delete(target: Ref | ListOf[Ref]) -> None:
     """Delete objects of Google Chrome. DANGEROUS, deletes.
 
     Args:
-        target: Reference to an object.
+        target: Reference to an object or a list of an object.
     """
     return APP.call(delete, target=target)
 
@@ -286,19 +294,22 @@ def delete(target: Ref) -> None:
     event="coreclon",
     level="MODIFY",
     params={
-        "target": Param("", "----", "specifier"),
+        "target": Param("", "----", "specifier | list of specifier"),
         "to": Param("to", "insh", "location specifier"),
         "with_properties": Param("with properties", "prdt", "record", "withProperties"),
     },
     result="specifier",
 )
 def duplicate(
-    target: Ref, *, to: Ref | None = None, with_properties: Mapping[str, Any] | None = None
+    target: Ref | ListOf[Ref],
+    *,
+    to: Ref | None = None,
+    with_properties: Mapping[str, Any] | None = None,
 ) -> Ref:
     """Duplicate objects of Google Chrome. MODIFY, makes a copy.
 
     Args:
-        target: Reference to an object.
+        target: Reference to an object or a list of an object.
         to: Reference to a place.
         with_properties: A record.
 
@@ -325,16 +336,16 @@ def exists(target: Any) -> bool:
     event="coremove",
     level="MODIFY",
     params={
-        "target": Param("", "----", "specifier"),
+        "target": Param("", "----", "specifier | list of specifier"),
         "to": Param("to", "insh", "location specifier"),
     },
     result="specifier",
 )
-def move(target: Ref, *, to: Ref) -> Ref:
+def move(target: Ref | ListOf[Ref], *, to: Ref) -> Ref:
     """Move objects of Google Chrome to another place. MODIFY, moves.
 
     Args:
-        target: Reference to an object.
+        target: Reference to an object or a list of an object.
         to: Reference to a place.
 
     Returns:
@@ -343,22 +354,30 @@ def move(target: Ref, *, to: Ref) -> Ref:
     return APP.call(move, target=target, to=to)
 
 
-@tool(event="aevtpdoc", level="MODIFY", params={"target": Param("", "----", "specifier")})
-def print(target: Ref) -> None:
+@tool(
+    event="aevtpdoc",
+    level="MODIFY",
+    params={"target": Param("", "----", "specifier | list of specifier")},
+)
+def print(target: Ref | ListOf[Ref]) -> None:
     """Print files or objects with Google Chrome. MODIFY, prints.
 
     Args:
-        target: Reference to an object.
+        target: Reference to an object or a list of an object.
     """
     return APP.call(print, target=target)
 
 
-@tool(event="CrSuRlod", level="MODIFY", params={"target": Param("", "----", "specifier")})
-def reload(target: Ref) -> None:
-    """Reload an object in Google Chrome. MODIFY, may change something.
+@tool(
+    event="CrSuRlod",
+    level="MODIFY",
+    params={"target": Param("", "----", "specifier | list of specifier")},
+)
+def reload(target: Ref | ListOf[Ref]) -> None:
+    """Reload an object or a list of an object in Google Chrome. MODIFY, may change something.
 
     Args:
-        target: Reference to an object.
+        target: Reference to an object or a list of an object.
     """
     return APP.call(reload, target=target)
 
@@ -367,13 +386,13 @@ def reload(target: Ref) -> None:
     event="CrSuBack",
     level="MODIFY",
     jxa="goBack",
-    params={"target": Param("", "----", "specifier")},
+    params={"target": Param("", "----", "specifier | list of specifier")},
 )
-def go_back(target: Ref) -> None:
-    """Go back an object in Google Chrome. MODIFY, may change something.
+def go_back(target: Ref | ListOf[Ref]) -> None:
+    """Go back an object or a list of an object in Google Chrome. MODIFY, may change something.
 
     Args:
-        target: Reference to an object.
+        target: Reference to an object or a list of an object.
     """
     return APP.call(go_back, target=target)
 
@@ -382,13 +401,13 @@ def go_back(target: Ref) -> None:
     event="CrSuFwd ",
     level="MODIFY",
     jxa="goForward",
-    params={"target": Param("", "----", "specifier")},
+    params={"target": Param("", "----", "specifier | list of specifier")},
 )
-def go_forward(target: Ref) -> None:
-    """Go forward an object in Google Chrome. MODIFY, may change something.
+def go_forward(target: Ref | ListOf[Ref]) -> None:
+    """Go forward an object or a list of an object in Google Chrome. MODIFY, may change something.
 
     Args:
-        target: Reference to an object.
+        target: Reference to an object or a list of an object.
     """
     return APP.call(go_forward, target=target)
 
@@ -397,13 +416,13 @@ def go_forward(target: Ref) -> None:
     event="CrSuSlAl",
     level="SAFE",
     jxa="selectAll",
-    params={"target": Param("", "----", "specifier")},
+    params={"target": Param("", "----", "specifier | list of specifier")},
 )
-def select_all(target: Ref) -> None:
-    """Select all an object in Google Chrome. SAFE, changes the view only.
+def select_all(target: Ref | ListOf[Ref]) -> None:
+    """Select all an object or a list of an object in Google Chrome. SAFE, changes the view only.
 
     Args:
-        target: Reference to an object.
+        target: Reference to an object or a list of an object.
     """
     return APP.call(select_all, target=target)
 
@@ -412,13 +431,14 @@ def select_all(target: Ref) -> None:
     event="CrSuCut ",
     level="MODIFY",
     jxa="cutSelection",
-    params={"target": Param("", "----", "specifier")},
+    params={"target": Param("", "----", "specifier | list of specifier")},
 )
-def cut_selection(target: Ref) -> None:
-    """Cut selection an object in Google Chrome. MODIFY, may change something.
+def cut_selection(target: Ref | ListOf[Ref]) -> None:
+    """Cut selection an object or a list of an object in Google Chrome. MODIFY, may change
+    something.
 
     Args:
-        target: Reference to an object.
+        target: Reference to an object or a list of an object.
     """
     return APP.call(cut_selection, target=target)
 
@@ -427,13 +447,14 @@ def cut_selection(target: Ref) -> None:
     event="CrSuCop ",
     level="MODIFY",
     jxa="copySelection",
-    params={"target": Param("", "----", "specifier")},
+    params={"target": Param("", "----", "specifier | list of specifier")},
 )
-def copy_selection(target: Ref) -> None:
-    """Copy selection an object in Google Chrome. MODIFY, may change something.
+def copy_selection(target: Ref | ListOf[Ref]) -> None:
+    """Copy selection an object or a list of an object in Google Chrome. MODIFY, may change
+    something.
 
     Args:
-        target: Reference to an object.
+        target: Reference to an object or a list of an object.
     """
     return APP.call(copy_selection, target=target)
 
@@ -442,43 +463,56 @@ def copy_selection(target: Ref) -> None:
     event="CrSuPast",
     level="MODIFY",
     jxa="pasteSelection",
-    params={"target": Param("", "----", "specifier")},
+    params={"target": Param("", "----", "specifier | list of specifier")},
 )
-def paste_selection(target: Ref) -> None:
-    """Paste selection an object in Google Chrome. MODIFY, may change something.
+def paste_selection(target: Ref | ListOf[Ref]) -> None:
+    """Paste selection an object or a list of an object in Google Chrome. MODIFY, may change
+    something.
 
     Args:
-        target: Reference to an object.
+        target: Reference to an object or a list of an object.
     """
     return APP.call(paste_selection, target=target)
 
 
-@tool(event="CrSuUndo", level="MODIFY", params={"target": Param("", "----", "specifier")})
-def undo(target: Ref) -> None:
-    """Undo an object in Google Chrome. MODIFY, may change something.
+@tool(
+    event="CrSuUndo",
+    level="MODIFY",
+    params={"target": Param("", "----", "specifier | list of specifier")},
+)
+def undo(target: Ref | ListOf[Ref]) -> None:
+    """Undo an object or a list of an object in Google Chrome. MODIFY, may change something.
 
     Args:
-        target: Reference to an object.
+        target: Reference to an object or a list of an object.
     """
     return APP.call(undo, target=target)
 
 
-@tool(event="CrSuRedo", level="MODIFY", params={"target": Param("", "----", "specifier")})
-def redo(target: Ref) -> None:
-    """Redo an object in Google Chrome. MODIFY, may change something.
+@tool(
+    event="CrSuRedo",
+    level="MODIFY",
+    params={"target": Param("", "----", "specifier | list of specifier")},
+)
+def redo(target: Ref | ListOf[Ref]) -> None:
+    """Redo an object or a list of an object in Google Chrome. MODIFY, may change something.
 
     Args:
-        target: Reference to an object.
+        target: Reference to an object or a list of an object.
     """
     return APP.call(redo, target=target)
 
 
-@tool(event="CrSustop", level="SAFE", params={"target": Param("", "----", "specifier")})
-def stop(target: Ref) -> None:
-    """Stop an object in Google Chrome. SAFE, plays or navigates.
+@tool(
+    event="CrSustop",
+    level="SAFE",
+    params={"target": Param("", "----", "specifier | list of specifier")},
+)
+def stop(target: Ref | ListOf[Ref]) -> None:
+    """Stop an object or a list of an object in Google Chrome. SAFE, plays or navigates.
 
     Args:
-        target: Reference to an object.
+        target: Reference to an object or a list of an object.
     """
     return APP.call(stop, target=target)
 
@@ -487,13 +521,13 @@ def stop(target: Ref) -> None:
     event="CrSuVSrc",
     level="SAFE",
     jxa="viewSource",
-    params={"target": Param("", "----", "specifier")},
+    params={"target": Param("", "----", "specifier | list of specifier")},
 )
-def view_source(target: Ref) -> None:
-    """View source an object in Google Chrome. SAFE, changes the view only.
+def view_source(target: Ref | ListOf[Ref]) -> None:
+    """View source an object or a list of an object in Google Chrome. SAFE, changes the view only.
 
     Args:
-        target: Reference to an object.
+        target: Reference to an object or a list of an object.
     """
     return APP.call(view_source, target=target)
 
@@ -502,16 +536,16 @@ def view_source(target: Ref) -> None:
     event="CrSuExJa",
     level="DANGEROUS",
     params={
-        "target": Param("", "----", "specifier"),
+        "target": Param("", "----", "specifier | list of specifier"),
         "javascript": Param("javascript", "JvSc", "text"),
     },
     result="any",
 )
-def execute(target: Ref, *, javascript: str) -> Any:
-    """Run JavaScript in a tab of Chrome. DANGEROUS, Code in pages where the user is logged in.
+def execute(target: Ref | ListOf[Ref], *, javascript: str) -> Any:
+    """Run JavaScript in a tab of Chrome. DANGEROUS, code in pages where the user is logged in.
 
     Args:
-        target: Reference to an object.
+        target: Reference to an object or a list of an object.
         javascript: Text.
 
     Returns:
@@ -629,27 +663,27 @@ SCHEMAS: Final[Mapping[str, Mapping[str, Schema]]] = {
     "count": {"input": {"type": "object", "properties": {"element": {"type": "string", "enum": ["window", "tab", "bookmark folder", "bookmark item"]}, "of": {"type": "string", "description": "Reference to the container, else the app"}, "where": {"type": "object", "description": 'Filter by property: {"name": "x"} or {"name": {"contains": "x"}}'}}, "required": ["element"], "additionalProperties": False}, "output": {"type": "object", "properties": {"result": {"type": "integer"}, "note": {"type": "string"}}, "additionalProperties": False}},
     "make": {"input": {"type": "object", "properties": {"element": {"type": "string", "enum": ["window", "tab", "bookmark folder", "bookmark item"]}, "properties": {"type": "object", "description": "Property to value"}, "at": {"type": "string", "description": "Reference to the container, else the app chooses"}, "with_data": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}}, "required": ["element"], "additionalProperties": False}, "output": {"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": False}},
     "set": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as windows[0]"}, "properties": {"type": "object", "description": "Property to value"}}, "required": ["target", "properties"], "additionalProperties": False}},
-    "save": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as windows[0]"}, "in_": {"type": "string", "description": "Absolute path or ~"}, "as_": {"type": "string"}}, "required": ["target"], "additionalProperties": False}},
+    "save": {"input": {"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as windows[0]"}, "in_": {"type": "string", "description": "Absolute path or ~"}, "as_": {"type": "string"}}, "required": ["target"], "additionalProperties": False}},
     "open": {"input": {"type": "object", "properties": {"target": {"type": "array", "items": {"type": "string"}, "description": "Absolute path or ~"}}, "required": ["target"], "additionalProperties": False}},
-    "close": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as windows[0]"}}, "required": ["target"], "additionalProperties": False}},
+    "close": {"input": {"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as windows[0]"}}, "required": ["target"], "additionalProperties": False}},
     "quit": {"input": {"type": "object", "properties": {}, "additionalProperties": False}},
-    "delete": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as windows[0]"}}, "required": ["target"], "additionalProperties": False}},
-    "duplicate": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as windows[0]"}, "to": {"type": "string", "description": "Reference such as windows[0]"}, "with_properties": {"type": "object"}}, "required": ["target"], "additionalProperties": False}, "output": {"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": False}},
+    "delete": {"input": {"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as windows[0]"}}, "required": ["target"], "additionalProperties": False}},
+    "duplicate": {"input": {"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as windows[0]"}, "to": {"type": "string", "description": "Reference such as windows[0]"}, "with_properties": {"type": "object"}}, "required": ["target"], "additionalProperties": False}, "output": {"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": False}},
     "exists": {"input": {"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}}, "required": ["target"], "additionalProperties": False}, "output": {"type": "object", "properties": {"result": {"type": "boolean"}, "note": {"type": "string"}}, "additionalProperties": False}},
-    "move": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as windows[0]"}, "to": {"type": "string", "description": "Reference such as windows[0]"}}, "required": ["target", "to"], "additionalProperties": False}, "output": {"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": False}},
-    "print": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as windows[0]"}}, "required": ["target"], "additionalProperties": False}},
-    "reload": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as windows[0]"}}, "required": ["target"], "additionalProperties": False}},
-    "go_back": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as windows[0]"}}, "required": ["target"], "additionalProperties": False}},
-    "go_forward": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as windows[0]"}}, "required": ["target"], "additionalProperties": False}},
-    "select_all": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as windows[0]"}}, "required": ["target"], "additionalProperties": False}},
-    "cut_selection": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as windows[0]"}}, "required": ["target"], "additionalProperties": False}},
-    "copy_selection": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as windows[0]"}}, "required": ["target"], "additionalProperties": False}},
-    "paste_selection": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as windows[0]"}}, "required": ["target"], "additionalProperties": False}},
-    "undo": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as windows[0]"}}, "required": ["target"], "additionalProperties": False}},
-    "redo": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as windows[0]"}}, "required": ["target"], "additionalProperties": False}},
-    "stop": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as windows[0]"}}, "required": ["target"], "additionalProperties": False}},
-    "view_source": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as windows[0]"}}, "required": ["target"], "additionalProperties": False}},
-    "execute": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as windows[0]"}, "javascript": {"type": "string"}}, "required": ["target", "javascript"], "additionalProperties": False}},
+    "move": {"input": {"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as windows[0]"}, "to": {"type": "string", "description": "Reference such as windows[0]"}}, "required": ["target", "to"], "additionalProperties": False}, "output": {"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": False}},
+    "print": {"input": {"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as windows[0]"}}, "required": ["target"], "additionalProperties": False}},
+    "reload": {"input": {"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as windows[0]"}}, "required": ["target"], "additionalProperties": False}},
+    "go_back": {"input": {"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as windows[0]"}}, "required": ["target"], "additionalProperties": False}},
+    "go_forward": {"input": {"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as windows[0]"}}, "required": ["target"], "additionalProperties": False}},
+    "select_all": {"input": {"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as windows[0]"}}, "required": ["target"], "additionalProperties": False}},
+    "cut_selection": {"input": {"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as windows[0]"}}, "required": ["target"], "additionalProperties": False}},
+    "copy_selection": {"input": {"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as windows[0]"}}, "required": ["target"], "additionalProperties": False}},
+    "paste_selection": {"input": {"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as windows[0]"}}, "required": ["target"], "additionalProperties": False}},
+    "undo": {"input": {"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as windows[0]"}}, "required": ["target"], "additionalProperties": False}},
+    "redo": {"input": {"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as windows[0]"}}, "required": ["target"], "additionalProperties": False}},
+    "stop": {"input": {"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as windows[0]"}}, "required": ["target"], "additionalProperties": False}},
+    "view_source": {"input": {"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as windows[0]"}}, "required": ["target"], "additionalProperties": False}},
+    "execute": {"input": {"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as windows[0]"}, "javascript": {"type": "string"}}, "required": ["target", "javascript"], "additionalProperties": False}},
     "get_url": {"input": {"type": "object", "properties": {}, "additionalProperties": False}, "output": {"type": "object", "properties": {"result": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": False}},
     "list_tabs": {"input": {"type": "object", "properties": {}, "additionalProperties": False}},
     "open_tab": {"input": {"type": "object", "properties": {"url": {"type": "string", "description": "The URL to open, https"}}, "required": ["url"], "additionalProperties": False}, "output": {"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": False}},

@@ -418,16 +418,18 @@ def open(target: str | ListOf[str]) -> Ref | ListOf[Ref]:
     event="coreclos",
     level="MODIFY",
     params={
-        "target": Param("", "----", "specifier"),
+        "target": Param("", "----", "specifier | list of specifier"),
         "saving": Param("saving", "savo", "save options"),
         "saving_in": Param("saving in", "kfil", "file", "savingIn"),
     },
 )
-def close(target: Ref, *, saving: SaveOptions | None = None, saving_in: str | None = None) -> None:
+def close(
+    target: Ref | ListOf[Ref], *, saving: SaveOptions | None = None, saving_in: str | None = None
+) -> None:
     """Close documents, windows or tabs of Mail. MODIFY, closes, unsaved work may be lost.
 
     Args:
-        target: Reference to an object.
+        target: Reference to an object or a list of an object.
         saving: Yes, no or ask.
         saving_in: A file.
     """
@@ -438,16 +440,18 @@ def close(target: Ref, *, saving: SaveOptions | None = None, saving_in: str | No
     event="coresave",
     level="MODIFY",
     params={
-        "target": Param("", "----", "specifier"),
+        "target": Param("", "----", "specifier | list of specifier"),
         "in_": Param("in", "kfil", "file"),
         "as_": Param("as", "fltp", "saveable file format"),
     },
 )
-def save(target: Ref, *, in_: str | None = None, as_: SaveableFileFormat | None = None) -> None:
+def save(
+    target: Ref | ListOf[Ref], *, in_: str | None = None, as_: SaveableFileFormat | None = None
+) -> None:
     """Save documents of Mail. MODIFY, writes a file.
 
     Args:
-        target: Reference to an object.
+        target: Reference to an object or a list of an object.
         in_: A file.
         as_: Native format.
     """
@@ -506,12 +510,16 @@ def exists(target: Any) -> bool:
     return APP.call(exists, target=target)
 
 
-@tool(event="coredelo", level="DANGEROUS", params={"target": Param("", "----", "specifier")})
-def delete(target: Ref) -> None:
+@tool(
+    event="coredelo",
+    level="DANGEROUS",
+    params={"target": Param("", "----", "specifier | list of specifier")},
+)
+def delete(target: Ref | ListOf[Ref]) -> None:
     """Delete objects of Mail. DANGEROUS, deletes.
 
     Args:
-        target: Reference to an object.
+        target: Reference to an object or a list of an object.
     """
     return APP.call(delete, target=target)
 
@@ -520,18 +528,21 @@ def delete(target: Ref) -> None:
     event="coreclon",
     level="MODIFY",
     params={
-        "target": Param("", "----", "specifier"),
+        "target": Param("", "----", "specifier | list of specifier"),
         "to": Param("to", "insh", "location specifier"),
         "with_properties": Param("with properties", "prdt", "record", "withProperties"),
     },
 )
 def duplicate(
-    target: Ref, *, to: Ref | None = None, with_properties: Mapping[str, Any] | None = None
+    target: Ref | ListOf[Ref],
+    *,
+    to: Ref | None = None,
+    with_properties: Mapping[str, Any] | None = None,
 ) -> None:
     """Duplicate objects of Mail. MODIFY, makes a copy.
 
     Args:
-        target: Reference to an object.
+        target: Reference to an object or a list of an object.
         to: Reference to a place.
         with_properties: A record.
     """
@@ -542,15 +553,15 @@ def duplicate(
     event="coremove",
     level="MODIFY",
     params={
-        "target": Param("", "----", "specifier"),
+        "target": Param("", "----", "specifier | list of specifier"),
         "to": Param("to", "insh", "location specifier"),
     },
 )
-def move(target: Ref, *, to: Ref) -> None:
+def move(target: Ref | ListOf[Ref], *, to: Ref) -> None:
     """Move objects of Mail to another place. MODIFY, moves.
 
     Args:
-        target: Reference to an object.
+        target: Reference to an object or a list of an object.
         to: Reference to a place.
     """
     return APP.call(move, target=target, to=to)
@@ -563,7 +574,7 @@ def move(target: Ref, *, to: Ref) -> None:
     params={"for_": Param("for", "acna", "account")},
 )
 def check_for_new_mail(*, for_: Ref | None = None) -> None:
-    """Check for new mail now, in one account or all. SAFE, Fetches what Mail fetches by itself a
+    """Check for new mail now, in one account or all. SAFE, fetches what Mail fetches by itself a
     little later.
 
     Args:
@@ -580,7 +591,7 @@ def check_for_new_mail(*, for_: Ref | None = None) -> None:
     result="text",
 )
 def extract_name_from(target: str) -> str:
-    """Return the name in a full mail address. SAFE, A pure function of its text.
+    """Return the name in a full mail address. SAFE, a pure function of its text.
 
     Args:
         target: Text.
@@ -599,7 +610,7 @@ def extract_name_from(target: str) -> str:
     result="text",
 )
 def extract_address_from(target: str) -> str:
-    """Return the plain address in a full mail address. SAFE, A pure function of its text.
+    """Return the plain address in a full mail address. SAFE, a pure function of its text.
 
     Args:
         target: Text.
@@ -680,7 +691,7 @@ def mailto(target: str) -> None:
 def perform_mail_action_with_messages(
     target: ListOf[Ref], *, in_mailboxes: Ref | None = None, for_rule: Ref | None = None
 ) -> None:
-    """Run the handler that a mail rule runs, with messages. DANGEROUS, It starts scripts.
+    """Run the handler that a mail rule runs, with messages. DANGEROUS, it starts scripts.
 
     Args:
         target: Reference to a list of a message.
@@ -750,7 +761,7 @@ def reply(
     result="boolean",
 )
 def send(target: Ref) -> bool:
-    """Send an outgoing message with Mail. DANGEROUS, Leaves the machine and cannot be called back.
+    """Send an outgoing message with Mail. DANGEROUS, leaves the machine and cannot be called back.
 
     Args:
         target: Reference to an outgoing message.
@@ -814,8 +825,8 @@ def count_unread() -> int:
     bind={"target": "$message"},
 )
 def send_message(message: Ref) -> bool:
-    """Send an outgoing message that mail_make prepared, to its recipients. DANGEROUS, Leaves the
-    machine and cannot be called back..
+    """Send an outgoing message that mail_make prepared, to its recipients. DANGEROUS, leaves the
+    machine and cannot be called back.
 
     Args:
         message: The outgoing message, a reference that mail_make returned.
@@ -1160,14 +1171,14 @@ SCHEMAS: Final[Mapping[str, Mapping[str, Schema]]] = {
     "make": {"input": {"type": "object", "properties": {"element": {"type": "string", "enum": ["document", "window", "attachment", "paragraph", "word", "character", "attribute run", "outgoing message", "message viewer", "signature", "message", "account", "imap account", "iCloud account", "pop account", "smtp server", "mailbox", "rule", "rule condition", "recipient", "bcc recipient", "cc recipient", "to recipient", "header", "mail attachment"]}, "properties": {"type": "object", "description": "Property to value"}, "at": {"type": "string", "description": "Reference to the container, else the app chooses"}, "with_data": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}}, "required": ["element"], "additionalProperties": False}, "output": {"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": False}},
     "set": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as documents[0]"}, "properties": {"type": "object", "description": "Property to value"}}, "required": ["target", "properties"], "additionalProperties": False}},
     "open": {"input": {"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Absolute path or ~"}}, "required": ["target"], "additionalProperties": False}, "output": {"type": "object", "properties": {"ref": {"type": "string"}, "result": {"type": "array", "items": {"type": "string"}}, "note": {"type": "string"}}, "additionalProperties": False}},
-    "close": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as documents[0]"}, "saving": {"type": "string", "enum": ["yes", "no", "ask"]}, "saving_in": {"type": "string", "description": "Absolute path or ~"}}, "required": ["target"], "additionalProperties": False}},
-    "save": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as documents[0]"}, "in_": {"type": "string", "description": "Absolute path or ~"}, "as_": {"type": "string", "enum": ["native format"]}}, "required": ["target"], "additionalProperties": False}},
+    "close": {"input": {"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, "saving": {"type": "string", "enum": ["yes", "no", "ask"]}, "saving_in": {"type": "string", "description": "Absolute path or ~"}}, "required": ["target"], "additionalProperties": False}},
+    "save": {"input": {"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, "in_": {"type": "string", "description": "Absolute path or ~"}, "as_": {"type": "string", "enum": ["native format"]}}, "required": ["target"], "additionalProperties": False}},
     "print": {"input": {"type": "object", "properties": {"target": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "string"}], "description": "Absolute path or ~"}, "with_properties": {"type": "object", "properties": {"copies": {"type": "integer"}, "collating": {"type": "boolean"}, "starting_page": {"type": "integer"}, "ending_page": {"type": "integer"}, "pages_across": {"type": "integer"}, "pages_down": {"type": "integer"}, "requested_print_time": {"type": "string", "format": "date-time"}, "error_handling": {"type": "string", "enum": ["standard", "detailed"]}, "fax_number": {"type": "string"}, "target_printer": {"type": "string"}}, "additionalProperties": False}, "print_dialog": {"type": "boolean"}}, "required": ["target"], "additionalProperties": False}},
     "quit": {"input": {"type": "object", "properties": {"saving": {"type": "string", "enum": ["yes", "no", "ask"]}}, "additionalProperties": False}},
     "exists": {"input": {"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}}, "required": ["target"], "additionalProperties": False}, "output": {"type": "object", "properties": {"result": {"type": "boolean"}, "note": {"type": "string"}}, "additionalProperties": False}},
-    "delete": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as documents[0]"}}, "required": ["target"], "additionalProperties": False}},
-    "duplicate": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as documents[0]"}, "to": {"type": "string", "description": "Reference such as documents[0]"}, "with_properties": {"type": "object"}}, "required": ["target"], "additionalProperties": False}},
-    "move": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as documents[0]"}, "to": {"type": "string", "description": "Reference such as documents[0]"}}, "required": ["target", "to"], "additionalProperties": False}},
+    "delete": {"input": {"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}}, "required": ["target"], "additionalProperties": False}},
+    "duplicate": {"input": {"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, "to": {"type": "string", "description": "Reference such as documents[0]"}, "with_properties": {"type": "object"}}, "required": ["target"], "additionalProperties": False}},
+    "move": {"input": {"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, "to": {"type": "string", "description": "Reference such as documents[0]"}}, "required": ["target", "to"], "additionalProperties": False}},
     "check_for_new_mail": {"input": {"type": "object", "properties": {"for_": {"type": "string", "description": "Reference such as accounts[0]"}}, "additionalProperties": False}},
     "extract_name_from": {"input": {"type": "object", "properties": {"target": {"type": "string"}}, "required": ["target"], "additionalProperties": False}, "output": {"type": "object", "properties": {"result": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": False}},
     "extract_address_from": {"input": {"type": "object", "properties": {"target": {"type": "string"}}, "required": ["target"], "additionalProperties": False}, "output": {"type": "object", "properties": {"result": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": False}},

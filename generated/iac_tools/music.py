@@ -293,8 +293,8 @@ def list(
     reference. SAFE, reads.
 
     Args:
-        element: One of AirPlay device, artwork, audio CD playlist, audio CD track, browser
-            window, encoder and others.
+        element: One of AirPlay device, artwork, audio CD playlist, audio CD track, browser window,
+            encoder and others.
         of: Reference to the container, else the app.
         where: Conditions by property name, all of which must hold.
         properties: Property names.
@@ -326,8 +326,8 @@ def count(
     """Count objects of one class in Music, filtered. SAFE, reads.
 
     Args:
-        element: One of AirPlay device, artwork, audio CD playlist, audio CD track, browser
-            window, encoder and others.
+        element: One of AirPlay device, artwork, audio CD playlist, audio CD track, browser window,
+            encoder and others.
         of: Reference to the container, else the app.
         where: Conditions by property name, all of which must hold.
 
@@ -358,8 +358,8 @@ def make(
     """Make an object of one class in Music. Returns its reference. MODIFY, makes something new.
 
     Args:
-        element: One of AirPlay device, artwork, audio CD playlist, audio CD track, browser
-            window, encoder and others.
+        element: One of AirPlay device, artwork, audio CD playlist, audio CD track, browser window,
+            encoder and others.
         properties: Property to value.
         at: Reference to the container, else the app chooses.
 
@@ -390,7 +390,7 @@ def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
     event="aevtpdoc",
     level="MODIFY",
     params={
-        "target": Param("", "----", "specifier"),
+        "target": Param("", "----", "specifier | list of specifier"),
         "print_dialog": Param("print dialog", "pdlg", "boolean", "printDialog"),
         "with_properties": Param("with properties", "prdt", "print settings", "withProperties"),
         "kind": Param("kind", "pKnd", "eKnd"),
@@ -398,7 +398,7 @@ def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
     },
 )
 def print(
-    target: Ref | None = None,
+    target: Ref | ListOf[Ref] | None = None,
     *,
     print_dialog: bool | None = None,
     with_properties: Mapping[str, Any] | None = None,
@@ -408,7 +408,7 @@ def print(
     """Print files or objects with Music. MODIFY, prints.
 
     Args:
-        target: Reference to an object.
+        target: Reference to an object or a list of an object.
         print_dialog: True or false.
         with_properties: A print settings.
         kind: Track listing, album listing or cd insert.
@@ -424,22 +424,30 @@ def print(
     )
 
 
-@tool(event="coreclos", level="MODIFY", params={"target": Param("", "----", "specifier")})
-def close(target: Ref) -> None:
+@tool(
+    event="coreclos",
+    level="MODIFY",
+    params={"target": Param("", "----", "specifier | list of specifier")},
+)
+def close(target: Ref | ListOf[Ref]) -> None:
     """Close documents, windows or tabs of Music. MODIFY, closes, unsaved work may be lost.
 
     Args:
-        target: Reference to an object.
+        target: Reference to an object or a list of an object.
     """
     return APP.call(close, target=target)
 
 
-@tool(event="coredelo", level="DANGEROUS", params={"target": Param("", "----", "specifier")})
-def delete(target: Ref) -> None:
+@tool(
+    event="coredelo",
+    level="DANGEROUS",
+    params={"target": Param("", "----", "specifier | list of specifier")},
+)
+def delete(target: Ref | ListOf[Ref]) -> None:
     """Delete objects of Music. DANGEROUS, deletes.
 
     Args:
-        target: Reference to an object.
+        target: Reference to an object or a list of an object.
     """
     return APP.call(delete, target=target)
 
@@ -448,16 +456,16 @@ def delete(target: Ref) -> None:
     event="coreclon",
     level="MODIFY",
     params={
-        "target": Param("", "----", "specifier"),
+        "target": Param("", "----", "specifier | list of specifier"),
         "to": Param("to", "insh", "location specifier"),
     },
     result="specifier",
 )
-def duplicate(target: Ref, *, to: Ref | None = None) -> Ref:
+def duplicate(target: Ref | ListOf[Ref], *, to: Ref | None = None) -> Ref:
     """Duplicate objects of Music. MODIFY, makes a copy.
 
     Args:
-        target: Reference to an object.
+        target: Reference to an object or a list of an object.
         to: Reference to a place.
 
     Returns:
@@ -469,14 +477,14 @@ def duplicate(target: Ref, *, to: Ref | None = None) -> Ref:
 @tool(
     event="coredoex",
     level="SAFE",
-    params={"target": Param("", "----", "specifier")},
+    params={"target": Param("", "----", "specifier | list of specifier")},
     result="boolean",
 )
-def exists(target: Ref) -> bool:
+def exists(target: Ref | ListOf[Ref]) -> bool:
     """Say whether an object exists in Music. SAFE, reads.
 
     Args:
-        target: Reference to an object.
+        target: Reference to an object or a list of an object.
 
     Returns:
         True or false.
@@ -502,12 +510,16 @@ def move(target: Ref, *, to: Ref) -> None:
     return APP.call(move, target=target, to=to)
 
 
-@tool(event="aevtodoc", level="MODIFY", params={"target": Param("", "----", "specifier")})
-def open(target: Ref) -> None:
+@tool(
+    event="aevtodoc",
+    level="MODIFY",
+    params={"target": Param("", "----", "specifier | list of specifier")},
+)
+def open(target: Ref | ListOf[Ref]) -> None:
     """Open files or objects in Music. MODIFY, opens a document.
 
     Args:
-        target: Reference to an object.
+        target: Reference to an object or a list of an object.
     """
     return APP.call(open, target=target)
 
@@ -524,12 +536,16 @@ def quit() -> None:
     return APP.call(quit)
 
 
-@tool(event="coresave", level="MODIFY", params={"target": Param("", "----", "specifier")})
-def save(target: Ref) -> None:
+@tool(
+    event="coresave",
+    level="MODIFY",
+    params={"target": Param("", "----", "specifier | list of specifier")},
+)
+def save(target: Ref | ListOf[Ref]) -> None:
     """Save documents of Music. MODIFY, writes a file.
 
     Args:
-        target: Reference to an object.
+        target: Reference to an object or a list of an object.
     """
     return APP.call(save, target=target)
 
@@ -635,13 +651,16 @@ def pause() -> None:
 @tool(
     event="hookPlay",
     level="SAFE",
-    params={"target": Param("", "----", "specifier"), "once": Param("once", "POne", "boolean")},
+    params={
+        "target": Param("", "----", "specifier | list of specifier"),
+        "once": Param("once", "POne", "boolean"),
+    },
 )
-def play(target: Ref | None = None, *, once: bool | None = None) -> None:
-    """Play an object in Music. SAFE, plays or navigates.
+def play(target: Ref | ListOf[Ref] | None = None, *, once: bool | None = None) -> None:
+    """Play an object or a list of an object in Music. SAFE, plays or navigates.
 
     Args:
-        target: Reference to an object.
+        target: Reference to an object or a list of an object.
         once: True or false.
     """
     return APP.call(play, target=target, once=once)
@@ -715,12 +734,16 @@ def search(target: Ref, *, for_: str, only: Esra | None = None) -> Ref:
     return APP.call(search, target=target, for_=for_, only=only)
 
 
-@tool(event="miscslct", level="SAFE", params={"target": Param("", "----", "specifier")})
-def select(target: Ref) -> None:
-    """Select an object in Music. SAFE, changes the view only.
+@tool(
+    event="miscslct",
+    level="SAFE",
+    params={"target": Param("", "----", "specifier | list of specifier")},
+)
+def select(target: Ref | ListOf[Ref]) -> None:
+    """Select an object or a list of an object in Music. SAFE, changes the view only.
 
     Args:
-        target: Reference to an object.
+        target: Reference to an object or a list of an object.
     """
     return APP.call(select, target=target)
 
@@ -1052,16 +1075,16 @@ SCHEMAS: Final[Mapping[str, Mapping[str, Schema]]] = {
     "count": {"input": {"type": "object", "properties": {"element": {"type": "string", "enum": ["AirPlay device", "artwork", "audio CD playlist", "audio CD track", "browser window", "encoder", "EQ preset", "EQ window", "file track", "library playlist", "miniplayer window", "playlist", "playlist window", "radio tuner playlist", "shared track", "source", "subscription playlist", "track", "URL track", "user playlist", "video window", "visual", "window"]}, "of": {"type": "string", "description": "Reference to the container, else the app"}, "where": {"type": "object", "description": 'Filter by property: {"name": "x"} or {"name": {"contains": "x"}}'}}, "required": ["element"], "additionalProperties": False}, "output": {"type": "object", "properties": {"result": {"type": "integer"}, "note": {"type": "string"}}, "additionalProperties": False}},
     "make": {"input": {"type": "object", "properties": {"element": {"type": "string", "enum": ["AirPlay device", "artwork", "audio CD playlist", "audio CD track", "browser window", "encoder", "EQ preset", "EQ window", "file track", "library playlist", "miniplayer window", "playlist", "playlist window", "radio tuner playlist", "shared track", "source", "subscription playlist", "track", "URL track", "user playlist", "video window", "visual", "window"]}, "properties": {"type": "object", "description": "Property to value"}, "at": {"type": "string", "description": "Reference to the container, else the app chooses"}}, "required": ["element"], "additionalProperties": False}, "output": {"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": False}},
     "set": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as airplayDevices[0]"}, "properties": {"type": "object", "description": "Property to value"}}, "required": ["target", "properties"], "additionalProperties": False}},
-    "print": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as airplayDevices[0]"}, "print_dialog": {"type": "boolean"}, "with_properties": {"type": "object", "properties": {"copies": {"type": "integer"}, "collating": {"type": "boolean"}, "starting_page": {"type": "integer"}, "ending_page": {"type": "integer"}, "pages_across": {"type": "integer"}, "pages_down": {"type": "integer"}, "error_handling": {"type": "string", "enum": ["standard", "detailed"]}, "requested_print_time": {"type": "string", "format": "date-time"}, "printer_features": {"type": "array", "items": {"type": "string"}}, "fax_number": {"type": "string"}, "target_printer": {"type": "string"}}, "additionalProperties": False}, "kind": {"type": "string", "enum": ["track listing", "album listing", "cd insert"]}, "theme": {"type": "string"}}, "additionalProperties": False}},
-    "close": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as airplayDevices[0]"}}, "required": ["target"], "additionalProperties": False}},
-    "delete": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as airplayDevices[0]"}}, "required": ["target"], "additionalProperties": False}},
-    "duplicate": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as airplayDevices[0]"}, "to": {"type": "string", "description": "Reference such as airplayDevices[0]"}}, "required": ["target"], "additionalProperties": False}, "output": {"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": False}},
-    "exists": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as airplayDevices[0]"}}, "required": ["target"], "additionalProperties": False}, "output": {"type": "object", "properties": {"result": {"type": "boolean"}, "note": {"type": "string"}}, "additionalProperties": False}},
+    "print": {"input": {"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as airplayDevices[0]"}, "print_dialog": {"type": "boolean"}, "with_properties": {"type": "object", "properties": {"copies": {"type": "integer"}, "collating": {"type": "boolean"}, "starting_page": {"type": "integer"}, "ending_page": {"type": "integer"}, "pages_across": {"type": "integer"}, "pages_down": {"type": "integer"}, "error_handling": {"type": "string", "enum": ["standard", "detailed"]}, "requested_print_time": {"type": "string", "format": "date-time"}, "printer_features": {"type": "array", "items": {"type": "string"}}, "fax_number": {"type": "string"}, "target_printer": {"type": "string"}}, "additionalProperties": False}, "kind": {"type": "string", "enum": ["track listing", "album listing", "cd insert"]}, "theme": {"type": "string"}}, "additionalProperties": False}},
+    "close": {"input": {"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as airplayDevices[0]"}}, "required": ["target"], "additionalProperties": False}},
+    "delete": {"input": {"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as airplayDevices[0]"}}, "required": ["target"], "additionalProperties": False}},
+    "duplicate": {"input": {"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as airplayDevices[0]"}, "to": {"type": "string", "description": "Reference such as airplayDevices[0]"}}, "required": ["target"], "additionalProperties": False}, "output": {"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": False}},
+    "exists": {"input": {"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as airplayDevices[0]"}}, "required": ["target"], "additionalProperties": False}, "output": {"type": "object", "properties": {"result": {"type": "boolean"}, "note": {"type": "string"}}, "additionalProperties": False}},
     "move": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as playlists[0]"}, "to": {"type": "string", "description": "Reference such as airplayDevices[0]"}}, "required": ["target", "to"], "additionalProperties": False}},
-    "open": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as airplayDevices[0]"}}, "required": ["target"], "additionalProperties": False}},
+    "open": {"input": {"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as airplayDevices[0]"}}, "required": ["target"], "additionalProperties": False}},
     "run": {"input": {"type": "object", "properties": {}, "additionalProperties": False}},
     "quit": {"input": {"type": "object", "properties": {}, "additionalProperties": False}},
-    "save": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as airplayDevices[0]"}}, "required": ["target"], "additionalProperties": False}},
+    "save": {"input": {"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as airplayDevices[0]"}}, "required": ["target"], "additionalProperties": False}},
     "add": {"input": {"type": "object", "properties": {"target": {"type": "array", "items": {"type": "string"}, "description": "Absolute path or ~"}, "to": {"type": "string", "description": "Reference such as airplayDevices[0]"}}, "required": ["target"], "additionalProperties": False}, "output": {"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": False}},
     "back_track": {"input": {"type": "object", "properties": {}, "additionalProperties": False}},
     "convert": {"input": {"type": "object", "properties": {"target": {"type": "array", "items": {"type": "string"}, "description": "Reference such as airplayDevices[0]"}}, "required": ["target"], "additionalProperties": False}, "output": {"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": False}},
@@ -1070,7 +1093,7 @@ SCHEMAS: Final[Mapping[str, Mapping[str, Schema]]] = {
     "fast_forward": {"input": {"type": "object", "properties": {}, "additionalProperties": False}},
     "next_track": {"input": {"type": "object", "properties": {}, "additionalProperties": False}},
     "pause": {"input": {"type": "object", "properties": {}, "additionalProperties": False}},
-    "play": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as airplayDevices[0]"}, "once": {"type": "boolean"}}, "additionalProperties": False}},
+    "play": {"input": {"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as airplayDevices[0]"}, "once": {"type": "boolean"}}, "additionalProperties": False}},
     "playpause": {"input": {"type": "object", "properties": {}, "additionalProperties": False}},
     "previous_track": {"input": {"type": "object", "properties": {}, "additionalProperties": False}},
     "refresh": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as airplayDevices[0]"}}, "required": ["target"], "additionalProperties": False}},
@@ -1078,7 +1101,7 @@ SCHEMAS: Final[Mapping[str, Mapping[str, Schema]]] = {
     "reveal": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as airplayDevices[0]"}}, "required": ["target"], "additionalProperties": False}},
     "rewind": {"input": {"type": "object", "properties": {}, "additionalProperties": False}},
     "search": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as playlists[0]"}, "for_": {"type": "string"}, "only": {"type": "string", "enum": ["albums", "all", "artists", "composers", "displayed", "names"]}}, "required": ["target", "for_"], "additionalProperties": False}, "output": {"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": False}},
-    "select": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as airplayDevices[0]"}}, "required": ["target"], "additionalProperties": False}},
+    "select": {"input": {"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as airplayDevices[0]"}}, "required": ["target"], "additionalProperties": False}},
     "stop": {"input": {"type": "object", "properties": {}, "additionalProperties": False}},
     "open_location": {"input": {"type": "object", "properties": {"target": {"type": "string"}}, "additionalProperties": False}},
     "get_current_track": {"input": {"type": "object", "properties": {}, "additionalProperties": False}},

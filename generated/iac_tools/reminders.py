@@ -248,16 +248,18 @@ def open(target: str | ListOf[str]) -> Ref | ListOf[Ref]:
     event="coreclos",
     level="MODIFY",
     params={
-        "target": Param("", "----", "specifier"),
+        "target": Param("", "----", "specifier | list of specifier"),
         "saving": Param("saving", "savo", "save options"),
         "saving_in": Param("saving in", "kfil", "file", "savingIn"),
     },
 )
-def close(target: Ref, *, saving: SaveOptions | None = None, saving_in: str | None = None) -> None:
+def close(
+    target: Ref | ListOf[Ref], *, saving: SaveOptions | None = None, saving_in: str | None = None
+) -> None:
     """Close documents, windows or tabs of Reminders. MODIFY, closes, unsaved work may be lost.
 
     Args:
-        target: Reference to an object.
+        target: Reference to an object or a list of an object.
         saving: Yes, no or ask.
         saving_in: A file.
     """
@@ -268,16 +270,18 @@ def close(target: Ref, *, saving: SaveOptions | None = None, saving_in: str | No
     event="coresave",
     level="MODIFY",
     params={
-        "target": Param("", "----", "specifier"),
+        "target": Param("", "----", "specifier | list of specifier"),
         "in_": Param("in", "kfil", "file"),
         "as_": Param("as", "fltp", "saveable file format"),
     },
 )
-def save(target: Ref, *, in_: str | None = None, as_: SaveableFileFormat | None = None) -> None:
+def save(
+    target: Ref | ListOf[Ref], *, in_: str | None = None, as_: SaveableFileFormat | None = None
+) -> None:
     """Save documents of Reminders. MODIFY, writes a file.
 
     Args:
-        target: Reference to an object.
+        target: Reference to an object or a list of an object.
         in_: A file.
         as_: Text.
     """
@@ -323,12 +327,16 @@ def quit(*, saving: SaveOptions | None = None) -> None:
     return APP.call(quit, saving=saving)
 
 
-@tool(event="coredelo", level="DANGEROUS", params={"target": Param("", "----", "specifier")})
-def delete(target: Ref) -> None:
+@tool(
+    event="coredelo",
+    level="DANGEROUS",
+    params={"target": Param("", "----", "specifier | list of specifier")},
+)
+def delete(target: Ref | ListOf[Ref]) -> None:
     """Delete objects of Reminders. DANGEROUS, deletes.
 
     Args:
-        target: Reference to an object.
+        target: Reference to an object or a list of an object.
     """
     return APP.call(delete, target=target)
 
@@ -337,18 +345,21 @@ def delete(target: Ref) -> None:
     event="coreclon",
     level="MODIFY",
     params={
-        "target": Param("", "----", "specifier"),
+        "target": Param("", "----", "specifier | list of specifier"),
         "to": Param("to", "insh", "location specifier"),
         "with_properties": Param("with properties", "prdt", "record", "withProperties"),
     },
 )
 def duplicate(
-    target: Ref, *, to: Ref | None = None, with_properties: Mapping[str, Any] | None = None
+    target: Ref | ListOf[Ref],
+    *,
+    to: Ref | None = None,
+    with_properties: Mapping[str, Any] | None = None,
 ) -> None:
     """Duplicate objects of Reminders. MODIFY, makes a copy.
 
     Args:
-        target: Reference to an object.
+        target: Reference to an object or a list of an object.
         to: Reference to a place.
         with_properties: A record.
     """
@@ -372,15 +383,15 @@ def exists(target: Any) -> bool:
     event="coremove",
     level="MODIFY",
     params={
-        "target": Param("", "----", "specifier"),
+        "target": Param("", "----", "specifier | list of specifier"),
         "to": Param("to", "insh", "location specifier"),
     },
 )
-def move(target: Ref, *, to: Ref) -> None:
+def move(target: Ref | ListOf[Ref], *, to: Ref) -> None:
     """Move objects of Reminders to another place. MODIFY, moves.
 
     Args:
-        target: Reference to an object.
+        target: Reference to an object or a list of an object.
         to: Reference to a place.
     """
     return APP.call(move, target=target, to=to)
@@ -565,16 +576,16 @@ SCHEMAS: Final[Mapping[str, Mapping[str, Schema]]] = {
     "make": {"input": {"type": "object", "properties": {"element": {"type": "string", "enum": ["document", "window", "account", "list", "reminder"]}, "properties": {"type": "object", "description": "Property to value"}, "at": {"type": "string", "description": "Reference to the container, else the app chooses"}, "with_data": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}}, "required": ["element"], "additionalProperties": False}, "output": {"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": False}},
     "set": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as documents[0]"}, "properties": {"type": "object", "description": "Property to value"}}, "required": ["target", "properties"], "additionalProperties": False}},
     "open": {"input": {"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Absolute path or ~"}}, "required": ["target"], "additionalProperties": False}, "output": {"type": "object", "properties": {"ref": {"type": "string"}, "result": {"type": "array", "items": {"type": "string"}}, "note": {"type": "string"}}, "additionalProperties": False}},
-    "close": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as documents[0]"}, "saving": {"type": "string", "enum": ["yes", "no", "ask"]}, "saving_in": {"type": "string", "description": "Absolute path or ~"}}, "required": ["target"], "additionalProperties": False}},
-    "save": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as documents[0]"}, "in_": {"type": "string", "description": "Absolute path or ~"}, "as_": {"type": "string", "enum": ["text"]}}, "required": ["target"], "additionalProperties": False}},
+    "close": {"input": {"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, "saving": {"type": "string", "enum": ["yes", "no", "ask"]}, "saving_in": {"type": "string", "description": "Absolute path or ~"}}, "required": ["target"], "additionalProperties": False}},
+    "save": {"input": {"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, "in_": {"type": "string", "description": "Absolute path or ~"}, "as_": {"type": "string", "enum": ["text"]}}, "required": ["target"], "additionalProperties": False}},
     "print": {"input": {"type": "object", "properties": {"target": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "string"}], "description": "Absolute path or ~"}, "with_properties": {"type": "object", "properties": {"copies": {"type": "integer"}, "collating": {"type": "boolean"}, "starting_page": {"type": "integer"}, "ending_page": {"type": "integer"}, "pages_across": {"type": "integer"}, "pages_down": {"type": "integer"}, "requested_print_time": {"type": "string", "format": "date-time"}, "error_handling": {"type": "string", "enum": ["standard", "detailed"]}, "fax_number": {"type": "string"}, "target_printer": {"type": "string"}}, "additionalProperties": False}, "print_dialog": {"type": "boolean"}}, "required": ["target"], "additionalProperties": False}},
     "quit": {"input": {"type": "object", "properties": {"saving": {"type": "string", "enum": ["yes", "no", "ask"]}}, "additionalProperties": False}},
-    "delete": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as documents[0]"}}, "required": ["target"], "additionalProperties": False}},
-    "duplicate": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as documents[0]"}, "to": {"type": "string", "description": "Reference such as documents[0]"}, "with_properties": {"type": "object"}}, "required": ["target"], "additionalProperties": False}},
+    "delete": {"input": {"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}}, "required": ["target"], "additionalProperties": False}},
+    "duplicate": {"input": {"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, "to": {"type": "string", "description": "Reference such as documents[0]"}, "with_properties": {"type": "object"}}, "required": ["target"], "additionalProperties": False}},
     "exists": {"input": {"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}}, "required": ["target"], "additionalProperties": False}, "output": {"type": "object", "properties": {"result": {"type": "boolean"}, "note": {"type": "string"}}, "additionalProperties": False}},
-    "move": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as documents[0]"}, "to": {"type": "string", "description": "Reference such as documents[0]"}}, "required": ["target", "to"], "additionalProperties": False}},
+    "move": {"input": {"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, "to": {"type": "string", "description": "Reference such as documents[0]"}}, "required": ["target", "to"], "additionalProperties": False}},
     "show": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as lists[0]"}}, "required": ["target"], "additionalProperties": False}, "output": {"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": False}},
-    "list_open": {"input": {"type": "object", "properties": {"list": {"type": "string", "description": "Reference such as one that another tool returned"}}, "additionalProperties": False}},
-    "make_reminder": {"input": {"type": "object", "properties": {"name": {"type": "string"}, "body": {"type": "string"}, "due": {"type": "string", "format": "date-time", "description": "ISO 8601"}, "list": {"type": "string", "description": "Reference such as one that another tool returned"}}, "required": ["name"], "additionalProperties": False}, "output": {"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": False}},
-    "complete": {"input": {"type": "object", "properties": {"reminder": {"type": "string", "description": "Reference such as one that another tool returned"}}, "required": ["reminder"], "additionalProperties": False}},
+    "list_open": {"input": {"type": "object", "properties": {"list": {"type": "string", "description": "Reference such as lists[0]"}}, "additionalProperties": False}},
+    "make_reminder": {"input": {"type": "object", "properties": {"name": {"type": "string"}, "body": {"type": "string"}, "due": {"type": "string", "format": "date-time", "description": "ISO 8601"}, "list": {"type": "string", "description": "Reference such as lists[0]"}}, "required": ["name"], "additionalProperties": False}, "output": {"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": False}},
+    "complete": {"input": {"type": "object", "properties": {"reminder": {"type": "string", "description": "Reference such as reminders[0]"}}, "required": ["reminder"], "additionalProperties": False}},
 }

@@ -544,7 +544,7 @@ def display_notification(
     subtitle: str | None = None,
     sound_name: str | None = None,
 ) -> None:
-    """Show a notification. SAFE, Visible to the user only and gone by itself.
+    """Show a notification. SAFE, visible to the user only and gone by itself.
 
     Args:
         text: Text.
@@ -594,7 +594,7 @@ def say(
     waiting_until_completion: bool | None = None,
     saving_to: Any = None,
 ) -> None:
-    """Speak some text. SAFE, Heard by the user only, nothing is kept.
+    """Speak some text. SAFE, heard by the user only, nothing is kept.
 
     Args:
         text: Text.
@@ -725,7 +725,7 @@ def mount_volume(
     level="SAFE",
     jxa="pathTo",
     params={
-        "target": Param("", "----", "any"),
+        "target": Param("", "----", "appf | afdr | any"),
         "as_": Param("as", "rtyp", "type"),
         "from_": Param("from", "from", "fldm"),
         "folder_creation": Param("folder creation", "crfl", "boolean", "folderCreation"),
@@ -739,10 +739,11 @@ def path_to(
     from_: Fldm | None = None,
     folder_creation: bool | None = None,
 ) -> str:
-    """Path to, given any value, in Standard Additions. Returns text or a file. SAFE, reads.
+    """Path to, given frontmost application, one of 47 values or any value, in Standard Additions.
+    Returns text or a file. SAFE, reads.
 
     Args:
-        target: Any value.
+        target: Frontmost application, one of 47 values or any value.
         as_: A class name.
         from_: One of 5 values.
         folder_creation: True or false.
@@ -909,7 +910,7 @@ def set_the_clipboard_to(target: Any) -> None:
     result="any",
 )
 def the_clipboard(*, as_: str | None = None) -> Any:
-    """Return the content of the clipboard. SAFE, Reads only, the name is no verb.
+    """Return the content of the clipboard. SAFE, reads only, the name is no verb.
 
     Args:
         as_: A class name.
@@ -1220,7 +1221,7 @@ def do_shell_script(
     with_prompt: str | None = None,
     altering_line_endings: bool | None = None,
 ) -> str:
-    """Run a shell command and return what it printed. DANGEROUS, It is the shell.
+    """Run a shell command and return what it printed. DANGEROUS, it is the shell.
 
     Args:
         command: Text.
@@ -1248,7 +1249,7 @@ def do_shell_script(
 
 @tool(event="sysogtvl", level="SAFE", jxa="getVolumeSettings", params={}, result="volume settings")
 def get_volume_settings() -> Mapping[str, Any]:
-    """Return the sound volumes. SAFE, Reads only.
+    """Return the sound volumes. SAFE, reads only.
 
     Returns:
         A volume settings.
@@ -1606,7 +1607,7 @@ def handle_cgi_request(
     bind={"text": "$text", "with_title": "$title"},
 )
 def notify(text: str, *, title: str | None = None) -> None:
-    """Show a notification with a title. SAFE, Visible to the user only and gone by itself..
+    """Show a notification with a title. SAFE, visible to the user only and gone by itself.
 
     Args:
         text: Text.
@@ -1624,7 +1625,7 @@ def notify(text: str, *, title: str | None = None) -> None:
     bind={"command": "$command"},
 )
 def run_shell_command(command: str) -> str:
-    """Run a shell command as you, without administrator rights. DANGEROUS, It is the shell..
+    """Run a shell command as you, without administrator rights. DANGEROUS, it is the shell.
 
     Args:
         command: Text.
@@ -1644,7 +1645,7 @@ def run_shell_command(command: str) -> str:
     bind={"as_": "string"},
 )
 def get_clipboard_text() -> Any:
-    """Return the text of the clipboard. SAFE, Reads only the name is no verb..
+    """Return the text of the clipboard. SAFE, reads only, the name is no verb.
 
     Returns:
         Any value.
@@ -1682,13 +1683,13 @@ CLASSES: Final[Mapping[str, Class]] = {
 }
 
 ENUMS: Final[Mapping[str, Enum]] = {
-    "stic": (("stop", '\x00\x00\x00\x00'), ("note", '\x00\x00\x00\x01'), ("caution", '\x00\x00\x00\x02'),),
+    "stic": (("stop", "\x00\x00\x00\x00"), ("note", "\x00\x00\x00\x01"), ("caution", "\x00\x00\x00\x02"),),
     "etpt": (("IP", "eipt"), ("AppleTalk", "eatt"),),
     "essv": (("Web servers", "esvw"), ("FTP Servers", "esvf"), ("Telnet hosts", "esvt"), ("File servers", "esva"), ("News servers", "esvn"), ("Directory services", "esvd"), ("Media servers", "esvm"), ("Remote applications", "esve"),),
     "EAlT": (("critical", "criT"), ("informational", "infA"), ("warning", "warN"),),
     "appf": (("frontmost application", "egfp"),),
-    "afdr": (("application support", "asup"), ("applications folder", "apps"), ("desktop", "desk"), ("desktop pictures folder", 'dtp\u0192'), ("documents folder", "docs"), ("downloads folder", "down"), ("favorites folder", "favs"), ("Folder Action scripts", "fasf"), ("fonts", "font"), ("help", '\u0192hlp'), ("home folder", "cusr"), ("internet plugins", '\u0192net'), ("keychain folder", "kchn"), ("library folder", "dlib"), ("modem scripts", '\u0192mod'), ("movies folder", "mdoc"), ("music folder", '\xb5doc'), ("pictures folder", "pdoc"), ("preferences", "pref"), ("printer descriptions", "ppdf"), ("public folder", "pubb"), ("scripting additions folder", '\u0192scr'), ("scripts folder", 'scr\u0192'), ("services folder", "svcs"), ("shared documents", "sdat"), ("shared libraries", '\u0192lib'), ("sites folder", "site"), ("startup disk", "boot"), ("startup items", "empz"), ("system folder", "macs"), ("system preferences", "sprf"), ("temporary items", "temp"), ("trash", "trsh"), ("users folder", "usrs"), ("utilities folder", 'uti\u0192'), ("workflows folder", "flow"), ("voices", "fvoc"), ("apple menu", "amnu"), ("control panels", "ctrl"), ("control strip modules", "sdev"), ("extensions", "extn"), ("launcher items folder", "laun"), ("printer drivers", '\u0192prd'), ("printmonitor", "prnt"), ("shutdown folder", "shdf"), ("speakable items", "spki"), ("stationery", "odst"),),
-    "afdm": (("application support folder", "asup"), ("current user folder", "cusr"), ("desktop folder", "desk"), ("Folder Action scripts folder", "fasf"), ("fonts folder", "font"), ("frontmost application", "egfp"), ("help folder", '\u0192hlp'), ("plugins", '\u0192net'), ("internet plugins folder", '\u0192net'), ("modem scripts folder", '\u0192mod'), ("preferences folder", "pref"), ("printer descriptions folder", "ppdf"), ("shared documents folder", "sdat"), ("shared libraries folder", '\u0192lib'), ("startup", "empz"), ("startup items folder", "empz"), ("temporary items folder", "temp"), ("trash folder", "trsh"), ("voices folder", "fvoc"), ("apple menu items", "amnu"), ("apple menu items folder", "amnu"), ("control panels folder", "ctrl"), ("control strip modules folder", "sdev"), ("extensions folder", "extn"), ("printer drivers folder", '\u0192prd'), ("printmonitor folder", "prnt"), ("shutdown items", "shdf"), ("shutdown items folder", "shdf"), ("stationery folder", "odst"), ("At Ease applications", "apps"), ("At Ease applications folder", "apps"), ("At Ease documents", "docs"), ("At Ease documents folder", "docs"), ("editors", "oded"), ("editors folder", "oded"),),
+    "afdr": (("application support", "asup"), ("applications folder", "apps"), ("desktop", "desk"), ("desktop pictures folder", "dtp\u0192"), ("documents folder", "docs"), ("downloads folder", "down"), ("favorites folder", "favs"), ("Folder Action scripts", "fasf"), ("fonts", "font"), ("help", "\u0192hlp"), ("home folder", "cusr"), ("internet plugins", "\u0192net"), ("keychain folder", "kchn"), ("library folder", "dlib"), ("modem scripts", "\u0192mod"), ("movies folder", "mdoc"), ("music folder", "\xb5doc"), ("pictures folder", "pdoc"), ("preferences", "pref"), ("printer descriptions", "ppdf"), ("public folder", "pubb"), ("scripting additions folder", "\u0192scr"), ("scripts folder", "scr\u0192"), ("services folder", "svcs"), ("shared documents", "sdat"), ("shared libraries", "\u0192lib"), ("sites folder", "site"), ("startup disk", "boot"), ("startup items", "empz"), ("system folder", "macs"), ("system preferences", "sprf"), ("temporary items", "temp"), ("trash", "trsh"), ("users folder", "usrs"), ("utilities folder", "uti\u0192"), ("workflows folder", "flow"), ("voices", "fvoc"), ("apple menu", "amnu"), ("control panels", "ctrl"), ("control strip modules", "sdev"), ("extensions", "extn"), ("launcher items folder", "laun"), ("printer drivers", "\u0192prd"), ("printmonitor", "prnt"), ("shutdown folder", "shdf"), ("speakable items", "spki"), ("stationery", "odst"),),
+    "afdm": (("application support folder", "asup"), ("current user folder", "cusr"), ("desktop folder", "desk"), ("Folder Action scripts folder", "fasf"), ("fonts folder", "font"), ("frontmost application", "egfp"), ("help folder", "\u0192hlp"), ("plugins", "\u0192net"), ("internet plugins folder", "\u0192net"), ("modem scripts folder", "\u0192mod"), ("preferences folder", "pref"), ("printer descriptions folder", "ppdf"), ("shared documents folder", "sdat"), ("shared libraries folder", "\u0192lib"), ("startup", "empz"), ("startup items folder", "empz"), ("temporary items folder", "temp"), ("trash folder", "trsh"), ("voices folder", "fvoc"), ("apple menu items", "amnu"), ("apple menu items folder", "amnu"), ("control panels folder", "ctrl"), ("control strip modules folder", "sdev"), ("extensions folder", "extn"), ("printer drivers folder", "\u0192prd"), ("printmonitor folder", "prnt"), ("shutdown items", "shdf"), ("shutdown items folder", "shdf"), ("stationery folder", "odst"), ("At Ease applications", "apps"), ("At Ease applications folder", "apps"), ("At Ease documents", "docs"), ("At Ease documents folder", "docs"), ("editors", "oded"), ("editors folder", "oded"),),
     "fldm": (("system domain", "flds"), ("local domain", "fldl"), ("network domain", "fldn"), ("user domain", "fldu"), ("Classic domain", "fldc"),),
     "rdwr": (("short", "shor"), ("eof", "eof "),),
     "savo": (("ask", "ask "), ("yes", "yes "), ("no", "no  "),),

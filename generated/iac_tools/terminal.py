@@ -252,16 +252,18 @@ def open(target: ListOf[str]) -> None:
     event="coreclos",
     level="DANGEROUS",
     params={
-        "target": Param("", "----", "specifier"),
+        "target": Param("", "----", "specifier | list of specifier"),
         "saving": Param("saving", "savo", "save options"),
         "saving_in": Param("saving in", "kfil", "file", "savingIn"),
     },
 )
-def close(target: Ref, *, saving: SaveOptions | None = None, saving_in: str | None = None) -> None:
+def close(
+    target: Ref | ListOf[Ref], *, saving: SaveOptions | None = None, saving_in: str | None = None
+) -> None:
     """Close documents, windows or tabs of Terminal. DANGEROUS, starts or ends a shell.
 
     Args:
-        target: Reference to an object.
+        target: Reference to an object or a list of an object.
         saving: Yes, no or ask.
         saving_in: A file.
     """
@@ -271,13 +273,16 @@ def close(target: Ref, *, saving: SaveOptions | None = None, saving_in: str | No
 @tool(
     event="coresave",
     level="MODIFY",
-    params={"target": Param("", "----", "specifier"), "in_": Param("in", "kfil", "file")},
+    params={
+        "target": Param("", "----", "specifier | list of specifier"),
+        "in_": Param("in", "kfil", "file"),
+    },
 )
-def save(target: Ref, *, in_: str | None = None) -> None:
+def save(target: Ref | ListOf[Ref], *, in_: str | None = None) -> None:
     """Save documents of Terminal. MODIFY, writes a file.
 
     Args:
-        target: Reference to an object.
+        target: Reference to an object or a list of an object.
         in_: A file.
     """
     return APP.call(save, target=target, in_=in_)
@@ -322,12 +327,16 @@ def quit(*, saving: SaveOptions | None = None) -> None:
     return APP.call(quit, saving=saving)
 
 
-@tool(event="coredelo", level="DANGEROUS", params={"target": Param("", "----", "specifier")})
-def delete(target: Ref) -> None:
+@tool(
+    event="coredelo",
+    level="DANGEROUS",
+    params={"target": Param("", "----", "specifier | list of specifier")},
+)
+def delete(target: Ref | ListOf[Ref]) -> None:
     """Delete objects of Terminal. DANGEROUS, deletes.
 
     Args:
-        target: Reference to an object.
+        target: Reference to an object or a list of an object.
     """
     return APP.call(delete, target=target)
 
@@ -336,16 +345,18 @@ def delete(target: Ref) -> None:
     event="coreclon",
     level="MODIFY",
     params={
-        "target": Param("", "----", "specifier"),
+        "target": Param("", "----", "specifier | list of specifier"),
         "to": Param("to", "insh", "location specifier"),
         "with_properties": Param("with properties", "prdt", "record", "withProperties"),
     },
 )
-def duplicate(target: Ref, *, to: Ref, with_properties: Mapping[str, Any] | None = None) -> None:
+def duplicate(
+    target: Ref | ListOf[Ref], *, to: Ref, with_properties: Mapping[str, Any] | None = None
+) -> None:
     """Duplicate objects of Terminal. MODIFY, makes a copy.
 
     Args:
-        target: Reference to an object.
+        target: Reference to an object or a list of an object.
         to: Reference to a place.
         with_properties: A record.
     """
@@ -355,14 +366,14 @@ def duplicate(target: Ref, *, to: Ref, with_properties: Mapping[str, Any] | None
 @tool(
     event="coredoex",
     level="SAFE",
-    params={"target": Param("", "----", "specifier")},
+    params={"target": Param("", "----", "specifier | list of specifier")},
     result="boolean",
 )
-def exists(target: Ref) -> bool:
+def exists(target: Ref | ListOf[Ref]) -> bool:
     """Say whether an object exists in Terminal. SAFE, reads.
 
     Args:
-        target: Reference to an object.
+        target: Reference to an object or a list of an object.
 
     Returns:
         True or false.
@@ -374,15 +385,15 @@ def exists(target: Ref) -> bool:
     event="coremove",
     level="MODIFY",
     params={
-        "target": Param("", "----", "specifier"),
+        "target": Param("", "----", "specifier | list of specifier"),
         "to": Param("to", "insh", "location specifier"),
     },
 )
-def move(target: Ref, *, to: Ref) -> None:
+def move(target: Ref | ListOf[Ref], *, to: Ref) -> None:
     """Move objects of Terminal to another place. MODIFY, moves.
 
     Args:
-        target: Reference to an object.
+        target: Reference to an object or a list of an object.
         to: Reference to a place.
     """
     return APP.call(move, target=target, to=to)
@@ -396,7 +407,7 @@ def move(target: Ref, *, to: Ref) -> None:
     result="tab",
 )
 def do_script(command: str | None = None, *, in_: Any = None) -> Ref:
-    """Run a shell command in a window or tab of Terminal. DANGEROUS, It is the shell.
+    """Run a shell command in a window or tab of Terminal. DANGEROUS, it is the shell.
 
     Args:
         command: Text.
@@ -560,14 +571,14 @@ SCHEMAS: Final[Mapping[str, Mapping[str, Schema]]] = {
     "make": {"input": {"type": "object", "properties": {"element": {"type": "string", "enum": ["window", "settings set", "tab"]}, "properties": {"type": "object", "description": "Property to value"}, "at": {"type": "string", "description": "Reference to the container, else the app chooses"}, "with_data": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}}, "required": ["element"], "additionalProperties": False}, "output": {"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": False}},
     "set": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as windows[0]"}, "properties": {"type": "object", "description": "Property to value"}}, "required": ["target", "properties"], "additionalProperties": False}},
     "open": {"input": {"type": "object", "properties": {"target": {"type": "array", "items": {"type": "string"}, "description": "Absolute path or ~"}}, "required": ["target"], "additionalProperties": False}},
-    "close": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as windows[0]"}, "saving": {"type": "string", "enum": ["yes", "no", "ask"]}, "saving_in": {"type": "string", "description": "Absolute path or ~"}}, "required": ["target"], "additionalProperties": False}},
-    "save": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as windows[0]"}, "in_": {"type": "string", "description": "Absolute path or ~"}}, "required": ["target"], "additionalProperties": False}},
+    "close": {"input": {"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as windows[0]"}, "saving": {"type": "string", "enum": ["yes", "no", "ask"]}, "saving_in": {"type": "string", "description": "Absolute path or ~"}}, "required": ["target"], "additionalProperties": False}},
+    "save": {"input": {"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as windows[0]"}, "in_": {"type": "string", "description": "Absolute path or ~"}}, "required": ["target"], "additionalProperties": False}},
     "print": {"input": {"type": "object", "properties": {"target": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "string"}], "description": "Absolute path or ~"}, "with_properties": {"type": "object", "properties": {"copies": {"type": "integer"}, "collating": {"type": "boolean"}, "starting_page": {"type": "integer"}, "ending_page": {"type": "integer"}, "pages_across": {"type": "integer"}, "pages_down": {"type": "integer"}, "error_handling": {"type": "string", "enum": ["standard", "detailed"]}, "fax_number": {"type": "string"}, "target_printer": {"type": "string"}}, "additionalProperties": False}, "print_dialog": {"type": "boolean"}}, "required": ["target"], "additionalProperties": False}},
     "quit": {"input": {"type": "object", "properties": {"saving": {"type": "string", "enum": ["yes", "no", "ask"]}}, "additionalProperties": False}},
-    "delete": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as windows[0]"}}, "required": ["target"], "additionalProperties": False}},
-    "duplicate": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as windows[0]"}, "to": {"type": "string", "description": "Reference such as windows[0]"}, "with_properties": {"type": "object"}}, "required": ["target", "to"], "additionalProperties": False}},
-    "exists": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as windows[0]"}}, "required": ["target"], "additionalProperties": False}, "output": {"type": "object", "properties": {"result": {"type": "boolean"}, "note": {"type": "string"}}, "additionalProperties": False}},
-    "move": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as windows[0]"}, "to": {"type": "string", "description": "Reference such as windows[0]"}}, "required": ["target", "to"], "additionalProperties": False}},
+    "delete": {"input": {"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as windows[0]"}}, "required": ["target"], "additionalProperties": False}},
+    "duplicate": {"input": {"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as windows[0]"}, "to": {"type": "string", "description": "Reference such as windows[0]"}, "with_properties": {"type": "object"}}, "required": ["target", "to"], "additionalProperties": False}},
+    "exists": {"input": {"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as windows[0]"}}, "required": ["target"], "additionalProperties": False}, "output": {"type": "object", "properties": {"result": {"type": "boolean"}, "note": {"type": "string"}}, "additionalProperties": False}},
+    "move": {"input": {"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as windows[0]"}, "to": {"type": "string", "description": "Reference such as windows[0]"}}, "required": ["target", "to"], "additionalProperties": False}},
     "do_script": {"input": {"type": "object", "properties": {"command": {"type": "string"}, "in_": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}}, "additionalProperties": False}, "output": {"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": False}},
     "list_windows": {"input": {"type": "object", "properties": {}, "additionalProperties": False}},
     "get_contents": {"input": {"type": "object", "properties": {}, "additionalProperties": False}, "output": {"type": "object", "properties": {"result": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": False}},

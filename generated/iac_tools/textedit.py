@@ -248,28 +248,34 @@ def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
     event="coreclos",
     level="MODIFY",
     params={
-        "target": Param("", "----", "specifier"),
+        "target": Param("", "----", "specifier | list of specifier"),
         "saving": Param("saving", "savo", "savo"),
         "saving_in": Param("saving in", "kfil", "file", "savingIn"),
     },
 )
-def close(target: Ref, *, saving: Savo | None = None, saving_in: str | None = None) -> None:
+def close(
+    target: Ref | ListOf[Ref], *, saving: Savo | None = None, saving_in: str | None = None
+) -> None:
     """Close documents, windows or tabs of TextEdit. MODIFY, closes, unsaved work may be lost.
 
     Args:
-        target: Reference to an object.
+        target: Reference to an object or a list of an object.
         saving: Ask, no or yes.
         saving_in: A file.
     """
     return APP.call(close, target=target, saving=saving, saving_in=saving_in)
 
 
-@tool(event="coredelo", level="DANGEROUS", params={"target": Param("", "----", "specifier")})
-def delete(target: Ref) -> None:
+@tool(
+    event="coredelo",
+    level="DANGEROUS",
+    params={"target": Param("", "----", "specifier | list of specifier")},
+)
+def delete(target: Ref | ListOf[Ref]) -> None:
     """Delete objects of TextEdit. DANGEROUS, deletes.
 
     Args:
-        target: Reference to an object.
+        target: Reference to an object or a list of an object.
     """
     return APP.call(delete, target=target)
 
@@ -278,18 +284,21 @@ def delete(target: Ref) -> None:
     event="coreclon",
     level="MODIFY",
     params={
-        "target": Param("", "----", "specifier"),
+        "target": Param("", "----", "specifier | list of specifier"),
         "to": Param("to", "insh", "location specifier"),
         "with_properties": Param("with properties", "prdt", "record", "withProperties"),
     },
 )
 def duplicate(
-    target: Ref, *, to: Ref | None = None, with_properties: Mapping[str, Any] | None = None
+    target: Ref | ListOf[Ref],
+    *,
+    to: Ref | None = None,
+    with_properties: Mapping[str, Any] | None = None,
 ) -> None:
     """Duplicate objects of TextEdit. MODIFY, makes a copy.
 
     Args:
-        target: Reference to an object.
+        target: Reference to an object or a list of an object.
         to: Reference to a place.
         with_properties: A record.
     """
@@ -299,14 +308,14 @@ def duplicate(
 @tool(
     event="coredoex",
     level="SAFE",
-    params={"target": Param("", "----", "specifier")},
+    params={"target": Param("", "----", "specifier | list of specifier")},
     result="boolean",
 )
-def exists(target: Ref) -> bool:
+def exists(target: Ref | ListOf[Ref]) -> bool:
     """Say whether an object exists in TextEdit. SAFE, reads.
 
     Args:
-        target: Reference to an object.
+        target: Reference to an object or a list of an object.
 
     Returns:
         True or false.
@@ -318,15 +327,15 @@ def exists(target: Ref) -> bool:
     event="coremove",
     level="MODIFY",
     params={
-        "target": Param("", "----", "specifier"),
+        "target": Param("", "----", "specifier | list of specifier"),
         "to": Param("to", "insh", "location specifier"),
     },
 )
-def move(target: Ref, *, to: Ref) -> None:
+def move(target: Ref | ListOf[Ref], *, to: Ref) -> None:
     """Move objects of TextEdit to another place. MODIFY, moves.
 
     Args:
-        target: Reference to an object.
+        target: Reference to an object or a list of an object.
         to: Reference to a place.
     """
     return APP.call(move, target=target, to=to)
@@ -388,16 +397,16 @@ def quit(*, saving: Savo | None = None) -> None:
     event="coresave",
     level="MODIFY",
     params={
-        "target": Param("", "----", "specifier"),
+        "target": Param("", "----", "specifier | list of specifier"),
         "as_": Param("as", "fltp", "text"),
         "in_": Param("in", "kfil", "file"),
     },
 )
-def save(target: Ref, *, as_: str | None = None, in_: str | None = None) -> None:
+def save(target: Ref | ListOf[Ref], *, as_: str | None = None, in_: str | None = None) -> None:
     """Save documents of TextEdit. MODIFY, writes a file.
 
     Args:
-        target: Reference to an object.
+        target: Reference to an object or a list of an object.
         as_: Text.
         in_: A file.
     """
@@ -548,15 +557,15 @@ SCHEMAS: Final[Mapping[str, Mapping[str, Schema]]] = {
     "count": {"input": {"type": "object", "properties": {"element": {"type": "string", "enum": ["document", "window", "attachment", "attribute run", "character", "paragraph", "word"]}, "of": {"type": "string", "description": "Reference to the container, else the app"}, "where": {"type": "object", "description": 'Filter by property: {"name": "x"} or {"name": {"contains": "x"}}'}}, "required": ["element"], "additionalProperties": False}, "output": {"type": "object", "properties": {"result": {"type": "integer"}, "note": {"type": "string"}}, "additionalProperties": False}},
     "make": {"input": {"type": "object", "properties": {"element": {"type": "string", "enum": ["document", "window", "attachment", "attribute run", "character", "paragraph", "word"]}, "properties": {"type": "object", "description": "Property to value"}, "at": {"type": "string", "description": "Reference to the container, else the app chooses"}, "with_data": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}}, "required": ["element"], "additionalProperties": False}, "output": {"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": False}},
     "set": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as documents[0]"}, "properties": {"type": "object", "description": "Property to value"}}, "required": ["target", "properties"], "additionalProperties": False}},
-    "close": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as documents[0]"}, "saving": {"type": "string", "enum": ["ask", "no", "yes"]}, "saving_in": {"type": "string", "description": "Absolute path or ~"}}, "required": ["target"], "additionalProperties": False}},
-    "delete": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as documents[0]"}}, "required": ["target"], "additionalProperties": False}},
-    "duplicate": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as documents[0]"}, "to": {"type": "string", "description": "Reference such as documents[0]"}, "with_properties": {"type": "object"}}, "required": ["target"], "additionalProperties": False}},
-    "exists": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as documents[0]"}}, "required": ["target"], "additionalProperties": False}, "output": {"type": "object", "properties": {"result": {"type": "boolean"}, "note": {"type": "string"}}, "additionalProperties": False}},
-    "move": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as documents[0]"}, "to": {"type": "string", "description": "Reference such as documents[0]"}}, "required": ["target", "to"], "additionalProperties": False}},
+    "close": {"input": {"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, "saving": {"type": "string", "enum": ["ask", "no", "yes"]}, "saving_in": {"type": "string", "description": "Absolute path or ~"}}, "required": ["target"], "additionalProperties": False}},
+    "delete": {"input": {"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}}, "required": ["target"], "additionalProperties": False}},
+    "duplicate": {"input": {"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, "to": {"type": "string", "description": "Reference such as documents[0]"}, "with_properties": {"type": "object"}}, "required": ["target"], "additionalProperties": False}},
+    "exists": {"input": {"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}}, "required": ["target"], "additionalProperties": False}, "output": {"type": "object", "properties": {"result": {"type": "boolean"}, "note": {"type": "string"}}, "additionalProperties": False}},
+    "move": {"input": {"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, "to": {"type": "string", "description": "Reference such as documents[0]"}}, "required": ["target", "to"], "additionalProperties": False}},
     "open": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Absolute path or ~"}}, "required": ["target"], "additionalProperties": False}, "output": {"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": False}},
     "print": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Absolute path or ~"}, "print_dialog": {"type": "boolean"}, "with_properties": {"type": "string", "description": "Reference such as documents[0]"}}, "required": ["target"], "additionalProperties": False}},
     "quit": {"input": {"type": "object", "properties": {"saving": {"type": "string", "enum": ["ask", "no", "yes"]}}, "additionalProperties": False}},
-    "save": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as documents[0]"}, "as_": {"type": "string"}, "in_": {"type": "string", "description": "Absolute path or ~"}}, "required": ["target"], "additionalProperties": False}},
+    "save": {"input": {"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, "as_": {"type": "string"}, "in_": {"type": "string", "description": "Absolute path or ~"}}, "required": ["target"], "additionalProperties": False}},
     "list_documents": {"input": {"type": "object", "properties": {}, "additionalProperties": False}},
     "get_text": {"input": {"type": "object", "properties": {}, "additionalProperties": False}, "output": {"type": "object", "properties": {"result": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": False}},
     "make_document": {"input": {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"], "additionalProperties": False}, "output": {"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": False}},

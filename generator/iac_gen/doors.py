@@ -9,7 +9,17 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-__all__ = ["Door", "clean", "clean_prose", "cleaned", "finalize", "identifier", "literal", "prose"]
+__all__ = [
+    "Door",
+    "clean",
+    "clean_prose",
+    "cleaned",
+    "exact",
+    "finalize",
+    "identifier",
+    "literal",
+    "prose",
+]
 
 _IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
 _NOT_PROSE = re.compile(r"[^A-Za-z0-9 \-_/&.,()']+")
@@ -47,6 +57,17 @@ def cleaned(value: Any) -> Any:
     return value
 
 
+def exact(text: str) -> Door:
+    """Return `text` as a literal, character for character and ASCII throughout.
+
+    For codes, which are no text that a model reads; the quotes are those that black prefers.
+    """
+    escaped = text.encode("unicode_escape").decode("ascii")
+    if escaped.count('"') > escaped.count("'"):
+        return Door("'" + escaped.replace("'", "\\'") + "'")
+    return Door('"' + escaped.replace('"', '\\"') + '"')
+
+
 def literal(value: Any) -> Door:
     """Return `value` as a Python literal: str, int, bool, None, and containers of these.
 
@@ -58,12 +79,7 @@ def literal(value: Any) -> Door:
     if isinstance(value, float):
         return Door(repr(value))
     if isinstance(value, str):
-        # repr escapes control characters but not surrogates' neighbours; ascii escapes all.
-        text = clean(value)
-        quoted = ascii(text)
-        if quoted.startswith("'") and '"' not in text:
-            quoted = '"' + quoted[1:-1] + '"'
-        return Door(quoted)
+        return exact(clean(value))
     if isinstance(value, Mapping):
         rows = ", ".join(f"{literal(k)}: {literal(v)}" for k, v in value.items())
         return Door(f"{{{rows}}}")

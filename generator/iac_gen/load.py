@@ -66,7 +66,8 @@ def parse(content: bytes, file: str) -> tuple[Dictionary, list[Diagnostic]]:
     try:
         root = etree.fromstring(content, parser)
     except etree.XMLSyntaxError as error:
-        reason = (error.msg or "not well-formed").split(", line")[0]
+        # Some of libxml2's messages end in a line break.
+        reason = " ".join((error.msg or "not well-formed").split(", line")[0].split())
         line = error.lineno or 0
         raise LoadError(_error(file, line, "xml", f"is no well-formed XML: {reason}")) from None
     subset = root.getroottree().docinfo.internalDTD

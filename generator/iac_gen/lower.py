@@ -50,7 +50,7 @@ def lower(resolved: Resolved, decisions: Decisions, key: str) -> tuple[Module, l
         builder.add_command(command)
     found: list[Diagnostic] = []
     for recipe in decisions.recipes:
-        tool_or_fault = lower_recipe(recipe, builder.tools, classes, types, key)
+        tool_or_fault = lower_recipe(recipe, builder.tools, resolved, classes, types, key)
         if isinstance(tool_or_fault, str):
             place = f"quirks for {resolved.source.name}"
             found.append(Diagnostic(place, recipe.line, "recipe", tool_or_fault, "error"))
@@ -193,6 +193,9 @@ class _Builder:
         if wanted == function:
             wanted += "_"
         kind = self.types.string(row.types)
+        if not row.name and kind == "specifier":
+            # Dictionaries say one object; every app that was looked at takes a list too.
+            kind = "specifier | list of specifier"
         example = reference_example(kind, self.resolved, self.types)
         name = naming.jxa(row.name)
         return Parameter(
@@ -208,5 +211,4 @@ class _Builder:
 
 def verdict_words(verdict: Verdict) -> str:
     """Return a level and its reason as the end of a description."""
-    reason = verdict.reason.rstrip(".").replace(";", ",")
-    return f"{verdict.level}, {reason}."
+    return f"{verdict.level}, {verdict.reason}."

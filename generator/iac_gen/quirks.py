@@ -164,7 +164,7 @@ def apply(
                 matched = command is not None
                 if command is not None:
                     if "level" in row:
-                        levels[command.name] = (row["level"], row["why"])
+                        levels[command.name] = (row["level"], _reason(row["why"]))
                     if "doc" in row:
                         docs[command.name] = row["doc"]
                     if "direct" in row:
@@ -174,7 +174,7 @@ def apply(
             elif table == "property":
                 key = (row["class"], row["name"])
                 matched = key in properties
-                setters[key] = (row["level"], row["why"])
+                setters[key] = (row["level"], _reason(row["why"]))
             else:
                 recipes.append(_recipe(row, line))
             if not matched and quirk.app:
@@ -187,6 +187,12 @@ def apply(
     )
     decisions = Decisions(levels, docs, directs, setters, tuple(recipes))
     return replace(resolved, commands=commands), decisions, diagnostics
+
+
+def _reason(why: str) -> str:
+    """Return a sentence as the end of another one: `SAFE, reads only, the name is no verb`."""
+    text = why.rstrip(". ").replace(";", ",")
+    return text[:1].lower() + text[1:] if text[1:2].islower() or text[1:2] == " " else text
 
 
 def _command(resolved: Resolved, row: Mapping[str, Any]) -> Command | None:

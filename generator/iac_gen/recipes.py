@@ -5,9 +5,10 @@ from typing import Any
 
 from iac_gen import naming
 from iac_gen.classify import Verdict, highest
-from iac_gen.describe import docstring_words, parameter_words, sentence
+from iac_gen.describe import docstring_words, parameter_words, reference_example, sentence
 from iac_gen.ir import Parameter, Tool
 from iac_gen.quirks import Recipe
+from iac_gen.resolve import Resolved
 from iac_gen.types import Types
 from iac_runtime.tool import Class, Param
 
@@ -15,7 +16,12 @@ __all__ = ["lower_recipe"]
 
 
 def lower_recipe(
-    recipe: Recipe, tools: Sequence[Tool], classes: Mapping[str, Class], types: Types, key: str
+    recipe: Recipe,
+    tools: Sequence[Tool],
+    resolved: Resolved,
+    classes: Mapping[str, Class],
+    types: Types,
+    key: str,
 ) -> Tool | str:
     """Return the tool of `recipe`, or one line that says what is wrong with it."""
     base = next((tool for tool in tools if tool.function.rstrip("_") == recipe.tool), None)
@@ -33,7 +39,7 @@ def lower_recipe(
         return f"recipe {recipe.name} has the name of a tool"
     verdict = _verdict(recipe, base, classes)
     result = recipe.result or base.result
-    parameters = tuple(_parameter(recipe, name, types) for name in recipe.params)
+    parameters = tuple(_parameter(recipe, name, resolved, types) for name in recipe.params)
     words = f"{sentence(recipe.doc, 180).rstrip('.')}. {verdict.level}, {verdict.reason}."
     output = base.output if not recipe.result else types.output(result)
     return Tool(
@@ -86,7 +92,7 @@ def _verdict(recipe: Recipe, base: Tool, classes: Mapping[str, Class]) -> Verdic
     return highest(found)
 
 
-def _parameter(recipe: Recipe, name: str, types: Types) -> Parameter:
+def _parameter(recipe: Recipe, name: str, resolved: Resolved, types: Types) -> Parameter:
     kind, words = recipe.params[name]
     return Parameter(
         name,
@@ -94,6 +100,6 @@ def _parameter(recipe: Recipe, name: str, types: Types) -> Parameter:
         name not in recipe.optional,
         types.schema(kind),
         types.annotation(kind),
-        words or parameter_words(kind, "one that another tool returned", types),
+        words or parameter_words(kind, reference_example(kind, resolved, types), types),
         words or docstring_words(kind, types),
     )

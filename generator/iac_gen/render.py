@@ -13,13 +13,13 @@ import jinja2
 from black import format_str
 from black.mode import Mode, TargetVersion
 
-from iac_gen.doors import Door, clean_prose, finalize, identifier, literal, prose
+from iac_gen.doors import Door, clean_prose, exact, finalize, identifier, literal, prose
 from iac_gen.ir import Module, Parameter, Tool
-from iac_gen.rows import exact, param, tables
+from iac_gen.layout import WIDTH, fits, lay_out
+from iac_gen.rows import param, tables
 
-__all__ = ["WIDTH", "render_module", "render_package"]
+__all__ = ["render_module", "render_package"]
 
-WIDTH = 100
 _CONTRACT = (
     "App", "Class", "Element", "Enum", "ListOf", "Param", "Property", "Record", "Ref", "Schema",
     "tool",
@@ -49,10 +49,10 @@ def _mode() -> Mode:
 
 def render_module(module: Module, *, quirks: str = "") -> str:
     """Return the source of a module; `quirks` is the file of its quirks, where it has one."""
-    template = _environment().get_template("module.py.jinja")
-    top = template.render(_values(module, quirks))
-    formatted = format_str(top, mode=_mode())
-    return f"{formatted.rstrip()}\n\n\n# fmt: off\n{tables(module)}"
+    top = _environment().get_template("module.py.jinja").render(_values(module, quirks))
+    if not fits(top):
+        top = format_str(top, mode=_mode())
+    return f"{top}{tables(module)}"
 
 
 def render_package(*, shipped: bool) -> str:
@@ -71,7 +71,7 @@ def _values(module: Module, quirks: str) -> dict[str, Any]:
         ("PropertyName", module.property_names),
     ]
     tools = [_tool(tool) for tool in module.tools]
-    used = " ".join(f"{tool['signature']} {tool['returns']}" for tool in tools)
+    used = " ".join(tool["definition"] for tool in tools)
     shown = [(name, values) for name, values in aliases if values and name in used]
     contract = [name for name in _CONTRACT if _imported(name, used, module)]
     typing = [
@@ -85,23 +85,31 @@ def _values(module: Module, quirks: str) -> dict[str, Any]:
         else "change the dictionary, the quirks or the templates, and build again."
     )
     version = clean_prose(module.version)
+    exported = literal(["APP", *sorted(tool.function for tool in module.tools)])
     return {
         "app_words": prose(module.app.name),
         "app_id": prose(module.app.id),
         "version": Door(f" {version}" if version else ""),
         "digest": prose(module.digest[:12]),
         "mend": Door(mend),
-        "uses_mapping": True,
-        "typing_names": Door(", ".join(typing)),
-        "contract_names": Door(", ".join(contract)),
-        "exported": literal(["APP", *sorted(tool.function for tool in module.tools)]),
-        "app": _app(module),
+        "typing": lay_out(f"from typing import {', '.join(typing)}"),
+        "contract": _import("iac_runtime.tool", contract),
+        "exported": lay_out(f"__all__ = {exported}"),
+        "app": lay_out(f"APP: Final = App({_app(module)})"),
         "aliases": [
-            {"name": identifier(name), "members": Door(literal(values)[1:-1].rstrip(","))}
+            lay_out(f"{identifier(name)} = Literal[{literal(list(values))[1:-1]}]")
             for name, values in shown
         ],
         "tools": tools,
     }
+
+
+def _import(module: str, names: list[str]) -> Door:
+    line = f"from {module} import {', '.join(names)}"
+    if len(line) <= WIDTH:
+        return Door(line)
+    rows = "".join(f"    {name},\n" for name in names)
+    return Door(f"from {module} import (\n{rows})")
 
 
 def _imported(name: str, used: str, module: Module) -> bool:
@@ -129,15 +137,25 @@ def _tool(tool: Tool) -> dict[str, Any]:
     arguments = ", ".join(f"{identifier(p.key)}={identifier(p.key)}" for p in tool.parameters)
     call = f"{identifier(tool.function)}{', ' if arguments else ''}{arguments}"
     return {
-        "decorator": _decorator(tool),
-        "function": identifier(tool.function),
-        "signature": _signature(tool),
-        "returns": Door(tool.returns),
-        "summary": _wrapped(tool.summary, first=7),
-        "arguments": [_argument(p) for p in tool.parameters],
-        "returned": prose(_capital(tool.returned)),
-        "call": Door(call),
+        "decorator": lay_out(f"@tool({_decorator(tool)})"),
+        "definition": lay_out(
+            f"def {identifier(tool.function)}({_signature(tool)}) -> {tool.returns}:"
+        ),
+        "docstring": _docstring(tool),
+        "returning": lay_out(f"return APP.call({call})", 4),
     }
+
+
+def _docstring(tool: Tool) -> Door:
+    lines = textwrap.wrap(prose(tool.summary), WIDTH - 4, initial_indent=" " * 3)
+    lines[0] = f'"""{lines[0].strip()}'
+    if tool.parameters:
+        lines += ["", "Args:", *(line for p in tool.parameters for line in _argument(p))]
+    if tool.returned:
+        lines += ["", "Returns:", f"    {prose(_capital(tool.returned))}"]
+    if len(lines) == 1 and len(lines[0]) + 4 + 3 <= WIDTH:
+        return Door(f'{lines[0]}"""')
+    return Door("\n".join(f"    {line}".rstrip() for line in [*lines, '"""']).lstrip())
 
 
 def _decorator(tool: Tool) -> Door:
@@ -176,9 +194,9 @@ def _declared(parameter: Parameter) -> str:
     return f"{name}: {optional} = None"
 
 
-def _argument(parameter: Parameter) -> Door:
-    words = prose(_argument_words(parameter))
-    return _wrapped(f"{identifier(parameter.key)}: {words}", first=8, indent=12, checked=True)
+def _argument(parameter: Parameter) -> list[str]:
+    text = f"{identifier(parameter.key)}: {prose(_argument_words(parameter))}"
+    return textwrap.wrap(text, WIDTH - 4, initial_indent=" " * 4, subsequent_indent=" " * 8)
 
 
 def _argument_words(parameter: Parameter) -> str:
@@ -196,10 +214,3 @@ def _argument_words(parameter: Parameter) -> str:
 
 def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
-
-
-def _wrapped(text: str, first: int, indent: int = 4, checked: bool = False) -> Door:
-    """Return `text` broken at the width, all words as prose; the first line is indented already."""
-    words: str = text if checked else prose(text)
-    lines = textwrap.wrap(words, WIDTH - indent, initial_indent=" " * (first - indent))
-    return Door(f"\n{' ' * indent}".join(line.strip() for line in lines))

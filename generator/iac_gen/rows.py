@@ -4,20 +4,14 @@ Black leaves this part alone (`# fmt: off` stands above it): people review it as
 diff, and formatting it would cost most of a build's time.
 """
 
-import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from iac_gen.doors import Door, clean, literal
+from iac_gen.doors import Door, clean, exact, literal
 from iac_gen.ir import Module
 from iac_runtime.tool import Class, Enum, Param, Property, Record
 
-__all__ = ["exact", "param", "tables"]
-
-
-def exact(code: str) -> Door:
-    """Return a code as a literal, byte for byte: it is never shown to a model as text."""
-    return Door(json.dumps(code)) if code.isascii() and code.isprintable() else Door(ascii(code))
+__all__ = ["param", "tables"]
 
 
 def param(row: Param) -> Door:

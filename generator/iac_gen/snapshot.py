@@ -169,7 +169,7 @@ def _value(hint: Any, value: Any) -> Any:
     """Return JSON `value` as the type `hint`: str, bool, tuples of these, optional, dataclasses."""
     origin = get_origin(hint)
     if origin in (Union, UnionType):
-        if value is None:
+        if value is None and NoneType in get_args(hint):
             return None
         options = [option for option in get_args(hint) if option is not NoneType]
         if len(options) > 1:

@@ -127,7 +127,8 @@ class Types:
                 if part not in parts:
                     parts.append(part)
         if "any" in parts:
-            return "any"
+            # Anything goes, but an enumerator still travels as its code, not as text.
+            parts = [*(part for part in parts if part in self.enums), "any"]
         return " | ".join(parts) or "any"
 
     def _parts(self, ref: TypeRef, seen: frozenset[str] = frozenset()) -> Iterable[str]:
