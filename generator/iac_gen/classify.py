@@ -1,7 +1,7 @@
 """Classify: the permission level of a command, a property setter, a class; and why.
 
 A level is the maximum of all evidence: event code, app, parameters, verb. Text alone never
-lowers one; only a quirk does. Levels: docs/adr/0013-levels-and-ceilings.md.
+lowers one; only a quirk does. Levels: docs/adr/0014-levels-and-ceilings.md.
 """
 
 import re

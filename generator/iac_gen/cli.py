@@ -142,7 +142,9 @@ def _inputs(
 
 def _generate(inputs: Inputs, quiet: bool) -> tuple[dict[str, str], Report]:
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TextColumn("{task.completed}"))
-    with Progress(*columns, console=_err, transient=True, disable=quiet) as progress:
+    with Progress(
+        *columns, console=_err, transient=True, disable=quiet or not _err.is_terminal
+    ) as progress:
         task = progress.add_task("Building", total=len(inputs.sources))
 
         def step(name: str) -> None:

@@ -1,7 +1,7 @@
 """Prove: a module is checked before it is written, as if someone else had rendered it.
 
 Its syntax tree may hold only the node kinds of an allow-list, its schemas must be JSON Schema
-2020-12 and what model vendors accept (docs/adr/0019-vendor-rules-for-schemas.md), its names
+2020-12 and what model vendors accept (docs/adr/0019-schema-rules.md), its names
 short enough.
 """
 

@@ -253,24 +253,3 @@ def test_the_nearest_names_are_found_in_either_spelling() -> None:
     assert nearest("readstatus", ["read status", "subject"]) == ["read status"]
     assert nearest("xyz", ["read status"]) == []
     assert nearest("date", ["creation date", "zzz"]) == ["creation date"]
-
-
-def test_the_entry_point_parses_on_an_old_python() -> None:
-    import ast
-
-    import iac_runtime.entry as entry
-
-    source = Path(entry.__file__).read_text(encoding="utf-8")
-    ast.parse(source, feature_version=(3, 7))
-
-
-def test_an_old_python_gets_one_line(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    from iac_runtime.entry import main
-
-    monkeypatch.setattr(sys, "version_info", (3, 9, 6))
-    assert main() == 2
-    said = capsys.readouterr().err
-    assert said.count("\n") == 1
-    assert "3.11" in said

@@ -1,0 +1,63 @@
+"""The repository itself: old Pythons get one line, documents point at what is there."""
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent.parent
+FIRST = (
+    "noxfile.py",
+    "generator/iac_gen/__init__.py",
+    "generator/iac_gen/entry.py",
+)
+OLD = "import sys; sys.version_info = (3, 9, 6, 'final', 0); "
+
+
+@pytest.mark.parametrize("file", FIRST)
+def test_what_an_old_python_meets_first_parses_there(file: str) -> None:
+    ast.parse((ROOT / file).read_text(), feature_version=(3, 9))
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "exec(open('noxfile.py').read())",
+        "from iac_gen.entry import main; main()",
+    ],
+)
+def test_an_old_python_gets_one_clear_line(code: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", OLD + code], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1
+    assert "3.11 or newer; this is 3.9" in done.stderr
+
+
+def pages() -> list[Path]:
+    return [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+
+
+@pytest.mark.parametrize("page", pages(), ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_between_documents_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text()):
+        if not target.startswith("http"):
+            assert (page.parent / target).exists(), target
+
+
+def test_pages_that_docstrings_name_exist() -> None:
+    for folder in ("generator", "runtime", "templates"):
+        for file in (ROOT / folder).rglob("*.py"):
+            for name in re.findall(r"docs/[a-z0-9/_-]+\.md", file.read_text()):
+                assert (ROOT / name).is_file(), f"{file}: {name}"
+
+
+def test_sessions_that_documents_name_exist() -> None:
+    sessions = set(re.findall(r"^def (\w+)\(session", (ROOT / "noxfile.py").read_text(), re.M))
+    for page in pages():
+        named = re.findall(r"nox -s (\w+)", page.read_text())
+        assert set(named) <= sessions, page
