@@ -93,9 +93,12 @@ def golden(session: nox.Session) -> None:
 
 @nox.session
 def stress(session: nox.Session) -> None:
-    """Run the tests that take thousands of examples."""
+    """Run the property tests with 2,000 examples each, and the tests that take minutes."""
     session.install("-q", "-e", ".[dev]")
-    session.run("pytest", "-m", "stress", "--timeout=3600", *session.posargs)
+    session.run(
+        *("pytest", "-m", "stress or property", "--timeout=3600", *session.posargs),
+        env={"IAC_HYPOTHESIS": "stress"},
+    )
 
 
 @nox.session

@@ -1,5 +1,6 @@
 """Fixtures that all tests share."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -12,11 +13,14 @@ settings.register_profile(
     "house", max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.register_profile("stress", settings.get_profile("house"), max_examples=2000)
-settings.load_profile("house")
+settings.load_profile(os.environ.get("IAC_HYPOTHESIS", "house"))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark a test that reads the corpus as skipped, with the reason, where there is none."""
+    """Mark property tests, and skip tests that read the corpus where there is none."""
+    for item in items:
+        if getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
+            item.add_marker("property")
     if CORPUS.is_dir():
         return
     reason = f"needs {CORPUS.parent.name}/corpus beside the checkout"

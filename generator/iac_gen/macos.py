@@ -105,7 +105,7 @@ def _info(path: Path) -> dict[str, Any] | str:
             info = plistlib.load(file)
     except FileNotFoundError:
         return "has no Info.plist"
-    except (OSError, ValueError, plistlib.InvalidFileException) as error:
+    except Exception as error:  # plistlib lets through whatever its parsers raise
         return f"has an Info.plist that cannot be read: {error}"
     return info if isinstance(info, dict) else "has an Info.plist that is no dictionary"
 

@@ -116,17 +116,28 @@ def _prove_function(node: ast.FunctionDef) -> Iterator[str]:
 
 def prove_schema(schema: Mapping[str, Any]) -> list[str]:
     """Return each way in which `schema` breaks the metaschema or a vendor's rule."""
-    return list(_prove_schema(json.dumps(schema)))
+    faults = [*_root(schema), *_node(schema, "")]
+    for part in _parts(schema):
+        faults += _metaschema(json.dumps(part, sort_keys=True))
+    return faults
+
+
+def _parts(schema: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Yield `schema` and the schemas of its properties, each without those below it.
+
+    The metaschema judges every schema object by itself, so that parts which many tools share
+    need to be judged once.
+    """
+    yield {key: value for key, value in schema.items() if key not in ("properties", "description")}
+    for value in schema.get("properties", {}).values():
+        yield from _parts(value)
 
 
 @lru_cache(maxsize=4096)
-def _prove_schema(text: str) -> tuple[str, ...]:
-    schema = json.loads(text)
-    faults = [*_root(schema), *_node(schema, "")]
-    error = next(Draft202012Validator(Draft202012Validator.META_SCHEMA).iter_errors(schema), None)
-    if error is not None:
-        faults.append(f"is no JSON Schema: {error.message}")
-    return tuple(faults)
+def _metaschema(text: str) -> tuple[str, ...]:
+    validator = Draft202012Validator(Draft202012Validator.META_SCHEMA)
+    error = next(validator.iter_errors(json.loads(text)), None)
+    return () if error is None else (f"is no JSON Schema: {error.message}",)
 
 
 def _root(schema: Mapping[str, Any]) -> Iterator[str]:
@@ -142,6 +153,8 @@ def _node(schema: Mapping[str, Any], path: str) -> Iterator[str]:
         yield f"{at} uses {word}"
     if ("type" in schema) == ("anyOf" in schema):
         yield f"{at} needs one of type and anyOf"
+    if not isinstance(schema.get("description", ""), str):
+        yield f"{at} has a description that is no text"
     kind = schema.get("type")
     if kind is not None and (not isinstance(kind, str) or kind not in _TYPES):
         yield f"{at} has the type {kind!r}"

@@ -1,0 +1,109 @@
+"""Compare: what changed between two builds, in words, for a person who must approve it."""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from iac_gen.output import AppFiles
+
+__all__ = ["changes"]
+
+_ORDER: Final = {"SAFE": 0, "MODIFY": 1, "DANGEROUS": 2}
+
+
+def changes(old: Mapping[str, AppFiles], new: Mapping[str, AppFiles]) -> list[str]:
+    """Return a line a change, apps by key; empty where a reviewer has nothing to see."""
+    lines: list[str] = []
+    for key in sorted(old.keys() | new.keys()):
+        if key not in old:
+            lines.append(f"{key}: new app, {len(new[key].tools)} tools")
+        elif key not in new:
+            lines.append(f"{key}: app gone, {len(old[key].tools)} tools with it")
+        else:
+            lines += [f"{key}: {line}" for line in _app(old[key], new[key])]
+    return lines
+
+
+def _app(old: AppFiles, new: AppFiles) -> Iterator[str]:
+    if old.row["id"] != new.row["id"]:
+        yield f"another app: {old.row['id']} became {new.row['id']}"
+    if old.version != new.version:
+        yield f"version {old.version or 'unknown'} became {new.version or 'unknown'}"
+    elif old.row["digest"] != new.row["digest"]:
+        yield "the dictionary changed"
+    for name in sorted(old.tools.keys() | new.tools.keys()):
+        if name not in old.tools:
+            row = new.tools[name]
+            yield f"{name} added ({_level(row)})"
+        elif name not in new.tools:
+            yield f"{name} removed"
+        else:
+            for line in _tool(old, new, name):
+                yield f"{name}: {line}"
+
+
+def _level(row: Mapping[str, Any]) -> str:
+    if row["level"] == row["ceiling"]:
+        return str(row["level"])
+    return f"{row['level']} to {row['ceiling']}"
+
+
+def _tool(old: AppFiles, new: AppFiles, name: str) -> Iterator[str]:
+    before, after = old.tools[name], new.tools[name]
+    for word in ("level", "ceiling"):
+        if before[word] != after[word]:
+            raised = _ORDER[after[word]] > _ORDER[before[word]]
+            verb = "raised" if raised else "lowered"
+            yield f"{word} {verb} from {before[word]} to {after[word]}"
+    if before["digest"] == after["digest"]:
+        return
+    one, other = json.loads(old.lines[name]), json.loads(new.lines[name])
+    told = False
+    for line in _parameters(one["inputSchema"], other["inputSchema"]):
+        told = True
+        yield line
+    if one.get("outputSchema") != other.get("outputSchema"):
+        told = True
+        yield "the result's schema changed"
+    if one["description"] != other["description"]:
+        told = True
+        yield f"described as {other['description']!r}"
+    if not told and (before["level"], before["ceiling"]) == (after["level"], after["ceiling"]):
+        yield "another event is sent"
+
+
+def _parameters(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
+    one, other = old["properties"], new["properties"]
+    for key in one:
+        if key not in other:
+            yield f"parameter {key} removed"
+    for key in other:
+        required = key in new.get("required", ())
+        if key not in one:
+            yield f"parameter {key} added{', required' if required else ''}"
+            continue
+        if required != (key in old.get("required", ())):
+            yield f"parameter {key} is now {'required' if required else 'optional'}"
+        if one[key] != other[key]:
+            yield f"parameter {key}: {_schema_change(one[key], other[key])}"
+
+
+def _schema_change(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
+    if old.get("type") != new.get("type") or ("anyOf" in old) != ("anyOf" in new):
+        return f"takes {_kind(new)} instead of {_kind(old)}"
+    gone = [value for value in old.get("enum", ()) if value not in new.get("enum", ())]
+    come = [value for value in new.get("enum", ()) if value not in old.get("enum", ())]
+    parts = []
+    if come:
+        parts.append(f"takes also {', '.join(come)}")
+    if gone:
+        parts.append(f"no longer takes {', '.join(gone)}")
+    return "; ".join(parts) or "schema changed"
+
+
+def _kind(schema: Mapping[str, Any]) -> str:
+    if "anyOf" in schema:
+        return " or ".join(_kind(option) for option in schema["anyOf"])
+    if schema.get("type") == "array":
+        return f"a list of {_kind(schema.get('items', {}))}"
+    return str(schema.get("type", "anything"))
