@@ -16,9 +16,9 @@ from importlib.resources import as_file, files
 from pathlib import Path
 
 from iac_gen.includes import STANDARD
-from iac_gen.load import parse
+from iac_gen.load import Loaded, parse
 from iac_gen.model import Dictionary, Source
-from iac_gen.pipeline import Inputs, Loaded, generate
+from iac_gen.pipeline import Inputs, generate
 from iac_gen.snapshot import read_snapshot
 
 CASES = Path(__file__).parent.parent / "cases"
@@ -63,8 +63,8 @@ def committed(name: str) -> dict[str, str | None]:
 
 def difference(name: str, file: str, old: str | None, new: str) -> str:
     """Return how the committed text differs from the built one, as a unified diff."""
-    lines = (text.splitlines(keepends=True) for text in (old or "", new))
-    return "".join(difflib.unified_diff(*lines, f"{name}/{file}", "built"))
+    here, there = (text.splitlines(keepends=True) for text in (old or "", new))
+    return "".join(difflib.unified_diff(here, there, f"{name}/{file}", "built"))
 
 
 def main(arguments: list[str] | None = None) -> int:

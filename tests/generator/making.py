@@ -2,19 +2,22 @@
 
 import importlib.util
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple
 
+from black import format_file_contents
+from black.mode import Mode, TargetVersion
+from black.report import NothingChanged
 from golden import standard
 
 from iac_gen.discover import Found
 from iac_gen.ir import Module
-from iac_gen.load import parse
+from iac_gen.load import Loaded, parse
 from iac_gen.model import Dictionary, Source
-from iac_gen.pipeline import Inputs, Loaded, generate, represent
+from iac_gen.pipeline import Inputs, generate, represent
 from iac_gen.quirks import Decisions, QuirkFile, apply
 from iac_gen.report import Report
 from iac_gen.resolve import resolve
@@ -57,7 +60,9 @@ class Built(NamedTuple):
 
 def sdef(items: str = DIARY, suite: str = 'name="Diary" code="diar"') -> bytes:
     """Return a dictionary with one suite that holds `items`; they begin on line 3."""
-    return f'<?xml version="1.0"?>\n<dictionary><suite {suite}>\n{items}</suite></dictionary>'.encode()
+    return (
+        f'<?xml version="1.0"?>\n<dictionary><suite {suite}>\n{items}</suite></dictionary>'.encode()
+    )
 
 
 def read(content: bytes, file: str = "app.sdef") -> Dictionary:
@@ -71,14 +76,15 @@ def source(dictionary: Dictionary | None = None, name: str = "Diary", version: s
     return Source(dictionary or read(sdef()), name, identifier, name, version)
 
 
-def inputs(*sources: Source) -> Inputs:
-    """Return the inputs of a build of `sources` without quirks."""
-    return Inputs([Loaded(one) for one in sources], standard(), [])
+def inputs(*sources: Source, quirks: Sequence[QuirkFile] = ()) -> Inputs:
+    """Return the inputs of a build of `sources`."""
+    return Inputs([Loaded(one) for one in sources], standard(), quirks)
 
 
-def module(one: Source, key: str = "diary") -> Module:
-    """Return the intermediate representation of `one`."""
-    return represent(Loaded(one), key, inputs(one))[0]
+def module(one: Source, quirks: Sequence[QuirkFile] = ()) -> tuple[Module, list[str]]:
+    """Return the intermediate representation of `one`, and the findings as text."""
+    made, _, told = represent(Loaded(one), "diary", inputs(one, quirks=quirks))
+    return made, [str(found) for found in told]
 
 
 def build(*sources: Source) -> dict[str, str]:
@@ -92,6 +98,16 @@ def decide(one: Source, *quirks: QuirkFile) -> tuple[Decisions, list[str]]:
     """Return what `quirks` decide for `one`, and the diagnostics as text."""
     _, decisions, found = apply(resolve(one, standard())[0], list(quirks))
     return decisions, [str(row) for row in found]
+
+
+def is_black(text: str) -> bool:
+    """Say whether black would leave `text` alone."""
+    mode = Mode(target_versions={TargetVersion.PY311}, line_length=100)
+    try:
+        format_file_contents(text, fast=True, mode=mode)
+    except NothingChanged:
+        return True
+    return False
 
 
 @contextmanager

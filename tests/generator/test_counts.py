@@ -4,10 +4,10 @@ import json
 from pathlib import Path
 
 import pytest
+from making import Built
 
-from iac_gen.discover import from_paths, includes
-from iac_gen.pipeline import Inputs, generate
-from iac_gen.quirks import known_apps, load_quirks
+from iac_gen.discover import from_paths
+from iac_gen.quirks import known_apps
 from iac_gen.report import AppReport, Report
 
 # Why the tables of a module hold other numbers than the file: what each diagnostic stands for.
@@ -24,12 +24,9 @@ REASONS = {
 }
 
 
-@pytest.fixture(scope="module")
-def report(corpus: Path) -> Report:
-    found = from_paths([corpus / "sdef"], known_apps())
-    quirks, faults = load_quirks()
-    _, report = generate(Inputs(found.sources, includes(), quirks, [*found.failed, *faults]))
-    return report
+@pytest.fixture
+def report(corpus_build: Built) -> Report:
+    return corpus_build.report
 
 
 def by_file(report: Report, corpus: Path) -> dict[str, AppReport]:
@@ -51,9 +48,7 @@ def test_what_is_declared_is_what_the_raw_files_hold(report: Report, corpus: Pat
         assert [got.commands, got.classes, got.properties, got.elements] == expected, file
 
 
-def test_what_is_built_differs_only_for_a_reason_that_is_told(
-    report: Report, corpus: Path
-) -> None:
+def test_what_is_built_differs_only_for_a_reason_that_is_told(report: Report, corpus: Path) -> None:
     for file, app in by_file(report, corpus).items():
         reasons = {one.code for one in app.diagnostics} & REASONS.keys()
         if not reasons:

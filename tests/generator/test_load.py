@@ -78,9 +78,7 @@ def test_files_that_cannot_be_read_are_told_apart(tmp_path: Path) -> None:
     assert load(good)[0].file == str(good)
 
 
-def test_a_file_over_the_limit_is_not_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_over_the_limit_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loading, "MAX_BYTES", 20)
     big = tmp_path / "big.sdef"
     big.write_bytes(sdef())

@@ -77,15 +77,15 @@ def o_md(target: Ref, *, code_a46c7374: Answer | None = None) -> None:
 
 # fmt: off
 CLASSES: Final[Mapping[str, Class]] = {
-    "clause": Class('\xb6cla', "clause", "clauses", None, "MODIFY", "DANGEROUS", (
+    "clause": Class("\xb6cla", "clause", "clauses", None, "MODIFY", "DANGEROUS", (
         Property("id", "ID  ", "id", "integer", "r", "SAFE"),
-        Property("sharp s", '?\xdf??', "sharpS", "text", "rw", "MODIFY"),
+        Property("sharp s", "?\xdf??", "sharpS", "text", "rw", "MODIFY"),
     )),
     "application": Class("capp", "application", "applications", None, "MODIFY", "DANGEROUS", ()),
 }
 
 ENUMS: Final[Mapping[str, Enum]] = {
-    "answer": (("yes", "yes "), ("less & more", "<&>'"), ("one", '\x00\x00\x00\x01'),),
+    "answer": (("yes", "yes "), ("less & more", "<&>'"), ("one", "\x00\x00\x00\x01"),),
 }
 
 RECORDS: Final[Mapping[str, Record]] = {}

@@ -141,13 +141,16 @@ def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
 @tool(
     event="rummtidy",
     level="MODIFY",
-    params={"target": Param("", "----", "specifier"), "by": Param("by", "by  ", "tint")},
+    params={
+        "target": Param("", "----", "specifier | list of specifier"),
+        "by": Param("by", "by  ", "tint"),
+    },
 )
-def tidy(target: Ref, *, by: Tint) -> None:
-    """Tidy an object in Rummage. MODIFY, may change something.
+def tidy(target: Ref | ListOf[Ref], *, by: Tint) -> None:
+    """Tidy an object or a list of an object in Rummage. MODIFY, may change something.
 
     Args:
-        target: Reference to an object.
+        target: Reference to an object or a list of an object.
         by: Red.
     """
     return APP.call(tidy, target=target, by=by)
@@ -173,5 +176,5 @@ SCHEMAS: Final[Mapping[str, Mapping[str, Schema]]] = {
     "list": {"input": {"type": "object", "properties": {"element": {"type": "string", "enum": ["drawer"]}, "of": {"type": "string", "description": "Reference to the container, else the app"}, "where": {"type": "object", "description": 'Filter by property: {"name": "x"} or {"name": {"contains": "x"}}'}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}, "limit": {"type": "integer"}, "offset": {"type": "integer"}}, "required": ["element"], "additionalProperties": False}},
     "count": {"input": {"type": "object", "properties": {"element": {"type": "string", "enum": ["drawer"]}, "of": {"type": "string", "description": "Reference to the container, else the app"}, "where": {"type": "object", "description": 'Filter by property: {"name": "x"} or {"name": {"contains": "x"}}'}}, "required": ["element"], "additionalProperties": False}, "output": {"type": "object", "properties": {"result": {"type": "integer"}, "note": {"type": "string"}}, "additionalProperties": False}},
     "set": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as drawer-objects[0]"}, "properties": {"type": "object", "description": "Property to value"}}, "required": ["target", "properties"], "additionalProperties": False}},
-    "tidy": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as drawer-objects[0]"}, "by": {"type": "string", "enum": ["red"]}}, "required": ["target", "by"], "additionalProperties": False}},
+    "tidy": {"input": {"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as drawer-objects[0]"}, "by": {"type": "string", "enum": ["red"]}}, "required": ["target", "by"], "additionalProperties": False}},
 }

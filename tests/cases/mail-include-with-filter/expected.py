@@ -226,16 +226,18 @@ def open(target: str | ListOf[str]) -> Ref | ListOf[Ref]:
     event="coreclos",
     level="MODIFY",
     params={
-        "target": Param("", "----", "specifier"),
+        "target": Param("", "----", "specifier | list of specifier"),
         "saving": Param("saving", "savo", "save options"),
         "saving_in": Param("saving in", "kfil", "file", "savingIn"),
     },
 )
-def close(target: Ref, *, saving: SaveOptions | None = None, saving_in: str | None = None) -> None:
-    """Close an object in Postbox. MODIFY, closes, unsaved work may be lost.
+def close(
+    target: Ref | ListOf[Ref], *, saving: SaveOptions | None = None, saving_in: str | None = None
+) -> None:
+    """Close an object or a list of an object in Postbox. MODIFY, closes, unsaved work may be lost.
 
     Args:
-        target: Reference to an object.
+        target: Reference to an object or a list of an object.
         saving: Yes, no or ask.
         saving_in: A file.
     """
@@ -246,16 +248,16 @@ def close(target: Ref, *, saving: SaveOptions | None = None, saving_in: str | No
     event="coresave",
     level="MODIFY",
     params={
-        "target": Param("", "----", "specifier"),
+        "target": Param("", "----", "specifier | list of specifier"),
         "in_": Param("in", "kfil", "file"),
         "as_": Param("as", "fltp", "any"),
     },
 )
-def save(target: Ref, *, in_: str | None = None, as_: Any = None) -> None:
-    """Save an object in Postbox. MODIFY, writes a file.
+def save(target: Ref | ListOf[Ref], *, in_: str | None = None, as_: Any = None) -> None:
+    """Save an object or a list of an object in Postbox. MODIFY, writes a file.
 
     Args:
-        target: Reference to an object.
+        target: Reference to an object or a list of an object.
         in_: A file.
         as_: Any value.
     """
@@ -355,8 +357,8 @@ SCHEMAS: Final[Mapping[str, Mapping[str, Schema]]] = {
     "make": {"input": {"type": "object", "properties": {"element": {"type": "string", "enum": ["document", "window", "letter"]}, "properties": {"type": "object", "description": "Property to value"}, "at": {"type": "string", "description": "Reference to the container, else the app chooses"}, "with_data": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}}, "required": ["element"], "additionalProperties": False}, "output": {"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": False}},
     "set": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as documents[0]"}, "properties": {"type": "object", "description": "Property to value"}}, "required": ["target", "properties"], "additionalProperties": False}},
     "open": {"input": {"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Absolute path or ~"}}, "required": ["target"], "additionalProperties": False}, "output": {"type": "object", "properties": {"ref": {"type": "string"}, "result": {"type": "array", "items": {"type": "string"}}, "note": {"type": "string"}}, "additionalProperties": False}},
-    "close": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as documents[0]"}, "saving": {"type": "string", "enum": ["yes", "no", "ask"]}, "saving_in": {"type": "string", "description": "Absolute path or ~"}}, "required": ["target"], "additionalProperties": False}},
-    "save": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as documents[0]"}, "in_": {"type": "string", "description": "Absolute path or ~"}, "as_": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}}, "required": ["target"], "additionalProperties": False}},
+    "close": {"input": {"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, "saving": {"type": "string", "enum": ["yes", "no", "ask"]}, "saving_in": {"type": "string", "description": "Absolute path or ~"}}, "required": ["target"], "additionalProperties": False}},
+    "save": {"input": {"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, "in_": {"type": "string", "description": "Absolute path or ~"}, "as_": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}}, "required": ["target"], "additionalProperties": False}},
     "quit": {"input": {"type": "object", "properties": {"saving": {"type": "string", "enum": ["yes", "no", "ask"]}}, "additionalProperties": False}},
     "exists": {"input": {"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}}, "required": ["target"], "additionalProperties": False}, "output": {"type": "object", "properties": {"result": {"type": "boolean"}, "note": {"type": "string"}}, "additionalProperties": False}},
     "delete": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as letters[0]"}}, "required": ["target"], "additionalProperties": False}},

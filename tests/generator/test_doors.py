@@ -1,0 +1,242 @@
+"""The three doors: whatever a dictionary says, a module stays a module of the same shape."""
+
+import ast
+import json
+import re
+import unicodedata
+from typing import Any
+
+import jinja2
+import pytest
+from dictionaries import ANY_TEXT, HOSTILE
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from making import build, is_black, source
+
+from iac_gen.doors import (
+    Door,
+    clean,
+    clean_prose,
+    cleaned,
+    exact,
+    finalize,
+    identifier,
+    literal,
+    prose,
+)
+from iac_gen.model import (
+    Class,
+    Command,
+    Dictionary,
+    Element,
+    Enumeration,
+    Enumerator,
+    Parameter,
+    Property,
+    RecordType,
+    Source,
+    Suite,
+    TypeRef,
+)
+from iac_gen.prove import prove_source
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | ANY_TEXT,
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.lists(inner, max_size=3).map(tuple)
+        | st.dictionaries(ANY_TEXT, inner, max_size=3)
+    ),
+    max_leaves=8,
+)
+INVISIBLE = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
+
+
+def expected(value: Any) -> Any:
+    """Return `value` with all its text cleaned, tuples kept."""
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, dict):
+        return {clean(key): expected(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(expected(item) for item in value)
+    return value
+
+
+def hostile(test: Any) -> Any:
+    for text in HOSTILE:
+        test = example(text)(test)
+    return test
+
+
+@hostile
+@given(ANY_TEXT)
+def test_a_text_literal_evaluates_to_the_cleaned_text(text: str) -> None:
+    door = literal(text)
+    assert door.isascii()
+    assert door.isprintable()
+    assert ast.literal_eval(door) == clean(text)
+
+
+@given(VALUES)
+def test_any_literal_evaluates_to_the_cleaned_value(value: Any) -> None:
+    assert ast.literal_eval(literal(value)) == expected(value)
+
+
+def test_a_number_with_a_point_is_a_literal_too() -> None:
+    assert literal(0.5) == "0.5"
+
+
+@pytest.mark.parametrize("value", [object(), {1, 2}, lambda: 1, 1j, [object()]])
+def test_what_has_no_literal_is_refused(value: object) -> None:
+    with pytest.raises(TypeError, match="has no literal"):
+        literal(value)
+
+
+@hostile
+@given(ANY_TEXT)
+def test_cleaned_text_holds_nothing_invisible(text: str) -> None:
+    assert not [ch for ch in clean(text) if unicodedata.category(ch) in INVISIBLE]
+    assert cleaned({text: [text, 1]}) == {clean(text): [clean(text), 1]}
+
+
+@pytest.mark.parametrize(
+    "ch",
+    "\u200b\u200f\u202e\u2060\u2066\u00ad\ufeff\u180e\u061c\u115f\u1160\u3164\uffa0\ufe0f"
+    "\U000e0100\U000e0041\ud800\x00\x1b\n\t\u2028",
+)
+def test_each_invisible_character_is_dropped(ch: str) -> None:
+    assert clean(f"a{ch}b") == "ab"
+
+
+@hostile
+@given(ANY_TEXT)
+def test_codes_are_byte_exact(text: str) -> None:
+    door = exact(text)
+    assert door.isascii()
+    assert ast.literal_eval(door) == text
+
+
+@hostile
+@given(ANY_TEXT)
+def test_prose_has_its_characters_only(text: str) -> None:
+    assert re.fullmatch(r"[A-Za-z0-9 \-_/&.,()']*", prose(text))
+    assert clean_prose(prose(text)) == prose(text)
+
+
+@pytest.mark.parametrize("name", ["a", "A", "in_", "n360p", "get_url", "a" * 64])
+def test_an_identifier_passes(name: str) -> None:
+    assert identifier(name) == name
+
+
+@pytest.mark.parametrize(
+    "name", ["", "_a", "1a", "a b", "a.b", "a-b", "é", "a\n", "\u0456mport", "a" * 65, *HOSTILE]
+)
+def test_what_is_no_identifier_is_refused(name: str) -> None:
+    with pytest.raises(ValueError, match="is no identifier"):
+        identifier(name)
+
+
+@given(ANY_TEXT)
+def test_only_plain_names_are_identifiers(text: str) -> None:
+    try:
+        name = identifier(text)
+    except ValueError:
+        return
+    assert name.isascii()
+    assert name.isidentifier()
+
+
+def test_a_template_prints_what_came_through_a_door_and_nothing_else() -> None:
+    environment = jinja2.Environment(finalize=finalize, undefined=jinja2.StrictUndefined)
+    template = environment.from_string("{{ value }}")
+    assert template.render(value=Door("words")) == "words"
+    for bare in ("words", 7, None):
+        with pytest.raises(TypeError, match="came through no door"):
+            template.render(value=bare)
+    with pytest.raises(TypeError, match="Undefined came through no door"):
+        template.render()
+
+
+def app_that_says(text: str) -> Source:
+    """Return an app whose every text slot holds `text`."""
+    term = f"Ab {text} c"
+    kinds = (TypeRef(term),)
+    body = Property(term, "body", (TypeRef("text"),), description=text)
+    entry = Class(
+        term,
+        "entr",
+        id=text,
+        plural=f"Abs {text} c",
+        properties=(
+            body,
+            Property("password", "pass", (TypeRef("text"),)),
+            Property("bounds", "pbnd", (TypeRef("rectangle"),)),
+        ),
+        elements=(Element(term),),
+        description=text,
+    )
+    mood = f"Mood {text} c"
+    record = f"Row {text} c"
+    command = Command(
+        term,
+        "diargogo",
+        id=text,
+        direct=Parameter("", "----", kinds, description=text),
+        parameters=(
+            Parameter(term, "para", (TypeRef(mood),), True, description=text),
+            Parameter(f"{term} d", "parb", (TypeRef(record),), True),
+        ),
+        result=kinds,
+        access_groups=(text,),
+        description=text,
+    )
+    make = Command("make", "corecrel", description=text)
+    items = (
+        entry,
+        command,
+        make,
+        Enumeration(mood, "mood", enumerators=(Enumerator(term, "valu"),), description=text),
+        RecordType(record, "reco", properties=(body,)),
+    )
+    dictionary = Dictionary("app.sdef", "0" * 64, text, (Suite(text, "diar", items),))
+    return Source(dictionary, f"Ab {text}", f"com.example.{text}", text, text)
+
+
+def shape(text: str) -> list[type]:
+    return [type(node) for node in ast.walk(ast.parse(text))]
+
+
+def module_that_says(text: str) -> tuple[str, str]:
+    files = build(app_that_says(text))
+    (name,) = (one for one in files if one.endswith(".py") and one != "__init__.py")
+    return files[name], files["listing.jsonl"]
+
+
+PLAIN = shape(module_that_says("a")[0])
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_hostile_text_changes_no_shape(text: str) -> None:
+    source_text, listing = module_that_says(text)
+    assert source_text.isascii()
+    assert list(prove_source(source_text)) == []
+    compile(source_text, "app.py", "exec")
+    assert shape(source_text) == PLAIN
+    assert is_black(source_text)
+    assert listing.isascii()
+    for line in listing.splitlines():
+        entry = json.loads(line)
+        assert entry == cleaned(entry)
+
+
+# A bar in the name of a type separates alternatives, which is another shape by right.
+@settings(max_examples=60)
+@given(ANY_TEXT.filter(lambda text: "|" not in text))
+def test_no_text_changes_the_shape(text: str) -> None:
+    assert shape(module_that_says(text)[0]) == PLAIN
+
+
+def test_a_module_of_plain_text_is_what_the_shape_was_taken_from() -> None:
+    assert PLAIN.count(ast.FunctionDef) == 6
+    assert len(build(source())) == 5

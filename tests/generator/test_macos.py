@@ -1,0 +1,215 @@
+"""Installed apps, as fake bundles: which dictionary belongs to them, and why none does."""
+
+import plistlib
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from making import sdef
+
+from iac_gen import discover, macos
+from iac_gen.discover import Found, from_bundles
+from iac_gen.keys import assign
+from iac_gen.macos import Bundle, Unscriptable, installed
+
+
+def bundle(folder: Path, name: str, sdef_name: str = "", **info: Any) -> Path:
+    """Make a bundle with an Info.plist of `info`; its dictionary is called `sdef_name`."""
+    path = folder / name
+    resources = path / "Contents" / "Resources"
+    resources.mkdir(parents=True)
+    (path / "Contents" / "Info.plist").write_bytes(plistlib.dumps(info))
+    if sdef_name:
+        (resources / sdef_name).write_bytes(sdef())
+    return path
+
+
+def apps(*folders: Path) -> list[Bundle | Unscriptable]:
+    return installed(folders, applications=(), additions=())
+
+
+def only(folder: Path) -> Bundle:
+    (found,) = apps(folder)
+    assert isinstance(found, Bundle), found
+    return found
+
+
+def reason(folder: Path) -> str:
+    (found,) = apps(folder)
+    assert isinstance(found, Unscriptable), found
+    return found.reason
+
+
+@pytest.mark.parametrize(
+    ("declared", "file"),
+    [("Diary", "Diary.sdef"), ("Diary.sdef", "Diary.sdef"), ("Diary.v2", "Diary.v2.sdef")],
+)
+def test_the_dictionary_is_the_resource_that_is_named(
+    tmp_path: Path, declared: str, file: str
+) -> None:
+    path = bundle(
+        tmp_path,
+        "My Diary.app",
+        file,
+        CFBundleIdentifier="com.example.Diary",
+        CFBundleShortVersionString="4.13",
+        OSAScriptingDefinition=declared,
+    )
+    found = only(tmp_path)
+    assert found.dictionary == path / "Contents" / "Resources" / file
+    assert (found.name, found.id, found.version) == ("My Diary", "com.example.Diary", "4.13")
+    (loaded,) = from_bundles([found]).sources
+    assert loaded.source.stem == "My Diary"
+    assert loaded.diagnostics == ()
+
+
+@pytest.mark.parametrize("declared", ["../../Secret", "../../../Secret.sdef", "/etc/hosts", "link"])
+def test_a_dictionary_outside_the_bundle_is_refused(tmp_path: Path, declared: str) -> None:
+    path = bundle(tmp_path, "Diary.app", OSAScriptingDefinition=declared)
+    for place in (tmp_path, path, path / "Contents"):
+        (place / "Secret.sdef").write_bytes(sdef())
+    (path / "Contents" / "Resources" / "link.sdef").symlink_to(tmp_path / "Secret.sdef")
+    assert reason(tmp_path) == f"names {declared}, which is not in its Resources"
+
+
+def test_a_named_dictionary_that_is_missing_is_told(tmp_path: Path) -> None:
+    bundle(tmp_path, "Diary.app", OSAScriptingDefinition="Diary.sdef")
+    assert reason(tmp_path) == "names Diary.sdef, which is not in its Resources"
+
+
+def test_a_bundle_without_a_plist_is_told(tmp_path: Path) -> None:
+    (tmp_path / "Diary.app").mkdir()
+    assert reason(tmp_path) == "has no Info.plist"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"<plist>",
+        b"<plist><dict><key>a</key></dict></plist>",
+        b"<plist><dict><string/></dict></plist>",
+        b"<plist><integer>x</integer></plist>",
+        b"\x00\xff",
+        b"bplist00\x00",
+        b"bplist00" + b"\xff" * 40,
+    ],
+)
+def test_a_broken_plist_is_told(tmp_path: Path, content: bytes) -> None:
+    path = bundle(tmp_path, "Diary.app")
+    (path / "Contents" / "Info.plist").write_bytes(content)
+    assert reason(tmp_path).startswith("has an Info.plist that cannot be read: ")
+
+
+def test_a_plist_that_is_no_dictionary_is_told(tmp_path: Path) -> None:
+    path = bundle(tmp_path, "Diary.app")
+    (path / "Contents" / "Info.plist").write_bytes(plistlib.dumps(["a"]))
+    assert reason(tmp_path) == "has an Info.plist that is no dictionary"
+
+
+def test_an_app_that_says_nothing_of_scripting_is_not_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(macos, "copy_definition", lambda path: pytest.fail("asked"))
+    bundle(tmp_path, "Diary.app", NSAppleScriptEnabled=False)
+    assert reason(tmp_path) == "has no scripting dictionary"
+
+
+@pytest.mark.parametrize("enabled", [True, "YES", "true", "1"])
+def test_an_enabled_app_without_a_file_is_asked_through_macos(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, enabled: object
+) -> None:
+    bundle(tmp_path, "Diary.app", NSAppleScriptEnabled=enabled, CFBundleIdentifier="com.example.d")
+    monkeypatch.setattr(macos, "copy_definition", lambda path: None)
+    assert reason(tmp_path) == "has no scripting dictionary that macOS can give"
+    monkeypatch.setattr(macos, "copy_definition", lambda path: sdef())
+    (loaded,) = from_bundles([only(tmp_path)]).sources
+    assert loaded.source.id == "com.example.d"
+    assert list(loaded.source.dictionary.declared())
+
+
+def test_elsewhere_there_is_no_such_call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", "linux")
+    assert macos.copy_definition(tmp_path) is None
+
+
+def test_a_scripting_addition_is_of_its_own_kind(tmp_path: Path) -> None:
+    bundle(tmp_path, "Extra.osax", "Extra.sdef", OSAScriptingDefinition="Extra")
+    bundle(tmp_path, "Diary.app", "Diary.sdef", OSAScriptingDefinition="Diary")
+    found = installed((), applications=[str(tmp_path)], additions=[str(tmp_path)])
+    assert [(one.name, one.kind) for one in found if isinstance(one, Bundle)] == [
+        ("Diary", "application"),
+        ("Extra", "addition"),
+    ]
+
+
+def test_folders_that_are_not_there_and_links_to_one_bundle_are_no_matter(tmp_path: Path) -> None:
+    here, there = tmp_path / "here", tmp_path / "there"
+    path = bundle(here, "Diary.app", "Diary.sdef", OSAScriptingDefinition="Diary")
+    there.mkdir()
+    (there / "Diary.app").symlink_to(path)
+    (there / "Note.app").write_text("no folder")
+    assert len(apps(here, there, tmp_path / "none")) == 1
+
+
+def test_one_app_in_two_folders_is_told_apart_by_version(tmp_path: Path) -> None:
+    for folder, version in (("new", "2.0"), ("old", "1.0")):
+        bundle(
+            tmp_path / folder,
+            "Diary.app",
+            "Diary.sdef",
+            CFBundleIdentifier="com.example.Diary",
+            CFBundleShortVersionString=version,
+            OSAScriptingDefinition="Diary",
+        )
+    found = from_bundles(apps(tmp_path / "new", tmp_path / "old"))
+    rows = assign([loaded.source for loaded in found.sources], {})
+    assert [(row.key, row.identity) for row in rows] == [
+        ("diary_2", "com.example.Diary@2.0"),
+        ("diary", "com.example.Diary@1.0"),
+    ]
+
+
+@pytest.mark.parametrize("identifier", ["", "com.example/../x", "a" * 300, "com.example.\u202ex"])
+def test_an_odd_bundle_id_makes_the_app_a_local_one(tmp_path: Path, identifier: str) -> None:
+    bundle(
+        tmp_path,
+        "My Diary.app",
+        "Diary.sdef",
+        CFBundleIdentifier=identifier,
+        OSAScriptingDefinition="Diary",
+    )
+    (loaded,) = from_bundles(apps(tmp_path)).sources
+    assert loaded.source.id == "local.my_diary"
+    assert not loaded.source.known
+    (told,) = loaded.diagnostics
+    assert told.code == "bundle-id"
+    assert "is none; the app is built as a local one" in told.message
+    assert str(told).isprintable()
+
+
+def test_what_cannot_be_built_comes_back_as_a_reason(tmp_path: Path) -> None:
+    broken = bundle(tmp_path, "Broken.app", "D.sdef", OSAScriptingDefinition="D")
+    (broken / "Contents" / "Resources" / "D.sdef").write_text("<dictionary>\n<suite")
+    (tmp_path / "Plain.app").mkdir()
+    found = from_bundles(apps(tmp_path))
+    assert isinstance(found, Found)
+    assert found.sources == ()
+    (failed,) = found.failed
+    assert (failed.line, failed.code) == (2, "xml")
+    assert [one.name for one in found.unscriptable] == ["Plain"]
+
+
+def test_a_mac_s_own_standard_suites_come_before_the_bundled_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "CocoaStandard.sdef"
+    monkeypatch.setattr(discover, "STANDARD", str(path))
+    (bundled,) = discover.includes().values()
+    assert bundled.suites
+    path.write_bytes(sdef())
+    assert discover.includes()[str(path)].file == str(path)
+    path.write_text("<dictionary>")
+    (fallen_back,) = discover.includes().values()
+    assert fallen_back == bundled

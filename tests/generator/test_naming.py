@@ -1,0 +1,219 @@
+"""Names: the JavaScript rule as working scripts show it, Python names, tool names."""
+
+import keyword
+import re
+
+import pytest
+from dictionaries import ANY_TEXT
+from hypothesis import given
+from hypothesis import strategies as st
+
+from iac_gen.doors import identifier
+from iac_gen.model import Class
+from iac_gen.naming import (
+    FUNCTION_RESERVED,
+    MAX_TOOL_NAME,
+    alias,
+    app_key,
+    function_name,
+    jxa,
+    parameter_key,
+    plural,
+    snake,
+    tool_name,
+    unique,
+)
+from iac_gen.objects import OBJECT_EVENTS
+
+SEEN_IN_SCRIPTS = {
+    "URL": "url",
+    "POSIX path": "posixPath",
+    "UI elements": "uiElements",
+    "AirPlay device": "airplayDevice",
+    "AirPlay devices": "airplayDevices",
+    "PDF Windows": "pdfWindows",
+    "unix id": "unixId",
+    "persistent ID": "persistentID",
+    "audio CD playlists": "audioCDPlaylists",
+    "do JavaScript": "doJavaScript",
+    "HTML content": "htmlContent",
+    "to dos": "toDos",
+    "set eof": "setEof",
+    "do shell script": "doShellScript",
+    "set the clipboard to": "setTheClipboardTo",
+    "getvariable": "getvariable",
+    "doscript": "doscript",
+    "in": "in",
+    "from": "from",
+    "for": "for",
+    "as": "as",
+    "new": "new",
+    "with properties": "withProperties",
+    "button returned": "buttonReturned",
+}
+# What the rule gives and nobody was seen to use; only a Mac can confirm these.
+FOLLOWS = {
+    "MIME type": "mimeType",
+    "XML elements": "xmlElements",
+    "EQ enabled": "eqEnabled",
+    "iCloud account": "icloudAccount",
+    "GetURL": "geturl",
+    "openVirtualLocation": "openvirtuallocation",
+    "PackBits": "packbits",
+    "": "",
+    "  two  blanks ": "twoBlanks",
+}
+
+
+@pytest.mark.parametrize(("term", "name"), [*SEEN_IN_SCRIPTS.items(), *FOLLOWS.items()])
+def test_the_javascript_name_of_a_term(term: str, name: str) -> None:
+    assert jxa(term) == name
+
+
+@pytest.mark.parametrize(
+    ("name", "declared", "collection"),
+    [
+        ("person", "people", "people"),
+        ("process", "processes", "processes"),
+        ("settings set", "", "settingsSets"),
+        ("property list item", "", "propertyListItems"),
+        ("outgoing message", "", "outgoingMessages"),
+        ("inbox task", "", "inboxTasks"),
+        ("UI element", "", "uiElements"),
+    ],
+)
+def test_the_collection_of_a_class(name: str, declared: str, collection: str) -> None:
+    row = Class(name, "clas", plural=declared)
+    assert jxa(plural(row.name, row.plural)) == collection
+
+
+@pytest.mark.parametrize(
+    ("term", "name"),
+    [
+        ("GetURL", "get_url"),
+        ("do JavaScript", "do_javascript"),
+        ("do shell script", "do_shell_script"),
+        ("openVirtualLocation", "open_virtual_location"),
+        ("executeAATFile", "execute_aat_file"),
+        ("path to", "path_to"),
+        ("_load module_", "load_module"),
+        ("open VIDEO_TS", "open_video_ts"),
+        ("import", "import_"),
+        ("break", "break_"),
+        ("tool", "tool_"),
+        ("str", "str_"),
+        ("list", "list"),
+        ("open", "open"),
+        ("match", "match"),
+        ("360p", "n360p"),
+        ("2 up", "n2_up"),
+        ("black & white", "black_and_white"),
+        ("read/write", "read_write"),
+        ("ICN#", "icn"),
+        ("Straße", "strasse"),
+        ("café crème", "cafe_creme"),
+        ("ƒnet", "fnet"),
+    ],
+)
+def test_the_python_name_of_a_command(term: str, name: str) -> None:
+    assert function_name(term, "diarrere") == name
+
+
+def test_a_command_whose_name_leaves_nothing_is_called_by_its_code() -> None:
+    assert function_name("漢字", "diarrere") == "event_6469617272657265"
+
+
+@pytest.mark.parametrize(
+    ("term", "key"),
+    [
+        ("in", "in_"),
+        ("as", "as_"),
+        ("from", "from_"),
+        ("with properties", "with_properties"),
+        ("True", "true"),
+        ("using delimiter(s)", "using_delimiter_s"),
+        ("§", "code_a46c7374"),
+    ],
+)
+def test_the_key_of_a_parameter(term: str, key: str) -> None:
+    assert parameter_key(term, "§lst") == key
+
+
+@pytest.mark.parametrize(
+    ("name", "bundle", "key"),
+    [
+        ("Google Chrome", "com.google.Chrome", "google_chrome"),
+        ("TextEdit", "com.apple.TextEdit", "textedit"),
+        ("Straße", "de.example.x", "strasse"),
+        ("1Password", "com.example.x", "n1password"),
+        ("微信", "com.tencent.xinWeChat", "xinwechat"),
+        ("微信", "", "app"),
+        ("Import", "", "import_"),
+        ("A Name That Goes On And On", "", "a_name_that_goes_on"),
+    ],
+)
+def test_the_key_of_an_app(name: str, bundle: str, key: str) -> None:
+    assert app_key(name, bundle) == key
+
+
+@pytest.mark.parametrize(
+    ("term", "name"),
+    [
+        ("save options", "SaveOptions"),
+        ("360p sizes", "N360pSizes"),
+        ("ref", "Ref_"),
+        ("class name", "ClassName_"),
+        ("true", "True_"),
+        ("漢", "Values"),
+    ],
+)
+def test_the_alias_of_an_enumeration(term: str, name: str) -> None:
+    assert alias(term) == name
+
+
+def test_a_taken_name_gets_the_first_free_number() -> None:
+    assert unique("open", []) == "open"
+    assert unique("open", ["open", "open_2"]) == "open_3"
+    assert unique("in_", ["in_"]) == "in_2"
+
+
+def test_a_long_tool_name_is_cut_at_a_word_and_stays_its_own() -> None:
+    full = "export_the_selected_entries_as_one_document"
+    one, other = tool_name("diary", full), tool_name("diary", f"{full}_2")
+    assert re.fullmatch(r"diary_export_the_selected_entries_[0-9a-f]{4}", one)
+    assert one != other
+    assert tool_name("diary", "in_") == "diary_in"
+
+
+@given(ANY_TEXT, st.text("abc \u00b6\u00df", min_size=8, max_size=8))
+def test_names_are_identifiers_whatever_the_term(term: str, code: str) -> None:
+    for name in (function_name(term, code), parameter_key(term, code[:4]), alias(term)):
+        assert name.isidentifier()
+        assert not keyword.iskeyword(name)
+        identifier(name)
+    assert function_name(term, code) not in FUNCTION_RESERVED
+    assert function_name(term, code) == function_name(term, code)
+    assert re.fullmatch(r"([a-z][a-z0-9_]*)?", snake(term))
+    assert re.fullmatch(r"[a-z][a-z0-9_]{0,20}", app_key(term, f"com.example.{term}"))
+
+
+@given(st.lists(st.text("aA b_", min_size=1, max_size=90), max_size=8))
+def test_names_made_unique_stay_unique_and_identifiers(terms: list[str]) -> None:
+    taken: list[str] = []
+    for term in terms:
+        taken.append(unique(function_name(term, "diarrere"), taken))
+        identifier(taken[-1])
+    assert len(set(taken)) == len(terms)
+
+
+@given(st.from_regex(r"[a-z][a-z0-9_]{0,18}[a-z0-9]", fullmatch=True), ANY_TEXT | st.text("ab_ "))
+def test_tool_names_are_short_and_plain(key: str, term: str) -> None:
+    name = tool_name(key, function_name(term, "diarrere"))
+    assert re.fullmatch(rf"[a-z][a-z0-9_]{{0,{MAX_TOOL_NAME - 1}}}", name)
+    assert name.startswith(f"{key}_")
+
+
+def test_object_tools_have_the_names_of_their_verbs() -> None:
+    assert {function_name(verb, code) for code, verb in OBJECT_EVENTS.items()} == set(
+        OBJECT_EVENTS.values()
+    )

@@ -1,0 +1,247 @@
+"""The output folder: whole in itself, written atomically, kept by those who know it."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from making import inputs, read, sdef, source
+
+from iac_gen.diagnostics import Diagnostic
+from iac_gen.keys import assign
+from iac_gen.model import Source
+from iac_gen.output import OutputError, Previous
+from iac_gen.pipeline import generate
+from iac_gen.report import Report
+from iac_gen.write import read_previous, write
+
+DIARY = source()
+LEDGER = source(name="Ledger")
+INDEX = ("catalogue.json", "listing.jsonl", "tools.lock")
+
+
+def build(folder: Path, *sources: Source, whole: bool = True, prune: bool = False) -> Report:
+    """Build into `folder` as the command does."""
+    given = replace(inputs(*sources), previous=read_previous(folder), whole=whole, prune=prune)
+    files, report = generate(given)
+    write(folder, files, [f"{key}.py" for key in report.gone] if prune else [])
+    return report
+
+
+def texts(folder: Path) -> dict[str, str]:
+    return {path.name: path.read_text() for path in folder.iterdir()}
+
+
+def apps(folder: Path) -> dict[str, str]:
+    """Return key -> identity as the lock binds them."""
+    lock = json.loads((folder / "tools.lock").read_text())
+    return {key: row["identity"] for key, row in lock["apps"].items()}
+
+
+def changed(one: Source) -> Source:
+    """Return `one` with a dictionary that has another command."""
+    return replace(one, dictionary=read(sdef('<command name="burn" code="diarburn"/>')))
+
+
+def test_a_build_of_one_app_keeps_the_others(tmp_path: Path) -> None:
+    build(tmp_path, DIARY, LEDGER)
+    before = texts(tmp_path)
+    report = build(tmp_path, changed(DIARY), whole=False)
+    after = texts(tmp_path)
+    assert report.gone == ()
+    assert after["ledger.py"] == before["ledger.py"]
+    assert "def burn(" in after["diary.py"]
+    listed = [json.loads(line)["name"] for line in after["listing.jsonl"].splitlines()]
+    assert listed[0] == "diary_burn"
+    assert "ledger_reread" in listed
+    tools = json.loads(after["catalogue.json"])["tools"]
+    assert after["listing.jsonl"][tools["ledger_get"]["offset"] :].startswith(
+        '{"name":"ledger_get"'
+    )
+
+
+def test_a_build_in_parts_gives_the_same_folder_as_one_at_once(tmp_path: Path) -> None:
+    build(tmp_path / "once", DIARY, LEDGER)
+    build(tmp_path / "parts", LEDGER, whole=False)
+    build(tmp_path / "parts", DIARY, whole=False)
+    assert texts(tmp_path / "once") == texts(tmp_path / "parts")
+
+
+def test_a_build_that_changes_nothing_writes_nothing(tmp_path: Path) -> None:
+    build(tmp_path, DIARY, LEDGER)
+    before = {path.name: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
+    inodes = {path.name: path.stat().st_ino for path in tmp_path.iterdir()}
+    build(tmp_path, DIARY, LEDGER)
+    assert {path.name: path.stat().st_mtime_ns for path in tmp_path.iterdir()} == before
+    assert {path.name: path.stat().st_ino for path in tmp_path.iterdir()} == inodes
+    assert write(tmp_path, texts(tmp_path)) == []
+
+
+def test_what_is_gone_is_kept_until_pruned(tmp_path: Path) -> None:
+    build(tmp_path, DIARY, LEDGER)
+    (tmp_path / "my_own.py").write_text("mine = 1\n")
+
+    assert build(tmp_path, DIARY).gone == ("ledger",)
+    assert apps(tmp_path).keys() == {"diary", "ledger"}
+
+    assert build(tmp_path, DIARY, prune=True).gone == ("ledger",)
+    assert apps(tmp_path).keys() == {"diary"}
+    assert not (tmp_path / "ledger.py").exists()
+    assert (tmp_path / "my_own.py").read_text() == "mine = 1\n"
+    assert "ledger" not in (tmp_path / "listing.jsonl").read_text()
+
+
+def test_nothing_is_gone_while_an_input_could_not_be_read(tmp_path: Path) -> None:
+    build(tmp_path, DIARY, LEDGER)
+    failed = replace(
+        inputs(DIARY),
+        previous=read_previous(tmp_path),
+        failed=[Diagnostic("broken.sdef", 1, "xml", "is no well-formed XML", "error")],
+        prune=True,
+    )
+    files, report = generate(failed)
+    assert report.gone == ()
+    assert "ledger" in files["catalogue.json"]
+
+
+def test_a_newcomer_of_the_same_name_gets_the_number(tmp_path: Path) -> None:
+    old = replace(DIARY, id="org.example.zzz")
+    new = replace(DIARY, id="com.example.aaa")
+    build(tmp_path, old)
+    assert apps(tmp_path) == {"diary": "org.example.zzz"}
+    build(tmp_path, new, old)
+    assert apps(tmp_path) == {"diary": "org.example.zzz", "diary_2": "com.example.aaa"}
+    build(tmp_path, new, whole=False)
+    assert apps(tmp_path) == {"diary": "org.example.zzz", "diary_2": "com.example.aaa"}
+
+
+def test_a_key_stays_bound_while_its_app_is_away(tmp_path: Path) -> None:
+    old = replace(DIARY, id="org.example.zzz")
+    new = replace(DIARY, id="com.example.aaa")
+    build(tmp_path, old)
+    build(tmp_path, new)
+    assert apps(tmp_path)["diary"] == "org.example.zzz"
+    build(tmp_path, new, old)
+    assert apps(tmp_path) == {"diary": "org.example.zzz", "diary_2": "com.example.aaa"}
+
+
+def test_two_versions_of_an_app_have_two_keys_whatever_their_order() -> None:
+    one, two = replace(DIARY, version="1.0"), replace(DIARY, version="2.0")
+    keys = [(row.key, row.identity) for row in assign([one, two], {})]
+    assert keys == [("diary", "com.example.Diary@1.0"), ("diary_2", "com.example.Diary@2.0")]
+    assert [(row.key, row.identity) for row in assign([two, one], {})] == keys[::-1]
+    bound = {identity: key for key, identity in keys}
+    assert [row.key for row in assign([two, one], bound)] == ["diary_2", "diary"]
+
+
+def spoil(folder: Path, name: str, text: str | bytes) -> str:
+    """Spoil a file of a folder, try a build, and return the one line that comes of it."""
+    path = folder / name
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    before = {one.name: one.read_bytes() for one in folder.iterdir()}
+    with pytest.raises(OutputError) as caught:
+        build(folder, changed(DIARY))
+    assert {one.name: one.read_bytes() for one in folder.iterdir()} == before
+    line = str(caught.value)
+    assert "\n" not in line
+    assert str(folder) in line
+    return line
+
+
+@pytest.mark.parametrize("name", INDEX)
+@pytest.mark.parametrize("text", ["{", "{}", "[]", "null", '"x"', "[1, 2]", b"\xff", '{"a": 1}\n{'])
+def test_an_index_that_is_no_build_s_is_refused_and_kept(
+    tmp_path: Path, name: str, text: str | bytes
+) -> None:
+    build(tmp_path, DIARY)
+    spoil(tmp_path, name, text)
+
+
+def test_an_index_of_another_format_is_refused(tmp_path: Path) -> None:
+    build(tmp_path, DIARY)
+    text = (tmp_path / "catalogue.json").read_text().replace('"format": 1', '"format": 2')
+    assert spoil(tmp_path, "catalogue.json", text).endswith("written in another format than 1")
+
+
+@pytest.mark.parametrize("name", ["listing.jsonl", "tools.lock"])
+def test_an_index_with_a_part_missing_is_refused(tmp_path: Path, name: str) -> None:
+    build(tmp_path, DIARY)
+    (tmp_path / name).unlink()
+    with pytest.raises(OutputError, match=f"{name} cannot be read"):
+        build(tmp_path, DIARY)
+
+
+@pytest.mark.parametrize(
+    ("name", "table", "key"),
+    [
+        *(("catalogue.json", "apps", key) for key in ("id", "name", "kind", "digest", "tools")),
+        *(
+            ("catalogue.json", "tools", key)
+            for key in ("module", "function", "level", "ceiling", "digest")
+        ),
+        ("tools.lock", "apps", "identity"),
+        ("tools.lock", "apps", "version"),
+    ],
+)
+def test_a_row_with_a_part_missing_is_refused(
+    tmp_path: Path, name: str, table: str, key: str
+) -> None:
+    build(tmp_path, DIARY)
+    data = json.loads((tmp_path / name).read_text())
+    del next(iter(data[table].values()))[key]
+    assert key in spoil(tmp_path, name, json.dumps(data))
+
+
+def test_a_folder_without_a_catalogue_has_no_previous_build(tmp_path: Path) -> None:
+    assert read_previous(tmp_path / "none") == Previous()
+    (tmp_path / "listing.jsonl").write_text("{")
+    assert read_previous(tmp_path) == Previous()
+
+
+def test_an_interrupted_write_leaves_the_old_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    build(tmp_path, DIARY)
+    before = texts(tmp_path)
+
+    def fail(self: Path, target: Path) -> Path:
+        raise OSError(28, "No space left on device", str(target))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "replace", fail)
+        with pytest.raises(OutputError, match=r"diary\.py: No space left on device"):
+            build(tmp_path, changed(DIARY))
+    assert texts(tmp_path) == before
+    build(tmp_path, changed(DIARY))
+    assert "def burn(" in (tmp_path / "diary.py").read_text()
+
+
+def test_the_index_is_written_after_the_modules(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    order: list[str] = []
+    rename = Path.replace
+
+    def note(self: Path, target: Path) -> Path:
+        order.append(target.name)
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "replace", note)
+    build(tmp_path, DIARY, LEDGER)
+    assert order == ["__init__.py", "diary.py", "ledger.py", *INDEX]
+
+
+def test_a_folder_that_cannot_be_written_says_why(tmp_path: Path) -> None:
+    taken = tmp_path / "taken"
+    taken.write_text("a file")
+    with pytest.raises(OutputError, match="taken: File exists"):
+        write(taken, {"a.py": ""})
+    (tmp_path / "a.py").mkdir()
+    with pytest.raises(OutputError, match=r"a\.py"):
+        write(tmp_path, {"a.py": ""})
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.py", "taken"]
+
+
+def test_what_a_build_writes_can_be_read_by_others(tmp_path: Path) -> None:
+    build(tmp_path, DIARY)
+    assert {path.stat().st_mode & 0o777 for path in tmp_path.iterdir()} == {0o644}

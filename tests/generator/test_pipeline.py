@@ -1,0 +1,204 @@
+"""The pipeline as a whole: no dictionary breaks a build, and the same input gives the same."""
+
+import ast
+from dataclasses import replace
+from itertools import permutations
+from typing import Any
+
+import pytest
+from dictionaries import DICTIONARIES
+from golden import standard
+from hypothesis import given, settings
+from making import Built, build, inputs, module, read, sdef, source
+
+from iac_gen.includes import STANDARD, select
+from iac_gen.model import Include
+from iac_gen.pipeline import generate
+from iac_gen.report import Report
+
+
+@settings(max_examples=100)
+@given(DICTIONARIES)
+def test_any_dictionary_becomes_a_module_or_costs_that_app(dictionary: Any) -> None:
+    files, report = generate(inputs(source(dictionary), source(name="Ledger")))
+    assert "ledger.py" in files
+    if "diary.py" in files:
+        ast.parse(files["diary.py"])
+    else:
+        assert {one.code for one in report.failed} == {"proof"}
+
+
+def test_the_order_of_the_input_changes_nothing() -> None:
+    sources = [source(name=name) for name in ("Diary", "Ledger", "Almanac")]
+    (one, *others) = [build(*order) for order in permutations(sources)]
+    assert all(other == one for other in others)
+
+
+def test_the_report_as_data_says_what_was_built() -> None:
+    progress: list[str] = []
+    _, report = generate(inputs(source()), progress.append)
+    (app,) = report.data()["apps"]
+    assert progress == ["Diary"]
+    assert app["key"] == "diary"
+    assert app["declared"] == app["built"]
+    assert app["declared"] == {"commands": 3, "classes": 2, "properties": 3, "elements": 1}
+    assert sum(app["levels"].values()) == app["tools"] == 6
+    assert app["skipped"] == 0
+
+
+def test_no_input_gives_no_files() -> None:
+    assert generate(inputs()) == ({}, Report(()))
+
+
+def included(xpointer: str, items: str = "", href: str = f"file://{STANDARD}") -> list[str]:
+    text = (
+        '<dictionary xmlns:xi="http://www.w3.org/2003/XInclude"><suite name="S" code="diar">'
+        f'\n<xi:include href="{href}" xpointer="{xpointer}"/>{items}</suite></dictionary>'
+    )
+    return module(source(read(text.encode())))[1]
+
+
+@pytest.mark.parametrize(
+    ("xpointer", "expected"),
+    [
+        ("xpointer(/dictionary/suite[)", "the xpointer does not parse"),
+        ("element(/1/2)", "is not understood"),
+        ("xpointer(1 + 1)", "the xpointer selects no elements"),
+        (f"xpointer({'/' * 2100})", "is not understood"),
+        ("xpointer(document(&quot;/etc/hosts&quot;))", "the xpointer"),
+    ],
+)
+def test_an_include_that_cannot_be_followed_is_a_warning(xpointer: str, expected: str) -> None:
+    (told,) = included(xpointer)
+    assert told.startswith("app.sdef:2: warning: ")
+    assert expected in told
+    assert told.endswith("its terms are missing [include]")
+
+
+def test_an_include_of_another_file_is_a_warning() -> None:
+    (told,) = included("", href="file:///etc/hosts")
+    assert told == (
+        "app.sdef:2: warning: /etc/hosts is not at hand; its terms are missing [include]"
+    )
+
+
+def test_an_included_file_s_own_includes_are_not_followed() -> None:
+    other = read(
+        b'<dictionary xmlns:xi="http://www.w3.org/2001/XInclude"><suite name="S" code="diar">'
+        b'<xi:include href="file:///other.sdef"/></suite></dictionary>'
+    )
+    one = read(
+        b'<dictionary xmlns:xi="http://www.w3.org/2001/XInclude">'
+        b'<xi:include href="file:///other.sdef"/></dictionary>'
+    )
+    given_ = replace(inputs(source(one)), includes={"/other.sdef": other})
+    _, report = generate(given_)
+    (app,) = report.apps
+    assert any("is included by an included file" in str(found) for found in app.diagnostics)
+
+
+@pytest.mark.parametrize(
+    ("path", "kinds"),
+    [
+        ("/dictionary/suite", {"Suite"}),
+        ("/dictionary/suite/enumeration", {"Enumeration"}),
+        ("/dictionary/suite/record-type", {"RecordType"}),
+        ("/dictionary/suite/class[@name='window']", {"Class"}),
+        ("/dictionary/suite/*[self::command or self::class]", {"Command", "Class"}),
+        ("/dictionary/suite/@name", set()),
+        ("/dictionary", set()),
+    ],
+)
+def test_an_xpath_selects_what_it_names(path: str, kinds: set[str]) -> None:
+    found = select(standard()[STANDARD], Include("", f"xpointer({path})"))
+    assert {type(one).__name__ for one in found} == kinds
+
+
+def test_events_extensions_and_value_types_can_be_selected_too() -> None:
+    items = (
+        '<event name="rung" code="diarrung"/><value-type name="hue" code="hueh"/>'
+        '<class-extension extends="application"/>'
+    )
+    whole = read(sdef(items))
+    for tag, name in (("event", "rung"), ("value-type", "hue")):
+        path = f"xpointer(/dictionary/suite/{tag}[@name='{name}'])"
+        assert len(select(whole, Include("", path))) == 1
+    path = "xpointer(/dictionary/suite/class-extension[@name='application'])"
+    assert len(select(whole, Include("", path))) == 1
+
+
+@pytest.mark.parametrize(
+    ("items", "expected"),
+    [
+        (
+            '<class name="a" code="aaaa" inherits="b"/><class name="b" code="bbbb" inherits="a"/>',
+            "app.sdef:3: warning: class a inherits from itself; cut [cycle]",
+        ),
+        (
+            '<class name="a" code="aaaa" inherits="lost"/>',
+            "class a inherits from lost, which is not declared [unknown-class]",
+        ),
+        (
+            '<class-extension extends="lost"/>',
+            "class lost is extended but not declared; the extension is left out",
+        ),
+        (
+            '<class-extension extends="document"><element type="window"/></class-extension>',
+            "class window is used but not declared; an empty one was made [synthesised]",
+        ),
+        (
+            '<class-extension extends="document"/>',
+            "class document is extended but not declared; made from the extension",
+        ),
+        (
+            '<record-type name="a" code="aaaa"/><record-type name="a" code="bbbb"/>',
+            "a is declared again; the first is kept [repeated]",
+        ),
+        (
+            '<class name="a" code="aaaa" id="i"/><class name="a" code="aaaa"/>',
+            "class a is declared again; merged [class-again]",
+        ),
+    ],
+)
+def test_what_had_to_be_mended_is_told(items: str, expected: str) -> None:
+    assert any(expected in told for told in module(source(read(sdef(items))))[1])
+
+
+def test_a_class_that_may_be_passed_as_a_value_of_its_own_name_ends() -> None:
+    items = (
+        '<class name="text" code="ctxt"><type type="text"/></class>'
+        '<class name="a" code="aaaa"><type type="b"/></class>'
+        '<class name="b" code="bbbb"><type type="a"/></class>'
+        '<command name="go" code="diargogo"><direct-parameter type="a"/></command>'
+    )
+    made, _ = module(source(read(sdef(items))))
+    assert made.tools[-1].parameters[0].row.type == "a | b"
+
+
+def test_a_result_that_is_only_nothing_takes_any_value() -> None:
+    items = (
+        '<command name="go" code="diargogo"><direct-parameter type="missing value"/>'
+        '<result type="missing value"/></command>'
+    )
+    (tool,) = module(source(read(sdef(items))))[0].tools
+    assert (tool.returns, tool.output) == ("Any", None)
+
+
+def test_names_too_long_for_an_identifier_still_get_numbers() -> None:
+    long = "word " * 30
+    items = "".join(
+        f'<command name="{long}{n}" code="diargog{n}">'
+        f'<parameter name="{long}" code="par{n}" type="text"/>'
+        f'<parameter name="{long}x" code="pax{n}" type="text"/></command>'
+        f'<enumeration name="{long}{n}" code="enu{n}"><enumerator name="a" code="aaaa"/>'
+        "</enumeration>"
+        for n in range(3)
+    )
+    files = build(source(read(sdef(items))))
+    assert files["diary.py"].count("@tool") == 3
+
+
+def test_every_level_of_a_real_tool_has_its_reason(corpus_build: Built) -> None:
+    assert len(corpus_build.report.apps) == 60
+    for line in corpus_build.files["listing.jsonl"].splitlines():
+        assert any(f" {level}" in line for level in ("SAFE", "MODIFY", "DANGEROUS"))

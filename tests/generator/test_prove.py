@@ -1,0 +1,208 @@
+"""The proof: a module that is more than tables and delegating functions is not written."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from making import Built, build, inputs, module, source
+
+from iac_gen import pipeline
+from iac_gen.pipeline import generate
+from iac_gen.prove import prove, prove_schema, prove_source
+from iac_gen.render import render_module
+
+HEAD = '''"""Tools."""
+from typing import Final
+from iac_runtime.tool import App, Param, tool
+
+APP: Final = App("com.example.Diary", "Diary")
+
+'''
+TOOL = '''@tool(event="diarrere", level="SAFE", params={"a": Param("", "----", "text")})
+def reread(a: str) -> None:
+    """Reread."""
+    return APP.call(reread, a=a)
+'''
+
+
+def test_a_module_as_it_should_be_passes() -> None:
+    assert list(prove_source(HEAD + TOOL)) == []
+    assert list(prove_source(build(source())["diary.py"])) == []
+
+
+ADDED = {
+    "import os": "Import is not allowed",
+    "from os import system": "import from os is not allowed",
+    "from iac_runtime.gate import Gate": "import from iac_runtime.gate is not allowed",
+    "from . import mail": "import from None is not allowed",
+    "from .tool import App": "import from tool is not allowed",
+    "from iac_runtime.tool import install as tool": "under another name",
+    "X = eval('1')": "a call of anything but the contract",
+    "X = __import__('os')": "a call of anything but the contract",
+    "X = print": "",
+    "X = APP.id": "an attribute other than APP.call",
+    "X = APP.call.__globals__": "an attribute other than APP.call",
+    "X = ().__class__": "an attribute other than APP.call",
+    "X = (1).call(2)": "an attribute other than APP.call",
+    "X = OTHER.call(2)": "an attribute other than APP.call",
+    "class X: pass": "ClassDef is not allowed",
+    "X = lambda: 1": "Lambda is not allowed",
+    "X = f'{APP}'": "JoinedStr is not allowed",
+    "X = [a for a in ()]": "ListComp is not allowed",
+    "X = 1 + 1": "Add is not allowed",
+    "X = {*()}": "is not allowed",
+    "X = await y": "Await is not allowed",
+    "async def x(): pass": "AsyncFunctionDef is not allowed",
+    "for x in (): pass": "For is not allowed",
+    "if True: pass": "If is not allowed",
+    "while False: pass": "While is not allowed",
+    "try: pass\nfinally: pass": "Try is not allowed",
+    "with x: pass": "With is not allowed",
+    "assert x": "Assert is not allowed",
+    "del x": "Delete is not allowed",
+    "global x": "Global is not allowed",
+    "raise x": "Raise is not allowed",
+    "(x := 1)": "NamedExpr is not allowed",
+    "App('com.example.Other', 'Other')": "Expr is no part of a module",
+    "pass": "Pass",
+    "\u0456 = 1": "is no ASCII name",
+    "x = (": "does not parse",
+    "x = '\0'": "does not parse",
+}
+
+
+@pytest.mark.parametrize(("line", "expected"), ADDED.items())
+def test_each_forbidden_construct_is_found(line: str, expected: str) -> None:
+    faults = list(prove_source(f"{HEAD}{TOOL}\n{line}\n"))
+    if expected:
+        assert any(expected in fault for fault in faults), faults
+    else:
+        assert faults == []
+
+
+CHANGED = (
+    (TOOL, TOOL.partition("\n")[2]),
+    ("@tool(", "@App("),
+    ("@tool(", "@APP.call("),
+    ("@tool(", "@tool(event='x')\n@tool("),
+    ('@tool(event="diarrere", level="SAFE", params={"a": Param("", "----", "text")})', "@tool"),
+    ('"""Reread."""', "APP.call(reread, a=a)"),
+    ('"""Reread."""', '"""Reread."""\n    x = 1'),
+    ('    """Reread."""\n', ""),
+    ("return APP.call(reread, a=a)", '"""More."""'),
+)
+
+
+@pytest.mark.parametrize(("old", "new"), CHANGED)
+def test_a_function_is_one_decorator_a_docstring_and_one_return(old: str, new: str) -> None:
+    text = HEAD + TOOL
+    assert old in text
+    faults = list(prove_source(text.replace(old, new)))
+    assert any("reread must " in fault for fault in faults), faults
+
+
+def schema(**properties: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "additionalProperties": False}
+
+
+def test_a_schema_as_it_should_be_passes() -> None:
+    good = schema(
+        a={"type": "string", "enum": ["x"], "description": "Words"},
+        b={"anyOf": [{"type": "array", "items": {"type": "number"}}, {"type": "boolean"}]},
+        c={"type": "string", "format": "date-time"},
+        d=schema(e={"type": "integer"}),
+    )
+    assert prove_schema({**good, "required": ["a"]}) == []
+
+
+BROKEN: tuple[tuple[dict[str, Any], str], ...] = (
+    ({"type": "string"}, "the root is no object"),
+    ({"anyOf": [schema()], "additionalProperties": False}, "the root is no object"),
+    ({"type": "object", "properties": {}}, "the root is open"),
+    ({**schema(), "additionalProperties": True}, "the root is open"),
+    ({**schema(), "oneOf": []}, "the root uses oneOf"),
+    (schema(a={"const": 1, "type": "integer"}), "a uses const"),
+    (schema(a={"type": "string", "oneOf": [{"type": "string"}]}), "a uses oneOf"),
+    (schema(a={"type": "string", "not": {"type": "string"}}), "a uses not"),
+    (schema(a={"type": "string", "$ref": "#/x"}), "a uses $ref"),
+    (schema(a={"type": "string", "pattern": "("}), "a uses pattern"),
+    (schema(a={"type": ["string", "null"]}), "a has the type ['string', 'null']"),
+    (schema(a={"type": "null"}), "a has the type 'null'"),
+    (schema(a={"type": "text"}), "a has the type 'text'"),
+    (schema(a={}), "a needs one of type and anyOf"),
+    (schema(a={"type": "string", "anyOf": [{"type": "string"}]}), "a needs one of type and anyOf"),
+    (schema(a={"type": "integer", "enum": [1]}), "a has an enum"),
+    (schema(a={"type": "string", "enum": []}), "a has an enum"),
+    (schema(a={"type": "string", "enum": [1]}), "a has an enum"),
+    (schema(a={"type": "string", "format": "uri"}), "a has the format uri"),
+    (schema(a={"type": "array"}), "a is an array of nothing said"),
+    (schema(a={"type": "array", "items": {"type": "null"}}), "a[] has the type"),
+    (schema(a={"anyOf": [{"anyOf": [{"type": "string"}]}]}), "a has a union in a union"),
+    (schema(a={"anyOf": [{"type": "null"}]}), "has the type 'null'"),
+    (schema(a=schema(b={"type": "null"})), "a.b has the type 'null'"),
+    (schema(**{"a b": {"type": "string"}}), "has the key 'a b'"),
+    (schema(**{"a" * 65: {"type": "string"}}), "has the key"),
+    (schema(**{"": {"type": "string"}}), "has the key ''"),
+    (schema(a={"type": "array", "items": {"type": "string"}, "minItems": -1}), "no JSON Schema"),
+    (schema(a={"type": "string", "description": 7}), "a has a description that is no text"),
+    ({**schema(), "required": "a"}, "is no JSON Schema"),
+)
+
+
+@pytest.mark.parametrize(("broken", "expected"), BROKEN)
+def test_each_broken_rule_of_a_vendor_is_found(broken: dict[str, Any], expected: str) -> None:
+    faults = prove_schema(broken)
+    assert any(expected in fault for fault in faults), faults
+
+
+def test_bad_tool_names_are_found() -> None:
+    whole, _ = module(source())
+    first, second, *rest = whole.tools
+    text = build(source())["diary.py"]
+    for name in ("Diary_get", "x" * 41, "diary get", ""):
+        odd = replace(whole, tools=(replace(first, name=name), second, *rest))
+        (fault,) = prove(odd, text)
+        assert fault.file == "diary.py"
+        assert "is too long or has odd characters" in fault.message
+    twice = replace(whole, tools=(first, replace(second, name=first.name), *rest))
+    assert [one.message for one in prove(twice, text)] == ["two tools have one name"]
+
+
+def test_bad_schemas_of_a_tool_are_found_on_both_sides() -> None:
+    whole, _ = module(source())
+    text = build(source())["diary.py"]
+    tool = whole.tools[0]
+    parameter = replace(tool.parameters[0], schema={"type": "null"})
+    odd = replace(tool, parameters=(parameter,), output={"type": "string"})
+    messages = [one.message for one in prove(replace(whole, tools=(odd,)), text)]
+    assert messages[0] == "diary_get: target has the type 'null'"
+    assert any(one.startswith("diary_get (output): the root") for one in messages)
+
+
+def test_an_app_that_fails_its_proof_costs_that_app(monkeypatch: pytest.MonkeyPatch) -> None:
+    render = render_module
+
+    def spoilt(one: Any, **options: Any) -> str:
+        text = render(one, **options)
+        return f"{text}import os\n" if one.key == "diary" else text
+
+    monkeypatch.setattr(pipeline, "render_module", spoilt)
+    files, report = generate(inputs(source(), source(name="Ledger")))
+    assert "ledger.py" in files
+    assert "diary.py" not in files
+    assert {one.file for one in report.failed} == {"diary.py"}
+    assert "Import is not allowed" in str(report.failed[-1])
+
+
+def test_committed_modules_pass(generated: Path) -> None:
+    paths = sorted(generated.glob("[a-z]*.py"))
+    assert len(paths) >= 14
+    for path in paths:
+        assert list(prove_source(path.read_text())) == [], path.name
+
+
+def test_modules_of_real_dictionaries_pass(corpus_build: Built) -> None:
+    for name, text in corpus_build.files.items():
+        if name.endswith(".py") and name != "__init__.py":
+            assert list(prove_source(text)) == [], name

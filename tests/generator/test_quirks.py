@@ -1,0 +1,231 @@
+"""Quirks: data with a reason; a row that is wrong or matches nothing is told with its line."""
+
+from pathlib import Path
+
+import pytest
+from making import decide, module, read, sdef, source
+
+from iac_gen.discover import from_bundled_snapshots, includes
+from iac_gen.quirks import QuirkFile, known_apps, load_quirks
+from iac_gen.resolve import resolve
+
+APP = 'app = "com.example.Diary"\n'
+
+
+def quirks(folder: Path, text: str, name: str = "diary.toml") -> tuple[list[QuirkFile], list[str]]:
+    (folder / name).write_text(text)
+    found, faults = load_quirks(folder)
+    return found, [str(one) for one in faults]
+
+
+def lowered(folder: Path, text: str) -> tuple[dict[str, str], list[str]]:
+    """Return the tools (name -> level) that the diary has with a quirk file, and the findings."""
+    found, faults = quirks(folder, text)
+    assert faults == []
+    made, told = module(source(), found)
+    return {tool.function: tool.level for tool in made.tools}, told
+
+
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
+        ('[[gadget]]\nwhy = "x"', "[[gadget]] is no table of a quirk file; there are command"),
+        ('[[command]]\nname = "a"', "[[command]] gives no reason; add why"),
+        ('[[command]]\nname = "a"\nwhy = ""', "[[command]] gives no reason; add why"),
+        ('[[command]]\nname = "a"\nwhy = "x"\ncolour = 1', "[[command]] has no key colour"),
+        ('[[command]]\nname = "a"\nwhy = "x"\nlevel = "SAVE"', "SAVE is no level; there are SAFE"),
+        ('[[command]]\nwhy = "x"', "[[command]] names no command; add name or code"),
+        ('[[property]]\nname = "a"\nlevel = "SAFE"\nwhy = "x"', "[[property]] needs the key class"),
+        ('[[property]]\nclass = "a"\nname = "a"\nwhy = "x"', "[[property]] needs the key level"),
+        ('[[recipe]]\nname = "a"\ndoc = "x"\nwhy = "x"', "[[recipe]] needs the key tool"),
+    ],
+)
+def test_a_row_that_is_not_understood_is_told_with_its_line(
+    tmp_path: Path, row: str, expected: str
+) -> None:
+    good = '[[command]]\nname = "reread"\nwhy = "It is there."\n'
+    (one,), (fault,) = quirks(tmp_path, f"{APP}{good}\n{row}\n")
+    # Two tables of one kind have two headers: the second is the one that is meant.
+    assert fault.startswith(f"quirks/diary.toml:6: error: {expected}")
+    assert [table for table, _, _ in one.rows] == ["command"]
+
+
+def test_a_file_that_is_no_toml_costs_that_file(tmp_path: Path) -> None:
+    (tmp_path / "apps.toml").write_text("= not read")
+    (tmp_path / "notes.txt").write_text("= not read")
+    (tmp_path / "ledger.toml").write_text(APP)
+    (one,), (fault,) = quirks(tmp_path, "app = ")
+    assert one.file == "quirks/ledger.toml"
+    assert fault.startswith("quirks/diary.toml: error: is no TOML: ")
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        '[[command]]\nname = "burn"\nwhy = "x"',
+        '[[command]]\ncode = "diarburn"\nwhy = "x"',
+        '[[command]]\nname = "reread"\ncode = "diarburn"\nwhy = "x"',
+        '[[property]]\nclass = "entry"\nname = "ink"\nlevel = "SAFE"\nwhy = "x"',
+    ],
+)
+def test_a_row_that_matches_nothing_is_an_error_with_file_and_line(
+    tmp_path: Path, row: str
+) -> None:
+    found, _ = quirks(tmp_path, f"{APP}\n\n{row}\n")
+    _, (told,) = decide(source(), *found)
+    assert told.startswith(f"quirks/diary.toml:4: error: {row.partition(chr(10))[0]}")
+    assert told.endswith("matches nothing in Diary [quirk-unused]")
+
+
+def test_a_row_for_all_apps_need_not_match_in_each(tmp_path: Path) -> None:
+    found, _ = quirks(tmp_path, '[[command]]\ncode = "aevtquit"\nlevel = "SAFE"\nwhy = "x"\n')
+    assert decide(source(), *found)[1] == []
+
+
+def test_the_file_of_another_app_is_not_looked_at(tmp_path: Path) -> None:
+    found, _ = quirks(tmp_path, '[[command]]\nname = "burn"\nwhy = "x"\n'.join(["", APP]))
+    assert decide(source(name="Ledger"), *found)[1] == []
+
+
+def test_an_app_s_own_row_wins_over_the_one_for_all(tmp_path: Path) -> None:
+    every = '[[command]]\nname = "reread"\nlevel = "SAFE"\ndoc = "One."\nwhy = "x"\n'
+    (tmp_path / "standard.toml").write_text(every)
+    own = every.replace("SAFE", "DANGEROUS").replace("One", "Two")
+    found, _ = quirks(tmp_path, APP + own)
+    decisions, _ = decide(source(), *found)
+    assert decisions.levels["reread"][0] == "DANGEROUS"
+    assert decisions.docs["reread"] == "Two."
+
+
+def test_quirks_decide_levels_words_and_what_is_shown(tmp_path: Path) -> None:
+    text = f"""{APP}
+[[command]]
+name = "reread"
+level = "SAFE"
+direct = "entry"
+doc = "Read {{app}} again."
+why = "Nothing is changed; it is read."
+
+[[command]]
+name = "make"
+hide = true
+why = "Entries are made by writing."
+
+[[property]]
+class = "entry"
+name = "body"
+level = "DANGEROUS"
+why = "It is the diary."
+"""
+    found, _ = quirks(tmp_path, text)
+    made, told = module(source(), found)
+    tools = {tool.function: tool for tool in made.tools}
+    assert not told
+    assert "make" not in tools
+    assert tools["reread"].level == "SAFE"
+    assert tools["reread"].parameters[0].key == "entry"
+    assert tools["reread"].summary == "Read Diary again. SAFE, nothing is changed, it is read."
+    assert {p.term: p.level for p in made.classes["entry"].properties}["body"] == "DANGEROUS"
+    assert tools["set"].ceiling == "DANGEROUS"
+
+
+def test_a_quirk_can_show_a_hidden_command(tmp_path: Path) -> None:
+    hidden = sdef('<command name="peek" code="diarpeek" hidden="yes"/>')
+    text = f'{APP}[[command]]\nname = "peek"\nhide = false\nwhy = "It is harmless."\n'
+    found, _ = quirks(tmp_path, text)
+    made, _ = module(source(read(hidden)), found)
+    assert [tool.function for tool in made.tools] == ["peek"]
+
+
+RECIPE = '[[recipe]]\nname = "recent"\ntool = "list"\ndoc = "List entries."\nwhy = "x"\n'
+
+
+@pytest.mark.parametrize(
+    ("rest", "expected"),
+    [
+        ('bind = { element = "$kind" }', "recipe recent must both declare and bind kind"),
+        ('params = { kind = "text" }', "recipe recent must both declare and bind kind"),
+        ('bind = { colour = "red" }', "recipe recent binds colour, which list has not"),
+        ('bind = { where = { body = ["$a"] } }', "recipe recent must both declare and bind a"),
+    ],
+)
+def test_a_recipe_that_does_not_fit_is_told_and_left_out(
+    tmp_path: Path, rest: str, expected: str
+) -> None:
+    tools, (told,) = lowered(tmp_path, f"{APP}\n{RECIPE}{rest}\n")
+    assert told == f"quirks for Diary:3: error: {expected} [recipe]"
+    assert "recent" not in tools
+
+
+def test_a_recipe_on_an_unknown_tool_or_under_a_taken_name_is_told(tmp_path: Path) -> None:
+    _, (told,) = lowered(tmp_path, APP + RECIPE.replace('"list"', '"burn"'))
+    assert "recipe recent rests on burn, which is no tool of this app" in told
+    _, (told,) = lowered(tmp_path, APP + RECIPE.replace('"recent"', '"reread"'))
+    assert "recipe reread has the name of a tool" in told
+
+
+def test_a_recipe_needs_the_level_that_its_arguments_reach(tmp_path: Path) -> None:
+    text = f"""{APP}
+[[property]]
+class = "entry"
+name = "body"
+level = "DANGEROUS"
+why = "x"
+
+[[recipe]]
+name = "rewrite"
+tool = "set"
+bind = {{ target = "$entry", properties = {{ body = "$body" }} }}
+params = {{ entry = "entry", body = {{ type = "text", doc = "The new text" }} }}
+doc = "Rewrite an entry."
+why = "x"
+
+[[recipe]]
+name = "write"
+tool = "make"
+bind = {{ element = "entry", properties = {{ mood = "$mood" }} }}
+params = {{ mood = "mood" }}
+optional = ["mood"]
+result = "entry"
+doc = "Write an entry."
+why = "x"
+"""
+    tools, told = lowered(tmp_path, text)
+    assert told == []
+    assert (tools["rewrite"], tools["write"]) == ("DANGEROUS", "MODIFY")
+
+
+@pytest.fixture(scope="module")
+def shipped() -> list[QuirkFile]:
+    found, faults = load_quirks()
+    assert faults == []
+    return found
+
+
+def test_every_shipped_row_for_all_apps_matches_in_some_bundled_dictionary(
+    shipped: list[QuirkFile],
+) -> None:
+    events = {
+        command.code
+        for loaded in from_bundled_snapshots().sources
+        for command in resolve(loaded.source, includes())[0].commands
+    }
+    (standard,) = (one for one in shipped if not one.app)
+    assert standard.rows
+    assert {row["code"] for _, _, row in standard.rows} <= events
+
+
+def test_every_shipped_file_is_for_a_bundled_app_and_fits_it(shipped: list[QuirkFile]) -> None:
+    sources = {loaded.source.id: loaded.source for loaded in from_bundled_snapshots().sources}
+    own = [one for one in shipped if one.app]
+    assert {one.app for one in own} <= sources.keys()
+    for one in own:
+        _, told = module(sources[one.app], shipped)
+        assert [found for found in told if ": error: " in found] == [], one.file
+
+
+def test_every_known_app_has_a_name_and_a_bundle_id() -> None:
+    known = known_apps()
+    assert known["standardadditions"].kind == "addition"
+    assert all(one.name and "." in one.id for one in known.values())
+    assert len({one.id for one in known.values()}) == len(known)
