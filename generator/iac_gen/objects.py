@@ -104,13 +104,15 @@ def object_tools(
                  "additionalProperties": False},
             )
         )  # fmt: skip
-    settable = [p.level for row in classes.values() for p in row.properties if p.access != "r"]
+    settable: list[Level] = [
+        p.level for row in classes.values() for p in row.properties if p.access != "r"
+    ]
     if settable:
         level, ceiling = _range(settable, "MODIFY")
         tools.append(
             ObjectTool(
                 "set", "coresetd", level, ceiling, "each property has its level",
-                f"Change properties of an object of {app}. {level} to {ceiling}, by property.",
+                f"Change properties of an object of {app}. {_span(level, ceiling)}, by property.",
                 (parts.target(), parts.properties(True)),
                 "", "None", "", None,
             )
@@ -127,6 +129,10 @@ def extra_parameters(command: Command) -> list[Any]:
 def _range(levels: list[Level], floor: Level) -> tuple[Level, Level]:
     ordered = sorted(levels, key=_ORDER.__getitem__) or [floor]
     return ordered[0], ordered[-1]
+
+
+def _span(level: Level, ceiling: Level) -> str:
+    return level if level == ceiling else f"{level} to {ceiling}"
 
 
 def _output(schema: Mapping[str, Any]) -> dict[str, Any]:

@@ -173,6 +173,8 @@ def _value(hint: Any, value: Any) -> Any:
             return None
         options = [option for option in get_args(hint) if option is not NoneType]
         if len(options) > 1:
+            if not isinstance(value, Mapping):
+                raise TypeError(f"{value!r} is no object")
             return _tagged(value, options)
         return _value(options[0], value)
     if origin is tuple:

@@ -16,7 +16,7 @@ LEVELS: Final[tuple[Level, ...]] = ("SAFE", "MODIFY", "DANGEROUS")
 
 def highest(levels: Iterable[Level]) -> Level:
     """Return the highest of some levels; SAFE for none."""
-    return max(levels, key=LEVELS.index, default="SAFE")
+    return LEVELS[max((LEVELS.index(level) for level in levels), default=0)]
 
 
 def at_most(level: Level, limit: Level) -> bool:
@@ -66,5 +66,5 @@ def _properties(
     levels: list[Level] = []
     for name in given:
         rows = find_properties(classes, name, tables)
-        levels += [row.level for row in rows] or [unknown]
+        levels.extend((row.level for row in rows) if rows else (unknown,))
     return highest(levels)

@@ -59,7 +59,8 @@ def folder_reference(
         root = place.replace("~", home, 1)
         prop = tables.find_property(APPLICATION, term)
         if home and prop is not None and (path == root or path.startswith(root + "/")):
-            steps, rest = [Go(prop.jxa)], path[len(root) :]
+            steps.append(Go(prop.jxa))
+            rest = path[len(root) :]
             break
     else:
         disk = tables.find_property(APPLICATION, "startup disk")

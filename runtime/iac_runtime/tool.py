@@ -6,6 +6,9 @@ these tables and nothing else. This module imports nothing of ours and no datacl
 every start of the server pays for it.
 """
 
+# The built-in list under a name that no tool takes. An alias made by assignment loses its
+# type parameter under pyright.
+from builtins import list as ListOf  # noqa: N812
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Literal, NamedTuple, ParamSpec, Protocol, TypeAlias, TypeVar
 
@@ -42,9 +45,6 @@ Op = Literal["command", "get", "set", "list", "count", "make"]
 
 Ref: TypeAlias = str
 """An object specifier as JXA prints it, without the application: `windows[0].tabs["Docs"]`."""
-
-ListOf: TypeAlias = list
-"""The built-in list under a name that no tool takes."""
 
 Enum: TypeAlias = tuple[tuple[str, str], ...]
 """Rows of (enumerator, four-character code)."""
@@ -130,7 +130,7 @@ class App(NamedTuple):
     name: str
     kind: Kind = "application"
 
-    def call(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+    def call(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:  # noqa: ARG002
         """Call the tool `function` stands for; typed as that function.
 
         Raises:

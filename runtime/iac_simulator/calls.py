@@ -5,7 +5,7 @@ parameter, the next an object of named ones, the last an object of event modifie
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeGuard
 
 from iac_runtime.tables import Tables
 from iac_runtime.tool import Param
@@ -111,7 +111,7 @@ def _codes(command: Command) -> set[str]:
     return {param.code for param in command.params.values()}
 
 
-def _is_record(value: Any) -> bool:
+def _is_record(value: Any) -> TypeGuard[dict[str, Any]]:
     return isinstance(value, dict) and "record" in value
 
 
@@ -126,7 +126,7 @@ def read_arguments(command: Command, receiver: Refer | None, args: Sequence[Any]
     Raises:
         AppError: -1700: undefined for a parameter, or a name that the command does not have.
     """
-    rest = list(args)
+    rest: list[Any] = list(args)
     direct: Any = receiver
     refused = False
     if receiver is None:

@@ -39,6 +39,7 @@ class Engine(Protocol):
         Raises:
             EngineError: It ended without an answer.
         """
+        ...
 
 
 class _QuickJS:

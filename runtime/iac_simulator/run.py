@@ -84,6 +84,7 @@ def _run(
         "form": options.form,
         "now": None if moment is None else moment.timestamp() * 1000,
     }
+    reply: dict[str, Any]
     try:
         reply = json.loads(engine.call("__run", json.dumps(request)))
     except EngineError as stopped:

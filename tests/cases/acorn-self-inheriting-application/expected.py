@@ -128,7 +128,7 @@ def count(
     params={"target": Param("", "----", "specifier"), "properties": Param("", "data", "record")},
 )
 def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
-    """Change properties of an object of Sketchbook. MODIFY to MODIFY, by property.
+    """Change properties of an object of Sketchbook. MODIFY, by property.
 
     Args:
         target: Reference to the object.

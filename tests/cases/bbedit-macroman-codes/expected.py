@@ -47,7 +47,7 @@ def get(target: Ref, *, properties: ListOf[PropertyName] | None = None) -> Any:
     params={"target": Param("", "----", "specifier"), "properties": Param("", "data", "record")},
 )
 def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
-    """Change properties of an object of Pilcrow. MODIFY to MODIFY, by property.
+    """Change properties of an object of Pilcrow. MODIFY, by property.
 
     Args:
         target: Reference to the object.

@@ -129,7 +129,7 @@ def count(
     params={"target": Param("", "----", "specifier"), "properties": Param("", "data", "record")},
 )
 def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
-    """Change properties of an object of Jukebox. MODIFY to MODIFY, by property.
+    """Change properties of an object of Jukebox. MODIFY, by property.
 
     Args:
         target: Reference to the object.
