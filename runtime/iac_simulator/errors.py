@@ -53,3 +53,7 @@ class Unreachable(Exception):  # noqa: N818 - the name of the condition
 
 class StateError(ValueError):
     """A world cannot be used; the text is one line that says where and what would be right."""
+
+    def __init__(self, text: str) -> None:
+        # Keys and values of a state file are foreign and may hold line breaks of any kind.
+        super().__init__(" ".join(text.splitlines()))

@@ -222,6 +222,7 @@ def test_committed_modules_equal_a_fresh_build(generated: Path, bundled_build: B
     assert differ == [], "run: nox -s regen"
 
 
+@pytest.mark.process
 def test_black_leaves_every_module_alone(folder: Folder) -> None:
     for name, text in folder.files.items():
         if name.endswith(".py"):
