@@ -127,6 +127,13 @@ CASES = [
         " entry.",
     ),
     Case(
+        "type-clash",
+        '<class-extension extends="application"><element type="file"/></class-extension>\n'
+        '<class name="file" code="file"/><value-type name="file" code="filv" hidden="yes"/>',
+        "8: warning: value type file: has the name of class file. As a type, it means the simple"
+        " type file.",
+    ),
+    Case(
         "command-clash",
         '<command name="body" code="diarbody"/>',
         "7: warning: command body: has the JavaScript name of property body of entry."
@@ -205,7 +212,8 @@ CASES = [
     Case(
         "undefined-type",
         '<command name="stitch" code="diarbind">'
-        '<parameter name="cover" code="covr" type="leather"/><parameter name="back" code="back" type="leather"/></command>',
+        '<parameter name="cover" code="covr" type="leather"/>'
+        '<parameter name="back" code="back" type="leather"/></command>',
         "7: warning: parameter cover of stitch: has the type leather, which is declared nowhere"
         " (2 places in all). Any value goes; no tool can say what is expected.",
     ),
@@ -396,7 +404,7 @@ def test_classes_are_reached_through_records_and_subclasses() -> None:
 
 
 def test_types_are_used_in_lists_and_unions_of_every_form() -> None:
-    items = """<enumeration name="mood" code="mood"><enumerator name="ok" code="okay"/></enumeration>
+    items = """<enumeration name="mood" code="mood"><enumerator name="a" code="aaaa"/></enumeration>
 <enumeration name="ink" code="inks"><enumerator name="red" code="redd"/></enumeration>
 <enumeration name="pen" code="penn"><enumerator name="quill" code="quil"/></enumeration>
 <command name="ask" code="diarask "><parameter name="by" code="byby" type="list of mood | text"/>
@@ -409,6 +417,12 @@ def test_a_class_is_known_by_its_synonym() -> None:
     items = """<class-extension extends="entry"><element type="page"/></class-extension>
 <class name="leaf" code="leaf"><synonym name="page"/></class>"""
     assert by_rule(items, "undefined-element") == []
+
+
+def test_an_include_that_is_not_understood_is_told() -> None:
+    items = INCLUDE.format("System/Library/ScriptingDefinitions/CocoaStandard.sdef")
+    [one] = found(items.replace("xpointer(/", "element(/"))
+    assert (one.rule, one.line) == ("missing-include", 7)
 
 
 def test_what_an_include_brings_is_known_and_not_judged() -> None:
