@@ -14,6 +14,7 @@ from rich.progress import Progress, SpinnerColumn, TextColumn
 from rich.table import Table
 
 from iac_gen import discover, macos
+from iac_gen.cli_lint import lint_command
 from iac_gen.discover import Found, UsageError
 from iac_gen.keys import assign
 from iac_gen.load import Loaded
@@ -243,6 +244,9 @@ def show(
         for one in found.failed:
             click.echo(f"iac-gen: skipped {one}", err=True)
         sys.exit(1)
+
+
+cli.add_command(lint_command)
 
 
 @cli.command("list")

@@ -1,0 +1,310 @@
+"""Unbound: every term of a dictionary from which nothing was made, with the reason.
+
+A term is bound when a tool, a parameter, or a row of `CLASSES`, `ENUMS` or `RECORDS` stands for
+it; this reads the tables that `lower` makes, so that it cannot say other than they do. Access
+groups, `cocoa`, `documentation` and direct parameters are no terms.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from iac_gen.diagnostics import Diagnostic
+from iac_gen.doors import clean
+from iac_gen.includes import path_of
+from iac_gen.ir import Module, Tool
+from iac_gen.lower import lower
+from iac_gen.model import (
+    Class,
+    Command,
+    Enumeration,
+    Include,
+    Item,
+    Parameter,
+    RecordType,
+    Suite,
+    Synonym,
+    TypeRef,
+    ValueType,
+)
+from iac_gen.naming import jxa
+from iac_gen.objects import OBJECT_EVENTS
+from iac_gen.quirks import Decisions
+from iac_gen.resolve import Resolved
+from iac_gen.types import ATOMS, Types
+
+__all__ = ["Unbound", "unbound"]
+
+
+@dataclass(frozen=True, slots=True)
+class Unbound:
+    """A term from which nothing was made; terms and codes exactly as written.
+
+    `kind` is the word of sdef(5) (`command`, `event`, `parameter`, `class-extension`,
+    `property`, `element`, `enumerator`, `value-type`, `synonym`, `responds-to`, `include`), or
+    `item` for what was dropped while reading. `line` is 0 for what an include brought.
+    """
+
+    kind: str
+    term: str
+    owner: str
+    code: str
+    reason: str
+    line: int
+
+    def __str__(self) -> str:
+        """Return it as one line of plain characters."""
+        term = f" {self.term}" if self.term else ""
+        code = f" {self.code!r}" if self.code else ""
+        owner = f" of {self.owner}" if self.owner else ""
+        return clean(" ".join(f"{self.kind}{term}{code}{owner}: {self.reason}".split()))
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """What was made, in the shape in which it is asked for."""
+
+    resolved: Resolved
+    types: Types
+    module: Module
+    commands: dict[tuple[str, str], Command]
+    classes: dict[str, str]
+    merged: dict[str, Command]
+    visible: set[tuple[str, str]]
+
+    def tool(self, command: Command) -> Tool | None:
+        """Return the tool that stands for a command, as `lower` decides it."""
+        if command.hidden:
+            return None
+        op = OBJECT_EVENTS.get(command.code)
+        for tool in self.module.tools:
+            if tool.op == "command":
+                if tool.event == command.code and tool.jxa == jxa(command.name):
+                    return tool
+            elif tool.op == op and self.merged.get(command.code) == command:
+                return tool
+        return None
+
+
+def unbound(resolved: Resolved, diagnostics: Iterable[Diagnostic]) -> list[Unbound]:
+    """Return the terms of `resolved` without a trace in the module made of it.
+
+    `diagnostics` are those of reading and resolving; an error among them is an item that was
+    dropped, of which no more than the message is known. First the terms of the file in its
+    order, then those that includes brought. An element of an included class whose own class
+    the include's filter left behind is told in the diagnostics only.
+    """
+    made = _made(resolved)
+    found: list[Unbound] = []
+    own = list(_own(resolved))
+    for item in own:
+        found += _of_item(item, made)
+    for item in _included(resolved, own):
+        found += (replace(one, line=0) for one in _of_item(item, made))
+    return found + list(_dropped(resolved, diagnostics))
+
+
+def _made(resolved: Resolved) -> _Made:
+    # Quirks decide levels and words, never whether a term is bound; hiding is in `resolved`.
+    module, _ = lower(resolved, Decisions(), "app")
+    classes: dict[str, str] = {}
+    for attribute in ("name", "id", "code"):
+        for row in resolved.classes:
+            if key := getattr(row, attribute):
+                classes.setdefault(key, row.name)
+    visible = [command for command in resolved.commands if not command.hidden]
+    return _Made(
+        resolved,
+        Types(resolved, {}),
+        module,
+        {(command.name, command.code): command for command in resolved.commands},
+        classes,
+        {command.code: command for command in reversed(visible)},
+        {(c.name, c.code) for c in _own(resolved) if isinstance(c, Command) and not c.hidden},
+    )
+
+
+def _own(resolved: Resolved) -> Iterator[Item]:
+    for suite in resolved.source.dictionary.suites:
+        if isinstance(suite, Suite):
+            for item in suite.items:
+                if not isinstance(item, Include):
+                    yield replace(item, hidden=True) if suite.hidden else item
+
+
+def _included(resolved: Resolved, own: Sequence[Item]) -> Iterator[Item]:
+    """Yield what stands in `resolved` and not in the file itself."""
+    mine = {(type(item), item.name) for item in own if not isinstance(item, Include)}
+    rows: tuple[Item, ...] = (
+        *resolved.commands,
+        *resolved.events,
+        *resolved.enumerations,
+        *resolved.records,
+        *resolved.values,
+    )
+    for item in rows:
+        if not isinstance(item, Include) and (type(item), item.name) not in mine:
+            yield item
+    added: dict[str, list[Class]] = {}
+    for item in own:
+        if isinstance(item, Class) and item.extends:
+            added.setdefault(item.extends, []).append(item)
+    for row in resolved.classes:
+        if (Class, row.name) not in mine:
+            yield _without(row, [*added.get(row.name, ()), *added.get(row.id or row.name, ())])
+
+
+def _without(row: Class, extensions: Sequence[Class]) -> Class:
+    """Return a merged class without the members that the file's own extensions gave it."""
+    return replace(
+        row,
+        properties=tuple(
+            prop for prop in row.properties if all(prop not in one.properties for one in extensions)
+        ),
+        elements=(),
+        responds_to=tuple(
+            verb
+            for verb in row.responds_to
+            if all(verb not in one.responds_to for one in extensions)
+        ),
+        synonyms=tuple(
+            name for name in row.synonyms if all(name not in one.synonyms for one in extensions)
+        ),
+    )
+
+
+def _of_item(item: Item, made: _Made) -> Iterator[Unbound]:
+    if isinstance(item, Command):
+        yield from _event(item) if item.event else _command(item, made)
+    elif isinstance(item, Class):
+        yield from _class(item, made)
+    elif isinstance(item, Enumeration):
+        yield from _enumeration(item, made)
+    elif isinstance(item, RecordType):
+        yield from _members(item, item.name, made.module.records.get(item.name))
+    elif isinstance(item, ValueType):
+        yield from _value_type(item, made)
+    if not isinstance(item, RecordType | Include):
+        named = item.extends or item.name if isinstance(item, Class) else item.name
+        yield from _synonyms(item.synonyms, named, "", item.line)
+
+
+def _event(item: Command) -> Iterator[Unbound]:
+    reason = "the app sends it and nobody calls it"
+    yield Unbound("event", item.name, "", item.code, reason, item.line)
+    for one in item.parameters:
+        yield _parameter(one, item, "it belongs to an event, which nobody calls")
+
+
+def _command(item: Command, made: _Made) -> Iterator[Unbound]:
+    merged = made.commands.get((item.name, item.code), item)
+    tool = made.tool(merged)
+    if tool is None:
+        yield Unbound("command", item.name, "", item.code, _no_tool(merged, made), item.line)
+    codes = {parameter.row.code for parameter in tool.parameters} if tool else set()
+    for one in item.parameters:
+        if one.code in codes:
+            continue
+        if tool is None:
+            reason = "its command has no tool"
+        elif one.hidden:
+            reason = "it is hidden"
+        else:
+            reason = f"the object tool {tool.op} has no such parameter"
+        yield _parameter(one, item, reason)
+
+
+def _no_tool(command: Command, made: _Made) -> str:
+    op = OBJECT_EVENTS.get(command.code)
+    if command.hidden:
+        if (command.name, command.code) in made.visible:
+            return "a quirk hides it"
+        sent = any(tool.op == op for tool in made.module.tools)
+        return f"it is hidden; the object tool {op} sends its event" if sent else "it is hidden"
+    other = made.merged.get(command.code, command)
+    return f"the object tool {op} stands for {other.name}, which has the same event"
+
+
+def _parameter(one: Parameter, owner: Command, reason: str) -> Unbound:
+    return Unbound("parameter", one.name, owner.name, one.code, reason, one.line)
+
+
+def _class(item: Class, made: _Made) -> Iterator[Unbound]:
+    written = item.extends or item.name
+    name = made.classes.get(written, "")
+    row = made.module.classes.get(name)
+    if row is None:
+        reason = "the class that it extends is declared nowhere"
+        yield Unbound("class-extension", written, "", item.code, reason, item.line)
+    yield from _members(item, written, row)
+    held = {element.term for element in row.elements} if row else set()
+    for element in item.elements:
+        if made.classes.get(element.type) not in held:
+            reason = "its class is declared nowhere" if row else "its owner is declared nowhere"
+            yield Unbound("element", element.type, written, "", reason, element.line)
+    for verb in item.responds_to:
+        reason = "a tool takes any object; the app says which of them answer"
+        yield Unbound("responds-to", verb, written, "", reason, item.line)
+
+
+def _members(item: Class | RecordType, owner: str, row: object) -> Iterator[Unbound]:
+    terms = {prop.term for prop in getattr(row, "properties", ())}
+    for prop in item.properties:
+        if prop.name not in terms:
+            reason = "its owner is declared nowhere"
+            if isinstance(item, RecordType):
+                reason = "a record type of the same name was declared first"
+            yield Unbound("property", prop.name, owner, prop.code, reason, prop.line)
+        yield from _synonyms(prop.synonyms, prop.name, owner, prop.line)
+
+
+def _enumeration(item: Enumeration, made: _Made) -> Iterator[Unbound]:
+    shown = {
+        value for _, name, values in made.module.aliases if name == item.name for value in values
+    }
+    for value in item.enumerators:
+        if value.hidden and value.name not in shown:
+            reason = "it is hidden; no schema offers it, though an answer may hold it"
+            yield Unbound("enumerator", value.name, item.name, value.code, reason, value.line)
+        yield from _synonyms(value.synonyms, value.name, item.name, value.line)
+
+
+def _value_type(item: ValueType, made: _Made) -> Iterator[Unbound]:
+    found = made.types.string((TypeRef(item.name),))
+    if found in made.types.records:
+        reason = "as a type, the name means the record type"
+    elif found in made.types.enums:
+        reason = "as a type, the name means the enumeration"
+    elif found in made.types.classes and found not in ATOMS:
+        reason = "as a type, the name means the class"
+    elif found != "any" or item.name == "any":
+        return
+    else:
+        reason = "its code stands for no type that is known; any value goes"
+    yield Unbound("value-type", item.name, "", item.code, reason, item.line)
+
+
+def _synonyms(synonyms: tuple[Synonym, ...], term: str, owner: str, line: int) -> Iterator[Unbound]:
+    whole = f"{term} of {owner}" if owner else term
+    for one in synonyms:
+        if one.name and one.code:
+            reason = "it is another name with a code of its own; the tools use the first"
+        elif one.name:
+            reason = "it is another name; the tools use the first"
+        else:
+            reason = "it is another code; the tools use the first"
+        yield Unbound("synonym", one.name, whole, one.code, reason, line)
+
+
+def _dropped(resolved: Resolved, diagnostics: Iterable[Diagnostic]) -> Iterator[Unbound]:
+    dictionary = resolved.source.dictionary
+    parts = (*dictionary.suites, *dictionary.declared())
+    includes = {one.line: path_of(one.href) for one in parts if isinstance(one, Include)}
+    for told in diagnostics:
+        if told.file != dictionary.file:
+            continue  # A fault of a quirk file, say.
+        if told.code == "include":
+            path = includes.get(told.line, "")
+            reason = told.message.removeprefix(f"{path} ")
+            yield Unbound("include", path, "", "", reason, told.line)
+        elif told.level == "error":
+            yield Unbound("item", "", "", "", told.message, told.line)

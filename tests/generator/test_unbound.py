@@ -1,0 +1,351 @@
+"""Unbound: what nothing is made of is listed, and nothing else is missing."""
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from dictionaries import DICTIONARIES
+from golden import standard
+from hypothesis import given
+from lxml import etree
+from making import sdef, source
+
+from iac_gen.diagnostics import Diagnostic
+from iac_gen.discover import from_paths, includes
+from iac_gen.load import Loaded, parse
+from iac_gen.lower import lower
+from iac_gen.model import Command, Dictionary, Enumeration, TypeRef
+from iac_gen.objects import OBJECT_EVENTS
+from iac_gen.quirks import Decisions, known_apps
+from iac_gen.resolve import resolve
+from iac_gen.types import Types
+from iac_gen.unbound import Unbound, unbound
+
+SOUND = """<class name="application" code="capp"><element type="entry"/></class>
+<class name="entry" code="entr" plural="entries"><property name="body" code="body" type="text"/>
+</class>
+"""
+INCLUDE = (
+    '<xi:include xmlns:xi="http://www.w3.org/2003/XInclude" href="file:///{}"'
+    ' xpointer="xpointer(/dictionary/suite/node())"/>'
+)
+COCOA = INCLUDE.format("System/Library/ScriptingDefinitions/CocoaStandard.sdef")
+
+
+def found(items: str, suite: str = 'name="Diary" code="diar"') -> list[Unbound]:
+    dictionary, told = parse(sdef(SOUND + items, suite), "app.sdef")
+    resolved, merged = resolve(source(dictionary), standard())
+    return unbound(resolved, [*told, *merged])
+
+
+def lines(items: str) -> list[str]:
+    return [str(one) for one in found(items)]
+
+
+def test_a_dictionary_that_is_bound_whole_has_nothing_to_list() -> None:
+    items = """<command name="stitch" code="diarstch"><direct-parameter type="entry"/>
+<parameter name="with" code="with" type="thread"/><result type="length"/></command>
+<enumeration name="thread" code="thrd"><enumerator name="silk" code="silk"/></enumeration>
+<record-type name="length" code="leng"><property name="feet" code="feet" type="real"/></record-type>
+<value-type name="color" code="cRGB"/><value-type name="number" code="nmbr"/>
+<value-type name="heap" code="list"/>
+<class-extension extends="entry"><contents type="text"/></class-extension>"""
+    assert lines(items) == []
+
+
+@pytest.mark.parametrize(
+    ("items", "said"),
+    [
+        (
+            '<command name="burn" code="diarburn" hidden="yes">'
+            '<direct-parameter type="entry"/><parameter name="by" code="byby" type="text"/>'
+            "</command>",
+            [
+                "command burn 'diarburn': it is hidden",
+                "parameter by 'byby' of burn: its command has no tool",
+            ],
+        ),
+        (
+            '<event name="burnt" code="diarburt"><parameter name="by" code="byby" type="text"/>'
+            "</event>",
+            [
+                "event burnt 'diarburt': the app sends it and nobody calls it",
+                "parameter by 'byby' of burnt: it belongs to an event, which nobody calls",
+            ],
+        ),
+        (
+            '<command name="burn" code="diarburn">'
+            '<parameter name="by" code="byby" type="text" hidden="yes"/></command>',
+            ["parameter by 'byby' of burn: it is hidden"],
+        ),
+        (
+            '<command name="count" code="corecnte" hidden="yes"/>',
+            ["command count 'corecnte': it is hidden; the object tool count sends its event"],
+        ),
+        (
+            '<command name="count" code="corecnte"/>'
+            '<command name="number of" code="corecnte">'
+            '<parameter name="each" code="kocl" type="type"/>'
+            '<parameter name="by" code="byby" type="text"/></command>',
+            [
+                "command number of 'corecnte': the object tool count stands for count, which has"
+                " the same event",
+                "parameter each 'kocl' of number of: its command has no tool",
+                "parameter by 'byby' of number of: its command has no tool",
+            ],
+        ),
+        (
+            '<command name="get" code="coregetd"><parameter name="into" code="insh" type="text"/>'
+            '<parameter name="as" code="rtyp" type="type"/></command>',
+            ["parameter into 'insh' of get: the object tool get has no such parameter"],
+        ),
+        (
+            '<value-type name="entry" code="entv"/><value-type name="paper" code="papr"/>',
+            [
+                "value-type entry 'entv': as a type, the name means the class",
+                "value-type paper 'papr': its code stands for no type that is known; any value"
+                " goes",
+            ],
+        ),
+        (
+            '<record-type name="a" code="aaaa"/><value-type name="a" code="aaav"/>'
+            '<enumeration name="b" code="bbbb"><enumerator name="c" code="cccc"/></enumeration>'
+            '<value-type name="b" code="bbbv"/>',
+            [
+                "value-type a 'aaav': as a type, the name means the record type",
+                "value-type b 'bbbv': as a type, the name means the enumeration",
+            ],
+        ),
+        (
+            '<record-type name="a" code="aaaa"/>'
+            '<record-type name="a" code="aaaa"><property name="p" code="pppp" type="text"/>'
+            "</record-type>",
+            ["property p 'pppp' of a: a record type of the same name was declared first"],
+        ),
+        (
+            '<command name="burn" code="diarburn"><synonym name="char"/></command>'
+            '<class-extension extends="entry"><property name="mood" code="mood" type="text">'
+            '<synonym code="mod2"/></property></class-extension>'
+            '<enumeration name="ink" code="inks"><synonym name="dye" code="dyes"/>'
+            '<enumerator name="red" code="redd"><synonym name="scarlet"/></enumerator>'
+            "</enumeration>",
+            [
+                "synonym char of burn: it is another name; the tools use the first",
+                "synonym 'mod2' of mood of entry: it is another code; the tools use the first",
+                "synonym scarlet of red of ink: it is another name; the tools use the first",
+                "synonym dye 'dyes' of ink: it is another name with a code of its own; the tools"
+                " use the first",
+            ],
+        ),
+        (
+            '<class-extension extends="entry"><responds-to command="burn"/></class-extension>',
+            [
+                "responds-to burn of entry: a tool takes any object; the app says which of them"
+                " answer"
+            ],
+        ),
+        (
+            '<class-extension extends="leaf"><property name="vein" code="vein" type="text"/>'
+            '<element type="entry"/></class-extension>'
+            '<class-extension extends="entry"><element type="twig"/></class-extension>',
+            [
+                "class-extension leaf: the class that it extends is declared nowhere",
+                "property vein 'vein' of leaf: its owner is declared nowhere",
+                "element entry of leaf: its owner is declared nowhere",
+                "element twig of entry: its class is declared nowhere",
+            ],
+        ),
+        (
+            '<enumeration name="ink" code="inks"><enumerator name="red" code="redd"/>'
+            '<enumerator name="milk" code="milk" hidden="yes"/></enumeration>',
+            [
+                "enumerator milk 'milk' of ink: it is hidden; no schema offers it, though an"
+                " answer may hold it"
+            ],
+        ),
+        (
+            '<enumeration name="ink" code="inks">'
+            '<enumerator name="milk" code="milk" hidden="yes"/></enumeration>',
+            [],
+        ),
+        (
+            '<command name="burn" code="burn"/>',
+            ["item: command burn has the code 'burn', not 8 characters"],
+        ),
+        (
+            INCLUDE.format("Library/Leaves.sdef"),
+            ["include /Library/Leaves.sdef: is not at hand; its terms are missing"],
+        ),
+    ],
+)
+def test_a_term_without_a_trace_is_listed_with_the_reason(items: str, said: Sequence[str]) -> None:
+    assert lines(items) == said
+
+
+def test_terms_keep_their_lines_and_codes() -> None:
+    [one] = found('<command name="burn" code="diar\u00b6  n" hidden="yes"/>')
+    assert one == Unbound("command", "burn", "", "diar\u00b6  n", "it is hidden", 6)
+
+
+def test_a_hidden_suite_hides_its_commands() -> None:
+    items = '<command name="burn" code="diarburn"/>'
+    assert [one.term for one in found(items, 'name="D" code="diar" hidden="yes"')] == ["burn"]
+
+
+def test_a_command_that_a_quirk_hides_is_told_apart() -> None:
+    dictionary, _ = parse(sdef(f'{SOUND}<command name="burn" code="diarburn"/>'), "app.sdef")
+    resolved, _ = resolve(source(dictionary), {})
+    hidden = replace(resolved, commands=tuple(replace(c, hidden=True) for c in resolved.commands))
+    assert [str(one) for one in unbound(hidden, [])] == [
+        "command burn 'diarburn': a quirk hides it"
+    ]
+
+
+def test_what_an_include_brought_has_no_line_and_comes_last() -> None:
+    listed = found(
+        f'{COCOA}<class-extension extends="window"><responds-to command="close"/>'
+        '<responds-to command="fold"/><synonym name="pane"/></class-extension>'
+        '<command name="burn" code="diarburn" hidden="yes"/>'
+    )
+    own = [one for one in listed if one.line]
+    assert [(one.kind, one.term) for one in own] == [
+        ("responds-to", "close"),
+        ("responds-to", "fold"),
+        ("synonym", "pane"),
+        ("command", "burn"),
+    ]
+    assert listed[: len(own)] == own
+    assert len(listed) > len(own)
+
+
+def test_faults_of_quirk_files_are_no_terms() -> None:
+    dictionary, _ = parse(sdef(SOUND), "app.sdef")
+    resolved, _ = resolve(source(dictionary), {})
+    fault = Diagnostic("quirks/diary.toml", 3, "quirk-unused", "matches nothing", "error")
+    assert unbound(resolved, [fault]) == []
+
+
+@given(DICTIONARIES)
+def test_every_dictionary_has_a_list(dictionary: Dictionary) -> None:
+    resolved, told = resolve(source(dictionary), standard())
+    for one in unbound(resolved, told):
+        assert one.reason
+        assert "\n" not in str(one)
+
+
+# Completeness over the real dictionaries, counted in the raw XML. Includes are left out, so
+# that what is made comes from the file alone.
+
+# Not counted: class-extensions, which are merged without a word, and what an include brings.
+
+
+def quietly_merged(dictionary: Dictionary) -> Counter[str]:
+    """Return the terms that a second declaration repeats; its own diagnostic stands for all.
+
+    A command that is declared again brings parameters, by code; an enumeration values, by name.
+    """
+    found: Counter[str] = Counter()
+    seen: dict[tuple[str, str], set[str]] = {}
+    for item in dictionary.declared():
+        if isinstance(item, Command) and not item.event:
+            kind, key, terms = "parameter", item.code, {one.code for one in item.parameters}
+        elif isinstance(item, Enumeration):
+            kind, key, terms = "enumerator", "", {one.name for one in item.enumerators}
+        else:
+            continue
+        known = seen.setdefault((item.name, key), set())
+        found[kind] += len(known & terms)
+        known |= terms
+    return found
+
+
+def accounted(loaded: Loaded) -> Counter[str]:
+    """Return per kind how many terms were made, merged or listed as unbound."""
+    resolved, told = resolve(loaded.source, {})
+    module, _ = lower(resolved, Decisions(), "app")
+    listed = Counter(one.kind for one in unbound(resolved, [*loaded.diagnostics, *told]))
+    codes = Counter(one.code for one in told)
+    repeated = Counter(one.message.split()[0] for one in told if one.code == "repeated")
+    ops = {tool.op: tool for tool in module.tools if tool.op != "command"}
+    merged: dict[str, Command] = {}
+    for command in resolved.commands:
+        op = OBJECT_EVENTS.get(command.code)
+        if op in ops and not command.hidden:
+            merged.setdefault(op, command)
+    rows = [tool for tool in module.tools if tool.op == "command"]
+    parameters = sum(1 for tool in rows for one in tool.parameters if one.row.term)
+    for tool in ops.values():
+        sent = {one.row.code for one in tool.parameters}
+        declaring = merged.get(tool.op)
+        parameters += sum(one.code in sent for one in declaring.parameters) if declaring else 0
+    fields = sum(len(row.properties) for row in module.records.values())
+    synthesised = codes["synthesised"]
+    quiet = quietly_merged(loaded.source.dictionary)
+    return Counter(
+        {
+            "command": len(rows) + len(merged) + codes["overload"] + listed["command"],
+            "parameter": parameters + repeated["parameter"] + quiet["parameter"]
+            + listed["parameter"],
+            "event": listed["event"],
+            "class": len(module.classes) - synthesised + codes["class-again"]
+            + codes["self-inherits"],
+            "property": fields + sum(len(row.properties) for row in module.classes.values())
+            + repeated["property"] + listed["property"],
+            "element": sum(len(row.elements) for row in module.classes.values())
+            + repeated["element"] + listed["element"],
+            "enumeration": len(module.enums) + repeated["enumeration"],
+            "enumerator": sum(len(values) for values in module.enums.values())
+            + quiet["enumerator"],
+            "record-type": len(module.records),
+            "synonym": listed["synonym"],
+            "responds-to": listed["responds-to"],
+        }
+    )  # fmt: skip
+
+
+def declared(file: Path, raw: Counter[str]) -> Counter[str]:
+    """Return per kind how many terms the XML of `file` declares; `raw` are its elements."""
+    root = etree.parse(file, etree.XMLParser(load_dtd=False, no_network=True)).getroot()
+    # A synonym of an element or a parameter is outside the format; it is not read.
+    odd = len(root.xpath("//element/synonym | //parameter/synonym | //record-type/synonym"))
+    kinds = "command parameter event class element enumeration enumerator record-type".split()
+    return Counter(
+        {
+            **{kind: raw[kind] for kind in kinds},
+            "property": raw["property"] + raw["contents"],
+            "synonym": raw["synonym"] - odd,
+            "responds-to": raw["responds-to"] + raw["responds-to-command"],
+        }
+    )
+
+
+def test_every_declared_term_is_bound_merged_or_listed(corpus: Path) -> None:
+    raw = json.loads((corpus / "counts.json").read_text())
+    for loaded in from_paths([corpus / "sdef"], known_apps()).sources:
+        file = Path(loaded.source.dictionary.file)
+        got, expected = accounted(loaded), declared(file, Counter(raw[file.name]))
+        assert {kind: got[kind] for kind in expected} == dict(expected), file.name
+
+
+def test_hidden_values_are_listed_though_they_have_a_row(corpus: Path) -> None:
+    [mail] = from_paths([corpus / "sdef" / "Mail.sdef"], known_apps()).sources
+    resolved, told = resolve(mail.source, includes())
+    listed = {one.term for one in unbound(resolved, told) if one.kind == "enumerator"}
+    rows = [row for one in resolved.enumerations for row in one.enumerators]
+    assert listed == {row.name for row in rows if row.hidden}
+
+
+def test_value_types_are_atoms_or_listed(corpus: Path) -> None:
+    atoms = {"any", "color", "data", "date", "file", "list of any", "point", "rectangle", "text"}
+    atoms |= {"boolean", "integer", "real", "number", "type", "record", "specifier", "property"}
+    atoms |= {"list of real", "location specifier", "missing value"}
+    for loaded in from_paths([corpus / "sdef"], known_apps()).sources:
+        resolved, told = resolve(loaded.source, {})
+        listed = {one.term for one in unbound(resolved, told) if one.kind == "value-type"}
+        types = Types(resolved, {})
+        for row in resolved.values:
+            kind = types.string((TypeRef(row.name),))
+            assert (kind in atoms - {"any"} or row.name == "any") != (row.name in listed), row
