@@ -499,7 +499,7 @@ def make(
         with_data: Any value.
 
     Returns:
-        A reference to the new object.
+        Reference to what was made.
     """
     return APP.call(make, element=element, properties=properties, at=at, with_data=with_data)
 
@@ -531,7 +531,7 @@ def open(target: str | ListOf[str]) -> Ref | ListOf[Ref] | str:
     """Open files or objects in System Events. DANGEROUS, opening may run what is opened.
 
     Args:
-        target: A file, a list of a file or text.
+        target: Text, a file or a list of a file.
 
     Returns:
         A document, a list of a document or a file.
@@ -690,7 +690,7 @@ def move(target: Ref | ListOf[Ref] | str | ListOf[str], *, to: Ref | str) -> Ref
 
     Args:
         target: A value.
-        to: A place or text.
+        to: Text or a place.
 
     Returns:
         A disk item or a list of a disk item.
@@ -1037,7 +1037,7 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("workflows folder", "flow", "workflowsFolder", "folder", "r", "SAFE"),
         Property("UI elements enabled", "uien", "uiElementsEnabled", "boolean", "r", "SAFE"),
         Property("scripting definition", "sdef", "scriptingDefinition", "scripting definition object", "r", "SAFE"),
-    ), (Element("document", "rw"), Element("window", "r"), Element("user", "rw"), Element("desktop", "rw"), Element("login item", "rw"), Element("screen saver", "rw"), Element("alias", "rw"), Element("disk", "rw"), Element("disk item", "rw"), Element("domain", "rw"), Element("file", "rw"), Element("file package", "rw"), Element("folder", "rw"), Element("item", "rw"), Element("application process", "rw"), Element("desk accessory process", "rw"), Element("process", "rw"), Element("UI element", "rw"), Element("property list file", "rw"), Element("property list item", "rw"), Element("XML data", "rw"), Element("XML file", "rw"),)),
+    ), (Element("document", "rw"), Element("window", "r"), Element("user", "rw"), Element("desktop", "rw"), Element("login item", "rw"), Element("screen saver", "rw"), Element("alias", "rw"), Element("disk", "rw"), Element("disk item", "rw"), Element("domain", "rw"), Element("file", "rw"), Element("file package", "rw"), Element("folder", "rw"), Element("application process", "rw"), Element("desk accessory process", "rw"), Element("process", "rw"), Element("UI element", "rw"), Element("property list file", "rw"), Element("property list item", "rw"), Element("XML data", "rw"), Element("XML file", "rw"),)),
     "document": Class("docu", "document", "documents", None, "MODIFY", "DANGEROUS", (
         Property("name", "pnam", "name", "text", "r", "SAFE"),
         Property("modified", "imod", "modified", "boolean", "r", "SAFE"),
@@ -1201,7 +1201,7 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("stationery", "pspd", "stationery", "boolean", "rw", "MODIFY"),
         Property("type identifier", "utid", "typeIdentifier", "text", "r", "SAFE"),
         Property("version", "vers", "version", "text", "r", "SAFE"),
-    ), (Element("alias", "rw"), Element("disk item", "rw"), Element("file", "rw"), Element("file package", "rw"), Element("folder", "rw"), Element("item", "rw"),)),
+    ), (Element("alias", "rw"), Element("disk item", "rw"), Element("file", "rw"), Element("file package", "rw"), Element("folder", "rw"),)),
     "Classic domain object": Class("domc", "classicDomainObject", "classicDomainObjects", "domain", "MODIFY", "DANGEROUS", (
         Property("apple menu folder", "amnu", "appleMenuFolder", "folder", "r", "SAFE"),
         Property("control panels folder", "ctrl", "controlPanelsFolder", "folder", "r", "SAFE"),
@@ -1225,7 +1225,7 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("server", "srvr", "server", "any", "r", "SAFE"),
         Property("startup", "istd", "startup", "boolean", "r", "SAFE"),
         Property("zone", "zone", "zone", "any", "r", "SAFE"),
-    ), (Element("alias", "rw"), Element("disk item", "rw"), Element("file", "rw"), Element("file package", "rw"), Element("folder", "rw"), Element("item", "rw"),)),
+    ), (Element("alias", "rw"), Element("disk item", "rw"), Element("file", "rw"), Element("file package", "rw"), Element("folder", "rw"),)),
     "disk item": Class("ditm", "diskItem", "diskItems", None, "MODIFY", "DANGEROUS", (
         Property("busy status", "busy", "busyStatus", "boolean", "r", "SAFE"),
         Property("container", "ctnr", "container", "disk item", "r", "SAFE"),
@@ -1272,8 +1272,8 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("type identifier", "utid", "typeIdentifier", "text", "r", "SAFE"),
         Property("version", "vers", "version", "text", "r", "SAFE"),
     )),
-    "file package": Class("cpkg", "filePackage", "filePackages", "file", "MODIFY", "DANGEROUS", (), (Element("alias", "rw"), Element("disk item", "rw"), Element("file", "rw"), Element("file package", "rw"), Element("folder", "rw"), Element("item", "rw"),)),
-    "folder": Class("cfol", "folder", "folders", "disk item", "MODIFY", "DANGEROUS", (), (Element("alias", "rw"), Element("disk item", "rw"), Element("file", "rw"), Element("file package", "rw"), Element("folder", "rw"), Element("item", "rw"),)),
+    "file package": Class("cpkg", "filePackage", "filePackages", "file", "MODIFY", "DANGEROUS", (), (Element("alias", "rw"), Element("disk item", "rw"), Element("file", "rw"), Element("file package", "rw"), Element("folder", "rw"),)),
+    "folder": Class("cfol", "folder", "folders", "disk item", "MODIFY", "DANGEROUS", (), (Element("alias", "rw"), Element("disk item", "rw"), Element("file", "rw"), Element("file package", "rw"), Element("folder", "rw"),)),
     "local domain object": Class("doml", "localDomainObject", "localDomainObjects", "domain", "MODIFY", "DANGEROUS", (), (Element("folder", "rw"),)),
     "network domain object": Class("domn", "networkDomainObject", "networkDomainObjects", "domain", "MODIFY", "DANGEROUS", (), (Element("folder", "rw"),)),
     "system domain object": Class("doms", "systemDomainObject", "systemDomainObjects", "domain", "MODIFY", "DANGEROUS", (), (Element("folder", "rw"),)),
@@ -1487,7 +1487,6 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("description", "desc", "description", "text", "r", "SAFE"),
         Property("hidden", "hidn", "hidden", "boolean", "r", "SAFE"),
     ), (Element("scripting command", "rw"), Element("scripting class", "rw"), Element("scripting enumeration", "rw"),)),
-    "item": Class("cobj", "item", "items", None, "MODIFY", "DANGEROUS", ()),
 }
 
 ENUMS: Final[Mapping[str, Enum]] = {
@@ -1526,38 +1525,40 @@ RECORDS: Final[Mapping[str, Record]] = {
     )),
 }
 
-SCHEMAS: Final[Mapping[str, Mapping[str, Schema]]] = {
-    "get": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as documents[0]"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}}, "required": ["target"], "additionalProperties": False}},
-    "list": {"input": {"type": "object", "properties": {"element": {"type": "string", "description": "Class, such as document, window, user"}, "of": {"type": "string", "description": "Reference to the container, else the app"}, "where": {"type": "object", "description": 'Filter by property: {"name": "x"} or {"name": {"contains": "x"}}'}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}, "limit": {"type": "integer"}, "offset": {"type": "integer"}}, "required": ["element"], "additionalProperties": False}},
-    "count": {"input": {"type": "object", "properties": {"element": {"type": "string", "description": "Class, such as document, window, user"}, "of": {"type": "string", "description": "Reference to the container, else the app"}, "where": {"type": "object", "description": 'Filter by property: {"name": "x"} or {"name": {"contains": "x"}}'}}, "required": ["element"], "additionalProperties": False}, "output": {"type": "object", "properties": {"result": {"type": "integer"}, "note": {"type": "string"}}, "additionalProperties": False}},
-    "make": {"input": {"type": "object", "properties": {"element": {"type": "string", "description": "Class, such as document, window, user"}, "properties": {"type": "object", "description": "Property to value"}, "at": {"type": "string", "description": "Reference to the container, else the app chooses"}, "with_data": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}}, "required": ["element"], "additionalProperties": False}, "output": {"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": False}},
-    "set": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as documents[0]"}, "properties": {"type": "object", "description": "Property to value"}}, "required": ["target", "properties"], "additionalProperties": False}},
-    "open": {"input": {"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Absolute path or ~"}}, "required": ["target"], "additionalProperties": False}, "output": {"type": "object", "properties": {"ref": {"type": "string"}, "result": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "string"}]}, "note": {"type": "string"}}, "additionalProperties": False}},
-    "close": {"input": {"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, "saving": {"type": "string", "enum": ["yes", "no", "ask"]}, "saving_in": {"type": "string", "description": "Absolute path or ~"}}, "required": ["target"], "additionalProperties": False}},
-    "save": {"input": {"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, "in_": {"type": "string", "description": "Absolute path or ~"}, "as_": {"type": "string", "enum": ["text"]}}, "required": ["target"], "additionalProperties": False}},
-    "print": {"input": {"type": "object", "properties": {"target": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "string"}], "description": "Absolute path or ~"}, "with_properties": {"type": "object", "properties": {"copies": {"type": "integer"}, "collating": {"type": "boolean"}, "starting_page": {"type": "integer"}, "ending_page": {"type": "integer"}, "pages_across": {"type": "integer"}, "pages_down": {"type": "integer"}, "requested_print_time": {"type": "string", "format": "date-time"}, "error_handling": {"type": "string", "enum": ["standard", "detailed"]}, "fax_number": {"type": "string"}, "target_printer": {"type": "string"}}, "additionalProperties": False}, "print_dialog": {"type": "boolean"}}, "required": ["target"], "additionalProperties": False}},
-    "quit": {"input": {"type": "object", "properties": {"saving": {"type": "string", "enum": ["yes", "no", "ask"]}}, "additionalProperties": False}},
-    "delete": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as diskItems[0]"}}, "required": ["target"], "additionalProperties": False}},
-    "duplicate": {"input": {"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, "to": {"type": "string", "description": "Reference such as documents[0]"}, "with_properties": {"type": "object"}}, "required": ["target"], "additionalProperties": False}},
-    "exists": {"input": {"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}}, "required": ["target"], "additionalProperties": False}, "output": {"type": "object", "properties": {"result": {"type": "boolean"}, "note": {"type": "string"}}, "additionalProperties": False}},
-    "move": {"input": {"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}, "to": {"type": "string"}}, "required": ["target", "to"], "additionalProperties": False}, "output": {"type": "object", "properties": {"ref": {"type": "string"}, "result": {"type": "array", "items": {"type": "string"}}, "note": {"type": "string"}}, "additionalProperties": False}},
-    "abort_transaction": {"input": {"type": "object", "properties": {}, "additionalProperties": False}},
-    "begin_transaction": {"input": {"type": "object", "properties": {}, "additionalProperties": False}, "output": {"type": "object", "properties": {"result": {"type": "integer"}, "note": {"type": "string"}}, "additionalProperties": False}},
-    "end_transaction": {"input": {"type": "object", "properties": {}, "additionalProperties": False}},
-    "connect": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as documents[0]"}}, "required": ["target"], "additionalProperties": False}, "output": {"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": False}},
-    "disconnect": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as documents[0]"}}, "required": ["target"], "additionalProperties": False}, "output": {"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": False}},
-    "start": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as screenSavers[0]"}}, "required": ["target"], "additionalProperties": False}},
-    "stop": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as screenSavers[0]"}}, "required": ["target"], "additionalProperties": False}},
-    "log_out": {"input": {"type": "object", "properties": {}, "additionalProperties": False}},
-    "restart": {"input": {"type": "object", "properties": {"state_saving_preference": {"type": "boolean"}}, "additionalProperties": False}},
-    "shut_down": {"input": {"type": "object", "properties": {"state_saving_preference": {"type": "boolean"}}, "additionalProperties": False}},
-    "sleep": {"input": {"type": "object", "properties": {}, "additionalProperties": False}},
-    "click": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as uiElements[0]"}, "at": {"type": "array", "items": {"type": "number"}}}, "additionalProperties": False}, "output": {"type": "object", "properties": {"ref": {"type": "string"}, "result": {"type": "array", "items": {"type": "string"}}, "note": {"type": "string"}}, "additionalProperties": False}},
-    "key_code": {"input": {"type": "object", "properties": {"target": {"anyOf": [{"type": "integer"}, {"type": "array", "items": {"type": "integer"}}]}, "using": {"anyOf": [{"type": "string", "enum": ["command down", "control down", "option down", "shift down"]}, {"type": "array", "items": {"type": "string", "enum": ["command down", "control down", "option down", "shift down"]}}]}}, "required": ["target"], "additionalProperties": False}},
-    "keystroke": {"input": {"type": "object", "properties": {"target": {"type": "string"}, "using": {"anyOf": [{"type": "string", "enum": ["command down", "control down", "option down", "shift down"]}, {"type": "array", "items": {"type": "string", "enum": ["command down", "control down", "option down", "shift down"]}}]}}, "required": ["target"], "additionalProperties": False}},
-    "perform": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as documents[0]"}}, "required": ["target"], "additionalProperties": False}, "output": {"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": False}},
-    "select": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as uiElements[0]"}}, "required": ["target"], "additionalProperties": False}, "output": {"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": False}},
-    "list_processes": {"input": {"type": "object", "properties": {}, "additionalProperties": False}},
-    "get_dark_mode": {"input": {"type": "object", "properties": {}, "additionalProperties": False}, "output": {"type": "object", "properties": {"result": {"type": "boolean"}, "note": {"type": "string"}}, "additionalProperties": False}},
-    "set_dark_mode": {"input": {"type": "object", "properties": {"on": {"type": "boolean"}}, "required": ["on"], "additionalProperties": False}},
+UNVERIFIED: Final[tuple[str, ...]] = ()
+
+SCHEMAS: Final[Mapping[str, Schema]] = {
+    "get": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as documents[0]"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}}, "required": ["target"], "additionalProperties": false}'),
+    "list": Schema('{"type": "object", "properties": {"element": {"type": "string", "description": "Class, such as document, window, user"}, "of": {"type": "string", "description": "Reference to the container, else the app"}, "where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}, "limit": {"type": "integer"}, "offset": {"type": "integer"}}, "required": ["element"], "additionalProperties": false}'),
+    "count": Schema('{"type": "object", "properties": {"element": {"type": "string", "description": "Class, such as document, window, user"}, "of": {"type": "string", "description": "Reference to the container, else the app"}, "where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}}, "required": ["element"], "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "integer"}, "note": {"type": "string"}}, "additionalProperties": false}'),
+    "make": Schema('{"type": "object", "properties": {"element": {"type": "string", "description": "Class, such as document, window, user"}, "properties": {"type": "object", "description": "Property to value"}, "at": {"type": "string", "description": "Reference to the container, else the app chooses"}, "with_data": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}}, "required": ["element"], "additionalProperties": false}', '{"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
+    "set": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as documents[0]"}, "properties": {"type": "object", "description": "Property to value"}}, "required": ["target", "properties"], "additionalProperties": false}'),
+    "open": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Absolute path or ~"}}, "required": ["target"], "additionalProperties": false}', '{"type": "object", "properties": {"ref": {"type": "string"}, "result": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "string"}]}, "note": {"type": "string"}}, "additionalProperties": false}'),
+    "close": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, "saving": {"type": "string", "enum": ["yes", "no", "ask"]}, "saving_in": {"type": "string", "description": "Absolute path or ~"}}, "required": ["target"], "additionalProperties": false}'),
+    "save": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, "in_": {"type": "string", "description": "Absolute path or ~"}, "as_": {"type": "string", "enum": ["text"]}}, "required": ["target"], "additionalProperties": false}'),
+    "print": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "string"}], "description": "Absolute path or ~"}, "with_properties": {"type": "object", "properties": {"copies": {"type": "integer"}, "collating": {"type": "boolean"}, "starting_page": {"type": "integer"}, "ending_page": {"type": "integer"}, "pages_across": {"type": "integer"}, "pages_down": {"type": "integer"}, "requested_print_time": {"type": "string", "format": "date-time"}, "error_handling": {"type": "string", "enum": ["standard", "detailed"]}, "fax_number": {"type": "string"}, "target_printer": {"type": "string"}}, "additionalProperties": false}, "print_dialog": {"type": "boolean"}}, "required": ["target"], "additionalProperties": false}'),
+    "quit": Schema('{"type": "object", "properties": {"saving": {"type": "string", "enum": ["yes", "no", "ask"]}}, "additionalProperties": false}'),
+    "delete": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as diskItems[0]"}}, "required": ["target"], "additionalProperties": false}'),
+    "duplicate": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, "to": {"type": "string", "description": "Reference such as documents[0]"}, "with_properties": {"type": "object"}}, "required": ["target"], "additionalProperties": false}'),
+    "exists": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}}, "required": ["target"], "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "boolean"}, "note": {"type": "string"}}, "additionalProperties": false}'),
+    "move": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}, "to": {"type": "string"}}, "required": ["target", "to"], "additionalProperties": false}', '{"type": "object", "properties": {"ref": {"type": "string"}, "result": {"type": "array", "items": {"type": "string"}}, "note": {"type": "string"}}, "additionalProperties": false}'),
+    "abort_transaction": Schema('{"type": "object", "properties": {}, "additionalProperties": false}'),
+    "begin_transaction": Schema('{"type": "object", "properties": {}, "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "integer"}, "note": {"type": "string"}}, "additionalProperties": false}'),
+    "end_transaction": Schema('{"type": "object", "properties": {}, "additionalProperties": false}'),
+    "connect": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as documents[0]"}}, "required": ["target"], "additionalProperties": false}', '{"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
+    "disconnect": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as documents[0]"}}, "required": ["target"], "additionalProperties": false}', '{"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
+    "start": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as screenSavers[0]"}}, "required": ["target"], "additionalProperties": false}'),
+    "stop": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as screenSavers[0]"}}, "required": ["target"], "additionalProperties": false}'),
+    "log_out": Schema('{"type": "object", "properties": {}, "additionalProperties": false}'),
+    "restart": Schema('{"type": "object", "properties": {"state_saving_preference": {"type": "boolean"}}, "additionalProperties": false}'),
+    "shut_down": Schema('{"type": "object", "properties": {"state_saving_preference": {"type": "boolean"}}, "additionalProperties": false}'),
+    "sleep": Schema('{"type": "object", "properties": {}, "additionalProperties": false}'),
+    "click": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as uiElements[0]"}, "at": {"type": "array", "items": {"type": "number"}}}, "additionalProperties": false}', '{"type": "object", "properties": {"ref": {"type": "string"}, "result": {"type": "array", "items": {"type": "string"}}, "note": {"type": "string"}}, "additionalProperties": false}'),
+    "key_code": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "integer"}, {"type": "array", "items": {"type": "integer"}}]}, "using": {"anyOf": [{"type": "string", "enum": ["command down", "control down", "option down", "shift down"]}, {"type": "array", "items": {"type": "string", "enum": ["command down", "control down", "option down", "shift down"]}}]}}, "required": ["target"], "additionalProperties": false}'),
+    "keystroke": Schema('{"type": "object", "properties": {"target": {"type": "string"}, "using": {"anyOf": [{"type": "string", "enum": ["command down", "control down", "option down", "shift down"]}, {"type": "array", "items": {"type": "string", "enum": ["command down", "control down", "option down", "shift down"]}}]}}, "required": ["target"], "additionalProperties": false}'),
+    "perform": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as documents[0]"}}, "required": ["target"], "additionalProperties": false}', '{"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
+    "select": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as uiElements[0]"}}, "required": ["target"], "additionalProperties": false}', '{"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
+    "list_processes": Schema('{"type": "object", "properties": {}, "additionalProperties": false}'),
+    "get_dark_mode": Schema('{"type": "object", "properties": {}, "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "boolean"}, "note": {"type": "string"}}, "additionalProperties": false}'),
+    "set_dark_mode": Schema('{"type": "object", "properties": {"on": {"type": "boolean"}}, "required": ["on"], "additionalProperties": false}'),
 }

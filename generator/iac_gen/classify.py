@@ -143,8 +143,13 @@ def highest(verdicts: Iterable[Verdict]) -> Verdict:
     return best
 
 
-def judge_command(command: Command, resolved: Resolved, kinds: Iterable[str]) -> Verdict:
-    """Return the level of a command; `kinds` are the type strings of its parameters."""
+def judge_command(
+    command: Command, resolved: Resolved, kinds: Iterable[str], *, hidden: bool = False
+) -> Verdict:
+    """Return the level of a command; `kinds` are the type strings of its parameters.
+
+    `hidden` says that the dictionary hides it and a quirk alone shows it.
+    """
     interpreter = resolved.source.id in _INTERPRETERS
     found = [_EVENTS.get(command.code) or _by_verb(command)]
     if interpreter and command.code == "aevtodoc":
@@ -167,7 +172,7 @@ def judge_command(command: Command, resolved: Resolved, kinds: Iterable[str]) ->
             found.append(Verdict("DANGEROUS", "this app runs what it is given"))
         elif evaluates and named:
             found.append(Verdict("DANGEROUS", f"takes {named[0].name} and answers what came of it"))
-    if command.hidden:
+    if hidden:
         found.append(Verdict("MODIFY", "hidden in the dictionary"))
     return highest(found)
 

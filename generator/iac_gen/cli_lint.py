@@ -7,7 +7,7 @@ import sys
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import Final, NoReturn
 
 import click
 
@@ -17,7 +17,7 @@ from iac_gen.doors import clean
 from iac_gen.lint import RULES, Finding, lint
 from iac_gen.quirks import known_apps
 
-__all__ = ["lint_command"]
+__all__ = ["COMMANDS", "lint_command"]
 
 
 def _fail(message: str) -> NoReturn:
@@ -46,24 +46,26 @@ def lint_command(paths: tuple[Path, ...], as_json: bool, names: tuple[str, ...])
             _fail(f"no rule is called {name}; {hint}")
     rules = {name: rule for name, rule in RULES.items() if not names or name in names}
     try:
-        read = discover.from_paths(paths, known_apps())
+        loaded_all, unread = discover.read(
+            discover.from_paths(paths, known_apps()), as_written=True
+        )
     except UsageError as error:
         _fail(str(error))
     includes = discover.includes()
     found: list[Finding] = []
-    for loaded in read.sources:
+    for loaded in loaded_all:
         found += lint(loaded.source, includes, loaded.diagnostics, rules)
     if as_json:
         rows = [dataclasses.asdict(one) for one in found]
-        failed = [dataclasses.asdict(one) for one in read.failed]
+        failed = [dataclasses.asdict(one) for one in unread]
         click.echo(json.dumps({"findings": rows, "failed": failed}, indent=1))
     else:
         for one in found:
             click.echo(clean(str(one)))
-    for diagnostic in read.failed:
+    for diagnostic in unread:
         click.echo(f"iac-gen: skipped {clean(str(diagnostic))}", err=True)
-    click.echo(f"iac-gen: {_total(found, len(read.sources))}", err=True)
-    if read.failed or any(one.severity == "error" for one in found):
+    click.echo(f"iac-gen: {_total(found, len(loaded_all))}", err=True)
+    if unread or any(one.severity == "error" for one in found):
         sys.exit(1)
 
 
@@ -77,3 +79,6 @@ def _total(found: Sequence[Finding], dictionaries: int) -> str:
 
 def _many(number: int, word: str, plural: str = "") -> str:
     return f"{number} {word if number == 1 else plural or f'{word}s'}"
+
+
+COMMANDS: Final = {"lint": lint_command}

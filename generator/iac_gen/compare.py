@@ -1,12 +1,13 @@
 """Compare: what changed between two builds, in words, for a person who must approve it."""
 
+import difflib
 import json
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from iac_gen.output import AppFiles
 
-__all__ = ["changes"]
+__all__ = ["changes", "differences"]
 
 _ORDER: Final = {"SAFE": 0, "MODIFY": 1, "DANGEROUS": 2}
 
@@ -22,6 +23,23 @@ def changes(old: Mapping[str, AppFiles], new: Mapping[str, AppFiles]) -> list[st
         else:
             lines += [f"{key}: {line}" for line in _app(old[key], new[key])]
     return lines
+
+
+def differences(old: Mapping[str, str], new: Mapping[str, str], folder: str) -> list[str]:
+    """Return a unified diff for each file that is not in `old` as it is in `new`."""
+    found = []
+    for name in sorted(new):
+        if old.get(name) == new[name]:
+            continue
+        lines = difflib.unified_diff(
+            old.get(name, "").splitlines(),
+            new[name].splitlines(),
+            f"{folder}/{name}",
+            f"{folder}/{name} (fresh)",
+            lineterm="",
+        )
+        found.append("\n".join(lines))
+    return found
 
 
 def _app(old: AppFiles, new: AppFiles) -> Iterator[str]:

@@ -4,17 +4,20 @@ The text is plain prose without quotes, colons or brackets, because the same wor
 docstring and in the listing. Examples of references stand in parameter descriptions only.
 """
 
-from collections.abc import Sequence
+import re
 
 from iac_gen.doors import clean_prose
+from iac_gen.hygiene import MAX_NAME
 from iac_gen.model import Command
 from iac_gen.naming import jxa, plural
 from iac_gen.resolve import Resolved
-from iac_gen.types import Types
+from iac_gen.types import Types, items_of
 
 __all__ = [
     "MAX_PARAMETER",
     "MAX_SUMMARY",
+    "app_words",
+    "capped",
     "command_summary",
     "docstring_words",
     "kind_words",
@@ -25,6 +28,9 @@ __all__ = [
 
 MAX_SUMMARY = 256
 MAX_PARAMETER = 120
+_MAX_VALUES = 60
+# What an example of a reference may be made of: names are foreign text, and this is our sentence.
+_PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9]{0,39}")
 
 _WORDS = {
     "any": "any value",
@@ -54,10 +60,19 @@ def _article(word: str) -> str:
 
 def sentence(text: str, limit: int = MAX_SUMMARY) -> str:
     """Return `text` as prose of at most `limit` characters, whole words."""
-    clean = clean_prose(text)
-    if len(clean) <= limit:
-        return clean
-    return clean[: limit - 4].rsplit(" ", 1)[0].rstrip(" ,.") + "..."
+    return capped(clean_prose(text), limit)
+
+
+def capped(text: str, limit: int) -> str:
+    """Return at most `limit` characters of `text`: whole words, then dots."""
+    if len(text) <= limit:
+        return text
+    return text[: limit - 3].rsplit(" ", 1)[0].rstrip(" ,.") + "..."
+
+
+def app_words(name: str) -> str:
+    """Return an app's name as it may stand in a sentence of ours."""
+    return sentence(name, MAX_NAME) or "the app"
 
 
 def kind_words(kind: str, types: Types) -> str:
@@ -67,6 +82,7 @@ def kind_words(kind: str, types: Types) -> str:
         word = _part_words(part, types)
         if word not in words:
             words.append(word)
+    words = _plainest_first(words)
     if not words or len(words) > 4:
         return "an object" if types.names_objects(kind) else "a value"
     if len(words) == 1:
@@ -74,22 +90,29 @@ def kind_words(kind: str, types: Types) -> str:
     return f"{', '.join(words[:-1])} or {words[-1]}"
 
 
+def _plainest_first(words: list[str]) -> list[str]:
+    """Return the words with `text` in front, wherever the dictionary has it."""
+    return sorted(words, key=lambda word: word != "text")
+
+
 def _part_words(part: str, types: Types) -> str:
     if part.startswith("list of "):
-        return f"a list of {_part_words(part.removeprefix('list of '), types)}"
+        items = _plainest_first([_part_words(item, types) for item in items_of(part)])
+        return f"a list of {' or '.join(items)}" if len(items) <= 4 else "a list"
     if part in _WORDS:
         return _WORDS[part]
     if part in types.enums:
         values = types.enumerators(part)
-        if len(values) <= 4:
+        if len(values) <= 4 and sum(map(len, values)) <= _MAX_VALUES:
             return f"{', '.join(values[:-1])} or {values[-1]}" if len(values) > 1 else values[0]
         return f"one of {len(values)} values"
-    return _article(part)
+    return _article(part) if len(part) <= MAX_NAME else "an object"
 
 
 def command_summary(command: Command, direct: str, result: str, types: Types, app: str) -> str:
     """Return what a command does, to what, and what it answers."""
-    name = command.name[:1].upper() + command.name[1:]
+    term = sentence(command.name, MAX_NAME) or "Send an event"
+    name = term[:1].upper() + term[1:]
     text = f"{name} in {app}"
     if direct:
         words = kind_words(direct, types)
@@ -109,14 +132,15 @@ def _needs_given(direct: str) -> bool:
 
 def reference_example(kind: str, resolved: Resolved, types: Types) -> str:
     """Return an example reference to an object of `kind`, or of anything in the app."""
-    parts = [part.removeprefix("list of ") for part in types.alternatives(kind)]
+    parts = types.bare(kind)
     rows = {row.name: row for row in resolved.classes}
     application = rows.get("application")
     held = [e.type for e in application.elements if not e.hidden] if application else []
     for name in (*parts, *held):
-        if name in rows and name in held:
-            return f"{jxa(plural(name, rows[name].plural))}[0]"
-    return f"{held[0]}s[0]" if held else "application"
+        term = jxa(plural(name, rows[name].plural)) if name in rows and name in held else ""
+        if _PLAIN.fullmatch(term):
+            return f"{term}[0]"
+    return "windows[0]" if held else "application"
 
 
 def docstring_words(kind: str, types: Types) -> str:
@@ -129,8 +153,7 @@ def docstring_words(kind: str, types: Types) -> str:
 
 def parameter_words(kind: str, example: str, types: Types) -> str:
     """Return what to pass; empty where the schema says it all."""
-    parts: Sequence[str] = types.alternatives(kind)
-    bare = {part.removeprefix("list of ") for part in parts}
+    bare = types.bare(kind)
     if types.names_objects(kind):
         return f"Reference such as {example}"
     if "file" in bare:

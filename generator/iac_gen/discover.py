@@ -1,19 +1,22 @@
-"""Discover: which dictionaries there are. Reads files, decides nothing about their content."""
+"""Discover: which dictionaries there are and whose they are; nothing about content."""
 
 import difflib
+import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib.resources import as_file, files
 from pathlib import Path
+from typing import Literal
 
 from iac_gen.diagnostics import Diagnostic
 from iac_gen.includes import STANDARD
-from iac_gen.load import Loaded, LoadError, load, parse
+from iac_gen.load import Loaded, LoadError, load
 from iac_gen.macos import Bundle, Unscriptable
-from iac_gen.model import Dictionary, Source
+from iac_gen.model import Dictionary
 from iac_gen.naming import app_key
 from iac_gen.quirks import Known
+from iac_gen.raws import Raw, raw_file
 from iac_gen.snapshot import read_snapshot
 
 __all__ = [
@@ -22,9 +25,9 @@ __all__ = [
     "from_bundled_snapshots",
     "from_bundles",
     "from_paths",
-    "identify",
     "includes",
     "pick",
+    "read",
 ]
 
 _BUNDLE_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]{0,254}")
@@ -37,37 +40,22 @@ class UsageError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The dictionaries that were read, and those that could not be."""
+    """The dictionaries that there are, and the apps that have none."""
 
-    sources: tuple[Loaded, ...]
-    failed: tuple[Diagnostic, ...] = ()
-    unscriptable: tuple[Unscriptable, ...] = field(default=())
-
-
-def identify(dictionary: Dictionary, stem: str, known: Mapping[str, Known]) -> Source:
-    """Return a bare dictionary as the app that its file stem names, else as `local.<key>`."""
-    match = known.get(stem.lower())
-    if match is None:
-        return Source(dictionary, stem, f"local.{app_key(stem, '')}", stem, known=False)
-    kind = "addition" if match.kind == "addition" else "application"
-    return Source(dictionary, match.name, match.id, stem, kind=kind)  # type: ignore[arg-type]
+    sources: tuple[Raw, ...]
+    unscriptable: tuple[Unscriptable, ...] = ()
 
 
 def from_paths(paths: Iterable[Path], known: Mapping[str, Known]) -> Found:
-    """Read dictionaries, snapshots, and folders of either.
+    """Return the dictionaries and snapshots at `paths`, folders of them included.
+
+    A bare dictionary belongs to the app that its file stem names in `known`, else to
+    `local.<key>`.
 
     Raises:
         UsageError: A path is not there, is of no known kind, or is a folder without any.
     """
-    sources: list[Loaded] = []
-    failed: list[Diagnostic] = []
-    for path in paths:
-        for file in _files(path):
-            try:
-                sources.append(_read(file, known))
-            except LoadError as error:
-                failed.append(error.diagnostic)
-    return Found(tuple(sources), tuple(failed))
+    return Found(tuple(_bare(file, known) for path in paths for file in _files(path)))
 
 
 def _files(path: Path) -> list[Path]:
@@ -83,52 +71,68 @@ def _files(path: Path) -> list[Path]:
     return [path]
 
 
-def _read(path: Path, known: Mapping[str, Known]) -> Loaded:
+def _bare(path: Path, known: Mapping[str, Known]) -> Raw:
+    match = known.get(path.stem.lower())
+    local = f"local.{app_key(path.stem, '')}"
+    raw = raw_file(path, match.name if match else path.stem, match.id if match else local)
     if path.suffix == ".json":
-        return Loaded(read_snapshot(path))
-    dictionary, diagnostics = load(path)
-    return Loaded(identify(dictionary, path.stem, known), tuple(diagnostics))
+        return raw
+    kind: Literal["application", "addition"] = (
+        "addition" if match and match.kind == "addition" else "application"
+    )
+    return Raw(raw.file, raw.digest, raw.name, raw.id, raw.stem, "", kind, match is not None)
+
+
+def read(found: Found, *, as_written: bool = False) -> tuple[list[Loaded], list[Diagnostic]]:
+    """Parse what was found; return it, and what could not be read."""
+    loaded: list[Loaded] = []
+    failed: list[Diagnostic] = []
+    for raw in found.sources:
+        try:
+            loaded.append(raw.read(as_written=as_written))
+        except LoadError as error:
+            failed.append(error.diagnostic)
+    return loaded, failed
 
 
 def from_bundled_snapshots() -> Found:
-    """Read the snapshots that ship with the generator."""
+    """Return the snapshots that ship with the generator."""
     with as_file(files("iac_gen") / "snapshots") as folder:
         return from_paths([folder], {})
 
 
 def from_bundles(bundles: Sequence[Bundle | Unscriptable]) -> Found:
-    """Read the dictionaries of installed apps."""
-    sources: list[Loaded] = []
-    failed: list[Diagnostic] = []
-    without: list[Unscriptable] = []
-    for bundle in bundles:
-        if isinstance(bundle, Unscriptable):
-            without.append(bundle)
-            continue
-        try:
-            dictionary, found = (
-                parse(bundle.content, str(bundle.path))
-                if bundle.content is not None
-                else load(bundle.dictionary)
-            )
-        except LoadError as error:
-            failed.append(error.diagnostic)
-            continue
-        valid = _BUNDLE_ID.fullmatch(bundle.id) is not None
-        if not valid:
-            text = f"the bundle id {bundle.id!r} is none; the app is built as a local one"
-            found = [*found, Diagnostic(str(bundle.path), 0, "bundle-id", text)]
-        source = Source(
-            dictionary,
-            bundle.name,
-            bundle.id if valid else f"local.{app_key(bundle.name, '')}",
-            bundle.path.stem,
-            bundle.version,
-            bundle.kind,
-            known=valid,
-        )
-        sources.append(Loaded(source, tuple(found)))
-    return Found(tuple(sources), tuple(failed), tuple(without))
+    """Return the dictionaries of installed apps."""
+    found = [_installed(bundle) for bundle in bundles if isinstance(bundle, Bundle)]
+    without = [bundle for bundle in bundles if isinstance(bundle, Unscriptable)]
+    return Found(tuple(found), tuple(without))
+
+
+def _installed(bundle: Bundle) -> Raw:
+    notes: tuple[Diagnostic, ...] = ()
+    identifier = bundle.id
+    valid = _BUNDLE_ID.fullmatch(identifier) is not None
+    if not valid:
+        text = f"the bundle id {identifier!r} is none; the app is built as a local one"
+        notes = (Diagnostic(str(bundle.path), 0, "bundle-id", text),)
+        identifier = f"local.{app_key(bundle.name, '')}"
+    digest = (
+        hashlib.sha256(bundle.content).hexdigest()
+        if bundle.content is not None
+        else raw_file(bundle.dictionary, "", "").digest
+    )
+    return Raw(
+        str(bundle.dictionary),
+        digest,
+        bundle.name,
+        identifier,
+        bundle.path.stem,
+        bundle.version,
+        bundle.kind,
+        valid,
+        bundle.content,
+        notes,
+    )
 
 
 def includes() -> dict[str, Dictionary]:
@@ -151,13 +155,11 @@ def pick(found: Found, names: Sequence[str], nearest: int = 3) -> Found:
     """
     if not names:
         return found
-
-    chosen: list[Loaded] = []
-    labels: dict[str, Loaded] = {}
-    for loaded in found.sources:
-        source = loaded.source
-        for label in (source.id, source.stem, source.name, app_key(source.name, source.id)):
-            labels.setdefault(label.lower(), loaded)
+    chosen: list[Raw] = []
+    labels: dict[str, Raw] = {}
+    for raw in found.sources:
+        for label in (raw.id, raw.stem, raw.name, app_key(raw.name, raw.id)):
+            labels.setdefault(label.lower(), raw)
     for name in names:
         match = labels.get(name.lower())
         if match is None:
@@ -166,4 +168,4 @@ def pick(found: Found, names: Sequence[str], nearest: int = 3) -> Found:
             raise UsageError(f"no dictionary belongs to an app called {name}.{hint}")
         if match not in chosen:
             chosen.append(match)
-    return Found(tuple(chosen), found.failed, found.unscriptable)
+    return Found(tuple(chosen), found.unscriptable)

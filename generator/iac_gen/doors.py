@@ -19,12 +19,15 @@ __all__ = [
     "identifier",
     "literal",
     "prose",
+    "removed",
 ]
 
 _IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
 _NOT_PROSE = re.compile(r"[^A-Za-z0-9 \-_/&.,()']+")
 _DROPPED = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
-_FILLERS = frozenset("\u115f\u1160\u3164\uffa0\u034f\u17b4\u17b5\u180b\u180c\u180d")
+_MARKS = frozenset({"Mn", "Me"})
+_MOST_MARKS = 4
+_FILLERS = frozenset("\u115f\u1160\u3164\uffa0\u034f\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800")
 
 
 class Door(str):
@@ -34,15 +37,39 @@ class Door(str):
 
 
 def clean(text: str) -> str:
-    """Return `text` in NFC without invisible, control, bidirectional and tag characters."""
-    kept = (
-        ch
-        for ch in unicodedata.normalize("NFC", text)
-        if unicodedata.category(ch) not in _DROPPED
-        and ch not in _FILLERS
-        and not 0xFE00 <= ord(ch) <= 0xFE0F
-        and not 0xE0100 <= ord(ch) <= 0xE01EF
-    )
+    """Return `text` in NFC without invisible, control, bidirectional and tag characters.
+
+    Of combining marks in a row the first four stay. What is clean stays as it is.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    # What is dropped may have stood between a letter and its accent.
+    return unicodedata.normalize("NFC", _kept(unicodedata.normalize("NFC", text)))
+
+
+def removed(text: str) -> int:
+    """Return how many characters `clean` drops from `text`."""
+    if text.isascii() and text.isprintable():
+        return 0
+    whole = unicodedata.normalize("NFC", text)
+    return len(whole) - len(_kept(whole))
+
+
+def _kept(text: str) -> str:
+    kept: list[str] = []
+    marks = 0
+    for ch in text:
+        category = unicodedata.category(ch)
+        if (
+            category in _DROPPED
+            or ch in _FILLERS
+            or 0xFE00 <= ord(ch) <= 0xFE0F
+            or 0xE0100 <= ord(ch) <= 0xE01EF
+        ):
+            continue
+        marks = marks + 1 if category in _MARKS else 0
+        if marks <= _MOST_MARKS:
+            kept.append(ch)
     return "".join(kept)
 
 

@@ -31,6 +31,7 @@ class Tool:
 
     `name` is the MCP name. `summary` is the whole description, one paragraph without quotes
     or colons. `reason` says what made the level. `positional` parameters lead the signature.
+    `term` is the command's name in the dictionary, empty for what is no command.
     """
 
     function: str
@@ -49,6 +50,7 @@ class Tool:
     output: Mapping[str, Any] | None
     summary: str
     bind: Mapping[str, Any]
+    term: str = ""
 
     def input(self) -> dict[str, Any]:
         """Return the JSON schema of the arguments."""

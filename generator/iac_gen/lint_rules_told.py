@@ -53,6 +53,15 @@ _PASSED: Final[Mapping[str, _Passed]] = {
         frozenset({"overload"}),
         frozenset({"warning", "error"}),
     ),
+    "recovered": _Passed(
+        "warning", "Other readers refuse the whole file.", frozenset({"recovered"})
+    ),
+    "type-twice": _Passed("note", "All of the types are taken.", frozenset({"type-twice"})),
+    "class-code": _Passed(
+        "warning",
+        "The class has two codes, and an answer may hold either.",
+        frozenset({"class-code"}),
+    ),
     "repeated": _Passed(
         "note", "There is one row for all of them.", frozenset({"repeated", "class-again"})
     ),

@@ -3,12 +3,16 @@
 Names are decided in `naming`, types in `types`, levels in `classify`; this puts them together.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from iac_gen import model, naming
 from iac_gen.classify import Verdict, highest, judge_command
 from iac_gen.describe import (
     MAX_PARAMETER,
+    MAX_SUMMARY,
+    app_words,
+    capped,
     command_summary,
     docstring_words,
     kind_words,
@@ -16,7 +20,9 @@ from iac_gen.describe import (
     reference_example,
     sentence,
 )
-from iac_gen.diagnostics import Diagnostic
+from iac_gen.diagnostics import Diagnostic, Severity
+from iac_gen.doors import clean
+from iac_gen.hygiene import MAX_ENUMERATOR, MAX_NAME, capped_enums
 from iac_gen.ir import Module, Parameter, Tool
 from iac_gen.model import Command
 from iac_gen.objects import OBJECT_EVENTS, ObjectTool, extra_parameters, object_tools
@@ -25,17 +31,24 @@ from iac_gen.recipes import lower_recipe
 from iac_gen.resolve import Resolved
 from iac_gen.tables import class_table, enum_table, record_table
 from iac_gen.types import Types
+from iac_gen.wording import own_words, with_own
 from iac_runtime.tool import App, Param
 
 __all__ = ["lower"]
 
 
-def lower(resolved: Resolved, decisions: Decisions, key: str) -> tuple[Module, list[Diagnostic]]:
-    """Return the module of `resolved` under `key`, and a note for each type it had to guess."""
+def lower(
+    resolved: Resolved, decisions: Decisions, key: str, *, wording: bool = False
+) -> tuple[Module, list[Diagnostic]]:
+    """Return the module of `resolved` under `key`, and a note for each type it had to guess.
+
+    With `wording`, the app's own descriptions stand behind ours, marked; without, no text of
+    the dictionary but its terms is in the module.
+    """
     aliases = _aliases(resolved)
     types = Types(resolved, {name: alias for alias, name in aliases})
     classes = class_table(resolved, types, decisions)
-    builder = _Builder(resolved, decisions, types, key)
+    builder = _Builder(resolved, decisions, types, key, wording)
     merged = {
         OBJECT_EVENTS[c.code]: c
         for c in reversed(resolved.commands)
@@ -48,7 +61,7 @@ def lower(resolved: Resolved, decisions: Decisions, key: str) -> tuple[Module, l
         if command.hidden or OBJECT_EVENTS.get(command.code) in ops:
             continue
         builder.add_command(command)
-    found: list[Diagnostic] = []
+    found = [*builder.found, *_too_long(resolved)]
     for recipe in decisions.recipes:
         tool_or_fault = lower_recipe(recipe, builder.tools, resolved, classes, types, key)
         if isinstance(tool_or_fault, str):
@@ -56,6 +69,10 @@ def lower(resolved: Resolved, decisions: Decisions, key: str) -> tuple[Module, l
             found.append(Diagnostic(place, recipe.line, "recipe", tool_or_fault, "error"))
         else:
             builder.tools.append(tool_or_fault)
+    # All at once: a client may cut names, and none may become another's by it.
+    wanted = [f"{key}_{tool.function.rstrip('_')}" for tool in builder.tools]
+    names = naming.distinct(wanted)
+    tools = tuple(replace(tool, name=name) for tool, name in zip(builder.tools, names, strict=True))
     file = resolved.source.dictionary.file
     found += [
         Diagnostic(
@@ -75,9 +92,29 @@ def lower(resolved: Resolved, decisions: Decisions, key: str) -> tuple[Module, l
         tuple((alias, name, tuple(types.enumerators(name))) for alias, name in aliases),
         tuple(sorted(name for name in classes if name not in hidden)),
         tuple(sorted({p.term for row in classes.values() for p in row.properties})),
-        tuple(builder.tools),
+        tools,
     )
     return module, found
+
+
+def _too_long(resolved: Resolved) -> Iterator[Diagnostic]:
+    """Say which values and classes no schema offers, because their names are too long."""
+    file = resolved.source.dictionary.file
+    for row in resolved.enumerations:
+        count = sum(len(clean(value.name)) > MAX_ENUMERATOR for value in row.enumerators)
+        if count:
+            text = (
+                f"enumeration {capped(row.name, MAX_NAME)} has values of more than"
+                f" {MAX_ENUMERATOR} characters; {count} left out of schemas"
+            )
+            yield Diagnostic(file, row.line, "long", text, "note")
+    for item in resolved.classes:
+        if len(clean(item.name)) > MAX_NAME:
+            text = (
+                f"class {capped(item.name, MAX_NAME)} has a name of more than {MAX_NAME}"
+                " characters; no schema offers it"
+            )
+            yield Diagnostic(file, item.line, "long", text, "note")
 
 
 def _aliases(resolved: Resolved) -> list[tuple[str, str]]:
@@ -92,29 +129,45 @@ def _aliases(resolved: Resolved) -> list[tuple[str, str]]:
 class _Builder:
     """Collects the tools of one module; no two share a function or a name."""
 
-    def __init__(self, resolved: Resolved, decisions: Decisions, types: Types, key: str) -> None:
+    def __init__(
+        self, resolved: Resolved, decisions: Decisions, types: Types, key: str, wording: bool
+    ) -> None:
         self.resolved = resolved
         self.decisions = decisions
         self.types = types
         self.key = key
+        self.wording = wording
         self.tools: list[Tool] = []
+        self.found: list[Diagnostic] = []
 
     def _function(self, wanted: str) -> str:
         return naming.unique(wanted, {tool.function for tool in self.tools})
 
-    def _name(self, function: str) -> str:
-        name = naming.tool_name(self.key, function)
-        return naming.unique(name, {tool.name for tool in self.tools})
+    def _worded(self, ours: str, row: Command | model.Parameter, what: str, limit: int) -> str:
+        """Return our words, and with `wording` the app's behind them."""
+        if not self.wording or not row.description:
+            return ours
+        theirs = own_words(row.description)
+        if theirs.reason:
+            told = "are left out, the text" if theirs.text is None else "are kept, the text"
+            message = f"the app's words for {what} {told} {theirs.reason}"
+            level: Severity = "warning" if theirs.text is None else "note"
+            file = self.resolved.source.dictionary.file
+            self.found.append(Diagnostic(file, row.line, "wording", message, level))
+        return with_own(ours, theirs.text, limit)
 
     def add_object_tool(self, tool: ObjectTool, command: Command | None) -> None:
         parameters = list(tool.parameters)
         for extra in extra_parameters(command) if command else ():
             parameters.append(self.parameter(extra, {p.key for p in parameters}, tool.op))
         function = self._function(tool.op)
+        summary = sentence(tool.summary)
+        if command:
+            summary = self._worded(summary, command, f"command {tool.op}", MAX_SUMMARY)
         self.tools.append(
             Tool(
                 function,
-                self._name(function),
+                naming.tool_name(self.key, function),
                 tool.op,
                 tool.event,
                 tool.op,
@@ -127,7 +180,7 @@ class _Builder:
                 tool.returns,
                 tool.returned,
                 tool.output,
-                sentence(tool.summary),
+                summary,
                 {},
             )
         )
@@ -139,16 +192,19 @@ class _Builder:
         verdict = self.verdict(command, [parameter.row.type for parameter in parameters])
         doc = self.decisions.docs.get(command.name)
         direct = parameters[0].row.type if command.direct is not None else ""
-        app = self.resolved.source.name
+        app = app_words(self.resolved.source.name)
         summary = (
             doc.replace("{app}", app)
             if doc
             else command_summary(command, direct, result, self.types, app)
         )
+        summary = f"{sentence(summary, 180).rstrip('.')}. {sentence(verdict_words(verdict), 70)}"
+        what = f"command {capped(command.name, MAX_NAME)}"
+        output = self.types.output(result) if result else None
         self.tools.append(
             Tool(
                 function,
-                self._name(function),
+                naming.tool_name(self.key, function),
                 "command",
                 command.code,
                 naming.jxa(command.name),
@@ -160,9 +216,10 @@ class _Builder:
                 result,
                 self.types.annotation(result) if result else "None",
                 f"{kind_words(result, self.types)}." if result else "",
-                self.types.output(result) if result else None,
-                f"{sentence(summary, 180).rstrip('.')}. {sentence(verdict_words(verdict), 70)}",
+                None if output is None else capped_enums(output),
+                self._worded(summary, command, what, MAX_SUMMARY),
                 {},
+                command.name,
             )
         )
 
@@ -170,7 +227,8 @@ class _Builder:
         decided = self.decisions.levels.get(command.name)
         if decided:
             return highest([Verdict(*decided)])
-        return judge_command(command, self.resolved, kinds)
+        shown = command.name in self.decisions.shown
+        return judge_command(command, self.resolved, kinds, hidden=shown)
 
     def parameters(self, command: Command, function: str) -> list[Parameter]:
         """Return the parameters in the order of the signature: the direct one first."""
@@ -198,13 +256,15 @@ class _Builder:
             kind = "specifier | list of specifier"
         example = reference_example(kind, self.resolved, self.types)
         name = naming.jxa(row.name)
+        words = capped(parameter_words(kind, example, self.types), MAX_PARAMETER)
+        what = f"parameter {capped(row.name, MAX_NAME)}" if row.name else "the direct parameter"
         return Parameter(
             naming.unique(wanted, taken),
             Param(row.name, row.code, kind, "" if name == row.name else name),
             not row.optional,
-            self.types.schema(kind),
+            capped_enums(self.types.schema(kind)),
             self.types.annotation(kind),
-            parameter_words(kind, example, self.types)[:MAX_PARAMETER],
+            self._worded(words, row, f"{what} of {function}", MAX_PARAMETER),
             docstring_words(kind, self.types),
         )
 

@@ -8,10 +8,13 @@ A bundle's dictionary is the file that `OSAScriptingDefinition` names; an app th
 import ctypes
 import plistlib
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
+
+from iac_gen.hygiene import on_one_line
+from iac_gen.limits import LimitError, read_file
 
 __all__ = ["ADDITIONS", "APPLICATIONS", "Bundle", "Unscriptable", "installed"]
 
@@ -29,6 +32,8 @@ ADDITIONS: Final = (
     "~/Library/ScriptingAdditions",
 )
 _FRAMEWORKS: Final = "/System/Library/Frameworks"
+_MAX_PLIST: Final = 512 * 1024
+_Kind = Literal["application", "addition"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +44,7 @@ class Bundle:
     name: str
     id: str
     version: str
-    kind: Literal["application", "addition"]
+    kind: _Kind
     dictionary: Path
     content: bytes | None = None
 
@@ -58,38 +63,56 @@ def installed(
     applications: Iterable[str] = APPLICATIONS,
     additions: Iterable[str] = ADDITIONS,
 ) -> list[Bundle | Unscriptable]:
-    """Return every app and scripting addition of the folders, in a stable order."""
-    folders = [*(Path(folder).expanduser() for folder in applications), *search]
-    libraries = [Path(folder).expanduser() for folder in additions]
+    """Return every app and scripting addition of the folders, in a stable order.
+
+    An app in the user's own folders or in `search` that has the bundle id of one in the
+    system's does not take its place: it comes back as `Unscriptable` with the conflict.
+    """
+    places = list(applications)
+    shared = [Path(place) for place in places if not place.startswith("~")]
+    own = [*(Path(place).expanduser() for place in places if place.startswith("~")), *search]
+    libraries = [Path(place).expanduser() for place in additions]
+    seen: set[Path] = set()
+    first = [_bundle(path, "application") for path in _bundles(shared, ".app", seen)]
+    owners = {one.id.casefold(): one.path for one in first if isinstance(one, Bundle) and one.id}
     return [
-        *(_bundle(path, "application") for path in _bundles(folders, ".app")),
-        *(_bundle(path, "addition") for path in _bundles(libraries, ".osax")),
+        *first,
+        *(_unclaimed(_bundle(path, "application"), owners) for path in _bundles(own, ".app", seen)),
+        *(_bundle(path, "addition") for path in _bundles(libraries, ".osax", seen)),
     ]
 
 
-def _bundles(folders: Iterable[Path], suffix: str) -> Iterator[Path]:
-    seen: set[Path] = set()
+def _unclaimed(found: Bundle | Unscriptable, owners: Mapping[str, Path]) -> Bundle | Unscriptable:
+    if isinstance(found, Bundle) and found.id.casefold() in owners:
+        reason = f"claims {found.id}, the bundle id of {owners[found.id.casefold()]}"
+        return Unscriptable(found.path, found.name, on_one_line(reason))
+    return found
+
+
+def _bundles(folders: Iterable[Path], suffix: str, seen: set[Path]) -> Iterator[Path]:
     for folder in folders:
         if not folder.is_dir():
             continue
         for path in sorted(folder.glob(f"*{suffix}")):
-            real = path.resolve()
+            # A link that leads to itself is no folder, and must not be followed.
+            real = path.resolve() if path.is_dir() else path
             if real not in seen and path.is_dir():
                 seen.add(real)
                 yield path
 
 
-def _bundle(path: Path, kind: Literal["application", "addition"]) -> Bundle | Unscriptable:
+def _bundle(path: Path, kind: _Kind) -> Bundle | Unscriptable:
     info = _info(path)
     if isinstance(info, str):
         return Unscriptable(path, path.stem, info)
-    identifier = str(info.get("CFBundleIdentifier", ""))
-    version = str(info.get("CFBundleShortVersionString", ""))
-    declared = info.get("OSAScriptingDefinition")
-    if isinstance(declared, str) and declared:
+    identifier = _text(info, "CFBundleIdentifier")
+    version = _text(info, "CFBundleShortVersionString")
+    declared = _text(info, "OSAScriptingDefinition")
+    if declared:
         file = _inside(path, declared)
         if file is None:
-            return Unscriptable(path, path.stem, f"names {declared}, which is not in its Resources")
+            reason = f"names {on_one_line(declared, 80)}, which is not in its Resources"
+            return Unscriptable(path, path.stem, reason)
         return Bundle(path, path.stem, identifier, version, kind, file)
     if not _enabled(info) and kind == "application":
         return Unscriptable(path, path.stem, "has no scripting dictionary")
@@ -99,30 +122,44 @@ def _bundle(path: Path, kind: Literal["application", "addition"]) -> Bundle | Un
     return Bundle(path, path.stem, identifier, version, kind, path, content)
 
 
+def _text(info: Mapping[str, Any], key: str) -> str:
+    # A binary plist can hold itself: only a text is looked at, nothing is turned into one.
+    value = info.get(key)
+    return value if isinstance(value, str) else ""
+
+
 def _info(path: Path) -> dict[str, Any] | str:
     try:
-        with (path / "Contents" / "Info.plist").open("rb") as file:
-            info = plistlib.load(file)
-    except FileNotFoundError:
-        return "has no Info.plist"
+        info = plistlib.loads(read_file(path / "Contents" / "Info.plist", _MAX_PLIST))
+    except LimitError as error:
+        if error.code == "missing":
+            return "has no Info.plist"
+        return f"has an Info.plist that {error}"
     except Exception as error:  # plistlib lets through whatever its parsers raise
-        return f"has an Info.plist that cannot be read: {error}"
+        return f"has an Info.plist that cannot be read: {on_one_line(str(error)) or 'is broken'}"
     return info if isinstance(info, dict) else "has an Info.plist that is no dictionary"
 
 
 def _inside(path: Path, declared: str) -> Path | None:
     """Return the named resource, None where it is missing or lies outside the bundle."""
-    resources = (path / "Contents" / "Resources").resolve()
-    for name in (declared, f"{declared}.sdef"):
-        file = (resources / name).resolve()
-        if file.is_relative_to(resources) and file.is_file():
-            return file
+    try:
+        resources = (path / "Contents" / "Resources").resolve()
+        if not resources.is_relative_to(path.resolve()):
+            return None
+        for name in (declared, f"{declared}.sdef"):
+            file = (resources / name).resolve()
+            if file.is_relative_to(resources) and file.is_file():
+                return file
+    except (OSError, ValueError, RuntimeError):
+        # Too long, not encodable, or a link that leads to itself.
+        return None
     return None
 
 
-def _enabled(info: dict[str, Any]) -> bool:
+def _enabled(info: Mapping[str, Any]) -> bool:
     # The key is a boolean in new bundles and the string YES in old ones.
-    return str(info.get("NSAppleScriptEnabled", "")).lower() in ("true", "yes", "1")
+    value = info.get("NSAppleScriptEnabled", "")
+    return isinstance(value, str | bool | int) and str(value).lower() in ("true", "yes", "1")
 
 
 def copy_definition(path: Path) -> bytes | None:

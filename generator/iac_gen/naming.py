@@ -8,15 +8,19 @@ import hashlib
 import keyword
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 
 __all__ = [
     "FUNCTION_RESERVED",
     "MAX_TOOL_NAME",
     "alias",
     "app_key",
+    "clipped",
+    "distinct",
+    "field_key",
     "function_name",
     "jxa",
+    "jxa_verified",
     "parameter_key",
     "plural",
     "snake",
@@ -26,6 +30,7 @@ __all__ = [
 
 MAX_TOOL_NAME = 40
 _LONGEST = 63
+_PREFIX = 24
 # Names that a module's functions would take away from its annotations and tables.
 FUNCTION_RESERVED = frozenset({"tool", "str", "int", "float", "bool"})
 _ALIAS_RESERVED = frozenset(
@@ -40,6 +45,25 @@ def jxa(term: str) -> str:
     if not words:
         return ""
     return words[0].lower() + "".join(word[:1].upper() + word[1:] for word in words[1:])
+
+
+def jxa_verified(term: str) -> bool:
+    """Say whether `jxa` of a term follows from names that were seen in working scripts.
+
+    Seen: words of letters and digits, the first in lower case (`unix id`), in capitals (`URL`),
+    capitalised, or mixed but with more words behind it (`AirPlay device`). Not seen: a word
+    alone of mixed case (`GetURL`), one that begins small and has capitals (`iCloud account`),
+    any other character, a digit at the start. Only a Mac can confirm those.
+    """
+    words = term.split()
+    if not words or term[:1].isdigit():
+        return False
+    if not all(word.isascii() and word.isalnum() for word in words):
+        return False
+    first = words[0]
+    if first == first.lower() or first in (first.upper(), first.capitalize()):
+        return True
+    return len(words) > 1 and first[0].isupper()
 
 
 def plural(name: str, declared: str) -> str:
@@ -82,7 +106,12 @@ def function_name(term: str, code: str) -> str:
 
 def parameter_key(term: str, code: str) -> str:
     """Return the Python parameter and JSON key of a parameter."""
-    return _escaped(snake(term) or f"code_{code.encode('mac_roman', 'replace').hex()}", frozenset())
+    return _escaped(field_key(term, code), frozenset())
+
+
+def field_key(term: str, code: str) -> str:
+    """Return the JSON key of a record's field; a key is no identifier, so keywords stay."""
+    return snake(term) or f"code_{code.encode('mac_roman', 'replace').hex()}"
 
 
 def _escaped(name: str, reserved: frozenset[str]) -> str:
@@ -104,6 +133,57 @@ def unique(name: str, taken: Iterable[str]) -> str:
         candidate = f"{name.rstrip('_')[: _LONGEST - 4]}_{number}"
         number += 1
     return candidate
+
+
+def clipped(name: str) -> str:
+    """Return what a client may leave of a tool's name: its end, and of a long one the start.
+
+    Clients put `mcp__<server>__` before it, at most 24 characters that leave 40 of 64, and some
+    cut the whole to its first and last 30.
+    """
+    return name if len(name) <= 60 - _PREFIX else name[: 30 - _PREFIX] + name[-30:]
+
+
+def distinct(names: Sequence[str], taken: Collection[str] = ()) -> list[str]:
+    """Return `names` made unique and at most 40 long, in order, also after clients cut them.
+
+    No two of the answer and of `taken` are alike, nor is their `clipped` form. A name that is
+    fine stays; the first of equals does; the others are cut at a word and numbered.
+    """
+    used = {clipped(name) for name in taken}
+    # A number that is made must not take the name of one that comes later.
+    wanted = {clipped(name) for name in names if len(name) <= MAX_TOOL_NAME}
+    found = []
+    for name in names:
+        candidate, number = _shortened(name), 2
+        own = candidate == name
+        while clipped(candidate) in used or (not own and clipped(candidate) in wanted):
+            candidate, own = _numbered(_shortened(name), number), False
+            number += 1
+        used.add(clipped(candidate))
+        found.append(candidate)
+    return found
+
+
+def _shortened(name: str) -> str:
+    """Return `name`, or cut at a word and told apart by four hex digits of its own hash."""
+    if len(name) <= MAX_TOOL_NAME:
+        return name
+    mark = hashlib.sha256(name.encode()).hexdigest()[:4]
+    return f"{_cut(name, MAX_TOOL_NAME - 5)}_{mark}"
+
+
+def _numbered(name: str, number: int) -> str:
+    tail = f"_{number}"
+    return f"{_cut(name, MAX_TOOL_NAME - len(tail))}{tail}"
+
+
+def _cut(name: str, size: int) -> str:
+    """Return at most `size` characters of `name`, whole words where that leaves half of it."""
+    if len(name) <= size:
+        return name.rstrip("_")
+    head, _, _ = name[: size + 1].rpartition("_")
+    return (head if len(head) > size // 2 else name[:size]).rstrip("_")
 
 
 def tool_name(key: str, function: str) -> str:

@@ -4,7 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from iac_gen.describe import reference_example
+from iac_gen.describe import MAX_PARAMETER, app_words, capped, reference_example
+from iac_gen.doors import clean, clean_prose
+from iac_gen.hygiene import MAX_NAME, capped_enums
 from iac_gen.ir import Parameter
 from iac_gen.model import Command
 from iac_gen.resolve import APPLICATION, Resolved
@@ -53,7 +55,7 @@ def object_tools(
         return []
     if resolved.source.kind == "addition":
         return []
-    app = resolved.source.name
+    app = app_words(resolved.source.name)
     merged = {
         OBJECT_EVENTS[command.code]: command
         for command in reversed(resolved.commands)
@@ -99,7 +101,7 @@ def object_tools(
                 f"Make an object of one class in {app}. Returns its reference. {level}, makes"
                 " something new.",
                 (parts.element("new", "kocl"), parts.properties(False), parts.at()),
-                "specifier", "Ref", "A reference to the new object.",
+                "specifier", "Ref", "Reference to what was made.",
                 {"type": "object", "properties": {"ref": _STRING, "note": _STRING},
                  "additionalProperties": False},
             )
@@ -155,6 +157,10 @@ class _Parts:
     def __init__(self, resolved: Resolved, classes: Mapping[str, Class], example: str) -> None:
         self._example = f"Reference such as {example}"
         self._hidden = {row.name for row in resolved.classes if row.hidden}
+        # The aliases exist only where there is something for them to list.
+        self._class_name = "ClassName" if classes.keys() - self._hidden else "str"
+        has_properties = any(row.properties for row in classes.values())
+        self._property_name = "PropertyName" if has_properties else "str"
         held = {element.term for row in classes.values() for element in row.elements}
         self.elements = [name for name in classes if name in held and name != APPLICATION]
 
@@ -175,14 +181,19 @@ class _Parts:
         return Parameter("at", row, False, _STRING, "Ref", text)
 
     def element(self, term: str = "", code: str = "") -> Parameter:
-        shown = [name for name in self.elements if name not in self._hidden] or self.elements
+        visible = [name for name in self.elements if name not in self._hidden] or self.elements
+        # A longer name is still in the class table; a model is not offered it.
+        shown = [name for name in visible if len(clean(name)) <= MAX_NAME]
         schema: dict[str, Any] = dict(_STRING)
         text = ""
-        if len(shown) <= _ENUM_LIMIT:
-            schema["enum"] = shown
+        if shown and len(shown) <= _ENUM_LIMIT:
+            schema = capped_enums({**_STRING, "enum": shown}, MAX_NAME)
         else:
-            text = f"Class, such as {', '.join(shown[:3])}"
-        return Parameter("element", Param(term, code, "class"), True, schema, "ClassName", text)
+            examples = [words for name in shown if (words := clean_prose(name))][:3]
+            text = f"Class, such as {', '.join(examples)}" if examples else "Class name"
+            text = capped(text, MAX_PARAMETER)
+        row = Param(term, code, "class")
+        return Parameter("element", row, True, schema, self._class_name, text)
 
     def where(self) -> Parameter:
         row = Param("", "", "filter")
@@ -194,7 +205,7 @@ class _Parts:
     def property_list(self) -> Parameter:
         row = Param("", "", "list of property")
         schema = {"type": "array", "items": _STRING}
-        annotation = "ListOf[PropertyName]"
+        annotation = f"ListOf[{self._property_name}]"
         return Parameter("properties", row, False, schema, annotation, "Property names")
 
     def properties(self, required: bool) -> Parameter:
@@ -204,5 +215,5 @@ class _Parts:
             else Param("with properties", "prdt", "record", "withProperties")
         )
         schema = {"type": "object"}
-        annotation = "Mapping[PropertyName, Any]"
+        annotation = f"Mapping[{self._property_name}, Any]"
         return Parameter("properties", row, required, schema, annotation, "Property to value")

@@ -8,11 +8,14 @@ belongs to which app, and a digest a tool). A build of some apps keeps the other
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from iac_gen.doors import cleaned
 from iac_gen.ir import Module, Tool
+from iac_gen.keys import Bound
+from iac_gen.levels import CLASSIFIER, Fall, Locked, pending
+from iac_runtime.tool import Level
 
 __all__ = [
     "CATALOGUE",
@@ -48,6 +51,14 @@ class AppFiles:
     lines: Mapping[str, str]
     source: str | None = None
 
+    def renamed(self, names: Mapping[str, str]) -> "AppFiles":
+        """Return the same app with its tools called by the values of `names`."""
+        lines = {
+            new: _line({**json.loads(self.lines[old]), "name": new}) for old, new in names.items()
+        }
+        tools = {new: self.tools[old] for old, new in names.items()}
+        return replace(self, tools=tools, lines=lines)
+
     @property
     def tokens(self) -> int:
         """Approximate tokens of the listing: bytes divided by four."""
@@ -59,10 +70,15 @@ class Previous:
     """What an earlier build left in the folder."""
 
     apps: Mapping[str, AppFiles] = field(default_factory=dict)
+    locked: Mapping[str, Locked] = field(default_factory=dict)
+    classifier: int = CLASSIFIER
 
-    def keys(self) -> dict[str, str]:
+    def bound(self) -> dict[str, Bound]:
         """Return identity -> key as `tools.lock` binds them."""
-        return {str(app.row["identity"]): key for key, app in self.apps.items()}
+        return {
+            str(app.row["identity"]): Bound(key, app.version, str(app.row["digest"]))
+            for key, app in self.apps.items()
+        }
 
     @classmethod
     def read(cls, catalogue: str, listing: str, lock: str) -> "Previous":
@@ -88,9 +104,19 @@ class Previous:
                     {name: _whole(data["tools"][name], _TOOL_ROW) for name in names},
                     {name: lines[name] for name in names},
                 )
-            return cls(apps)
-        except (KeyError, TypeError, AttributeError, json.JSONDecodeError) as error:
+            levels = {
+                name: Locked(_level(row["level"]), _level(row["ceiling"]))
+                for name, row in locked["tools"].items()
+            }
+            return cls(apps, levels, int(locked["classifier"]))
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
             raise OutputError(f"was not left by a build: {error!r}") from None
+
+
+def _level(text: str) -> Level:
+    if text not in ("SAFE", "MODIFY", "DANGEROUS"):
+        raise KeyError(text)
+    return text  # type: ignore[return-value]
 
 
 def _whole(row: Mapping[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
@@ -129,10 +155,13 @@ def _row(tool: Tool, key: str, line: str) -> dict[str, Any]:
     }
 
 
-def assemble(apps: Iterable[AppFiles], package: str) -> dict[str, str]:
-    """Return all files of the folder; `package` is the text of `__init__.py`.
+def assemble(
+    apps: Iterable[AppFiles], package: str, previous: Previous, *, accept: bool
+) -> tuple[dict[str, str], list[Fall]]:
+    """Return all files of the folder, and the levels that fell; `package` is `__init__.py`.
 
     Modules of apps that were kept from an earlier build have no source and stay as they are.
+    The lock keeps the old level of a tool whose level fell, unless it is to `accept` the new.
     """
     ordered = sorted(apps, key=lambda app: app.key)
     files = {f"{app.key}.py": app.source for app in ordered if app.source is not None}
@@ -168,14 +197,25 @@ def assemble(apps: Iterable[AppFiles], package: str) -> dict[str, str]:
         }
         for app in ordered
     }
-    digests = {name: row["digest"] for name, row in tools.items()}
-    files[LOCK] = _document({"apps": locked, "tools": digests})
-    return files
+    now = {name: Locked(row["level"], row["ceiling"]) for name, row in tools.items()}
+    falls = pending(previous.locked, now)
+    kept = {} if accept else {fall.tool: previous.locked[fall.tool] for fall in falls}
+    rows = {
+        name: {
+            "digest": row["digest"],
+            "level": kept.get(name, now[name]).level,
+            "ceiling": kept.get(name, now[name]).ceiling,
+        }
+        for name, row in tools.items()
+    }
+    classifier = previous.classifier if kept else CLASSIFIER
+    files[LOCK] = _document({"apps": locked, "tools": rows}, classifier=classifier)
+    return files, falls
 
 
-def _document(tables: Mapping[str, Mapping[str, Any]]) -> str:
+def _document(tables: Mapping[str, Mapping[str, Any]], **facts: int) -> str:
     """Return JSON with a row a line, so that a change is a line of a diff."""
-    parts = [f'"format": {FORMAT}']
+    parts = [f'"{name}": {value}' for name, value in {"format": FORMAT, **facts}.items()]
     for name, rows in tables.items():
         body = ",\n".join(f"{json.dumps(key)}: {json.dumps(row)}" for key, row in rows.items())
         parts.append(f'"{name}": {{\n{body}\n}}')

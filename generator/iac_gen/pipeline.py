@@ -1,26 +1,53 @@
-"""The pipeline: load, resolve, quirks, lower, classify, render, prove, one app at a time.
+"""The pipeline: read, resolve, quirks, lower, classify, render, prove, one app at a time.
 
-`generate` is pure: inputs in, the files of an output folder and a report out.
+`generate` is pure but for reading its sources: inputs in, the files of an output folder and a
+report out. Apps do not depend on each other, so they are built on all cores.
 """
 
+import hashlib
+import multiprocessing
+import os
+import sys
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
+from iac_gen import naming
 from iac_gen.diagnostics import Diagnostic
 from iac_gen.includes import IncludeMap
 from iac_gen.ir import Module
-from iac_gen.keys import assign
-from iac_gen.load import Loaded
+from iac_gen.keys import Claim, Identity, assign
+from iac_gen.levels import hold
+from iac_gen.limits import DeadlineError, deadline
+from iac_gen.load import Loaded, LoadError
 from iac_gen.lower import lower
 from iac_gen.output import AppFiles, Previous, app_files, assemble
 from iac_gen.prove import prove
-from iac_gen.quirks import QuirkFile, apply
+from iac_gen.quirks import Decisions, QuirkFile, apply
+from iac_gen.raws import Raw
 from iac_gen.render import render_module, render_package
 from iac_gen.report import AppReport, Report, built_counts, declared_counts
-from iac_gen.resolve import resolve
+from iac_gen.resolve import Resolved, resolve
 
-__all__ = ["Inputs", "generate", "represent"]
+__all__ = [
+    "Inputs",
+    "Job",
+    "Representation",
+    "generate",
+    "jobs",
+    "represent",
+    "represent_job",
+    "spread",
+]
+
+T = TypeVar("T")
+
+_SECONDS = 5
+"""No real dictionary takes a tenth of it; one that takes longer was made to."""
+_FEW = 4
+"""Fewer apps than this are built faster here than in processes that must start first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +55,11 @@ class Inputs:
     """All that a build depends on.
 
     `whole` says that the sources are all there are: what the folder holds beyond them is gone.
+    `done` maps the digest of a job to the report of the earlier build that did it; its files
+    are in `previous`.
     """
 
-    sources: Sequence[Loaded]
+    sources: Sequence[Raw | Loaded]
     includes: IncludeMap
     quirks: Sequence[QuirkFile]
     failed: Sequence[Diagnostic] = ()
@@ -38,17 +67,80 @@ class Inputs:
     whole: bool = True
     prune: bool = False
     shipped: bool = False
+    accept: bool = False
+    wording: bool = False
+    done: Mapping[str, AppReport] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One app to build, under which key. `digest` changes with everything of the app's own."""
+
+    source: Raw | Loaded
+    identity: Identity
+    name: str
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class Representation:
+    """What the stages before rendering made of one app."""
+
+    module: Module
+    resolved: Resolved
+    decisions: Decisions
+    diagnostics: tuple[Diagnostic, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Built:
+    """A job's outcome: files and report, or the reasons why there are none."""
+
+    files: AppFiles | None
+    report: AppReport | None
+    faults: tuple[Diagnostic, ...] = ()
+
+
+def jobs(sources: Sequence[Raw | Loaded], previous: Previous) -> list[Job]:
+    """Return what is to be built, in the order of the keys."""
+    claims = [_claim(source) for source in sources]
+    identities = assign(claims, previous.bound())
+    made = []
+    for source, claim, identity in zip(sources, claims, identities, strict=True):
+        facts = (claim.name, claim.id, claim.version, claim.digest, identity.key, _kind(source))
+        digest = hashlib.sha256("\0".join(facts).encode("utf-8", "surrogatepass")).hexdigest()
+        made.append(Job(source, identity, claim.name, digest))
+    return sorted(made, key=lambda job: job.identity.key)
+
+
+def _claim(source: Raw | Loaded) -> Claim:
+    if isinstance(source, Raw):
+        return Claim(source.name, source.id, source.version, source.digest)
+    one = source.source
+    return Claim(one.name, one.id, one.version, one.dictionary.digest)
+
+
+def _kind(source: Raw | Loaded) -> str:
+    return source.kind if isinstance(source, Raw) else source.source.kind
 
 
 def represent(
-    loaded: Loaded, key: str, inputs: Inputs
-) -> tuple[Module, int, tuple[Diagnostic, ...]]:
-    """Return the module of one app, the number of visible commands, and all findings so far."""
-    resolved, merged = resolve(loaded.source, inputs.includes)
-    decided, decisions, odd = apply(resolved, list(inputs.quirks))
-    module, guessed = lower(decided, decisions, key)
-    commands = sum(not command.hidden for command in decided.commands)
-    return module, commands, (*loaded.diagnostics, *merged, *odd, *guessed)
+    loaded: Loaded,
+    key: str,
+    includes: IncludeMap,
+    quirks: Sequence[QuirkFile],
+    *,
+    wording: bool = False,
+) -> Representation:
+    """Return the module of one app before it is rendered, and all findings so far.
+
+    With `wording`, the app's own descriptions stand behind ours, cleaned and marked.
+    """
+    resolved, merged = resolve(loaded.source, includes)
+    decided, decisions, odd = apply(resolved, list(quirks))
+    module, guessed = lower(decided, decisions, key, wording=wording)
+    found = (*loaded.diagnostics, *merged, *odd, *guessed)
+    return Representation(module, decided, decisions, found)
 
 
 def generate(
@@ -56,51 +148,138 @@ def generate(
 ) -> tuple[dict[str, str], Report]:
     """Return the files of the output folder (name -> text) and the report.
 
-    `progress` is called with the name of each app before it is built. An app whose module
-    does not pass its proof is left out, and what the folder has of it stays.
+    `progress` is called with the name of each app when it is done. An app that cannot be
+    read, or whose module does not pass its proof, is left out; what the folder has of it stays.
     """
-    quirk_files = {quirk.app: quirk.file for quirk in inputs.quirks if quirk.app}
-    identities = assign([loaded.source for loaded in inputs.sources], inputs.previous.keys())
     built: dict[str, AppFiles] = {}
     reports: list[AppReport] = []
     failed = list(inputs.failed)
-    for loaded, identity in sorted(
-        zip(inputs.sources, identities, strict=True), key=lambda pair: pair[1].key
-    ):
-        progress(loaded.source.name)
-        module, commands, found = represent(loaded, identity.key, inputs)
-        source = render_module(module, quirks=quirk_files.get(loaded.source.id, ""))
-        faults = prove(module, source)
-        if faults:
-            failed += faults
-            continue
-        files = app_files(module, identity.identity, source)
-        built[files.key] = files
-        reports.append(_report(module, commands, files, loaded, found))
-    attempted = {identity.key for identity in identities}
+    wanted = jobs(inputs.sources, inputs.previous)
+    for job, outcome in zip(wanted, _outcomes(wanted, inputs), strict=True):
+        progress(job.name)
+        failed += outcome.faults
+        if outcome.files is not None and outcome.report is not None:
+            built[job.identity.key] = outcome.files
+            reports.append(outcome.report)
     # An input that failed may be any of the apps that seem to be gone.
-    whole = inputs.whole and not inputs.failed
+    whole = inputs.whole and not failed
+    attempted = {job.identity.key for job in wanted}
     gone = sorted(inputs.previous.apps.keys() - attempted) if whole else []
     kept = {
         key: app
         for key, app in inputs.previous.apps.items()
         if key not in built and not (inputs.prune and key in gone)
     }
-    everything = [*built.values(), *kept.values()]
+    everything = {**built, **kept}
+    report = Report(tuple(reports), tuple(failed), tuple(gone))
     if not everything:
-        return {}, Report(tuple(reports), tuple(failed), tuple(gone))
-    files_out = assemble(everything, render_package(shipped=inputs.shipped))
-    return files_out, Report(tuple(reports), tuple(failed), tuple(gone))
+        return {}, report
+    package = render_package(shipped=inputs.shipped)
+    apps = list(_told_apart(everything))
+    files, falls = assemble(apps, package, inputs.previous, accept=inputs.accept)
+    return files, replace(report, falls=tuple(str(fall) for fall in falls))
 
 
-def _report(
-    module: Module,
-    commands: int,
-    files: AppFiles,
-    loaded: Loaded,
-    found: tuple[Diagnostic, ...],
-) -> AppReport:
+def _told_apart(apps: Mapping[str, AppFiles]) -> Iterator[AppFiles]:
+    """Yield the apps with tool names that no two of them share, earlier keys first."""
+    taken: set[str] = set()
+    for _, app in sorted(apps.items()):
+        names = naming.distinct(list(app.tools), taken)
+        if names != list(app.tools):
+            app = app.renamed(dict(zip(app.tools, names, strict=True)))
+        taken |= app.tools.keys()
+        yield app
+
+
+def _outcomes(wanted: Sequence[Job], inputs: Inputs) -> Iterator[_Built]:
+    """Yield the outcome of each job in order; those that were done before are not done again."""
+    todo = [job for job in wanted if not _is_done(job, inputs)]
+    fresh = spread(_build, todo, inputs)
+    for job in wanted:
+        if _is_done(job, inputs):
+            key = job.identity.key
+            yield _Built(inputs.previous.apps[key], inputs.done[job.digest])
+        else:
+            yield next(fresh)
+
+
+def _is_done(job: Job, inputs: Inputs) -> bool:
+    return job.digest in inputs.done and job.identity.key in inputs.previous.apps
+
+
+def spread(work: Callable[[Job], T], todo: Sequence[Job], inputs: Inputs) -> Iterator[T]:
+    """Yield `work(job)` for each job in order, done on all cores; `work` is a module's function."""
+    common = (inputs.includes, inputs.quirks, inputs.previous, inputs.wording)
+    cores = min(os.cpu_count() or 1, len(todo))
+    if cores < 2 or len(todo) < _FEW:
+        _start(*common)
+        yield from map(work, todo)
+        return
+    # A fork starts at once and shares what was imported; other systems start afresh.
+    context = multiprocessing.get_context("fork" if sys.platform == "linux" else None)
+    with ProcessPoolExecutor(cores, context, _start, common) as pool:
+        yield from pool.map(work, todo, chunksize=1)
+
+
+_common: list[tuple[IncludeMap, Sequence[QuirkFile], Previous, bool]] = []
+
+
+def _start(
+    includes: IncludeMap, quirks: Sequence[QuirkFile], previous: Previous, wording: bool
+) -> None:
+    _common[:] = [(includes, quirks, previous, wording)]
+
+
+def represent_job(job: Job) -> Representation:
+    """Read and represent one app; to be handed to `spread`.
+
+    Raises:
+        LoadError: Its source holds no dictionary.
+    """
+    includes, quirks, _, wording = _common[0]
+    loaded = job.source.read() if isinstance(job.source, Raw) else job.source
+    return represent(loaded, job.identity.key, includes, quirks, wording=wording)
+
+
+def _build(job: Job) -> _Built:
+    """Build one app: the work of one process."""
+    try:
+        with deadline(_SECONDS):
+            return _build_within(job)
+    except DeadlineError as error:
+        return _Built(None, None, (Diagnostic(job.name, 0, "deadline", str(error), "error"),))
+
+
+def _build_within(job: Job) -> _Built:
+    _, quirks, previous, _ = _common[0]
+    try:
+        made = represent_job(job)
+    except LoadError as error:
+        return _Built(None, None, (error.diagnostic,))
+    reviewed = set(_reviewed(made.module, made.decisions))
+    module = hold(made.module, previous.locked, reviewed, previous.classifier)
+    quirk_file = next((quirk.file for quirk in quirks if quirk.app == module.app.id), "")
+    source = render_module(module, quirks=quirk_file)
+    faults = prove(module, source)
+    if faults:
+        return _Built(None, None, tuple(faults))
+    files = app_files(module, job.identity.identity, source)
+    return _Built(files, _report(replace(made, module=module), files))
+
+
+def _reviewed(module: Module, decisions: Decisions) -> Iterable[str]:
+    """Yield the functions whose level a reviewed quirk decided; a recipe is one itself."""
+    named = {naming.jxa(name) for name in decisions.levels}
+    for tool in module.tools:
+        setters = tool.op in ("set", "make") and decisions.setters
+        if tool.bind or setters or (tool.op == "command" and tool.jxa in named):
+            yield tool.function
+
+
+def _report(made: Representation, files: AppFiles) -> AppReport:
+    module = made.module
     levels = Counter(tool.level for tool in module.tools)
+    visible = sum(not command.hidden for command in made.resolved.commands)
     return AppReport(
         module.key,
         module.app.name,
@@ -108,7 +287,7 @@ def _report(
         len(module.tools),
         {level: levels[level] for level in ("SAFE", "MODIFY", "DANGEROUS")},
         files.tokens,
-        declared_counts(loaded.source.dictionary),
-        built_counts(module, commands),
-        found,
+        declared_counts(made.resolved.source.dictionary),
+        built_counts(module, visible),
+        made.diagnostics,
     )

@@ -21,7 +21,9 @@ from iac_gen.naming import MAX_TOOL_NAME
 __all__ = ["prove", "prove_schema", "prove_source"]
 
 _IMPORTS: Final = frozenset({"collections.abc", "typing", "iac_runtime.tool"})
-_CALLS: Final = frozenset({"App", "Class", "Element", "Param", "Property", "Record", "tool"})
+_CALLS: Final = frozenset(
+    {"App", "Class", "Element", "Param", "Property", "Record", "Schema", "tool"}
+)
 _NODES: Final = (
     ast.AnnAssign, ast.Assign, ast.Attribute, ast.BinOp, ast.BitOr, ast.Call, ast.Constant,
     ast.Dict, ast.Expr, ast.FunctionDef, ast.ImportFrom, ast.List, ast.Load, ast.Module,

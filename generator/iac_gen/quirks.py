@@ -4,8 +4,10 @@ One TOML file per app under `quirks/`, one for the standard suites (`standard.to
 `apps.toml`, which maps file stems that the world knows to name and bundle id.
 """
 
+import keyword
+import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -28,6 +30,7 @@ _NEEDED = {
     "property": ("class", "name", "level"),
     "recipe": ("name", "tool", "doc"),
 }
+_KEY = re.compile(r"[a-z][a-z0-9_]{0,62}")
 _LEVELS = ("SAFE", "MODIFY", "DANGEROUS")
 
 
@@ -56,13 +59,17 @@ class Recipe:
 
 @dataclass(frozen=True, slots=True)
 class Decisions:
-    """What quirks decided for one app; keys are command names and (class, property)."""
+    """What quirks decided for one app; keys are command names and (class, property).
+
+    `shown` are the commands that the dictionary hides and a quirk shows.
+    """
 
     levels: Mapping[str, tuple[Level, str]] = field(default_factory=dict)
     docs: Mapping[str, str] = field(default_factory=dict)
     directs: Mapping[str, str] = field(default_factory=dict)
     setters: Mapping[tuple[str, str], tuple[Level, str]] = field(default_factory=dict)
     recipes: tuple[Recipe, ...] = ()
+    shown: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,11 +99,15 @@ def load_quirks(folder: Traversable | None = None) -> tuple[list[QuirkFile], lis
         if not path.name.endswith(".toml") or path.name == "apps.toml":
             continue
         place = f"quirks/{path.name}"
-        text = path.read_text(encoding="utf-8")
         try:
+            text = path.read_text(encoding="utf-8")
             data = tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             diagnostics.append(Diagnostic(place, 0, "quirk", f"is no TOML: {error}", "error"))
+            continue
+        app = data.pop("app", "")
+        if not isinstance(app, str):
+            diagnostics.append(Diagnostic(place, 0, "quirk", "app is no text", "error"))
             continue
         rows: list[tuple[str, int, Mapping[str, Any]]] = []
         for table, line, row in _rows(data, text):
@@ -105,29 +116,40 @@ def load_quirks(folder: Traversable | None = None) -> tuple[list[QuirkFile], lis
                 diagnostics.append(Diagnostic(place, line, "quirk", fault, "error"))
             else:
                 rows.append((table, line, row))
-        found.append(QuirkFile(place, str(data.get("app", "")), tuple(rows)))
+        found.append(QuirkFile(place, app, tuple(rows)))
     return found, diagnostics
 
 
-def _rows(data: Mapping[str, Any], text: str) -> list[tuple[str, int, Mapping[str, Any]]]:
+def _rows(data: Mapping[str, Any], text: str) -> list[tuple[str, int, Any]]:
     """Return the rows of all tables with the line of their header (tomllib gives none)."""
     rows = []
     lines = text.splitlines()
     for table, entries in data.items():
-        if not isinstance(entries, list):
-            continue
-        starts = [n for n, line in enumerate(lines, 1) if line.strip() == f"[[{table}]]"]
-        for position, row in enumerate(entries):
+        starts = [
+            n
+            for n, line in enumerate(lines, 1)
+            if re.match(rf"\s*(\[+\s*)?{re.escape(table)}\s*(\]|=)", line)
+        ]
+        # What stands in single brackets, or is no table at all, is told like a row.
+        for position, row in enumerate(entries if isinstance(entries, list) else [None]):
             rows.append((table, starts[position] if position < len(starts) else 0, row))
     return rows
 
 
-def _fault(table: str, row: Mapping[str, Any]) -> str:
+def _fault(table: str, row: Any) -> str:
+    """Return what is wrong with a row, empty where nothing is."""
     if table not in _KEYS:
         return f"[[{table}]] is no table of a quirk file; there are {', '.join(_KEYS)}"
+    if not isinstance(row, Mapping):
+        return f"{table} is no list of tables; write [[{table}]]"
     unknown = row.keys() - _KEYS[table]
     if unknown:
         return f"[[{table}]] has no key {sorted(unknown)[0]}"
+    odd = [key for key in row if not _fits(key, row[key])]
+    if odd:
+        return (
+            f"[[{table}]] has {odd[0]} = {row[odd[0]]!r}; it takes {_SHAPES.get(odd[0], _TEXT)[0]}"
+        )
     if not row.get("why"):
         return f"[[{table}]] gives no reason; add why"
     missing = [key for key in _NEEDED[table] if key not in row]
@@ -137,7 +159,43 @@ def _fault(table: str, row: Mapping[str, Any]) -> str:
         return "[[command]] names no command; add name or code"
     if row.get("level", "SAFE") not in _LEVELS:
         return f"{row['level']} is no level; there are {', '.join(_LEVELS)}"
-    return ""
+    keys = [row["name"], *row.get("params", ())] if table == "recipe" else []
+    keys += [row["direct"]] if "direct" in row else []
+    bad = [key for key in keys if _KEY.fullmatch(key) is None or keyword.iskeyword(key)]
+    return f"[[{table}]] names {bad[0]!r}, which is no name of Python" if bad else ""
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_params(value: Any) -> bool:
+    return isinstance(value, Mapping) and all(
+        isinstance(one, str)
+        or (
+            isinstance(one, Mapping)
+            and {"type"} <= one.keys() <= {"type", "doc"}
+            and all(isinstance(text, str) for text in one.values())
+        )
+        for one in value.values()
+    )
+
+
+def _is_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(one, str) for one in value)
+
+
+_TEXT: tuple[str, Callable[[Any], bool]] = ("a text", _is_text)
+_SHAPES: Mapping[str, tuple[str, Callable[[Any], bool]]] = {
+    "bind": ("a table", lambda value: isinstance(value, Mapping)),
+    "hide": ("true or false", lambda value: isinstance(value, bool)),
+    "optional": ("a list of texts", _is_texts),
+    "params": ("a table of types, or of { type, doc }", _is_params),
+}
+
+
+def _fits(key: str, value: Any) -> bool:
+    return _SHAPES.get(key, _TEXT)[1](value)
 
 
 def apply(
@@ -185,7 +243,12 @@ def apply(
         replace(command, hidden=hidden.get(command.name, command.hidden))
         for command in resolved.commands
     )
-    decisions = Decisions(levels, docs, directs, setters, tuple(recipes))
+    shown = frozenset(
+        command.name
+        for command in resolved.commands
+        if command.hidden and not hidden.get(command.name, True)
+    )
+    decisions = Decisions(levels, docs, directs, setters, tuple(recipes), shown)
     return replace(resolved, commands=commands), decisions, diagnostics
 
 

@@ -5,7 +5,15 @@ from typing import Any
 
 from iac_gen import naming
 from iac_gen.classify import Verdict, highest
-from iac_gen.describe import docstring_words, parameter_words, reference_example, sentence
+from iac_gen.describe import (
+    MAX_PARAMETER,
+    capped,
+    docstring_words,
+    parameter_words,
+    reference_example,
+    sentence,
+)
+from iac_gen.hygiene import capped_enums
 from iac_gen.ir import Parameter, Tool
 from iac_gen.quirks import Recipe
 from iac_gen.resolve import Resolved
@@ -40,8 +48,10 @@ def lower_recipe(
     verdict = _verdict(recipe, base, classes)
     result = recipe.result or base.result
     parameters = tuple(_parameter(recipe, name, resolved, types) for name in recipe.params)
-    words = f"{sentence(recipe.doc, 180).rstrip('.')}. {verdict.level}, {verdict.reason}."
-    output = base.output if not recipe.result else types.output(result)
+    reason = sentence(f"{verdict.level}, {verdict.reason}.", 70)
+    words = f"{sentence(recipe.doc, 180).rstrip('.')}. {reason}"
+    declared = types.output(result) if recipe.result else None
+    output = base.output if not recipe.result else declared and capped_enums(declared)
     return Tool(
         recipe.name,
         naming.tool_name(key, recipe.name),
@@ -57,7 +67,7 @@ def lower_recipe(
         types.annotation(recipe.result) if recipe.result else base.returns,
         base.returned if not recipe.result else "The answer.",
         output,
-        sentence(words),
+        words,
         recipe.bind,
     )
 
@@ -98,8 +108,11 @@ def _parameter(recipe: Recipe, name: str, resolved: Resolved, types: Types) -> P
         name,
         Param("", "", kind),
         name not in recipe.optional,
-        types.schema(kind),
+        capped_enums(types.schema(kind)),
         types.annotation(kind),
-        words or parameter_words(kind, reference_example(kind, resolved, types), types),
+        capped(
+            words or parameter_words(kind, reference_example(kind, resolved, types), types),
+            MAX_PARAMETER,
+        ),
         words or docstring_words(kind, types),
     )

@@ -5,6 +5,7 @@ What people read (header, enumerations, functions) is formatted by black; the ta
 """
 
 import textwrap
+from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -72,12 +73,14 @@ def _values(module: Module, quirks: str) -> dict[str, Any]:
     ]
     tools = [_tool(tool) for tool in module.tools]
     used = " ".join(tool["definition"] for tool in tools)
-    shown = [(name, values) for name, values in aliases if values and name in used]
+    shown = [(name, values) for name, values in aliases if name in used]
     contract = [name for name in _CONTRACT if _imported(name, used, module)]
     typing = [
         name
         for name in _ANNOTATION_NAMES
-        if name == "Final" or (name == "Any" and "Any" in used) or (name == "Literal" and shown)
+        if name == "Final"
+        or (name == "Any" and "Any" in used)
+        or (name == "Literal" and any(values for _, values in shown))
     ]
     mend = (
         f"change generator/iac_gen/{quirks} or the templates, then run `nox -s regen`."
@@ -96,12 +99,14 @@ def _values(module: Module, quirks: str) -> dict[str, Any]:
         "contract": _import("iac_runtime.tool", contract),
         "exported": lay_out(f"__all__ = {exported}"),
         "app": lay_out(f"APP: Final = App({_app(module)})"),
-        "aliases": [
-            lay_out(f"{identifier(name)} = Literal[{literal(list(values))[1:-1]}]")
-            for name, values in shown
-        ],
+        "aliases": [lay_out(f"{identifier(name)} = {_alias(values)}") for name, values in shown],
         "tools": tools,
     }
+
+
+def _alias(values: Sequence[str]) -> Door:
+    # An app may have classes and no property: the signatures name the alias all the same.
+    return Door(f"Literal[{literal(list(values))[1:-1]}]" if values else "str")
 
 
 def _import(module: str, names: list[str]) -> Door:

@@ -1,6 +1,7 @@
 """What a build has to say: per app, and as a whole."""
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -62,6 +63,42 @@ class AppReport:
     diagnostics: tuple[Diagnostic, ...]
 
     @property
+    def cleaned(self) -> int:
+        """Items whose text held what nobody can see; it was removed."""
+        return sum(one.code == "cleaned" for one in self.diagnostics)
+
+    def data(self) -> dict[str, Any]:
+        """Return the report of the app as JSON-ready data; `read` takes it back."""
+        return {
+            "key": self.key,
+            "name": self.name,
+            "id": self.id,
+            "tools": self.tools,
+            "levels": self.levels,
+            "tokens": self.tokens,
+            "declared": _counts(self.declared),
+            "built": _counts(self.built),
+            "skipped": self.skipped,
+            "cleaned": self.cleaned,
+            "diagnostics": [_diagnostic(one) for one in self.diagnostics],
+        }
+
+    @classmethod
+    def read(cls, data: Mapping[str, Any]) -> "AppReport":
+        """Return the report that `data` was made from."""
+        return cls(
+            data["key"],
+            data["name"],
+            data["id"],
+            data["tools"],
+            data["levels"],
+            data["tokens"],
+            Counts(**data["declared"]),
+            Counts(**data["built"]),
+            tuple(Diagnostic(**one) for one in data["diagnostics"]),
+        )
+
+    @property
     def skipped(self) -> int:
         """Items that cost something: an error cost the item it names."""
         return sum(one.level == "error" for one in self.diagnostics)
@@ -74,39 +111,31 @@ class Report:
     apps: tuple[AppReport, ...]
     failed: tuple[Diagnostic, ...] = ()
     gone: tuple[str, ...] = ()
+    falls: tuple[str, ...] = ()
 
     def data(self) -> dict[str, Any]:
-        """Return the report as JSON-ready data."""
-
-        def counts(value: Counts) -> dict[str, int]:
-            return {name: getattr(value, name) for name in Counts.__slots__}
-
+        """Return the report as JSON-ready data; `read` takes it back."""
         return {
-            "apps": [
-                {
-                    "key": app.key,
-                    "name": app.name,
-                    "id": app.id,
-                    "tools": app.tools,
-                    "levels": app.levels,
-                    "tokens": app.tokens,
-                    "declared": counts(app.declared),
-                    "built": counts(app.built),
-                    "skipped": app.skipped,
-                    "diagnostics": [_diagnostic(one) for one in app.diagnostics],
-                }
-                for app in self.apps
-            ],
+            "apps": [app.data() for app in self.apps],
             "failed": [_diagnostic(one) for one in self.failed],
             "gone": list(self.gone),
+            "falls": list(self.falls),
         }
+
+    @classmethod
+    def read(cls, data: Mapping[str, Any]) -> "Report":
+        """Return the report that `data` was made from."""
+        return cls(
+            tuple(AppReport.read(app) for app in data["apps"]),
+            tuple(Diagnostic(**one) for one in data["failed"]),
+            tuple(data["gone"]),
+            tuple(data["falls"]),
+        )
 
 
 def _diagnostic(one: Diagnostic) -> dict[str, Any]:
-    return {
-        "file": one.file,
-        "line": one.line,
-        "code": one.code,
-        "level": one.level,
-        "message": one.message,
-    }
+    return {name: getattr(one, name) for name in Diagnostic.__slots__}
+
+
+def _counts(value: Counts) -> dict[str, int]:
+    return {name: getattr(value, name) for name in Counts.__slots__}

@@ -4,11 +4,12 @@ Black leaves this part alone (`# fmt: off` stands above it): people review it as
 diff, and formatting it would cost most of a build's time.
 """
 
+import json
 from collections.abc import Iterator, Mapping
-from typing import Any
 
-from iac_gen.doors import Door, clean, exact, literal
+from iac_gen.doors import Door, clean, cleaned, exact, literal
 from iac_gen.ir import Module
+from iac_gen.naming import jxa_verified
 from iac_runtime.tool import Class, Enum, Param, Property, Record
 
 __all__ = ["param", "tables"]
@@ -21,14 +22,35 @@ def param(row: Param) -> Door:
 
 
 def tables(module: Module) -> str:
-    """Return `CLASSES`, `ENUMS`, `RECORDS` and `SCHEMAS` of a module as source."""
+    """Return `CLASSES`, `ENUMS`, `RECORDS`, `UNVERIFIED` and `SCHEMAS` of a module as source."""
     parts = (
-        ("CLASSES", "Class", _classes(module.classes)),
-        ("ENUMS", "Enum", _enums(module.enums)),
-        ("RECORDS", "Record", _records(module.records)),
-        ("SCHEMAS", "Mapping[str, Schema]", _schemas(module)),
+        _table("CLASSES", "Class", _classes(module.classes)),
+        _table("ENUMS", "Enum", _enums(module.enums)),
+        _table("RECORDS", "Record", _records(module.records)),
+        _unverified(module),
+        _table("SCHEMAS", "Schema", _schemas(module)),
     )
-    return "\n".join(_table(name, kind, rows) for name, kind, rows in parts)
+    return "\n".join(parts)
+
+
+def _unverified(module: Module) -> str:
+    """Return the terms whose JavaScript name no evidence covers (`naming.jxa_verified`)."""
+    terms: set[str] = {tool.term for tool in module.tools if tool.term}
+    terms |= {p.row.term for tool in module.tools for p in tool.parameters if p.row.term}
+    terms |= module.classes.keys()
+    held = [row.properties for row in module.classes.values()]
+    for rows in (*held, *(row.properties for row in module.records.values())):
+        terms |= {prop.term for prop in rows}
+    odd = {term for term in terms if not jxa_verified(term)}
+    # A plural that the dictionary declares may have characters that its class has not.
+    odd |= {term for term, row in module.classes.items() if not _plain(row.plural)}
+    body = "".join(f"    {literal(term)},\n" for term in sorted(odd))
+    inner = f"\n{body}" if body else ""
+    return f"UNVERIFIED: Final[tuple[str, ...]] = ({inner})\n"
+
+
+def _plain(name: str) -> bool:
+    return name.isascii() and name.isalnum()
 
 
 def _table(name: str, kind: str, rows: Iterator[str]) -> str:
@@ -86,7 +108,6 @@ def _records(records: Mapping[str, Record]) -> Iterator[str]:
 
 def _schemas(module: Module) -> Iterator[str]:
     for tool in module.tools:
-        parts: dict[str, Any] = {"input": tool.input()}
-        if tool.output is not None:
-            parts["output"] = tool.output
-        yield f"    {literal(clean(tool.function))}: {literal(parts)},"
+        texts = [tool.input()] if tool.output is None else [tool.input(), tool.output]
+        written = ", ".join(literal(json.dumps(cleaned(text))) for text in texts)
+        yield f"    {literal(clean(tool.function))}: Schema({written}),"

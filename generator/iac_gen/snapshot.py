@@ -1,11 +1,13 @@
 """Snapshots: a dictionary's facts as JSON, so that a build needs no Mac.
 
 A snapshot holds terms, codes, types, access and structure; with `facts` no prose. It is
-read back into the same `Dictionary` that `load` makes, without line numbers.
+read back into the same `Dictionary` that `load` makes, without line numbers, and as
+distrustfully: it may come from anyone.
 """
 
 import json
-from collections.abc import Collection, Mapping
+import re
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import MISSING, fields, replace
 from pathlib import Path
 from types import NoneType, UnionType
@@ -13,12 +15,21 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_
 
 from iac_gen import model
 from iac_gen.diagnostics import Diagnostic
-from iac_gen.load import LoadError
+from iac_gen.doors import clean
+from iac_gen.hygiene import on_one_line, screened
+from iac_gen.limits import MAX_BYTES, LimitError, read_file
+from iac_gen.load import Loaded, LoadError
 from iac_gen.model import Dictionary, Source
+from iac_gen.naming import app_key
 
-__all__ = ["FORMAT", "facts_only", "read_snapshot", "write_snapshot"]
+__all__ = ["FORMAT", "facts_only", "load_snapshot", "read_snapshot", "write_snapshot"]
 
 FORMAT = 1
+# `local.<key>` is our own word for an app whose bundle id nobody knows.
+_BUNDLE_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]{0,254}|local\.[a-z0-9_]{1,64}")
+_DIGEST = re.compile(r"[0-9a-f]{1,64}")
+# A file's name: no separator of any system, nothing that a shell or a terminal would read.
+_STEM = re.compile(r"(?![ .])[^/\\:*?\"<>|\x00-\x1f\x7f]{1,128}")
 
 T = TypeVar("T")
 _TAGGED = {
@@ -35,6 +46,20 @@ _TAGGED = {
 }
 _KINDS = {cls: name for name, cls in _TAGGED.items()}
 _LEFT_OUT = frozenset({"line", "file"})
+# What has a code and stands in a list.
+_CODED = frozenset(
+    {
+        model.Class,
+        model.Command,
+        model.Enumeration,
+        model.Enumerator,
+        model.Parameter,
+        model.Property,
+        model.RecordType,
+        model.Suite,
+        model.ValueType,
+    }
+)
 
 
 def facts_only(dictionary: Dictionary) -> Dictionary:
@@ -98,7 +123,20 @@ def _dump(value: Any) -> Any:
 
 
 def read_snapshot(path: Path) -> Source:
-    """Read the snapshot at `path`.
+    """Read the snapshot at `path`; what was left out of it is told by `load_snapshot`.
+
+    Raises:
+        LoadError: It cannot be read, is no JSON, or is no snapshot of this format.
+    """
+    return load_snapshot(path).source
+
+
+def load_snapshot(path: Path, *, as_written: bool = False) -> Loaded:
+    """Read the snapshot at `path`, and say what was left out of it.
+
+    A malformed item costs that item; a bundle id that is none makes the app a local one; a stem
+    that is no file's name is replaced by that of the snapshot. With `as_written` (for lint) all
+    items stay.
 
     Raises:
         LoadError: It cannot be read, is no JSON, or is no snapshot of this format.
@@ -108,37 +146,112 @@ def read_snapshot(path: Path) -> Source:
         return LoadError(Diagnostic(str(path), line, code, message, "error"))
 
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise fail(0, "missing", "is no file; check the path") from None
-    except (OSError, UnicodeDecodeError) as error:
+        data = json.loads(read_file(path, MAX_BYTES).decode("utf-8"))
+    except LimitError as error:
+        raise fail(0, error.code, str(error)) from None
+    except UnicodeDecodeError as error:
         raise fail(0, "read", f"cannot be read: {error}") from None
     except RecursionError:
         raise fail(0, "json", "is nested too deeply") from None
     except json.JSONDecodeError as error:
         raise fail(error.lineno, "json", f"is no JSON: {error.msg}") from None
+    except ValueError:
+        raise fail(0, "json", "is no JSON: a number of too many digits") from None
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise fail(
             0, "format", f"is no snapshot of format {FORMAT}; make one with iac-gen snapshot"
         )
     try:
+        if _DIGEST.fullmatch(data["digest"]) is None:
+            raise fail(0, "format", "is no whole snapshot: its digest is no sha256")
         suites = _value(_hints(Dictionary)["suites"], data["suites"])
-        kind: Literal["application", "addition"] = (
-            "addition" if data["kind"] == "addition" else "application"
-        )
-        dictionary = Dictionary(str(path), str(data["digest"]), str(data["title"]), suites)
-        return Source(
-            dictionary,
-            str(data["name"]),
-            str(data["id"]),
-            str(data["stem"]),
-            str(data["version"]),
-            kind,
+        source = Source(
+            Dictionary(str(path), data["digest"], _text(data, "title"), suites),
+            _text(data, "name"),
+            _text(data, "id"),
+            _text(data, "stem"),
+            _text(data, "version"),
+            "addition" if data["kind"] == "addition" else "application",
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise fail(0, "format", f"is no whole snapshot: {error!r}") from None
+        reason = on_one_line(repr(error))
+        raise fail(0, "format", f"is no whole snapshot: {reason}") from None
     except RecursionError:
         raise fail(0, "json", "is nested too deeply") from None
+    return _checked(source, path, as_written)
+
+
+def _text(data: Mapping[str, Any], key: str) -> str:
+    value = data[key]
+    if not isinstance(value, str):
+        raise TypeError(f"{key} is no text")
+    return value
+
+
+def _checked(source: Source, path: Path, as_written: bool) -> Loaded:
+    """Return `source` without items that no dictionary could have, and what was wrong."""
+    found: list[Diagnostic] = []
+
+    def tell(code: str, message: str) -> None:
+        found.append(Diagnostic(str(path), 0, code, message, "error"))
+
+    name, stem, version = (
+        clean(" ".join(text.split())) for text in (source.name, source.stem, source.version)
+    )
+    if not name:
+        tell("name", "names no app; it gets the name of the file")
+        name = path.stem
+    if _STEM.fullmatch(stem) is None:
+        tell("name", f"the stem {on_one_line(ascii(stem), 80)} is no file's name")
+        stem = path.stem
+    source = replace(source, name=name, stem=stem, version=version)
+    if _BUNDLE_ID.fullmatch(source.id) is None:
+        shown = on_one_line(ascii(source.id), 80)
+        text = f"the bundle id {shown} is none; the app is built as a local one"
+        found.append(Diagnostic(str(path), 0, "bundle-id", text))
+        source = replace(source, id=f"local.{app_key(name, '')}", known=False)
+    if as_written:
+        return Loaded(source, tuple(found))
+    coded = _coded(source.dictionary, tell)
+    dictionary, told = screened(coded)
+    return Loaded(replace(source, dictionary=dictionary), (*found, *told))
+
+
+def _coded(value: Any, tell: Callable[[str, str], None]) -> Any:
+    """Return `value` without the parts whose code is none (4 or 8 bytes of MacRoman)."""
+    changed: dict[str, Any] = {}
+    for f in fields(value):
+        item = getattr(value, f.name)
+        if isinstance(item, tuple):
+            kept = []
+            for part in item:
+                if type(part) not in _CODED:
+                    kept.append(part)
+                elif _has_code(part):
+                    kept.append(_coded(part, tell))
+                else:
+                    what = f"{type(part).__name__.lower()} {on_one_line(part.name, 64)}"
+                    size = _size(part)
+                    code = on_one_line(ascii(part.code), 40)
+                    tell("code", f"{what} has the code {code}, not {size} characters")
+            changed[f.name] = tuple(kept)
+    return replace(value, **changed)
+
+
+def _size(part: Any) -> int:
+    return 8 if isinstance(part, model.Command) else 4
+
+
+def _has_code(part: Any) -> bool:
+    # A suite's code is used for nothing and often odd; an extension has none, a value may.
+    if isinstance(part, model.Suite) or (isinstance(part, model.Class) and part.extends):
+        return True
+    if isinstance(part, model.ValueType) and not part.code:
+        return True
+    try:
+        return len(part.code.encode("mac_roman")) == _size(part)
+    except UnicodeEncodeError:
+        return False
 
 
 def _tagged(data: Mapping[str, Any], options: Collection[type]) -> Any:

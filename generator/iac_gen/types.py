@@ -1,17 +1,23 @@
 """Types: a declared type becomes one string, a JSON schema and a Python annotation.
 
 The string is the grammar of `iac_runtime.tool.Param.type`: alternatives joined by ` | `, each
-a term with `list of ` before it or not. Terms are the atoms below or names of the module.
+a term with `list of ` before it or not. Terms are the atoms below or names of the module. A
+list whose items may be of several types joins those with a bare bar: `list of text|number`
+takes both in one list, `list of text | list of number` one or the other. No term has a bar in
+it, so a reader that splits at ` | ` first and the rest at `|` reads both.
 """
 
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from iac_gen.model import TypeRef
-from iac_gen.naming import snake
+from iac_gen.classes import Find, named
+from iac_gen.model import Class, Enumeration, RecordType, TypeRef, ValueType
+from iac_gen.naming import field_key
 from iac_gen.resolve import Resolved
 
-__all__ = ["ATOMS", "Types"]
+__all__ = ["ATOMS", "Types", "items_of"]
+
+_DEEPEST = 3
 
 ATOMS = frozenset(
     "any text integer real number boolean date file specifier record point rectangle type data"
@@ -56,7 +62,10 @@ _CODES = {
     "file": "file", "alis": "file", "bool": "boolean", "TEXT": "text", "ctxt": "text",
     "utxt": "text", "ldt ": "date", "long": "integer", "doub": "real", "reco": "record",
     "obj ": "specifier", "****": "any", "type": "type", "prop": "property", "qdrt": "rectangle",
-    "QDpt": "point", "RGBA": "list of real",
+    "QDpt": "point", "RGBA": "list of real", "scpt": "any", "insl": "location specifier",
+    "furl": "file", "fsrf": "file", "fss ": "file", "bmrk": "data", "nmbr": "number",
+    "shor": "integer", "sing": "real", "exte": "real", "itxt": "text", "STXT": "text",
+    "utf8": "text", "ut16": "text", "msng": "missing value", "null": "missing value",
 }  # fmt: skip
 
 _STRING = {"type": "string"}
@@ -102,49 +111,84 @@ _ANNOTATIONS = {
 }
 
 
+def items_of(part: str) -> list[str]:
+    """Return the terms of one alternative: its own, or those that its list may hold."""
+    if not part.startswith("list of "):
+        return [part]
+    while part.startswith("list of "):
+        part = part.removeprefix("list of ")
+    return part.split("|")
+
+
+def _list_of(parts: list[str]) -> str:
+    """Return the type of a list whose items are any of `parts`."""
+    if "any" in parts:
+        return "list of any"
+    if len(parts) == 1:
+        # Old names say `list of text` beside an attribute that says list once more.
+        return parts[0] if parts[0].startswith("list of ") else f"list of {parts[0]}"
+    # A list of lists and others mixed has no form of its own.
+    if any(part.startswith("list of ") for part in parts):
+        return "list of any"
+    return f"list of {'|'.join(parts)}"
+
+
+def _finder(rows: Iterable[Class | Enumeration | RecordType | ValueType]) -> Find:
+    declared = {row.name: row for row in rows}
+    return named(
+        declared,
+        {row.id: name for name, row in declared.items() if row.id},
+        {row.code: name for name, row in reversed(declared.items())},
+        ((name, getattr(row, "synonyms", ())) for name, row in declared.items()),
+    )
+
+
 class Types:
-    """The types of one app: terms, enumerations by name or code, records and classes."""
+    """The types of one app: terms, enumerations by name or code, records and classes.
+
+    `class_named` finds a class by its name, id, synonym or code, and gives `""` for none.
+    """
 
     def __init__(self, resolved: Resolved, aliases: Mapping[str, str]) -> None:
         self._aliases = aliases
         self.classes = {row.name for row in resolved.classes}
-        self._ids = {row.id: row.name for row in resolved.classes if row.id}
-        self._class_codes = {row.code: row.name for row in reversed(resolved.classes)}
         self._class_values = {row.name: row.values for row in resolved.classes if row.values}
         self.records = {row.name: row for row in resolved.records}
         self.enums = {row.name: row for row in resolved.enumerations if row.enumerators}
-        self._enum_codes = {row.code: row.name for row in resolved.enumerations if row.enumerators}
-        self._values = {row.name: row.code for row in resolved.values}
+        self.class_named = _finder(resolved.classes)
+        self._enum = _finder(row for row in resolved.enumerations if row.enumerators)
+        self._record = _finder(resolved.records)
+        self._value = _finder(resolved.values)
+        self._value_codes = {row.name: row.code for row in resolved.values}
+        self._empty = _finder(row for row in resolved.enumerations if not row.enumerators)
         self.unknown: set[str] = set()
 
     def string(self, refs: Iterable[TypeRef]) -> str:
         """Return the alternatives as one type; an undeclared name becomes `any`."""
-        listed = list(refs)
-        shown = [ref for ref in listed if not ref.hidden] or listed
-        parts: list[str] = []
-        for ref in shown:
-            for part in self._parts(ref):
-                if part not in parts:
-                    parts.append(part)
+        parts = self._joined(refs)
         if "any" in parts:
             # Anything goes, but an enumerator still travels as its code, not as text.
             parts = [*(part for part in parts if part in self.enums), "any"]
         return " | ".join(parts) or "any"
 
-    def _parts(self, ref: TypeRef, seen: frozenset[str] = frozenset()) -> Iterable[str]:
+    def _joined(self, refs: Iterable[TypeRef], seen: frozenset[str] = frozenset()) -> list[str]:
+        listed = list(refs)
+        shown = [ref for ref in listed if not ref.hidden] or listed
+        return list(dict.fromkeys(part for ref in shown for part in self._parts(ref, seen)))
+
+    def _parts(self, ref: TypeRef, seen: frozenset[str]) -> Iterable[str]:
         if ref.items:
-            for item in ref.items:
-                for part in self._parts(item, seen):
-                    yield part if part.startswith("list of ") or not ref.list else f"list of {part}"
+            inner = self._joined(ref.items, seen)
+            yield from [_list_of(inner)] if ref.list else inner
             return
         # Dictionaries from before 10.4 write unions and lists into the name.
         for name in ref.name.split("|"):
             term = name.strip()
             many = ref.list
-            if term not in self.classes and term.lower().startswith("list of "):
+            if not self.class_named(term) and term.lower().startswith("list of "):
                 term, many = term[8:].strip(), True
             found = self._term(term)
-            yield f"list of {found}" if many and not found.startswith("list of ") else found
+            yield _list_of([found]) if many else found
             # A class may also be passed as a plain value: rich text as text (sdef(5), `class`).
             # The class may have the name of that value, or two may name each other.
             if not many and found not in seen:
@@ -152,33 +196,38 @@ class Types:
                     yield from self._parts(value, seen | {found})
 
     def _term(self, name: str) -> str:
-        if name in self.records or name in self.enums:
+        """Return the term that a type's name means, `any` where nothing declares it."""
+        if name in self.records or name in self.enums or name in ATOMS or name in self.classes:
             return name
-        if name in ATOMS:
-            return name
-        if name in self.classes:
-            return name
-        if name in self._ids:
-            return self._ids[name]
-        if name in self._values:
-            return _CODES.get(self._values[name], "any")
+        if name in self._value_codes:
+            return _CODES.get(self._value_codes[name], "any")
+        # Apple's own names come before a synonym, an id or a name in other case.
         lower = name.lower()
         if lower in _SPELLINGS or lower in ATOMS:
             return _SPELLINGS.get(lower, lower)
-        if len(name) == 4:
-            found = self._enum_codes.get(name) or self._class_codes.get(name) or _CODES.get(name)
-            if found:
+        for find in (self._record, self._enum, self.class_named):
+            if found := find(name):
                 return found
-        self.unknown.add(name)
+        if found := self._value(name):
+            return _CODES.get(self._value_codes[found], "any")
+        if name.ljust(4) in _CODES:
+            return _CODES[name.ljust(4)]
+        if not self._empty(name):
+            self.unknown.add(name)
         return "any"
 
     def alternatives(self, kind: str) -> list[str]:
         """Return the alternatives of a type string without `missing value`."""
         return [part for part in kind.split(" | ") if part != "missing value"]
 
+    def bare(self, kind: str) -> list[str]:
+        """Return every term that a type string names, each once, those in lists included."""
+        terms = (term for part in self.alternatives(kind) for term in items_of(part))
+        return list(dict.fromkeys(terms))
+
     def names_objects(self, kind: str) -> bool:
         """Say whether every alternative is an object or a place of one, lists of them included."""
-        parts = [part.removeprefix("list of ") for part in self.alternatives(kind)]
+        parts = self.bare(kind)
         return bool(parts) and all(self._is_object(part) for part in parts)
 
     def _is_object(self, part: str) -> bool:
@@ -190,9 +239,12 @@ class Types:
 
     def schema(self, kind: str) -> dict[str, Any]:
         """Return the JSON schema of a type string; no union where one type says it all."""
+        return self._union(self.alternatives(kind), ())
+
+    def _union(self, parts: Iterable[str], inside: tuple[str, ...]) -> dict[str, Any]:
         options: list[dict[str, Any]] = []
-        for part in self.alternatives(kind):
-            option = self._schema(part)
+        for part in parts:
+            option = self._schema(part, inside)
             for one in option.get("anyOf", [option]):
                 if one not in options:
                     options.append(one)
@@ -204,26 +256,32 @@ class Types:
             return dict(_ANY)
         return options[0] if len(options) == 1 else {"anyOf": options}
 
-    def _schema(self, part: str) -> dict[str, Any]:
+    def _schema(self, part: str, inside: tuple[str, ...]) -> dict[str, Any]:
         if part.startswith("list of "):
-            return {"type": "array", "items": self._schema(part.removeprefix("list of "))}
+            rest = part.removeprefix("list of ")
+            items = [rest] if rest.startswith("list of ") else rest.split("|")
+            return {"type": "array", "items": self._union(items, inside)}
         if part in self.records:
-            return self._record(part)
+            return self._fields(part, inside)
         if part in self.enums:
             return {"type": "string", "enum": self.enumerators(part)}
         return dict(_SCHEMAS.get(part, _STRING))
 
-    def _record(self, name: str) -> dict[str, Any]:
+    def _fields(self, name: str, inside: tuple[str, ...]) -> dict[str, Any]:
+        """Return the schema of a record: closed, but open where its fields are not known.
+
+        That is where it declares none, and where records hold one another: there the fields
+        end at the first return, and three deep.
+        """
+        rows = self.records[name].properties
+        if not rows or name in inside or len(inside) >= _DEEPEST:
+            return {"type": "object"}
         fields: dict[str, Any] = {}
-        for prop in self.records[name].properties:
-            kind = self.string(prop.types)
-            # A record in a record is rare and may hold itself: its fields are left open.
-            nested = any(
-                part.removeprefix("list of ") in self.records for part in kind.split(" | ")
-            )
-            fields[snake(prop.name) or prop.code] = (
-                {"type": "object"} if nested else self.schema(kind)
-            )
+        for prop in rows:
+            kinds = self.alternatives(self.string(prop.types))
+            key = field_key(prop.name, prop.code)
+            if key not in fields:
+                fields[key] = self._union(kinds, (*inside, name))
         return {"type": "object", "properties": fields, "additionalProperties": False}
 
     def enumerators(self, name: str) -> list[str]:
@@ -245,7 +303,9 @@ class Types:
 
     def _annotation(self, part: str) -> str:
         if part.startswith("list of "):
-            return f"ListOf[{self._annotation(part.removeprefix('list of '))}]"
+            rest = part.removeprefix("list of ")
+            items = [rest] if rest.startswith("list of ") else rest.split("|")
+            return f"ListOf[{self.annotation(' | '.join(items))}]"
         if part in self.records:
             return "Mapping[str, Any]"
         if part in self.enums:

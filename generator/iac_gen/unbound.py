@@ -67,7 +67,6 @@ class _Made:
     types: Types
     module: Module
     commands: dict[tuple[str, str], Command]
-    classes: dict[str, str]
     merged: dict[str, Command]
     visible: set[tuple[str, str]]
 
@@ -106,18 +105,12 @@ def unbound(resolved: Resolved, diagnostics: Iterable[Diagnostic]) -> list[Unbou
 def _made(resolved: Resolved) -> _Made:
     # Quirks decide levels and words, never whether a term is bound; hiding is in `resolved`.
     module, _ = lower(resolved, Decisions(), "app")
-    classes: dict[str, str] = {}
-    for attribute in ("name", "id", "code"):
-        for row in resolved.classes:
-            if key := getattr(row, attribute):
-                classes.setdefault(key, row.name)
     visible = [command for command in resolved.commands if not command.hidden]
     return _Made(
         resolved,
         Types(resolved, {}),
         module,
         {(command.name, command.code): command for command in resolved.commands},
-        classes,
         {command.code: command for command in reversed(visible)},
         {(c.name, c.code) for c in _own(resolved) if isinstance(c, Command) and not c.hidden},
     )
@@ -230,7 +223,7 @@ def _parameter(one: Parameter, owner: Command, reason: str) -> Unbound:
 
 def _class(item: Class, made: _Made) -> Iterator[Unbound]:
     written = item.extends or item.name
-    name = made.classes.get(written, "")
+    name = made.types.class_named(written)
     row = made.module.classes.get(name)
     if row is None:
         reason = "the class that it extends is declared nowhere"
@@ -238,7 +231,7 @@ def _class(item: Class, made: _Made) -> Iterator[Unbound]:
     yield from _members(item, written, row)
     held = {element.term for element in row.elements} if row else set()
     for element in item.elements:
-        if made.classes.get(element.type) not in held:
+        if made.types.class_named(element.type) not in held:
             reason = "its class is declared nowhere" if row else "its owner is declared nowhere"
             yield Unbound("element", element.type, written, "", reason, element.line)
     for verb in item.responds_to:
@@ -251,8 +244,6 @@ def _members(item: Class | RecordType, owner: str, row: object) -> Iterator[Unbo
     for prop in item.properties:
         if prop.name not in terms:
             reason = "its owner is declared nowhere"
-            if isinstance(item, RecordType):
-                reason = "a record type of the same name was declared first"
             yield Unbound("property", prop.name, owner, prop.code, reason, prop.line)
         yield from _synonyms(prop.synonyms, prop.name, owner, prop.line)
 

@@ -9,7 +9,7 @@ import importlib.util
 import json
 import sys
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from iac_runtime.binding import Tool
 from iac_runtime.errors import SetupError, UnknownToolError, nearest, quoted
 from iac_runtime.tables import Tables, fold, tables_of
-from iac_runtime.tool import Kind, Level, spec_of
+from iac_runtime.tool import Kind, Level, Schema, spec_of
 
 __all__ = ["AppRow", "Catalogue", "ToolRow", "find_tool", "module_tables"]
 
@@ -163,12 +163,13 @@ def find_tool(module: ModuleType, function: str, name: str) -> Tool:
     """Return the tool that `function` of `module` is, called `name`."""
     tables = module_tables(module)
     spec = spec_of(getattr(module, function, None) or str)
-    schemas: Mapping[str, Any] | None = module.SCHEMAS.get(function)
+    schemas: Schema | None = module.SCHEMAS.get(function)
     if spec is None or schemas is None:
         raise SetupError(
             f"{module.__file__} has no tool {quoted(function)}; build it again: iac-gen build"
         )
-    return Tool(name, tables, spec, schemas["input"], schemas.get("output"))
+    output = json.loads(schemas.output) if schemas.output else None
+    return Tool(name, tables, spec, json.loads(schemas.input), output)
 
 
 def load_module(folder: Path, key: str) -> ModuleType:

@@ -5,16 +5,17 @@ without the underscore of a Python keyword, enumerators in any case, null for wh
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 from iac_runtime.errors import InvalidParameterError, near_text, quoted
 from iac_runtime.tables import fold
-from iac_runtime.tool import Schema
 
 __all__ = ["check_arguments"]
 
+_Schema: TypeAlias = Mapping[str, Any]
 
-def check_arguments(arguments: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
+
+def check_arguments(arguments: Mapping[str, Any], schema: _Schema) -> dict[str, Any]:
     """Return the arguments in the schema's own spelling.
 
     Raises:
@@ -22,7 +23,7 @@ def check_arguments(arguments: Mapping[str, Any], schema: Schema) -> dict[str, A
     """
     if not isinstance(arguments, Mapping):
         raise InvalidParameterError("The arguments must be one object.")
-    rows: Mapping[str, Schema] = schema.get("properties", {})
+    rows: Mapping[str, _Schema] = schema.get("properties", {})
     required = schema.get("required", ())
     keys = {fold(key): key for key in rows}
     found: dict[str, Any] = {}
@@ -43,11 +44,11 @@ def check_arguments(arguments: Mapping[str, Any], schema: Schema) -> dict[str, A
     return found
 
 
-def _alternatives(schema: Schema) -> list[Schema]:
+def _alternatives(schema: _Schema) -> list[_Schema]:
     return [schema, *schema.get("anyOf", ())]
 
 
-def _spelled(value: Any, schema: Schema) -> Any:
+def _spelled(value: Any, schema: _Schema) -> Any:
     """Return `value` with enumerators as the schema spells them."""
     if isinstance(value, str):
         words = [word for part in _alternatives(schema) for word in part.get("enum", ())]
@@ -56,12 +57,12 @@ def _spelled(value: Any, schema: Schema) -> Any:
         return next((word for word in words if fold(value) and fold(word) == fold(value)), value)
     if isinstance(value, list):
         parts = [part["items"] for part in _alternatives(schema) if "items" in part]
-        items: Schema = parts[0] if parts else {}
+        items: _Schema = parts[0] if parts else {}
         return [_spelled(part, items) for part in value]
     return value
 
 
-def _validate(arguments: Mapping[str, Any], schema: Schema) -> None:
+def _validate(arguments: Mapping[str, Any], schema: _Schema) -> None:
     # Heavy, and needed from the first call on only.
     from jsonschema import Draft202012Validator
     from jsonschema.exceptions import best_match

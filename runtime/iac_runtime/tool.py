@@ -49,8 +49,6 @@ Ref: TypeAlias = str
 Enum: TypeAlias = tuple[tuple[str, str], ...]
 """Rows of (enumerator, four-character code)."""
 
-Schema: TypeAlias = Mapping[str, Any]
-
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -108,6 +106,16 @@ class Param(NamedTuple):
     code: str
     type: str
     jxa: str = ""
+
+
+class Schema(NamedTuple):
+    """The JSON schemas of a tool as JSON text: its arguments, and its structured answer if any.
+
+    Text, because a start reads the schemas of the few tools that are called.
+    """
+
+    input: str
+    output: str = ""
 
 
 class Spec(NamedTuple):

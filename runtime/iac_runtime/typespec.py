@@ -54,13 +54,16 @@ ANY: Final = (Type("any"),)
 @lru_cache(maxsize=4096)
 def parse_type(text: str) -> tuple[Type, ...]:
     """Return the alternatives that a type names, in order; nothing named means `any`."""
-    parts = [part.strip() for part in text.split(" | ")]
-    found = tuple(
-        Type(part.removeprefix("list of "), True) if part.startswith("list of ") else Type(part)
-        for part in parts
-        if part
-    )
-    return found or ANY
+    found: list[Type] = []
+    for part in (part.strip() for part in text.split(" | ")):
+        if part.startswith("list of "):
+            # `list of text|number` is one list that may mix the two.
+            items = part.removeprefix("list of ").split("|")
+            found += [Type(item, True) for item in items]
+            found += [Type("any", True)] if len(items) > 1 else []
+        elif part:
+            found.append(Type(part))
+    return tuple(found) or ANY
 
 
 def object_classes(text: str, tables: Tables) -> tuple[str, ...] | None:

@@ -41,11 +41,12 @@ class Place(NamedTuple):
 
 def alternatives(type_: str) -> list[tuple[str, bool]]:
     """Return the (term, is a list) alternatives of a type: `text | list of note`."""
-    found = []
+    found: list[tuple[str, bool]] = []
     for part in type_.split(" | "):
         term = part.strip()
         listed = term.startswith("list of ")
-        found.append((term.removeprefix("list of ") if listed else term, listed))
+        items = term.removeprefix("list of ").split("|") if listed else [term]
+        found += [(item, listed) for item in items]
     return found
 
 

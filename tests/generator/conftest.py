@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from making import Built
 
-from iac_gen.discover import from_bundled_snapshots, from_paths, includes
+from iac_gen.discover import from_bundled_snapshots, from_paths, includes, read
 from iac_gen.pipeline import Inputs, generate
 from iac_gen.quirks import known_apps, load_quirks
 
@@ -15,8 +15,9 @@ def corpus_build(corpus: Path) -> Built:
     """Every real dictionary, built."""
     found = from_paths([corpus / "sdef"], known_apps())
     quirks, faults = load_quirks()
-    given = Inputs(found.sources, includes(), quirks, [*found.failed, *faults])
-    return Built(*generate(given), found)
+    loaded, failed = read(found)
+    given = Inputs(found.sources, includes(), quirks, [*failed, *faults])
+    return Built(*generate(given), loaded)
 
 
 @pytest.fixture(scope="session")
@@ -24,5 +25,6 @@ def bundled_build() -> Built:
     """The bundled snapshots, built as `nox -s regen` builds them."""
     found = from_bundled_snapshots()
     quirks, faults = load_quirks()
-    given = Inputs(found.sources, includes(), quirks, [*found.failed, *faults], shipped=True)
-    return Built(*generate(given), found)
+    loaded, failed = read(found)
+    given = Inputs(found.sources, includes(), quirks, [*failed, *faults], shipped=True)
+    return Built(*generate(given), loaded)

@@ -52,7 +52,9 @@ EVENTS = st.text("abcXYZ 123?*#<>&'\"\\\u00b6\u00df\u0192", min_size=8, max_size
 KINDS = st.sampled_from(
     ["text", "integer", "boolean", "date", "file", "any", "specifier", "list of text", "record"]
 )
-_SYNONYMS = st.lists(st.builds(Synonym, NAMES, CODES), max_size=1).map(tuple)
+_SYNONYMS = st.lists(st.builds(Synonym, st.just("") | NAMES, st.just("") | CODES), max_size=2).map(
+    tuple
+)
 
 TYPES = st.lists(
     st.recursive(
@@ -104,6 +106,7 @@ CLASSES = st.builds(
     elements=st.lists(st.builds(Element, _TERMS), max_size=2).map(tuple),
     values=st.just(()) | TYPES,
     hidden=st.booleans(),
+    synonyms=_SYNONYMS,
     description=ANY_TEXT,
 )
 EXTENSIONS = st.builds(

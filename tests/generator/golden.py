@@ -3,8 +3,8 @@
     python tests/generator/golden.py [--write] [NAME...]
 
 A case is built alone, with the bundled standard suites and without quirks; the dictionary's
-title names the app. `--write` rewrites what differs, prints it, and then ends with 1, so that
-it cannot stay switched on unnoticed.
+title names the app. A file that is lost gives an empty module. `--write` rewrites what differs,
+prints it, and then ends with 1, so that it cannot stay switched on unnoticed.
 """
 
 import argparse
@@ -16,7 +16,7 @@ from importlib.resources import as_file, files
 from pathlib import Path
 
 from iac_gen.includes import STANDARD
-from iac_gen.load import Loaded, parse
+from iac_gen.load import Loaded, LoadError, parse
 from iac_gen.model import Dictionary, Source
 from iac_gen.pipeline import Inputs, generate
 from iac_gen.snapshot import read_snapshot
@@ -41,7 +41,10 @@ def names() -> list[str]:
 
 def built(name: str) -> dict[str, str]:
     """Return the files that case `name` should hold beside its dictionary."""
-    dictionary, found = parse((CASES / name / DICTIONARY).read_bytes(), DICTIONARY)
+    try:
+        dictionary, found = parse((CASES / name / DICTIONARY).read_bytes(), DICTIONARY)
+    except LoadError as lost:
+        return {MODULE: "", DIAGNOSTICS: f"{lost}\n"}
     title = dictionary.title
     source = Source(dictionary, title, f"com.example.{title.replace(' ', '')}", title)
     made, report = generate(Inputs([Loaded(source, tuple(found))], standard(), []))

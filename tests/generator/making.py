@@ -14,6 +14,7 @@ from black.report import NothingChanged
 from golden import standard
 
 from iac_gen.discover import Found
+from iac_gen.discover import read as read_found
 from iac_gen.ir import Module
 from iac_gen.load import Loaded, parse
 from iac_gen.model import Dictionary, Source
@@ -55,7 +56,7 @@ class Built(NamedTuple):
 
     files: dict[str, str]
     report: Report
-    found: Found
+    loaded: list[Loaded]
 
 
 def sdef(items: str = DIARY, suite: str = 'name="Diary" code="diar"') -> bytes:
@@ -68,6 +69,13 @@ def sdef(items: str = DIARY, suite: str = 'name="Diary" code="diar"') -> bytes:
 def read(content: bytes, file: str = "app.sdef") -> Dictionary:
     """Return the dictionary in `content`."""
     return parse(content, file)[0]
+
+
+def whole(found: Found, *, as_written: bool = False) -> list[Loaded]:
+    """Return everything that was found, parsed; all of it must have been readable."""
+    loaded, failed = read_found(found, as_written=as_written)
+    assert failed == []
+    return loaded
 
 
 def source(dictionary: Dictionary | None = None, name: str = "Diary", version: str = "") -> Source:
@@ -83,8 +91,8 @@ def inputs(*sources: Source, quirks: Sequence[QuirkFile] = ()) -> Inputs:
 
 def module(one: Source, quirks: Sequence[QuirkFile] = ()) -> tuple[Module, list[str]]:
     """Return the intermediate representation of `one`, and the findings as text."""
-    made, _, told = represent(Loaded(one), "diary", inputs(one, quirks=quirks))
-    return made, [str(found) for found in told]
+    made = represent(Loaded(one), "diary", standard(), quirks)
+    return made.module, [str(found) for found in made.diagnostics]
 
 
 def build(*sources: Source) -> dict[str, str]:

@@ -31,7 +31,7 @@ def report(corpus_build: Built) -> Report:
 
 def by_file(report: Report, corpus: Path) -> dict[str, AppReport]:
     found = from_paths([corpus / "sdef"], known_apps())
-    ids = {one.source.id: Path(one.source.dictionary.file).name for one in found.sources}
+    ids = {one.id: Path(one.file).name for one in found.sources}
     return {ids[app.id]: app for app in report.apps}
 
 

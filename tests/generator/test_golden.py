@@ -1,10 +1,13 @@
 """Every golden case is built as committed, and the tool that rewrites them is no trap."""
 
+import inspect
 import shutil
 from pathlib import Path
+from typing import get_type_hints
 
 import golden
 import pytest
+from making import imported
 
 
 @pytest.mark.parametrize("name", golden.names())
@@ -12,6 +15,17 @@ def test_a_case_is_built_as_committed(name: str) -> None:
     old = golden.committed(name)
     for file, text in golden.built(name).items():
         assert old[file] == text, golden.difference(name, file, old[file], text)
+
+
+@pytest.mark.parametrize("name", golden.names())
+def test_the_module_of_a_case_is_imported_and_its_annotations_mean_something(
+    name: str, tmp_path: Path
+) -> None:
+    text = golden.committed(name)[golden.MODULE] or ""
+    with imported(text, "case", tmp_path) as made:
+        for function in vars(made).values():
+            if inspect.isfunction(function) and function.__module__ == made.__name__:
+                assert "return" in get_type_hints(function)
 
 
 def test_writing_says_what_it_rewrote_and_fails_once(

@@ -10,7 +10,7 @@ from golden import standard
 from hypothesis import given
 from hypothesis import strategies as st
 from lint_cases import SOUND
-from making import sdef, source
+from making import sdef, source, whole
 
 from iac_gen.cli_lint import lint_command
 from iac_gen.discover import from_bundled_snapshots, from_paths, includes
@@ -70,16 +70,15 @@ def test_lint_takes_whatever_load_takes(nodes: list[str]) -> None:
 
 
 def test_real_dictionaries_give_findings_and_no_more_than_can_be_read(corpus: Path) -> None:
-    read = from_paths([corpus / "sdef"], known_apps())
-    assert not read.failed
-    counts = [len(lint(one.source, includes(), one.diagnostics)) for one in read.sources]
+    loaded = whole(from_paths([corpus / "sdef"], known_apps()))
+    counts = [len(lint(one.source, includes(), one.diagnostics)) for one in loaded]
     assert len(counts) == 60
     assert sum(counts) < 1000
 
 
 def test_snapshots_give_the_findings_of_their_dictionaries(corpus: Path) -> None:
-    bundled = {one.source.stem: one.source for one in from_bundled_snapshots().sources}
-    for loaded in from_paths([corpus / "sdef"], known_apps()).sources:
+    bundled = {one.source.stem: one.source for one in whole(from_bundled_snapshots())}
+    for loaded in whole(from_paths([corpus / "sdef"], known_apps())):
         twin = bundled.get(loaded.source.stem)
         if twin is not None and twin.dictionary.digest == loaded.source.dictionary.digest:
             real = lint(loaded.source, standard(), loaded.diagnostics)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from golden import standard
 from lint_cases import CASES, INCLUDE, SOUND, Case
-from making import sdef, source
+from making import sdef, source, whole
 
 from iac_gen.diagnostics import Diagnostic
 from iac_gen.discover import from_paths
@@ -17,7 +17,7 @@ from iac_gen.load import parse
 
 
 def found(items: str, sound: str = SOUND) -> list[Finding]:
-    dictionary, told = parse(sdef(sound + items), "app.sdef")
+    dictionary, told = parse(sdef(sound + items), "app.sdef", as_written=True)
     return lint(source(dictionary), standard(), told)
 
 
@@ -142,7 +142,7 @@ def test_a_snapshot_may_hold_codes_that_load_would_refuse(tmp_path: Path) -> Non
     text = {**head, "version": "", "kind": "application", "digest": "0", "title": ""}
     path = tmp_path / "Diary.json"
     path.write_text(json.dumps({**text, "suites": suites}))
-    [loaded] = from_paths([path], {}).sources
+    [loaded] = whole(from_paths([path], {}), as_written=True)
     findings = lint(loaded.source, {})
     assert [(one.rule, one.line, one.place) for one in findings] == [
         ("unsound-code", 0, "command stitch"),

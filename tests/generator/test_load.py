@@ -1,5 +1,6 @@
 """Loading: what is no dictionary is said in one line; one bad item costs that item."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from hypothesis import strategies as st
 from making import read, sdef
 
 from iac_gen import load as loading
+from iac_gen.hygiene import screened
 from iac_gen.load import LoadError, load, parse
 from iac_gen.model import Class, Command, Dictionary, Enumeration
 
@@ -37,7 +39,7 @@ def only(dictionary: Dictionary) -> list[object]:
         (b"\n\n<html/>", "holds <html>, not a <dictionary>"),
         (b"<dictionary/>", "app.sdef:1: error: declares no suite"),
         (b"<dictionary><documentation/></dictionary>", "declares no suite"),
-        (b"<dictionary xmlns:a='x'><xi:include/></dictionary>", "is no well-formed XML"),
+        (b"<dictionary xmlns:a='x'><xi:other/></dictionary>", "is no well-formed XML"),
         (b"\xff\xfe\x00", "is no well-formed XML"),
     ],
 )
@@ -89,12 +91,12 @@ def test_a_file_over_the_limit_is_not_read(tmp_path: Path, monkeypatch: pytest.M
 def test_a_file_that_fails_to_be_read_says_why(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(_: Path) -> bytes:
+    def refuse(*_: object) -> int:
         raise PermissionError(13, "Permission denied")
 
     path = tmp_path / "locked.sdef"
     path.write_bytes(sdef())
-    monkeypatch.setattr(Path, "read_bytes", refuse)
+    monkeypatch.setattr(os, "open", refuse)
     with pytest.raises(LoadError, match="cannot be read: Permission denied"):
         load(path)
 
@@ -126,7 +128,7 @@ BAD = (
     ('<event name="bad" code=""/>', "event bad has the code '', not 8 characters"),
     ('<class name="bad" code="toolong"/>', "class bad has the code 'toolong'"),
     ('<class name="bad" code="漢字漢字"/>', "class bad has the code"),
-    ('<class name="bad" code="0xzz"/>', "class bad has the code '0xzz'"),
+    ('<class name="bad" code="0xzzz"/>', "class bad has the code '0xzzz'"),
     ('<enumeration name="bad" code="x"/>', "enumeration bad has the code 'x'"),
     ('<record-type name="bad" code="x"/>', "record type bad has the code 'x'"),
     ('<command code="diarrere"/>', "a command without a name is left out"),
@@ -219,8 +221,9 @@ def test_any_text_in_any_slot_parses_or_is_refused(text: str, escaped: bool) -> 
     except LoadError as error:
         assert "\n" not in str(error)
     else:
+        assert screened(dictionary) == (dictionary, [])
         assert dictionary.suites
-        assert all(one.level == "error" for one in found)
+        assert {one.file for one in found} <= {"app.sdef"}
 
 
 @given(st.binary(max_size=200))
@@ -230,3 +233,14 @@ def test_any_bytes_parse_or_are_refused(content: bytes) -> None:
             parse(prefix + content, "app.sdef")
         except LoadError as error:
             assert "\n" not in str(error)
+
+
+def test_what_has_one_reading_is_mended_and_told_with_its_line() -> None:
+    bare = sdef('<command name="a & b" code="diargogo"/>')
+    dictionary, (told,) = parse(bare, "app.sdef")
+    assert [getattr(one, "name", "") for one in dictionary.declared()] == ["a & b"]
+    assert str(told).startswith("app.sdef:3: warning: an ampersand")
+    include = sdef('<class name="a" code="aaaa"/>\r\r<xi:include href="file:///x"/>')
+    dictionary, (told,) = parse(include, "app.sdef")
+    assert len(list(dictionary.declared())) == 2
+    assert (told.line, told.code) == (5, "recovered")

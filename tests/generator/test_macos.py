@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from making import sdef
+from making import sdef, whole
 
 from iac_gen import discover, macos
-from iac_gen.discover import Found, from_bundles
-from iac_gen.keys import assign
+from iac_gen.discover import from_bundles, read
+from iac_gen.keys import Claim, assign
 from iac_gen.macos import Bundle, Unscriptable, installed
 
 
@@ -59,7 +59,7 @@ def test_the_dictionary_is_the_resource_that_is_named(
     found = only(tmp_path)
     assert found.dictionary == path / "Contents" / "Resources" / file
     assert (found.name, found.id, found.version) == ("My Diary", "com.example.Diary", "4.13")
-    (loaded,) = from_bundles([found]).sources
+    (loaded,) = whole(from_bundles([found]))
     assert loaded.source.stem == "My Diary"
     assert loaded.diagnostics == ()
 
@@ -124,7 +124,7 @@ def test_an_enabled_app_without_a_file_is_asked_through_macos(
     monkeypatch.setattr(macos, "copy_definition", lambda path: None)
     assert reason(tmp_path) == "has no scripting dictionary that macOS can give"
     monkeypatch.setattr(macos, "copy_definition", lambda path: sdef())
-    (loaded,) = from_bundles([only(tmp_path)]).sources
+    (loaded,) = whole(from_bundles([only(tmp_path)]))
     assert loaded.source.id == "com.example.d"
     assert list(loaded.source.dictionary.declared())
 
@@ -164,10 +164,10 @@ def test_one_app_in_two_folders_is_told_apart_by_version(tmp_path: Path) -> None
             OSAScriptingDefinition="Diary",
         )
     found = from_bundles(apps(tmp_path / "new", tmp_path / "old"))
-    rows = assign([loaded.source for loaded in found.sources], {})
+    rows = assign([Claim(raw.name, raw.id, raw.version) for raw in found.sources], {})
     assert [(row.key, row.identity) for row in rows] == [
         ("diary_2", "com.example.Diary@2.0"),
-        ("diary", "com.example.Diary@1.0"),
+        ("diary", "com.example.Diary"),
     ]
 
 
@@ -180,7 +180,7 @@ def test_an_odd_bundle_id_makes_the_app_a_local_one(tmp_path: Path, identifier: 
         CFBundleIdentifier=identifier,
         OSAScriptingDefinition="Diary",
     )
-    (loaded,) = from_bundles(apps(tmp_path)).sources
+    (loaded,) = whole(from_bundles(apps(tmp_path)))
     assert loaded.source.id == "local.my_diary"
     assert not loaded.source.known
     (told,) = loaded.diagnostics
@@ -194,9 +194,8 @@ def test_what_cannot_be_built_comes_back_as_a_reason(tmp_path: Path) -> None:
     (broken / "Contents" / "Resources" / "D.sdef").write_text("<dictionary>\n<suite")
     (tmp_path / "Plain.app").mkdir()
     found = from_bundles(apps(tmp_path))
-    assert isinstance(found, Found)
-    assert found.sources == ()
-    (failed,) = found.failed
+    loaded, (failed,) = read(found)
+    assert loaded == []
     assert (failed.line, failed.code) == (2, "xml")
     assert [one.name for one in found.unscriptable] == ["Plain"]
 

@@ -18,7 +18,7 @@ from making import Built, imported, is_black
 from iac_gen.discover import includes
 from iac_gen.quirks import apply, load_quirks
 from iac_gen.resolve import resolve
-from iac_runtime.tool import Spec, spec_of
+from iac_runtime.tool import Schema, Spec, spec_of
 
 ROOT = Path(__file__).parent.parent.parent
 # How Python spells the answers that are of one simple type.
@@ -60,7 +60,13 @@ class Folder(NamedTuple):
             for name, function in vars(module).items():
                 spec = spec_of(function) if callable(function) else None
                 if spec is not None:
-                    yield f"{key}.{name}", function, spec, module.SCHEMAS[name]
+                    yield f"{key}.{name}", function, spec, trees(module.SCHEMAS[name])
+
+
+def trees(schema: Schema) -> dict[str, Any]:
+    """Return the schemas of a tool, read: `input`, and `output` if it has one."""
+    parts = {"input": schema.input, "output": schema.output}
+    return {name: json.loads(text) for name, text in parts.items() if text}
 
 
 def open_folder(files: Mapping[str, str], path: Path) -> Folder:
@@ -158,7 +164,8 @@ def test_the_catalogue_points_into_the_listing(folder: Folder) -> None:
         assert json.loads(line)["name"] == name
     assert len(listing.splitlines()) == len(tools)
     lock = json.loads(folder.files["tools.lock"])["tools"]
-    assert lock == {name: row["digest"] for name, row in tools.items()}
+    facts = ("digest", "level", "ceiling")
+    assert lock == {name: {fact: row[fact] for fact in facts} for name, row in tools.items()}
 
 
 def test_a_listing_entry_is_the_docstring_and_the_schemas(folder: Folder) -> None:
@@ -197,7 +204,7 @@ def test_descriptions_read_as_sentences(folder: Folder) -> None:
 def test_every_visible_command_is_a_tool(real: Folder, corpus_build: Built) -> None:
     quirks, _ = load_quirks()
     by_id = {module.APP.id: module for module in real.modules.values()}
-    for loaded in corpus_build.found.sources:
+    for loaded in corpus_build.loaded:
         merged, _ = resolve(loaded.source, includes())
         decided, _, _ = apply(merged, quirks)
         module = by_id[loaded.source.id]
@@ -251,7 +258,7 @@ def test_the_type_checker_accepts_every_module(real: Folder, tmp_path: Path) -> 
 
 
 # Four words that anyone would write; each was looked at. A fifth word is no chance any more.
-COMMON = ("The URL to open", "The user's home folder", "a number or text", "to the new object")
+COMMON = ("The user's home folder",)
 
 
 def words(text: str) -> list[str]:

@@ -15,8 +15,11 @@ from iac_gen.naming import (
     MAX_TOOL_NAME,
     alias,
     app_key,
+    clipped,
+    distinct,
     function_name,
     jxa,
+    jxa_verified,
     parameter_key,
     plural,
     snake,
@@ -217,3 +220,79 @@ def test_object_tools_have_the_names_of_their_verbs() -> None:
     assert {function_name(verb, code) for code, verb in OBJECT_EVENTS.items()} == set(
         OBJECT_EVENTS.values()
     )
+
+
+@pytest.mark.parametrize("term", [*SEEN_IN_SCRIPTS])
+def test_a_name_seen_in_scripts_is_verified(term: str) -> None:
+    assert jxa_verified(term)
+
+
+@pytest.mark.parametrize(
+    "term",
+    [
+        "GetURL",
+        "openVirtualLocation",
+        "PackBits",
+        "iCloud account",
+        "computer-object",
+        "open VIDEO_TS",
+        "Name & Extension panel",
+        "read/write",
+        "Mac OS Simp. Chinese",
+        "360p",
+        "café",
+        "¶",
+        "",
+    ],
+)
+def test_a_name_without_evidence_is_not(term: str) -> None:
+    assert not jxa_verified(term)
+
+
+TOOL_NAMES = st.from_regex(r"[a-z][a-z0-9_]{0,38}[a-z0-9]", fullmatch=True)
+LIKE = st.lists(
+    st.tuples(st.sampled_from(["a", "system", "system_events"]), st.integers(30, 44)), max_size=12
+).map(lambda rows: [f"{key}_{'x' * size}" for key, size in rows])
+
+
+@given(st.lists(TOOL_NAMES, max_size=12) | LIKE, st.lists(TOOL_NAMES, max_size=6, unique=True))
+def test_names_are_told_apart_however_a_client_cuts_them(
+    names: list[str], others: list[str]
+) -> None:
+    taken = distinct(others)
+    found = distinct(names, taken)
+    every = [*taken, *found]
+    assert all(re.fullmatch(r"[a-z][a-z0-9_]{0,39}", name) for name in every)
+    for server in ("", "iac", "s" * 17):
+        full = [f"mcp__{server}__{name}" if server else name for name in every]
+        assert max(map(len, full), default=0) <= 64
+        cut = [name if len(name) <= 60 else name[:30] + name[-30:] for name in full]
+        assert len(set(cut)) == len(every)
+    assert len({clipped(name) for name in every}) == len(every)
+    assert distinct(names, taken) == found
+    assert distinct(found, taken) == found
+
+
+def test_a_name_that_is_fine_stays_and_the_first_of_equals_does() -> None:
+    assert distinct(["mail_send", "mail_send", "mail_send_2"]) == [
+        "mail_send",
+        "mail_send_3",
+        "mail_send_2",
+    ]
+    assert distinct(["system_events_run"], {"system_events_run"}) == ["system_events_run_2"]
+    middle = "abcdef{}" + "x" * 32
+    one, other = distinct([middle.format("12"), middle.format("34")])
+    assert one == middle.format("12")
+    assert (other[-2:], len(other)) == ("_2", 40)
+    assert distinct([]) == []
+
+
+@given(st.lists(st.text("abc_", min_size=1, max_size=90), max_size=6))
+def test_long_names_are_cut_the_same_way_every_time(parts: list[str]) -> None:
+    names = [f"key_{part}z" for part in parts]
+    found = distinct(names)
+    assert len(set(found)) == len(names)
+    assert all(len(name) <= MAX_TOOL_NAME for name in found)
+    for name, given_name in zip(found, names, strict=True):
+        if len(given_name) <= MAX_TOOL_NAME and names.count(given_name) == 1:
+            assert name == given_name or clipped(given_name) != given_name

@@ -8,7 +8,7 @@ import pytest
 from making import inputs, read, sdef, source
 
 from iac_gen.diagnostics import Diagnostic
-from iac_gen.keys import assign
+from iac_gen.keys import Bound, Claim, assign
 from iac_gen.model import Source
 from iac_gen.output import OutputError, Previous
 from iac_gen.pipeline import generate
@@ -125,13 +125,36 @@ def test_a_key_stays_bound_while_its_app_is_away(tmp_path: Path) -> None:
     assert apps(tmp_path) == {"diary": "org.example.zzz", "diary_2": "com.example.aaa"}
 
 
+ONE = Claim("Diary", "com.example.Diary", "1.0", "aa")
+TWO = Claim("Diary", "com.example.Diary", "2.0", "bb")
+
+
 def test_two_versions_of_an_app_have_two_keys_whatever_their_order() -> None:
-    one, two = replace(DIARY, version="1.0"), replace(DIARY, version="2.0")
-    keys = [(row.key, row.identity) for row in assign([one, two], {})]
-    assert keys == [("diary", "com.example.Diary@1.0"), ("diary_2", "com.example.Diary@2.0")]
-    assert [(row.key, row.identity) for row in assign([two, one], {})] == keys[::-1]
-    bound = {identity: key for key, identity in keys}
-    assert [row.key for row in assign([two, one], bound)] == ["diary_2", "diary"]
+    keys = [(row.key, row.identity) for row in assign([ONE, TWO], {})]
+    assert keys == [("diary", "com.example.Diary"), ("diary_2", "com.example.Diary@2.0")]
+    assert [(row.key, row.identity) for row in assign([TWO, ONE], {})] == keys[::-1]
+    bound = {identity: Bound(key) for key, identity in keys}
+    assert [row.key for row in assign([TWO, ONE], bound)] == ["diary_2", "diary"]
+
+
+def test_a_second_version_does_not_take_the_key_of_the_first() -> None:
+    bound = {"com.example.Diary": Bound("diary", "2.0", "bb")}
+    rows = assign([ONE, TWO], bound)
+    assert [(row.key, row.identity) for row in rows] == [
+        ("diary_2", "com.example.Diary@1.0"),
+        ("diary", "com.example.Diary"),
+    ]
+
+
+def test_copies_of_one_version_keep_their_keys() -> None:
+    copy = replace(ONE, digest="cc")
+    first = assign([ONE, copy], {})
+    assert len({row.key for row in first}) == len({row.identity for row in first}) == 2
+    bound = {
+        row.identity: Bound(row.key, "1.0", claim.digest)
+        for row, claim in zip(first, (ONE, copy), strict=True)
+    }
+    assert assign([copy, ONE], bound) == first[::-1]
 
 
 def spoil(folder: Path, name: str, text: str | bytes) -> str:
@@ -209,7 +232,7 @@ def test_an_interrupted_write_leaves_the_old_file(
 
     with monkeypatch.context() as patched:
         patched.setattr(Path, "replace", fail)
-        with pytest.raises(OutputError, match=r"diary\.py: No space left on device"):
+        with pytest.raises(OutputError, match="No space left on device"):
             build(tmp_path, changed(DIARY))
     assert texts(tmp_path) == before
     build(tmp_path, changed(DIARY))
@@ -228,7 +251,7 @@ def test_the_index_is_written_after_the_modules(
 
     monkeypatch.setattr(Path, "replace", note)
     build(tmp_path, DIARY, LEDGER)
-    assert order == ["__init__.py", "diary.py", "ledger.py", *INDEX]
+    assert order == ["journal.json", "__init__.py", "diary.py", "ledger.py", *INDEX]
 
 
 def test_a_folder_that_cannot_be_written_says_why(tmp_path: Path) -> None:

@@ -123,7 +123,7 @@ def test_events_extensions_and_value_types_can_be_selected_too() -> None:
     for tag, name in (("event", "rung"), ("value-type", "hue")):
         path = f"xpointer(/dictionary/suite/{tag}[@name='{name}'])"
         assert len(select(whole, Include("", path))) == 1
-    path = "xpointer(/dictionary/suite/class-extension[@name='application'])"
+    path = "xpointer(/dictionary/suite/class-extension[@extends='application'])"
     assert len(select(whole, Include("", path))) == 1
 
 
@@ -152,7 +152,8 @@ def test_events_extensions_and_value_types_can_be_selected_too() -> None:
         ),
         (
             '<record-type name="a" code="aaaa"/><record-type name="a" code="bbbb"/>',
-            "a is declared again; the first is kept [repeated]",
+            "record type a is declared again with the code 'bbbb'; 'aaaa' is kept, the rest merged"
+            " [repeated]",
         ),
         (
             '<class name="a" code="aaaa" id="i"/><class name="a" code="aaaa"/>',

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from making import decide, module, read, sdef, source
+from making import decide, module, read, sdef, source, whole
 
 from iac_gen.discover import from_bundled_snapshots, includes
 from iac_gen.quirks import QuirkFile, known_apps, load_quirks
@@ -207,7 +207,7 @@ def test_every_shipped_row_for_all_apps_matches_in_some_bundled_dictionary(
 ) -> None:
     events = {
         command.code
-        for loaded in from_bundled_snapshots().sources
+        for loaded in whole(from_bundled_snapshots())
         for command in resolve(loaded.source, includes())[0].commands
     }
     (standard,) = (one for one in shipped if not one.app)
@@ -216,7 +216,7 @@ def test_every_shipped_row_for_all_apps_matches_in_some_bundled_dictionary(
 
 
 def test_every_shipped_file_is_for_a_bundled_app_and_fits_it(shipped: list[QuirkFile]) -> None:
-    sources = {loaded.source.id: loaded.source for loaded in from_bundled_snapshots().sources}
+    sources = {loaded.source.id: loaded.source for loaded in whole(from_bundled_snapshots())}
     own = [one for one in shipped if one.app]
     assert {one.app for one in own} <= sources.keys()
     for one in own:

@@ -13,9 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from making import Built, sdef, source
 
+from iac_gen.hygiene import screened
 from iac_gen.load import LoadError
-from iac_gen.model import Source
-from iac_gen.snapshot import facts_only, read_snapshot, write_snapshot
+from iac_gen.model import Class, Command, Include, Source
+from iac_gen.snapshot import facts_only, load_snapshot, read_snapshot, write_snapshot
 
 
 def without_lines(value: Any) -> Any:
@@ -54,8 +55,8 @@ def keys(value: Any) -> Iterator[str]:
 
 
 def test_every_real_dictionary_comes_back_as_it_was(corpus_build: Built, tmp_path: Path) -> None:
-    assert len(corpus_build.found.sources) == 60
-    for loaded in corpus_build.found.sources:
+    assert len(corpus_build.loaded) == 60
+    for loaded in corpus_build.loaded:
         assert same(loaded.source, again(loaded.source, tmp_path)), loaded.source.name
 
 
@@ -74,7 +75,12 @@ def test_any_dictionary_comes_back_as_it_was(
         # Only a description may hold a lone surrogate here, and XML cannot.
         one = replace(one, dictionary=facts_only(dictionary))
         path.write_text(write_snapshot(one), encoding="utf-8")
-    assert same(one, read_snapshot(path))
+    # What cannot be seen or named does not come back.
+    clean, told = screened(one.dictionary)
+    assert same(replace(one, dictionary=clean), read_snapshot(path))
+    assert [str(found).partition(" ")[2] for found in load_snapshot(path).diagnostics] == [
+        str(replace(found, line=0)).partition(" ")[2] for found in told
+    ]
 
 
 @given(DICTIONARIES)
@@ -85,7 +91,7 @@ def test_facts_hold_no_prose(dictionary: Any) -> None:
 
 
 def test_facts_of_real_dictionaries_hold_no_prose(corpus_build: Built) -> None:
-    for loaded in corpus_build.found.sources:
+    for loaded in corpus_build.loaded:
         facts = replace(loaded.source, dictionary=facts_only(loaded.source.dictionary))
         assert "description" not in set(keys(json.loads(write_snapshot(facts))))
 
@@ -135,7 +141,7 @@ def test_what_is_no_snapshot_is_refused(tmp_path: Path, content: str, expected: 
 
 def test_a_snapshot_that_cannot_be_read_says_why(tmp_path: Path) -> None:
     assert "is no file" in refused(tmp_path / "none.json")
-    assert "cannot be read" in refused(tmp_path)
+    assert "is no file" in refused(tmp_path)
     path = tmp_path / "bad.json"
     path.write_bytes(b"\xff\xfe")
     assert "cannot be read" in refused(path)
@@ -224,3 +230,120 @@ def test_any_value_in_any_place_is_read_or_refused(
         read_snapshot(path)
     except LoadError as error:
         assert "\n" not in str(error)
+
+
+def changed(folder: Path, **values: Any) -> Path:
+    path = folder / "Diary.json"
+    path.write_text(json.dumps({**GOOD, **values}))
+    return path
+
+
+def told(path: Path) -> list[str]:
+    return [str(one).removeprefix(f"{path}: ") for one in load_snapshot(path).diagnostics]
+
+
+@pytest.mark.parametrize(
+    ("item", "expected"),
+    [
+        (
+            {"is": "Command", "name": "go", "code": "short"},
+            "command go has the code 'short'",
+        ),
+        ({"is": "Command", "name": "go", "code": "漢字漢字漢字漢字"}, "command go has the code"),
+        ({"is": "Class", "name": "row", "code": "x"}, "class row has the code 'x', not 4"),
+        ({"is": "Enumeration", "name": "e", "code": "\n"}, "enumeration e has the code '\\n'"),
+        ({"is": "ValueType", "name": "v", "code": "abc"}, "valuetype v has the code 'abc'"),
+        ({"is": "Command", "name": "g\ro", "code": "diargogo"}, "command g o has a control char"),
+        ({"is": "Class", "name": "\ud800w", "code": "rowr"}, "class w has a control character"),
+        ({"is": "Class", "name": "\u200b", "code": "rowr"}, "class has a name of which nothing"),
+    ],
+)
+def test_a_malformed_item_costs_that_item(
+    tmp_path: Path, item: dict[str, str], expected: str
+) -> None:
+    suite = {**GOOD["suites"][0], "items": [*GOOD["suites"][0]["items"], item]}
+    path = changed(tmp_path, suites=[suite])
+    assert same(source(), read_snapshot(path))
+    assert any(one.startswith(f"error: {expected}") for one in told(path))
+
+
+def test_a_malformed_part_costs_that_part(tmp_path: Path) -> None:
+    items = [
+        {"is": "Command", "name": "go", "code": "diargogo",
+         "parameters": [{"name": "a", "code": "a", "types": []},
+                        {"name": "b", "code": "bbbb", "types": []}]},
+        {"is": "Class", "name": "row", "code": "rowr",
+         "properties": [{"name": "p", "code": "toolong", "types": []}]},
+        {"is": "Class", "name": "", "code": "", "extends": "row"},
+        {"is": "ValueType", "name": "v", "code": ""},
+    ]  # fmt: skip
+    path = changed(tmp_path, suites=[{"is": "Suite", "name": "S", "code": "odd", "items": items}])
+    command, row, *rest = read_snapshot(path).dictionary.declared()
+    assert isinstance(command, Command)
+    assert isinstance(row, Class)
+    assert [one.name for one in command.parameters] == ["b"]
+    assert row.properties == ()
+    assert len(rest) == 2
+    assert told(path) == [
+        "error: parameter a has the code 'a', not 4 characters [code]",
+        "error: property p has the code 'toolong', not 4 characters [code]",
+    ]
+
+
+@pytest.mark.parametrize("identifier", ["", "../x", "com.example/x", "a" * 300, "x\u202e", "\n"])
+def test_an_odd_bundle_id_makes_the_app_a_local_one(tmp_path: Path, identifier: str) -> None:
+    path = changed(tmp_path, id=identifier)
+    assert read_snapshot(path).id == "local.diary"
+    (one,) = told(path)
+    assert "is none; the app is built as a local one [bundle-id]" in one
+    assert one.isprintable()
+
+
+@pytest.mark.parametrize(
+    "stem", ["", ".", "..", "../../x", "/x", "a/b", "a\\b", "C:x", ".x", "a\nb", "a" * 300, " x"]
+)
+def test_a_stem_never_leads_out_of_a_folder(tmp_path: Path, stem: str) -> None:
+    path = changed(tmp_path, stem=stem)
+    found = read_snapshot(path).stem
+    assert found == "Diary" or (found == " ".join(stem.split()) and "/" not in found)
+    assert (tmp_path / f"{found}.json").resolve().parent == tmp_path.resolve()
+
+
+def test_an_app_without_a_name_gets_that_of_the_file(tmp_path: Path) -> None:
+    path = changed(tmp_path, name="\u200b\n")
+    assert read_snapshot(path).name == "Diary"
+    assert told(path) == ["error: names no app; it gets the name of the file [name]"]
+
+
+@pytest.mark.parametrize("digest", ["", "g" * 64, "A" * 64, "0" * 65, 7, None])
+def test_a_digest_that_is_none_is_refused(tmp_path: Path, digest: object) -> None:
+    assert "is no whole snapshot" in refused(changed(tmp_path, digest=digest))
+
+
+def test_half_a_character_costs_a_description_and_nothing_else(tmp_path: Path) -> None:
+    item = {"is": "Class", "name": "row", "code": "rowr", "description": "a\ud800b"}
+    path = changed(tmp_path, suites=[{"is": "Suite", "name": "S", "code": "diar", "items": [item]}])
+    (row,) = read_snapshot(path).dictionary.declared()
+    assert isinstance(row, Class)
+    assert (row.name, row.description) == ("row", "")
+    assert told(path) == ["warning: 1 invisible character removed from class row [cleaned]"]
+
+
+def test_a_number_without_end_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "bad.json"
+    path.write_text('{"format": ' + "9" * 5000 + "}")
+    assert "too many digits" in refused(path)
+
+
+def test_lint_sees_a_snapshot_as_it_is_written(tmp_path: Path) -> None:
+    items = [
+        {"is": "Class", "name": "ro\u200bw", "code": "x"},
+        {"is": "ValueType", "name": "v\n", "code": "abcd"},
+    ]
+    path = changed(tmp_path, suites=[{"is": "Suite", "name": "S", "code": "diar", "items": items}])
+    loaded = load_snapshot(path, as_written=True)
+    names = [
+        one.name for one in loaded.source.dictionary.declared() if not isinstance(one, Include)
+    ]
+    assert names == ["ro\u200bw", "v\n"]
+    assert loaded.diagnostics == ()

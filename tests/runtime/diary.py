@@ -1,5 +1,6 @@
 """Tools for Diary, an app that does not exist: the shape of a generated module, in small."""
 
+import json
 from collections.abc import Mapping
 from typing import Any, Final, Literal
 
@@ -345,16 +346,17 @@ RECORDS: Final[Mapping[str, Record]] = {
         ),
     ),
 }
-_TEXT: Final[Schema] = {"type": "string"}
-_OPEN: Final[Schema] = {"type": "object"}
-_TEXTS: Final[Schema] = {"type": "array", "items": {"type": "string"}}
-_CLASS: Final[Schema] = {
+_Json = Mapping[str, Any]
+_TEXT: Final[_Json] = {"type": "string"}
+_OPEN: Final[_Json] = {"type": "object"}
+_TEXTS: Final[_Json] = {"type": "array", "items": {"type": "string"}}
+_CLASS: Final[_Json] = {
     "type": "string",
     "enum": ["application", "day book", "entry", "journal", "picture"],
 }
 
 
-def _schema(required: ListOf[str], **rows: Schema) -> Schema:
+def _schema(required: ListOf[str], **rows: _Json) -> _Json:
     return {
         "type": "object",
         "properties": rows,
@@ -363,7 +365,7 @@ def _schema(required: ListOf[str], **rows: Schema) -> Schema:
     }
 
 
-SCHEMAS: Final[Mapping[str, Mapping[str, Schema]]] = {
+_TREES: Final[Mapping[str, Mapping[str, _Json]]] = {
     "count": {
         "input": _schema(["element"], element=_CLASS, of=_TEXT, where=_OPEN),
         "output": _schema(["result"], result={"type": "integer"}),
@@ -416,4 +418,9 @@ SCHEMAS: Final[Mapping[str, Mapping[str, Schema]]] = {
         "input": _schema(["words"], words=_TEXT),
         "output": _schema(["result"], result=_TEXTS),
     },
+}
+
+SCHEMAS: Final[Mapping[str, Schema]] = {
+    name: Schema(*(json.dumps(tree[part]) for part in ("input", "output") if part in tree))
+    for name, tree in _TREES.items()
 }

@@ -42,11 +42,11 @@ def write_output(folder: Path) -> Path:
         entry = {
             "name": name,
             "description": getattr(DIARY, function).__doc__,
-            "inputSchema": schemas["input"],
+            "inputSchema": json.loads(schemas.input),
             "annotations": {"readOnlyHint": spec.ceiling == "SAFE"},
         }
-        if "output" in schemas:
-            entry["outputSchema"] = schemas["output"]
+        if schemas.output:
+            entry["outputSchema"] = json.loads(schemas.output)
         line = json.dumps(entry) + "\n"
         tools[name] = {
             "module": "diary",

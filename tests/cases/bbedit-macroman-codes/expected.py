@@ -90,8 +90,13 @@ ENUMS: Final[Mapping[str, Enum]] = {
 
 RECORDS: Final[Mapping[str, Record]] = {}
 
-SCHEMAS: Final[Mapping[str, Mapping[str, Schema]]] = {
-    "get": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as application"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}}, "required": ["target"], "additionalProperties": False}},
-    "set": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as application"}, "properties": {"type": "object", "description": "Property to value"}}, "required": ["target", "properties"], "additionalProperties": False}},
-    "o_md": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as application"}, "code_a46c7374": {"type": "string", "enum": ["yes", "less & more", "one"]}}, "required": ["target"], "additionalProperties": False}},
+UNVERIFIED: Final[tuple[str, ...]] = (
+    "\xa7",
+    "\xb6OMd",
+)
+
+SCHEMAS: Final[Mapping[str, Schema]] = {
+    "get": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as application"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}}, "required": ["target"], "additionalProperties": false}'),
+    "set": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as application"}, "properties": {"type": "object", "description": "Property to value"}}, "required": ["target", "properties"], "additionalProperties": false}'),
+    "o_md": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as application"}, "code_a46c7374": {"type": "string", "enum": ["yes", "less & more", "one"]}}, "required": ["target"], "additionalProperties": false}'),
 }

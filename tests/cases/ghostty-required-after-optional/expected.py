@@ -27,7 +27,7 @@ ClassName = Literal["application", "tape"]
     },
     result="any",
 )
-def get(target: Ref, *, properties: ListOf[PropertyName] | None = None) -> Any:
+def get(target: Ref, *, properties: ListOf[str] | None = None) -> Any:
     """Read an object of Teleprinter, all of its properties or those named. SAFE, reads.
 
     Args:
@@ -59,7 +59,7 @@ def list(
     *,
     of: Ref | None = None,
     where: Mapping[str, Any] | None = None,
-    properties: ListOf[PropertyName] | None = None,
+    properties: ListOf[str] | None = None,
     limit: int | None = None,
     offset: int | None = None,
 ) -> ListOf[Mapping[str, Any]]:
@@ -157,10 +157,12 @@ ENUMS: Final[Mapping[str, Enum]] = {
 
 RECORDS: Final[Mapping[str, Record]] = {}
 
-SCHEMAS: Final[Mapping[str, Mapping[str, Schema]]] = {
-    "get": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as tapes[0]"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}}, "required": ["target"], "additionalProperties": False}},
-    "list": {"input": {"type": "object", "properties": {"element": {"type": "string", "enum": ["tape"]}, "of": {"type": "string", "description": "Reference to the container, else the app"}, "where": {"type": "object", "description": 'Filter by property: {"name": "x"} or {"name": {"contains": "x"}}'}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}, "limit": {"type": "integer"}, "offset": {"type": "integer"}}, "required": ["element"], "additionalProperties": False}},
-    "count": {"input": {"type": "object", "properties": {"element": {"type": "string", "enum": ["tape"]}, "of": {"type": "string", "description": "Reference to the container, else the app"}, "where": {"type": "object", "description": 'Filter by property: {"name": "x"} or {"name": {"contains": "x"}}'}}, "required": ["element"], "additionalProperties": False}, "output": {"type": "object", "properties": {"result": {"type": "integer"}, "note": {"type": "string"}}, "additionalProperties": False}},
-    "print_tape": {"input": {"type": "object", "properties": {"target": {"type": "string"}, "action": {"type": "string", "enum": ["press", "release"]}, "to": {"type": "string", "description": "Reference such as tapes[0]"}}, "required": ["to"], "additionalProperties": False}},
-    "feed": {"input": {"type": "object", "properties": {"slowly": {"type": "boolean"}, "tape": {"type": "string", "description": "Reference such as tapes[0]"}}, "required": ["tape"], "additionalProperties": False}},
+UNVERIFIED: Final[tuple[str, ...]] = ()
+
+SCHEMAS: Final[Mapping[str, Schema]] = {
+    "get": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as tapes[0]"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}}, "required": ["target"], "additionalProperties": false}'),
+    "list": Schema('{"type": "object", "properties": {"element": {"type": "string", "enum": ["tape"]}, "of": {"type": "string", "description": "Reference to the container, else the app"}, "where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}, "limit": {"type": "integer"}, "offset": {"type": "integer"}}, "required": ["element"], "additionalProperties": false}'),
+    "count": Schema('{"type": "object", "properties": {"element": {"type": "string", "enum": ["tape"]}, "of": {"type": "string", "description": "Reference to the container, else the app"}, "where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}}, "required": ["element"], "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "integer"}, "note": {"type": "string"}}, "additionalProperties": false}'),
+    "print_tape": Schema('{"type": "object", "properties": {"target": {"type": "string"}, "action": {"type": "string", "enum": ["press", "release"]}, "to": {"type": "string", "description": "Reference such as tapes[0]"}}, "required": ["to"], "additionalProperties": false}'),
+    "feed": Schema('{"type": "object", "properties": {"slowly": {"type": "boolean"}, "tape": {"type": "string", "description": "Reference such as tapes[0]"}}, "required": ["tape"], "additionalProperties": false}'),
 }

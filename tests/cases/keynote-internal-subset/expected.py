@@ -50,10 +50,10 @@ def get(target: Ref, *, properties: ListOf[PropertyName] | None = None) -> Any:
     },
 )
 def export(target: Ref | str, *, as_: N360pSizes, n2_up: bool | None = None) -> None:
-    """Export, given a slide or text, in Slides. MODIFY, may change something.
+    """Export, given text or a slide, in Slides. MODIFY, may change something.
 
     Args:
-        target: A slide or text.
+        target: Text or a slide.
         as_: 360p or None.
         n2_up: True or false.
     """
@@ -86,9 +86,13 @@ ENUMS: Final[Mapping[str, Enum]] = {
 
 RECORDS: Final[Mapping[str, Record]] = {}
 
-SCHEMAS: Final[Mapping[str, Mapping[str, Schema]]] = {
-    "get": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as application"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}}, "required": ["target"], "additionalProperties": False}},
-    "export": {"input": {"type": "object", "properties": {"target": {"type": "string"}, "as_": {"type": "string", "enum": ["360p", "None"]}, "n2_up": {"type": "boolean"}}, "required": ["target", "as_"], "additionalProperties": False}},
-    "hide_switcher": {"input": {"type": "object", "properties": {}, "additionalProperties": False}},
-    "cancel_switcher": {"input": {"type": "object", "properties": {}, "additionalProperties": False}},
+UNVERIFIED: Final[tuple[str, ...]] = (
+    "2 up",
+)
+
+SCHEMAS: Final[Mapping[str, Schema]] = {
+    "get": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as application"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}}, "required": ["target"], "additionalProperties": false}'),
+    "export": Schema('{"type": "object", "properties": {"target": {"type": "string"}, "as_": {"type": "string", "enum": ["360p", "None"]}, "n2_up": {"type": "boolean"}}, "required": ["target", "as_"], "additionalProperties": false}'),
+    "hide_switcher": Schema('{"type": "object", "properties": {}, "additionalProperties": false}'),
+    "cancel_switcher": Schema('{"type": "object", "properties": {}, "additionalProperties": false}'),
 }

@@ -43,7 +43,11 @@ ENUMS: Final[Mapping[str, Enum]] = {}
 
 RECORDS: Final[Mapping[str, Record]] = {}
 
-SCHEMAS: Final[Mapping[str, Mapping[str, Schema]]] = {
-    "load_box": {"input": {"type": "object", "properties": {"target": {"type": "string"}}, "required": ["target"], "additionalProperties": False}},
-    "load_box_2": {"input": {"type": "object", "properties": {"target": {"type": "string"}}, "required": ["target"], "additionalProperties": False}},
+UNVERIFIED: Final[tuple[str, ...]] = (
+    "_load box_",
+)
+
+SCHEMAS: Final[Mapping[str, Schema]] = {
+    "load_box": Schema('{"type": "object", "properties": {"target": {"type": "string"}}, "required": ["target"], "additionalProperties": false}'),
+    "load_box_2": Schema('{"type": "object", "properties": {"target": {"type": "string"}}, "required": ["target"], "additionalProperties": false}'),
 }

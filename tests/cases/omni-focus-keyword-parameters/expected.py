@@ -162,7 +162,7 @@ def import_(
         target_2: Text.
         from_: A file.
         for_: Text.
-        with_properties: A record or text.
+        with_properties: Text or a record.
         target: Text.
     """
     return APP.call(
@@ -207,12 +207,14 @@ ENUMS: Final[Mapping[str, Enum]] = {}
 
 RECORDS: Final[Mapping[str, Record]] = {}
 
-SCHEMAS: Final[Mapping[str, Mapping[str, Schema]]] = {
-    "get": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as application"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}}, "required": ["target"], "additionalProperties": False}},
-    "list": {"input": {"type": "object", "properties": {"element": {"type": "string", "enum": ["errand"]}, "of": {"type": "string", "description": "Reference to the container, else the app"}, "where": {"type": "object", "description": 'Filter by property: {"name": "x"} or {"name": {"contains": "x"}}'}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}, "limit": {"type": "integer"}, "offset": {"type": "integer"}}, "required": ["element"], "additionalProperties": False}},
-    "count": {"input": {"type": "object", "properties": {"element": {"type": "string", "enum": ["errand"]}, "of": {"type": "string", "description": "Reference to the container, else the app"}, "where": {"type": "object", "description": 'Filter by property: {"name": "x"} or {"name": {"contains": "x"}}'}}, "required": ["element"], "additionalProperties": False}, "output": {"type": "object", "properties": {"result": {"type": "integer"}, "note": {"type": "string"}}, "additionalProperties": False}},
-    "set": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as application"}, "properties": {"type": "object", "description": "Property to value"}}, "required": ["target", "properties"], "additionalProperties": False}},
-    "import_": {"input": {"type": "object", "properties": {"target_2": {"type": "string"}, "from_": {"type": "string", "description": "Absolute path or ~"}, "for_": {"type": "string"}, "with_properties": {"anyOf": [{"type": "object"}, {"type": "string"}]}, "target": {"type": "string"}}, "additionalProperties": False}},
-    "tool_": {"input": {"type": "object", "properties": {"tool": {"type": "string"}}, "additionalProperties": False}},
-    "list_2": {"input": {"type": "object", "properties": {}, "additionalProperties": False}, "output": {"type": "object", "properties": {"result": {"type": "array", "items": {"type": "string"}}, "note": {"type": "string"}}, "additionalProperties": False}},
+UNVERIFIED: Final[tuple[str, ...]] = ()
+
+SCHEMAS: Final[Mapping[str, Schema]] = {
+    "get": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as application"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}}, "required": ["target"], "additionalProperties": false}'),
+    "list": Schema('{"type": "object", "properties": {"element": {"type": "string", "enum": ["errand"]}, "of": {"type": "string", "description": "Reference to the container, else the app"}, "where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}, "limit": {"type": "integer"}, "offset": {"type": "integer"}}, "required": ["element"], "additionalProperties": false}'),
+    "count": Schema('{"type": "object", "properties": {"element": {"type": "string", "enum": ["errand"]}, "of": {"type": "string", "description": "Reference to the container, else the app"}, "where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}}, "required": ["element"], "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "integer"}, "note": {"type": "string"}}, "additionalProperties": false}'),
+    "set": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as application"}, "properties": {"type": "object", "description": "Property to value"}}, "required": ["target", "properties"], "additionalProperties": false}'),
+    "import_": Schema('{"type": "object", "properties": {"target_2": {"type": "string"}, "from_": {"type": "string", "description": "Absolute path or ~"}, "for_": {"type": "string"}, "with_properties": {"anyOf": [{"type": "object"}, {"type": "string"}]}, "target": {"type": "string"}}, "additionalProperties": false}'),
+    "tool_": Schema('{"type": "object", "properties": {"tool": {"type": "string"}}, "additionalProperties": false}'),
+    "list_2": Schema('{"type": "object", "properties": {}, "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "array", "items": {"type": "string"}}, "note": {"type": "string"}}, "additionalProperties": false}'),
 }

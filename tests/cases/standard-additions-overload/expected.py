@@ -34,7 +34,7 @@ def bearing_of(
     from_: str | None = None,
     rounded: bool | None = None,
 ) -> float | str:
-    """Bearing of north pole or home or a whole number in Compass. Returns a number or text. MODIFY,
+    """Bearing of north pole or home or a whole number in Compass. Returns text or a number. MODIFY,
     may change something.
 
     Args:
@@ -43,7 +43,7 @@ def bearing_of(
         rounded: True or false.
 
     Returns:
-        A number or text.
+        Text or a number.
     """
     return APP.call(bearing_of, target=target, from_=from_, rounded=rounded)
 
@@ -76,7 +76,9 @@ ENUMS: Final[Mapping[str, Enum]] = {
 
 RECORDS: Final[Mapping[str, Record]] = {}
 
-SCHEMAS: Final[Mapping[str, Mapping[str, Schema]]] = {
-    "bearing_of": {"input": {"type": "object", "properties": {"target": {"anyOf": [{"type": "string", "enum": ["north pole", "home"]}, {"type": "integer"}]}, "from_": {"type": "string"}, "rounded": {"type": "boolean"}}, "additionalProperties": False}, "output": {"type": "object", "properties": {"result": {"anyOf": [{"type": "number"}, {"type": "string"}]}, "note": {"type": "string"}}, "additionalProperties": False}},
-    "mark": {"input": {"type": "object", "properties": {"target": {"type": "string"}, "with_sign": {"anyOf": [{"type": "string"}, {"type": "integer"}]}}, "required": ["target"], "additionalProperties": False}},
+UNVERIFIED: Final[tuple[str, ...]] = ()
+
+SCHEMAS: Final[Mapping[str, Schema]] = {
+    "bearing_of": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string", "enum": ["north pole", "home"]}, {"type": "integer"}]}, "from_": {"type": "string"}, "rounded": {"type": "boolean"}}, "additionalProperties": false}', '{"type": "object", "properties": {"result": {"anyOf": [{"type": "number"}, {"type": "string"}]}, "note": {"type": "string"}}, "additionalProperties": false}'),
+    "mark": Schema('{"type": "object", "properties": {"target": {"type": "string"}, "with_sign": {"anyOf": [{"type": "string"}, {"type": "integer"}]}}, "required": ["target"], "additionalProperties": false}'),
 }

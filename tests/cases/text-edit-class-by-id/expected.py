@@ -166,10 +166,12 @@ ENUMS: Final[Mapping[str, Enum]] = {
 
 RECORDS: Final[Mapping[str, Record]] = {}
 
-SCHEMAS: Final[Mapping[str, Mapping[str, Schema]]] = {
-    "get": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as pages[0]"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}}, "required": ["target"], "additionalProperties": False}},
-    "list": {"input": {"type": "object", "properties": {"element": {"type": "string", "enum": ["line", "page"]}, "of": {"type": "string", "description": "Reference to the container, else the app"}, "where": {"type": "object", "description": 'Filter by property: {"name": "x"} or {"name": {"contains": "x"}}'}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}, "limit": {"type": "integer"}, "offset": {"type": "integer"}}, "required": ["element"], "additionalProperties": False}},
-    "count": {"input": {"type": "object", "properties": {"element": {"type": "string", "enum": ["line", "page"]}, "of": {"type": "string", "description": "Reference to the container, else the app"}, "where": {"type": "object", "description": 'Filter by property: {"name": "x"} or {"name": {"contains": "x"}}'}}, "required": ["element"], "additionalProperties": False}, "output": {"type": "object", "properties": {"result": {"type": "integer"}, "note": {"type": "string"}}, "additionalProperties": False}},
-    "set": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as pages[0]"}, "properties": {"type": "object", "description": "Property to value"}}, "required": ["target", "properties"], "additionalProperties": False}},
-    "strike": {"input": {"type": "object", "properties": {"target": {"type": "string"}}, "required": ["target"], "additionalProperties": False}},
+UNVERIFIED: Final[tuple[str, ...]] = ()
+
+SCHEMAS: Final[Mapping[str, Schema]] = {
+    "get": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as pages[0]"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}}, "required": ["target"], "additionalProperties": false}'),
+    "list": Schema('{"type": "object", "properties": {"element": {"type": "string", "enum": ["line", "page"]}, "of": {"type": "string", "description": "Reference to the container, else the app"}, "where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}, "limit": {"type": "integer"}, "offset": {"type": "integer"}}, "required": ["element"], "additionalProperties": false}'),
+    "count": Schema('{"type": "object", "properties": {"element": {"type": "string", "enum": ["line", "page"]}, "of": {"type": "string", "description": "Reference to the container, else the app"}, "where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}}, "required": ["element"], "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "integer"}, "note": {"type": "string"}}, "additionalProperties": false}'),
+    "set": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as pages[0]"}, "properties": {"type": "object", "description": "Property to value"}}, "required": ["target", "properties"], "additionalProperties": false}'),
+    "strike": Schema('{"type": "object", "properties": {"target": {"type": "string"}}, "required": ["target"], "additionalProperties": false}'),
 }

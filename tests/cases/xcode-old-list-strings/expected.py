@@ -60,15 +60,15 @@ def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
     event="workchoo",
     level="MODIFY",
     jxa="chooseJobs",
-    params={"target": Param("", "----", "list of text | list of number")},
+    params={"target": Param("", "----", "list of text|number")},
     result="list of job | list of text",
 )
-def choose_jobs(target: ListOf[str] | ListOf[float]) -> ListOf[Ref] | ListOf[str]:
-    """Choose jobs a list of text or a list of a number in Workbench. Returns a list of a job or a
-    list of text. MODIFY, may change something.
+def choose_jobs(target: ListOf[str | float]) -> ListOf[Ref] | ListOf[str]:
+    """Choose jobs a list of text or a number in Workbench. Returns a list of a job or a list of
+    text. MODIFY, may change something.
 
     Args:
-        target: A list of text or a list of a number.
+        target: A list of text or a number.
 
     Returns:
         A list of a job or a list of text.
@@ -108,9 +108,11 @@ ENUMS: Final[Mapping[str, Enum]] = {}
 
 RECORDS: Final[Mapping[str, Record]] = {}
 
-SCHEMAS: Final[Mapping[str, Mapping[str, Schema]]] = {
-    "get": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as application"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}}, "required": ["target"], "additionalProperties": False}},
-    "set": {"input": {"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as application"}, "properties": {"type": "object", "description": "Property to value"}}, "required": ["target", "properties"], "additionalProperties": False}},
-    "choose_jobs": {"input": {"type": "object", "properties": {"target": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "array", "items": {"type": "number"}}]}}, "required": ["target"], "additionalProperties": False}, "output": {"type": "object", "properties": {"result": {"type": "array", "items": {"type": "string"}}, "note": {"type": "string"}}, "additionalProperties": False}},
-    "time": {"input": {"type": "object", "properties": {"target": {"type": "string", "format": "date-time", "description": "ISO 8601"}}, "required": ["target"], "additionalProperties": False}, "output": {"type": "object", "properties": {"result": {"type": "number"}, "note": {"type": "string"}}, "additionalProperties": False}},
+UNVERIFIED: Final[tuple[str, ...]] = ()
+
+SCHEMAS: Final[Mapping[str, Schema]] = {
+    "get": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as application"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}}, "required": ["target"], "additionalProperties": false}'),
+    "set": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as application"}, "properties": {"type": "object", "description": "Property to value"}}, "required": ["target", "properties"], "additionalProperties": false}'),
+    "choose_jobs": Schema('{"type": "object", "properties": {"target": {"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "number"}]}}}, "required": ["target"], "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "array", "items": {"type": "string"}}, "note": {"type": "string"}}, "additionalProperties": false}'),
+    "time": Schema('{"type": "object", "properties": {"target": {"type": "string", "format": "date-time", "description": "ISO 8601"}}, "required": ["target"], "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "number"}, "note": {"type": "string"}}, "additionalProperties": false}'),
 }

@@ -1,0 +1,112 @@
+"""What the commands share: options, finding dictionaries, running a build, ending."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import click
+
+from iac_gen import discover, macos
+from iac_gen.diagnostics import Diagnostic
+from iac_gen.discover import Found, UsageError
+from iac_gen.output import Previous
+from iac_gen.quirks import known_apps, load_quirks
+
+if TYPE_CHECKING:
+    from iac_gen.pipeline import Inputs
+    from iac_gen.report import Report
+
+__all__ = [
+    "PATH",
+    "default_output",
+    "end_with",
+    "fail",
+    "find",
+    "inputs_of",
+    "run",
+    "source_options",
+]
+
+PATH = click.Path(path_type=Path)
+
+
+def fail(message: str, code: int = 2) -> NoReturn:
+    """Print one line and end: 1 for a failure, 2 for wrong usage."""
+    click.echo(f"iac-gen: {message}", err=True)
+    sys.exit(code)
+
+
+def source_options(command: Any) -> Any:
+    for option in (
+        click.option("--bundled", is_flag=True, help="Use the snapshots that ship with iac-gen."),
+        click.option(
+            "--search", multiple=True, type=PATH, help="Look for apps in this folder too (macOS)."
+        ),
+        click.option(
+            "--dictionary",
+            "dictionaries",
+            multiple=True,
+            type=PATH,
+            help="An .sdef file, a snapshot, or a folder of either.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def find(dictionaries: Sequence[Path], search: Sequence[Path], bundled: bool) -> Found:
+    if dictionaries and bundled:
+        raise UsageError("give either --dictionary or --bundled")
+    if dictionaries:
+        return discover.from_paths(dictionaries, known_apps())
+    if bundled:
+        return discover.from_bundled_snapshots()
+    if sys.platform == "darwin" or search:
+        for folder in search:
+            if not folder.is_dir():
+                raise UsageError(f"{folder} is no folder; check --search")
+        return discover.from_bundles(macos.installed(search))
+    click.echo("iac-gen: this is not a Mac; using the bundled snapshots", err=True)
+    return discover.from_bundled_snapshots()
+
+
+def default_output() -> Path:
+    from platformdirs import user_data_path
+
+    return user_data_path("iac", appauthor=False) / "tools"
+
+
+def inputs_of(found: Found, previous: Previous, *, whole: bool = True) -> "Inputs":
+    from iac_gen.pipeline import Inputs
+
+    quirks, faults = load_quirks()
+    return Inputs(found.sources, discover.includes(), quirks, faults, previous, whole)
+
+
+def run(inputs: "Inputs", quiet: bool) -> "tuple[dict[str, str], Report]":
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn
+
+    from iac_gen.pipeline import generate
+
+    console = Console(stderr=True, highlight=False, soft_wrap=True)
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TextColumn("{task.completed}"))
+    hidden = quiet or not console.is_terminal
+    # No refreshing thread: the builders are forked from this process.
+    with Progress(
+        *columns, console=console, transient=True, disable=hidden, auto_refresh=False
+    ) as progress:
+        task = progress.add_task("Building", total=len(inputs.sources))
+
+        def step(name: str) -> None:
+            progress.update(task, description=f"Built {name}", advance=1, refresh=True)
+
+        return generate(inputs, step)
+
+
+def end_with(failed: Sequence[Diagnostic]) -> None:
+    for one in failed:
+        click.echo(f"iac-gen: skipped {one}", err=True)
+    if failed:
+        sys.exit(1)

@@ -1,0 +1,182 @@
+"""Limits: what a foreign file may cost before anything else looks at it.
+
+Real dictionaries stay far below: the largest known has 303 kB, 7 levels, about 3,000 elements
+and 6 attributes an element (docs/dictionaries.md).
+"""
+
+import os
+import signal
+import stat
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import FrameType
+from typing import NoReturn
+from xml.parsers import expat
+
+__all__ = [
+    "MAX_ATTRIBUTES",
+    "MAX_BYTES",
+    "MAX_DEPTH",
+    "MAX_ELEMENTS",
+    "DeadlineError",
+    "LimitError",
+    "deadline",
+    "read_file",
+    "screen_xml",
+]
+
+MAX_BYTES = 4 * 1024 * 1024
+MAX_DEPTH = 64
+MAX_ELEMENTS = 100_000
+MAX_ATTRIBUTES = 64
+"""Of one element; an internal subset may declare as many attributes in all."""
+
+_AGAIN = 0.25
+
+
+class LimitError(Exception):
+    """A file that is over a limit or no plain file: stable `code`, 1-based `line` or 0."""
+
+    def __init__(self, code: str, message: str, line: int = 0) -> None:
+        super().__init__(message)
+        self.code = code
+        self.line = line
+
+
+class DeadlineError(Exception):
+    """Work took longer than its `seconds`."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(f"took longer than {seconds:g} s")
+        self.seconds = seconds
+
+
+def read_file(path: Path, most: int = MAX_BYTES) -> bytes:
+    """Return the bytes of the regular file at `path`, at most `most` of them.
+
+    A link is followed (dictionaries in bundles often are links), but only to a regular file: a
+    pipe, a device or a socket is neither waited for nor read.
+
+    Raises:
+        LimitError: It is missing, unreadable, no regular file, or too large.
+    """
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (FileNotFoundError, NotADirectoryError):
+        raise LimitError("missing", "is no file; check the path") from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "the path is none"
+        raise LimitError("read", f"cannot be read: {reason}") from None
+    try:
+        facts = os.fstat(handle)
+        if not stat.S_ISREG(facts.st_mode):
+            raise LimitError("missing", "is no file; check the path")
+        with open(handle, "rb", closefd=False) as file:
+            content = file.read(most + 1) if facts.st_size <= most else b""
+    except OSError as error:
+        raise LimitError("read", f"cannot be read: {error.strerror}") from None
+    finally:
+        os.close(handle)
+    size = max(facts.st_size, len(content))
+    if size > most:
+        raise LimitError("size", f"is {size} bytes; {most} are the limit")
+    return content
+
+
+@dataclass(slots=True)
+class _Screen:
+    """Counts while expat reads; nothing is kept of the document."""
+
+    parser: expat.XMLParserType
+    depth: int = 0
+    elements: int = 0
+    declared: set[tuple[str, str]] = field(default_factory=set)
+
+    def fail(self, code: str, message: str) -> NoReturn:
+        raise LimitError(code, message, self.parser.CurrentLineNumber)
+
+    def start(self, _: str, attributes: list[str]) -> None:
+        self.depth += 1
+        self.elements += 1
+        if self.depth > MAX_DEPTH:
+            self.fail("depth", f"is nested more than {MAX_DEPTH} deep")
+        if self.elements > MAX_ELEMENTS:
+            self.fail("count", f"has more than {MAX_ELEMENTS} elements")
+        if len(attributes) > 2 * MAX_ATTRIBUTES:
+            self.fail("count", f"has an element with more than {MAX_ATTRIBUTES} attributes")
+
+    def end(self, _: str) -> None:
+        self.depth -= 1
+
+    def entity(self, *_: object) -> None:
+        self.fail("entity", "declares XML entities, which are not accepted")
+
+    def attribute(self, element: str, name: str, *_: object) -> None:
+        # A default is added to every element: many of them make a large document of a small one.
+        self.declared.add((element, name))
+        if len(self.declared) > MAX_ATTRIBUTES:
+            self.fail("count", f"declares more than {MAX_ATTRIBUTES} attributes")
+
+
+def screen_xml(content: bytes) -> None:
+    """Check the limits of an XML document without building a tree of it.
+
+    Nothing outside `content` is read. A document type with an internal subset may stand there;
+    entities may not, general or parameter.
+
+    Raises:
+        LimitError: It is over a limit, declares an entity, or is not well-formed.
+    """
+    parser = expat.ParserCreate()
+    screen = _Screen(parser)
+    parser.ordered_attributes = True
+    parser.specified_attributes = True
+    parser.StartElementHandler = screen.start
+    parser.EndElementHandler = screen.end
+    parser.EntityDeclHandler = screen.entity
+    parser.AttlistDeclHandler = screen.attribute
+    try:
+        parser.Parse(content, True)
+    except expat.ExpatError as error:
+        reason = expat.errors.messages[error.code]
+        raise LimitError("xml", f"is no well-formed XML: {reason}", error.lineno) from None
+    except (LookupError, ValueError) as error:
+        # The encoding that the file names is no text encoding, or has several bytes a letter.
+        reason = " ".join(str(error).split())
+        raise LimitError("xml", f"is no well-formed XML: {ascii(reason)[1:81]}", 1) from None
+
+
+@contextmanager
+def deadline(seconds: float) -> Iterator[None]:
+    """End the body with an error after `seconds` of wall time.
+
+    Only the main thread of a process gets signals; in another one this raises at once rather
+    than not to count. A call into C ends first. The handler and the timer that were set before
+    (a test runner's, an outer deadline) are set again, less the time that went by.
+
+    Raises:
+        DeadlineError: The body took longer.
+        RuntimeError: This is not the main thread.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        raise RuntimeError("a deadline needs the main thread")
+
+    def strike(_: int, __: FrameType | None) -> None:
+        raise DeadlineError(seconds)
+
+    began = time.monotonic()
+    handler = signal.signal(signal.SIGALRM, strike)
+    # An error that is raised inside a finaliser is lost: the alarm comes again.
+    left, interval = signal.setitimer(signal.ITIMER_REAL, seconds, _AGAIN)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, handler)
+        if left:
+            rest = max(left - (time.monotonic() - began), 0.001)
+            signal.setitimer(signal.ITIMER_REAL, rest, interval)

@@ -1,0 +1,310 @@
+"""Hostile dictionaries by the id of the sample that each was written from, class `sdef/build`.
+
+Each goes through the real pipeline and ends in its safe outcome. The payloads would make the
+file CANARY; it must never be there.
+"""
+
+import ast
+import json
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from xml.sax.saxutils import quoteattr
+
+import pytest
+from click.testing import CliRunner, Result
+from making import imported, inputs, read, sdef, source
+
+from iac_gen.cli import cli
+from iac_gen.doors import clean
+from iac_gen.load import Loaded, parse
+from iac_gen.lower import lower
+from iac_gen.model import Class, Command, Dictionary, Source
+from iac_gen.pipeline import generate
+from iac_gen.prove import prove_source
+from iac_gen.quirks import Decisions
+from iac_gen.render import render_module
+from iac_gen.resolve import resolve
+from iac_gen.snapshot import write_snapshot
+
+CANARY = Path("/tmp/iac-hostile-canary")
+CALL = f"__import__('os').system('touch {CANARY}')"
+CALLED = f'__import__("os").system("touch {CANARY}")'
+
+
+@pytest.fixture(autouse=True)
+def nothing_ran() -> Iterator[None]:
+    CANARY.unlink(missing_ok=True)
+    yield
+    assert not CANARY.exists()
+
+
+def made(items: str | bytes, folder: Path, *, name: str = "Diary") -> tuple[str, list[str]]:
+    """Build a dictionary, import its module with and without the app's words, return its text."""
+    content = items if isinstance(items, bytes) else sdef(items)
+    dictionary, found = parse(content, "app.sdef")
+    one = source(dictionary, name)
+    files, report = generate(replace(inputs(), sources=[Loaded(one, tuple(found))]))
+    assert not report.failed
+    (app,) = report.apps
+    text = files[f"{app.key}.py"]
+    module, _ = lower(resolve(one, {})[0], Decisions(), app.key, wording=True)
+    for written in (text, render_module(module)):
+        assert list(prove_source(written)) == []
+        assert written.isascii()
+        with imported(written, app.key, folder):
+            pass
+    return text, [str(found) for found in app.diagnostics]
+
+
+def functions(text: str) -> list[str]:
+    return [node.name for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)]
+
+
+def run(folder: Path, *arguments: str) -> Result:
+    """Run `iac-gen build` into a folder below `folder`."""
+    output = ["--output", str(folder / "out" / "tools")]
+    return CliRunner().invoke(cli, ["build", *arguments, *output], catch_exceptions=False)
+
+
+def command(name: str = "go", code: str = "diargogo", inner: str = "", **more: str) -> str:
+    facts = "".join(f" {key}={quoteattr(value)}" for key, value in more.items())
+    return f"<command name={quoteattr(name)} code={quoteattr(code)}{facts}>{inner}</command>"
+
+
+BREAKERS = {
+    "S01": f'x"""\n    {CALL}\n    """',
+    "S01 b": f"x'''\n{CALL}\n'''",
+    "S02": f"x' + str({CALL}) + '",
+    "S02 b": f'x" + str({CALLED}) + "',
+    "S03": f"x\r{CALL}",
+    "S03 b": f"x\u2028{CALL}\x85{CALL}",
+    "S06": "ends in one backslash\\",
+    "S06 b": '\\"""',
+    "S07": "{{ config.__class__ }}{% for x in y %}",
+    "S11": "-*- coding: utf-7 -*-",
+    "S12": "%(a)s {0} ${HOME} $(id) `id`",
+}
+
+
+@pytest.mark.parametrize("id_", BREAKERS)
+@pytest.mark.parametrize("slot", ["description", "name", "value", "class", "property", "title"])
+def test_a_text_that_breaks_out_stays_a_text(id_: str, slot: str, tmp_path: Path) -> None:
+    text = BREAKERS[id_]
+    plain = '<class name="page" code="page"><property name="p" code="pppp" type="text"/></class>'
+    items = {
+        "description": command(description=text, inner=f"<parameter name='a' code='aaaa' type="
+                               f"'text' description={quoteattr(text)}/>"),
+        "name": command(f"go {text}"),
+        "value": f"<enumeration name={quoteattr(text)} code='enum'><enumerator name="
+                 f"{quoteattr(text)} code='valu'/></enumeration>"
+                 + command(inner=f"<direct-parameter type={quoteattr(text)}/>"),
+        "class": f"<class name={quoteattr(text)} code='clas' plural={quoteattr(text)}/>",
+        "property": plain.replace('"p"', quoteattr(text)),
+        "title": command(),
+    }[slot]  # fmt: skip
+    content = sdef(command("first", "diarfirs") + items)
+    if slot == "title":
+        content = content.replace(b"<dictionary>", f"<dictionary title={quoteattr(text)}>".encode())
+    written, _ = made(content, tmp_path, name=text if slot == "title" else "Diary")
+    assert written.startswith('"""Tools for ')
+    assert not any(CALL[:12] in line and line.lstrip().startswith("#") for line in written.split())
+    compile(written, "diary.py", "exec")
+
+
+def test_s08_half_a_character_costs_one_text_and_other_apps_still_build(tmp_path: Path) -> None:
+    for name, description in (("Good", ""), ("Odd", "a\ud800b")):
+        item = {"is": "Command", "name": "go", "code": "diargogo", "description": description}
+        suites = [{"is": "Suite", "name": "S", "code": "diar", "items": [item]}]
+        head = {"format": 1, "name": name, "id": f"com.example.{name}", "stem": name}
+        rest = {"version": "", "kind": "application", "digest": "0" * 64, "title": ""}
+        (tmp_path / f"{name}.json").write_text(json.dumps({**head, **rest, "suites": suites}))
+    (tmp_path / "bad.sdef").write_bytes(sdef().replace(b"reread", b"\xed\xa0\x80"))
+    result = run(tmp_path, "--dictionary", str(tmp_path))
+    assert result.exit_code == 1
+    assert "bad.sdef:" in result.stderr
+    assert {"good.py", "odd.py"} <= {path.name for path in (tmp_path / "out" / "tools").iterdir()}
+
+
+@pytest.mark.parametrize(
+    ("names", "count"),
+    [
+        (("a b", "a-b", "a_b"), 3),
+        (("get URL", "GetURL"), 2),
+        (("go\u200b on", "go on", "GO ON"), 3),
+    ],
+)
+def test_s13_names_that_become_one_stay_apart(
+    names: Sequence[str], count: int, tmp_path: Path
+) -> None:
+    items = [command(name, f"diargog{n}") for n, name in enumerate(names)]
+    text, _ = made("".join(items), tmp_path)
+    assert len(set(functions(text))) == len(functions(text)) == count
+    assert functions(text) == functions(made("".join(items), tmp_path)[0])
+
+
+@pytest.mark.parametrize("code", ['"\n', "abc", "abcde", "\u202eabc", "\u6f22\u5b57ab", ""])
+def test_s16_a_code_that_is_none_costs_the_item(code: str, tmp_path: Path) -> None:
+    items = (
+        f"<enumeration name='mood' code='mood'><enumerator name='bad' code={quoteattr(code)}/>"
+        "<enumerator name='glad' code='glad'/></enumeration>"
+        f"<class name='page' code={quoteattr(code)}/>" + command() + command("lost", code * 2)
+    )
+    text, told = made(items, tmp_path)
+    assert functions(text) == ["go"]
+    assert '"bad"' not in text
+    assert sum(": error: " in one and "[code]" in one for one in told) == 3
+
+
+@pytest.mark.parametrize(
+    "doctype",
+    [
+        '<!DOCTYPE d [<!ENTITY x SYSTEM "file:///etc/passwd">]>',
+        '<!DOCTYPE d [<!ENTITY % p SYSTEM "http://127.0.0.1:9/x.dtd"> %p;]>',
+        '<!DOCTYPE d [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;">]>',
+        '<!DOCTYPE d [<!ENTITY x PUBLIC "-//x" "file:///etc/passwd" NDATA gif>]>',
+    ],
+    ids=["S17", "S18", "S19", "S19 b"],
+)
+def test_s17_s18_entities_cost_the_app(doctype: str, tmp_path: Path) -> None:
+    body = sdef().replace(b"reread", b"reread" if "% p" in doctype else b"&x;").decode()
+    (tmp_path / "bad.sdef").write_text(body.replace("?>", f"?>{doctype}", 1))
+    (tmp_path / "good.sdef").write_bytes(sdef())
+    result = run(tmp_path, "--dictionary", str(tmp_path))
+    assert result.exit_code == 1
+    assert "bad.sdef" in result.stderr
+    assert "declares XML entities, which are not accepted" in result.stderr
+    assert "root:" not in (tmp_path / "out" / "tools" / "listing.jsonl").read_text()
+    assert (tmp_path / "out" / "tools" / "good.py").is_file()
+
+
+def test_s20_the_usual_document_type_is_accepted_and_never_opened(tmp_path: Path) -> None:
+    for place in ("file://localhost/System/Library/DTDs/sdef.dtd", "http://127.0.0.1:9/x.dtd"):
+        doctype = f'?><!DOCTYPE dictionary SYSTEM "{place}">'
+        made(sdef().decode().replace("?>", doctype, 1).encode(), tmp_path)
+
+
+@pytest.mark.parametrize(
+    "href",
+    [
+        'href="file:///Users/me/.ssh/id_rsa" parse="text"',
+        'href="file:///System/Library/ScriptingDefinitions/../../../etc/passwd"',
+        'href="file:///etc/passwd"',
+        'href="http://127.0.0.1:9/x.sdef"',
+        'href="app.sdef"',
+        'href=""',
+    ],
+    ids=["S21", "S22", "S22 b", "S22 c", "S23", "S23 b"],
+)
+def test_s21_s22_an_include_of_anything_else_is_told(href: str, tmp_path: Path) -> None:
+    include = f'<xi:include xmlns:xi="http://www.w3.org/2003/XInclude" {href}/>'
+    text, told = made(f"{include}{command()}", tmp_path)
+    assert functions(text) == ["go"]
+    assert any("[include" in one for one in told)
+
+
+def test_s23_ten_thousand_includes_end_at_once(tmp_path: Path) -> None:
+    one = '<xi:include xmlns:xi="http://www.w3.org/2003/XInclude" href="file:///x%d.sdef"/>'
+    began = time.perf_counter()
+    text, told = made("".join(one % n for n in range(10_000)) + command(), tmp_path)
+    assert time.perf_counter() - began < 5
+    assert functions(text) == ["go"]
+    assert sum("more than 16 includes" in found for found in told) == 10_000 - 16
+
+
+@pytest.mark.parametrize("start", ["file://localhost", "file://"])
+def test_s24_the_standard_suites_are_included_in_both_spellings(start: str, tmp_path: Path) -> None:
+    path = "/System/Library/ScriptingDefinitions/CocoaStandard.sdef"
+    include = f'<xi:include xmlns:xi="http://www.w3.org/2003/XInclude" href="{start}{path}"/>'
+    content = sdef(command()).replace(b"<suite", f"{include}<suite".encode(), 1)
+    text, _ = made(content, tmp_path)
+    assert {"go", "close", "save"} <= set(functions(text))
+
+
+def test_s26_deep_and_circular_classes_end(tmp_path: Path) -> None:
+    (tmp_path / "deep.sdef").write_bytes(sdef("<class>" * 200_000))
+    result = run(tmp_path, "--dictionary", str(tmp_path))
+    assert result.exit_code == 1
+    assert "is nested more than 64 deep" in result.stderr
+    row = '<class name="%s" code="%s" inherits="%s"><element type="%s"/></class>'
+    rows = [row % one for one in (("a", "aaaa", "a", "b"), ("b", "bbbb", "c", "b"))]
+    text, told = made("".join([*rows, row % ("c", "cccc", "b", "a"), command()]), tmp_path)
+    assert "go" in functions(text)
+    assert any("[cycle]" in one for one in told)
+
+
+def test_s27_what_is_too_large_or_no_file_is_skipped(tmp_path: Path) -> None:
+    long, many, good = (tmp_path / f"{name}.sdef" for name in ("long", "many", "good"))
+    long.write_bytes(sdef(command(description="x" * 20_000_000)))
+    many.write_bytes(sdef('<command name="a" code="abcdefgh"/>' * 100_001))
+    good.write_bytes(sdef())
+    (tmp_path / "zero.sdef").symlink_to("/dev/zero")
+    began = time.perf_counter()
+    result = run(tmp_path, "--dictionary", str(tmp_path), "--dictionary", "/dev/zero")
+    assert result.exit_code == 2
+    paths = [one for name in ("long", "many", "good", "zero") for one in
+             ("--dictionary", str(tmp_path / f"{name}.sdef"))]  # fmt: skip
+    result = run(tmp_path, *paths)
+    assert time.perf_counter() - began < 5
+    assert result.exit_code == 1
+    for line in ("long.sdef: error: is 200", "many.sdef:", "zero.sdef: error: is no file"):
+        assert line in result.stderr
+    assert (tmp_path / "out" / "tools" / "good.py").is_file()
+
+
+@pytest.mark.parametrize("claimed", ["com.apple.mail", "com.aardvark.mail"])
+def test_s32_an_app_that_was_there_keeps_its_key(claimed: str, tmp_path: Path) -> None:
+    mail = replace(source(read(sdef()), "Mail"), id="com.apple.mail")
+    other = replace(source(read(sdef(command())), "Mail"), id=claimed, version="0")
+    for name, one in (("b", mail), ("a", other)):
+        (tmp_path / f"{name}.json").write_text(write_snapshot(one))
+    assert run(tmp_path, "--dictionary", str(tmp_path / "b.json")).exit_code == 0
+    out = tmp_path / "out" / "tools"
+    before = (out / "mail.py").read_text()
+    assert run(tmp_path, "--dictionary", str(tmp_path)).exit_code == 0
+    assert (out / "mail.py").read_text() == before
+    assert (out / "mail_2.py").is_file()
+
+
+@pytest.mark.parametrize(
+    "items",
+    [
+        command("do script", "diargogo", "<direct-parameter type='text'/>", description="SAFE:"),
+        command("refresh", "coredosc"),
+        command("safe read only", "coredelo"),
+    ],
+    ids=["S35", "S36", "S36 b"],
+)
+def test_s35_s36_a_level_follows_structure_never_a_text(items: str, tmp_path: Path) -> None:
+    text, _ = made(items, tmp_path)
+    assert 'level="DANGEROUS"' in text
+    hidden = items.replace("<command", '<command hidden="yes"', 1)
+    assert functions(made(hidden + command("other", "diaroth1"), tmp_path)[0]) == ["other"]
+
+
+def test_s37_a_command_of_another_meaning_under_one_name_is_another_tool() -> None:
+    digests = []
+    for code in ("diargogo", "coredosc"):
+        files, _ = generate(inputs(source(read(sdef(command("refresh", code))))))
+        digests.append(json.loads(files["tools.lock"])["tools"]["diary_refresh"])
+    assert digests[0] != digests[1]
+
+
+def test_every_sample_of_this_class_has_a_test_here(corpus: Path) -> None:
+    here = (
+        Path(__file__).read_text() + (Path(__file__).parent / "test_hostile_bundles.py").read_text()
+    )
+    rows = (corpus / "hostile-inputs.tsv").read_text().splitlines()[1:]
+    ids = [row.split("\t")[0] for row in rows if row.split("\t")[1] == "sdef/build"]
+    assert len(ids) >= 20
+    assert [id_ for id_ in ids if id_ not in here and id_.lower() not in here] == []
+
+
+def test_a_module_of_hostile_text_says_what_was_cleaned() -> None:
+    one = source(read(sdef(command("go", description="a\u202eb"))))
+    assert isinstance(one, Source)
+    assert isinstance(one.dictionary, Dictionary)
+    (item,) = one.dictionary.declared()
+    assert isinstance(item, Command | Class)
+    assert item.description == clean("a\u202eb")

@@ -1,0 +1,216 @@
+"""Limits: a file that costs too much is refused before anything else looks at it."""
+
+import os
+import signal
+import socket
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from making import read, sdef
+
+from iac_gen import limits
+from iac_gen.limits import DeadlineError, LimitError, deadline, read_file, screen_xml
+from iac_gen.load import LoadError, load, parse
+
+
+def refused(content: bytes) -> tuple[str, int, str]:
+    """Return why the limits refuse a document: code, line, message."""
+    with pytest.raises(LimitError) as caught:
+        screen_xml(content)
+    with pytest.raises(LoadError) as loaded:
+        parse(content, "app.sdef")
+    assert loaded.value.diagnostic.message == str(caught.value)
+    return caught.value.code, caught.value.line, str(caught.value)
+
+
+def spin(seconds: float) -> None:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        pass
+
+
+def test_a_pipe_a_device_and_a_socket_are_neither_waited_for_nor_read(tmp_path: Path) -> None:
+    pipe, listening = tmp_path / "pipe.sdef", tmp_path / "s.sdef"
+    os.mkfifo(pipe)
+    (tmp_path / "link.sdef").symlink_to(pipe)
+    began = time.monotonic()
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(listening))
+        for path in (pipe, tmp_path / "link.sdef", Path("/dev/zero"), Path("/dev/stdin"), tmp_path):
+            with pytest.raises(LoadError, match="is no file; check the path"):
+                load(path)
+        with pytest.raises(LoadError, match="cannot be read"):
+            load(listening)
+    assert time.monotonic() - began < 1
+
+
+def test_a_link_to_a_file_is_followed_and_one_to_itself_is_told(tmp_path: Path) -> None:
+    good, link, loop = tmp_path / "good", tmp_path / "link.sdef", tmp_path / "loop.sdef"
+    good.write_bytes(sdef())
+    link.symlink_to(good)
+    loop.symlink_to(loop)
+    assert load(link)[0].suites
+    with pytest.raises(LoadError, match="cannot be read: Too many levels"):
+        load(loop)
+    with pytest.raises(LoadError, match="cannot be read: the path is none"):
+        load(Path("a\0b"))
+    with pytest.raises(LoadError, match="is no file"):
+        load(good / "below")
+
+
+def test_a_file_that_grows_while_it_is_read_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "grows"
+    path.write_bytes(b"x" * 30)
+    small = os.stat_result((0o100644, 0, 0, 1, 0, 0, 5, 0, 0, 0))
+    monkeypatch.setattr(os, "fstat", lambda _: small)
+    with pytest.raises(LimitError, match="is 21 bytes; 20 are the limit"):
+        read_file(path, 20)
+
+
+def test_two_gigabytes_are_refused_unread(tmp_path: Path) -> None:
+    path = tmp_path / "big.sdef"
+    with path.open("wb") as file:
+        file.truncate(2 * 1024**3)
+    with pytest.raises(LoadError, match="is 2147483648 bytes; 4194304 are the limit"):
+        load(path)
+    with pytest.raises(LoadError, match="are the limit"):
+        parse(sdef() + b" " * limits.MAX_BYTES, "app.sdef")
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (b"\n<a>" * 65 + b"</a>" * 65, ("depth", 66, "is nested more than 64 deep")),
+        (b"<a>" * 200_000, ("depth", 1, "is nested more than 64 deep")),
+        (b"<a>" + b"<b/>" * 100_000 + b"</a>", ("count", 1, "has more than 100000 elements")),
+        (
+            b"<a " + b" ".join(b'a%d=""' % n for n in range(65)) + b"/>",
+            ("count", 1, "has an element with more than 64 attributes"),
+        ),
+        (
+            b"<!DOCTYPE a [<!ATTLIST a "
+            + b" ".join(b'a%d CDATA "x"' % n for n in range(65))
+            + b">]><a/>",
+            ("count", 1, "declares more than 64 attributes"),
+        ),
+        (
+            b'<!DOCTYPE a [<!ENTITY x "y">]><a/>',
+            ("entity", 1, "declares XML entities, which are not accepted"),
+        ),
+        (b"<a>\n<b>\n</a>", ("xml", 3, "is no well-formed XML: mismatched tag")),
+        (b"<?xml version='1.0' encoding='rot13'?><a/>", ("xml", 1, "")),
+        (b"<?xml version='1.0' encoding='utf-7'?><a/>", ("xml", 1, "")),
+        (b"<?xml version='1.0' encoding='shift_jis'?><a/>", ("xml", 1, "")),
+        (b"<?xml version='1.0' encoding='none-such'?><a/>", ("xml", 0, "")),
+    ],
+)
+def test_a_document_over_a_limit_is_refused(content: bytes, expected: tuple[str, int, str]) -> None:
+    code, line, message = refused(content)
+    assert (code, line or expected[1]) == (expected[0], expected[1] or line)
+    assert message.startswith(expected[2] or "is no well-formed XML: ")
+    assert "\n" not in message
+
+
+def test_what_is_at_a_limit_passes() -> None:
+    screen_xml(b"<a>" * 64 + b"</a>" * 64)
+    screen_xml(b"<a>" + b"<b/>" * 99_999 + b"</a>")
+    screen_xml(b"<a " + b" ".join(b'a%d=""' % n for n in range(64)) + b"/>")
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "iso-8859-1", "mac-roman"])
+def test_the_encodings_that_dictionaries_may_have_are_read(encoding: str) -> None:
+    declared = encoding.removesuffix("-sig").replace("mac-roman", "macintosh")
+    text = f'<?xml version="1.0" encoding="{declared}"?>' + sdef().decode().partition("?>")[2]
+    dictionary = read(text.replace("reread", "r\u00e9read").encode(encoding))
+    assert "r\u00e9read" in [getattr(one, "name", "") for one in dictionary.declared()]
+
+
+@pytest.mark.parametrize(
+    ("attributes", "expected"),
+    [
+        ('href="file:///etc/passwd" parse="text"', "an include of text is refused"),
+        (
+            'href="file:///System/Library/ScriptingDefinitions/../../../etc/passwd"',
+            "an include that leaves its folder is refused: file:///System/Library/",
+        ),
+        ('href="%2e%2e/x.sdef"', "an include that leaves its folder is refused: %2e%2e/x.sdef"),
+        ('href="..\\x.sdef"', "an include that leaves its folder is refused"),
+    ],
+)
+@pytest.mark.parametrize("year", ["2001", "2003"])
+def test_an_include_that_no_dictionary_needs_is_refused_and_told(
+    attributes: str, expected: str, year: str
+) -> None:
+    include = f'<xi:include xmlns:xi="http://www.w3.org/{year}/XInclude" {attributes}/>'
+    dictionary, (told,) = parse(sdef(f'{include}\n<class name="a" code="aaaa"/>'), "app.sdef")
+    assert len(list(dictionary.declared())) == 1
+    assert (told.line, told.level) == (3, "error")
+    assert told.message.startswith(expected)
+
+
+def test_more_includes_than_any_dictionary_has_are_told_one_by_one() -> None:
+    include = '<xi:include xmlns:xi="http://www.w3.org/2003/XInclude" href="file:///x"/>'
+    dictionary, told = parse(sdef(include * 20), "app.sdef")
+    assert len(list(dictionary.declared())) == 16
+    assert [one.message for one in told] == ["more than 16 includes; this one is left out"] * 4
+
+
+def test_work_ends_at_its_deadline() -> None:
+    with pytest.raises(DeadlineError, match=r"took longer than 0\.05 s") as caught, deadline(0.05):
+        spin(5)
+    assert caught.value.seconds == 0.05
+
+
+def test_work_that_swallows_the_deadline_meets_it_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "_AGAIN", 0.02)
+    with pytest.raises(DeadlineError), deadline(0.02):
+        swallow()
+
+
+def swallow() -> None:
+    try:
+        spin(5)
+    except DeadlineError:
+        spin(5)
+
+
+def test_work_in_time_leaves_no_alarm_behind_and_an_outer_one_in_force() -> None:
+    handler = signal.getsignal(signal.SIGALRM)
+    with deadline(30):
+        inner = signal.getsignal(signal.SIGALRM)
+        with deadline(20):
+            assert signal.getsignal(signal.SIGALRM) is not inner
+        assert signal.getsignal(signal.SIGALRM) is inner
+        assert 20 < signal.getitimer(signal.ITIMER_REAL)[0] <= 30
+    assert signal.getsignal(signal.SIGALRM) is handler
+
+
+def test_an_outer_deadline_that_passed_meanwhile_strikes_when_the_inner_one_is_done() -> None:
+    with pytest.raises(DeadlineError, match=r"0\.03"), deadline(0.03):
+        overstay()
+
+
+def overstay() -> None:
+    with deadline(20):
+        spin(0.05)
+    spin(5)
+
+
+def test_another_thread_is_told_that_it_can_have_no_deadline() -> None:
+    found: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            with deadline(1):
+                pass
+        except RuntimeError as error:
+            found.append(error)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert [str(error) for error in found] == ["a deadline needs the main thread"]

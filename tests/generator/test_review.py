@@ -1,0 +1,231 @@
+"""Builds over time: nothing twice, levels that do not fall unseen, changes told in words."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from making import DIARY, inputs, sdef, source
+
+from iac_gen import levels, write
+from iac_gen.cli import cli
+from iac_gen.output import OutputError
+from iac_gen.pipeline import generate
+from iac_gen.write import read_previous
+
+READS = '<command name="find" code="diarfind"><result type="text"/></command>'
+RUNS = READS.replace("find", "eval").replace("diareval", "diarfind")
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """What is remembered of builds lies in this test's own folder."""
+    folder = tmp_path / "cache"
+    monkeypatch.setattr("iac_gen.memory.user_cache_path", lambda *_, **__: folder)
+    return folder
+
+
+@pytest.fixture
+def diary(tmp_path: Path) -> Path:
+    path = tmp_path / "in" / "Diary.sdef"
+    path.parent.mkdir()
+    path.write_bytes(sdef(DIARY + READS))
+    (path.parent / "Ledger.sdef").write_bytes(sdef())
+    return path
+
+
+@pytest.fixture
+def tools(tmp_path: Path) -> Path:
+    return tmp_path / "tools"
+
+
+def run(command: str, diary: Path, tools: Path, *options: str, code: int = 0) -> Result:
+    arguments = [command, "--dictionary", str(diary.parent), "--output", str(tools), *options]
+    result = CliRunner().invoke(cli, arguments)
+    assert result.exit_code == code, result.output
+    assert result.exception is None or isinstance(result.exception, SystemExit)
+    return result
+
+
+def times(folder: Path) -> dict[str, int]:
+    return {path.name: path.stat().st_mtime_ns for path in folder.iterdir()}
+
+
+def test_an_unchanged_build_reads_no_dictionary_and_says_the_same(
+    diary: Path, tools: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = run("build", diary, tools)
+    before = times(tools)
+    monkeypatch.setattr("iac_gen.pipeline.generate", lambda *_: pytest.fail("built again"))
+    assert run("build", diary, tools).output == first.output
+    assert times(tools) == before
+
+
+@pytest.mark.parametrize("name", ["diary.py", "catalogue.json", "tools.lock"])
+def test_a_file_that_was_changed_by_hand_is_written_again(
+    diary: Path, tools: Path, name: str
+) -> None:
+    run("build", diary, tools)
+    good = (tools / name).read_text()
+    (tools / name).write_text(good.replace('"digest"', '"digest" ') + "\n")
+    run("build", diary, tools)
+    assert (tools / name).read_text() == good
+
+
+def test_only_the_app_that_changed_is_built_again(
+    diary: Path, tools: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run("build", diary, tools)
+    before = times(tools)
+    diary.write_bytes(sdef(DIARY + READS + READS.replace("find", "seek")))
+    read: list[str] = []
+    real = sys.modules["iac_gen.raws"].Raw.read  # type: ignore[attr-defined]
+    monkeypatch.setattr("iac_gen.raws.Raw.read", lambda raw: read.append(raw.stem) or real(raw))
+    run("build", diary, tools)
+    assert read == ["Diary"]
+    after = times(tools)
+    assert {name for name in after if after[name] != before[name]} == {
+        "diary.py", "catalogue.json", "listing.jsonl", "tools.lock",
+    }  # fmt: skip
+    fresh = tools.parent / "fresh"
+    run("build", diary, fresh)
+    for path in fresh.iterdir():
+        assert (tools / path.name).read_bytes() == path.read_bytes(), path.name
+
+
+def test_a_broken_cache_costs_nothing_but_time(diary: Path, tools: Path, cache: Path) -> None:
+    run("build", diary, tools)
+    for path in (cache / "builds").iterdir():
+        path.write_text("{")
+    run("build", diary, tools)
+
+
+def test_check_is_silent_until_something_would_change(diary: Path, tools: Path) -> None:
+    run("build", diary, tools)
+    assert run("check", diary, tools).output == ""
+    diary.write_bytes(sdef(DIARY))
+    result = run("check", diary, tools, code=1)
+    assert "-def find(" in result.stdout
+    assert result.stderr.startswith("iac-gen: 4 files differ; mend them with: iac-gen build")
+
+
+def test_diff_says_in_words_what_an_update_changes(diary: Path, tools: Path) -> None:
+    run("build", diary, tools)
+    assert run("diff", diary, tools).output == ""
+    more = READS.replace("<result", '<parameter name="in" code="inin" type="text"/><result')
+    seek = READS.replace("find", "eval").replace("diareval", "diarevlu")
+    diary.write_bytes(sdef(DIARY + more + seek))
+    (diary.parent / "Ledger.sdef").unlink()
+    lines = run("diff", diary, tools).stdout.splitlines()
+    assert lines == [
+        "diary: the dictionary changed",
+        "diary: diary_eval added (DANGEROUS)",
+        "diary: diary_find: parameter in_ added, required",
+        "ledger: app gone, 6 tools with it",
+    ]
+
+
+def test_a_level_that_would_fall_stays_and_says_so(diary: Path, tools: Path) -> None:
+    diary.write_bytes(sdef(DIARY + RUNS))
+    run("build", diary, tools)
+    catalogue = json.loads((tools / "catalogue.json").read_text())["tools"]
+    assert catalogue["diary_eval"]["level"] == "DANGEROUS"
+    # The same tool, now by an event that only reads.
+    diary.write_bytes(sdef(DIARY + RUNS.replace("diarfind", "coredoex")))
+    run("build", diary, tools)
+    catalogue = json.loads((tools / "catalogue.json").read_text())["tools"]
+    assert catalogue["diary_eval"]["level"] == "DANGEROUS"
+    assert "DANGEROUS, as it was before." in (tools / "diary.py").read_text()
+    assert run("check", diary, tools).output == ""
+
+
+def test_a_new_classifier_may_lower_a_level_and_somebody_must_accept_it(
+    diary: Path, tools: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    diary.write_bytes(sdef(DIARY + RUNS))
+    run("build", diary, tools)
+    for module in ("levels", "output"):
+        monkeypatch.setattr(f"iac_gen.{module}.CLASSIFIER", levels.CLASSIFIER + 1)
+    monkeypatch.setattr("iac_gen.memory.generator_digest", lambda: "another")
+    monkeypatch.setattr("iac_gen.cli_build.generator_digest", lambda: "another")
+    diary.write_bytes(sdef(DIARY + RUNS.replace("diarfind", "coredoex")))
+    fall = "A level fell: diary_eval fell from DANGEROUS to SAFE\n"
+    assert fall in run("build", diary, tools).stdout
+    result = run("check", diary, tools, code=1)
+    assert fall in result.stdout
+    assert "--accept-levels" in result.stderr
+    run("build", diary, tools, "--accept-levels")
+    assert run("check", diary, tools).output == ""
+
+
+def interrupted(folder: Path, monkeypatch: pytest.MonkeyPatch, after: int) -> None:
+    """Build another diary into `folder` and die at the `after`th file that is moved."""
+    moves: Iterator[int] = iter(range(100))
+    real = Path.replace
+
+    def move(path: Path, target: Path) -> Path:
+        if next(moves) >= after:
+            raise KeyboardInterrupt
+        return real(path, target)
+
+    files, _ = generate(replace(inputs(source(name="Ledger")), previous=read_previous(folder)))
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "replace", move)
+        with pytest.raises(KeyboardInterrupt):
+            write.write(folder, files)
+
+
+def whole(folder: Path) -> bool:
+    """Say whether the index of a folder names just the modules that are there."""
+    previous = read_previous(folder)
+    return {f"{key}.py" for key in previous.apps} == {p.name for p in folder.glob("[a-z]*.py")}
+
+
+@pytest.mark.parametrize("after", range(5))
+def test_an_interrupted_build_leaves_a_whole_tree(
+    tools: Path, monkeypatch: pytest.MonkeyPatch, after: int
+) -> None:
+    files, _ = generate(inputs(source()))
+    write.write(tools, files)
+    interrupted(tools, monkeypatch, after)
+    # Before the journal stands (the first move) it is the old tree, then the new one.
+    assert read_previous(tools).apps.keys() == ({"diary"} if after == 0 else {"diary", "ledger"})
+    assert whole(tools)
+    assert not (tools / ".build").exists()
+
+
+def test_two_builds_at_once_leave_one_of_the_two(diary: Path, tools: Path) -> None:
+    command = [sys.executable, "-c", "from iac_gen.cli import cli; cli()", "build"]
+    environment = {**os.environ, "XDG_CACHE_HOME": str(tools.parent / "xdg")}
+    running = [
+        subprocess.Popen(
+            [*command, "--dictionary", str(path), "--output", str(tools)],
+            env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+        )
+        for path in (diary, diary.parent / "Ledger.sdef") * 2
+    ]  # fmt: skip
+    for one in running:
+        _, told = one.communicate(timeout=60)
+        assert one.returncode == 0, told
+    assert whole(tools) or read_previous(tools).apps
+
+
+def test_a_folder_that_cannot_be_written_keeps_its_tree(
+    tools: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files, _ = generate(inputs(source()))
+    write.write(tools, files)
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device", "x")
+
+    monkeypatch.setattr(write, "_put", full)
+    with pytest.raises(OutputError, match="No space left"):
+        write.write(tools, {**files, "diary.py": "changed"})
+    assert read_previous(tools).apps.keys() == {"diary"}
+    assert (tools / "diary.py").read_text() == files["diary.py"]
