@@ -121,7 +121,8 @@ def _prose(text: str) -> str:
 
 def with_own(ours: str, theirs: str | None, limit: int) -> str:
     """Return our words, and behind them the app's, marked, in at most `limit` characters."""
-    before = f"{ours} {MARK}".lstrip()
+    stop = "" if not ours or ours.endswith(".") else "."
+    before = f"{ours}{stop} {MARK}".lstrip()
     room = limit - len(before) - 1
     if not theirs or room < _LEAST_ROOM:
         return ours

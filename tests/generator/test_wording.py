@@ -128,7 +128,7 @@ def test_ours_comes_first_and_whole_and_theirs_is_marked() -> None:
     assert tool.summary == f"{plain.summary} App's own wording, Bind the diary."
     assert [p.description for p in tool.parameters] == [
         "App's own wording, How loud.",
-        "Absolute path or ~ App's own wording, How loud.",
+        "Absolute path or ~. App's own wording, How loud.",
     ]
     assert (tool.level, tool.name) == (plain.level, plain.name)
 
