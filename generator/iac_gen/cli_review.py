@@ -61,7 +61,8 @@ def check(
     if report.falls:
         fail(f"levels fell and are not accepted; if they are meant: {again} --accept-levels", 1)
     if differing:
-        fail(f"{len(differing)} files differ; mend them with: {again}", 1)
+        count = "1 file is" if len(differing) == 1 else f"{len(differing)} files are"
+        fail(f"{count} not what a build gives; mend it with: {again}", 1)
     if report.gone:
         fail(f"apps are gone; remove their modules with: {again} --prune", 1)
 

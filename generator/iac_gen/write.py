@@ -46,7 +46,8 @@ def read_previous(folder: Path) -> Previous:
     try:
         return Previous.read(*texts)
     except OutputError as error:
-        raise OutputError(f"{folder} {error}") from None
+        way = f"remove {', '.join(_LAST)} there to start afresh"
+        raise OutputError(f"{folder} {error}; {way}") from None
 
 
 def read_files(folder: Path, names: Iterable[str]) -> dict[str, str]:

@@ -183,7 +183,7 @@ def test_an_index_that_is_no_build_s_is_refused_and_kept(
 def test_an_index_of_another_format_is_refused(tmp_path: Path) -> None:
     build(tmp_path, DIARY)
     text = (tmp_path / "catalogue.json").read_text().replace('"format": 1', '"format": 2')
-    assert spoil(tmp_path, "catalogue.json", text).endswith("written in another format than 1")
+    assert "written in another format than 1" in spoil(tmp_path, "catalogue.json", text)
 
 
 @pytest.mark.parametrize("name", ["listing.jsonl", "tools.lock"])

@@ -111,7 +111,9 @@ def test_check_is_silent_until_something_would_change(diary: Path, tools: Path) 
     diary.write_bytes(sdef(DIARY))
     result = run("check", diary, tools, code=1)
     assert "-def find(" in result.stdout
-    assert result.stderr.startswith("iac-gen: 4 files differ; mend them with: iac-gen build")
+    assert result.stderr.startswith(
+        "iac-gen: 4 files are not what a build gives; mend it with: iac-gen "
+    )
 
 
 def test_diff_says_in_words_what_an_update_changes(diary: Path, tools: Path) -> None:
