@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from iac_gen.naming import jxa_verified
 from iac_runtime.tool import App, Class, Enum, Level, Op, Param, Record
 
 __all__ = ["Module", "Parameter", "Tool"]
@@ -100,3 +101,18 @@ class Module:
     class_names: tuple[str, ...]
     property_names: tuple[str, ...]
     tools: tuple[Tool, ...]
+
+    def unverified(self) -> list[str]:
+        """Return the terms whose JavaScript name no evidence covers, sorted."""
+        rows = [tool.term for tool in self.tools]
+        rows += [p.row.term for tool in self.tools for p in tool.parameters]
+        rows += [p.term for row in self.classes.values() for p in row.properties]
+        rows += [p.term for record in self.records.values() for p in record.properties]
+        odd = {term for term in (*rows, *self.classes) if term and not jxa_verified(term)}
+        # A plural that the dictionary declares may have characters that its class has not.
+        odd |= {
+            term
+            for term, row in self.classes.items()
+            if not (row.plural.isascii() and row.plural.isalnum())
+        }
+        return sorted(odd)

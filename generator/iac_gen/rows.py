@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping
 
 from iac_gen.doors import Door, clean, cleaned, exact, literal
 from iac_gen.ir import Module
-from iac_gen.naming import jxa_verified
 from iac_runtime.tool import Class, Enum, Param, Property, Record
 
 __all__ = ["param", "tables"]
@@ -34,23 +33,9 @@ def tables(module: Module) -> str:
 
 
 def _unverified(module: Module) -> str:
-    """Return the terms whose JavaScript name no evidence covers (`naming.jxa_verified`)."""
-    terms: set[str] = {tool.term for tool in module.tools if tool.term}
-    terms |= {p.row.term for tool in module.tools for p in tool.parameters if p.row.term}
-    terms |= module.classes.keys()
-    held = [row.properties for row in module.classes.values()]
-    for rows in (*held, *(row.properties for row in module.records.values())):
-        terms |= {prop.term for prop in rows}
-    odd = {term for term in terms if not jxa_verified(term)}
-    # A plural that the dictionary declares may have characters that its class has not.
-    odd |= {term for term, row in module.classes.items() if not _plain(row.plural)}
-    body = "".join(f"    {literal(term)},\n" for term in sorted(odd))
+    body = "".join(f"    {literal(term)},\n" for term in module.unverified())
     inner = f"\n{body}" if body else ""
     return f"UNVERIFIED: Final[tuple[str, ...]] = ({inner})\n"
-
-
-def _plain(name: str) -> bool:
-    return name.isascii() and name.isalnum()
 
 
 def _table(name: str, kind: str, rows: Iterator[str]) -> str:

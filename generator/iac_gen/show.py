@@ -45,5 +45,6 @@ def module_data(module: Module, diagnostics: Iterable[Diagnostic]) -> dict[str, 
             term: {"code": row.code, "properties": [prop._asdict() for prop in row.properties]}
             for term, row in module.records.items()
         },
+        "unverified": module.unverified(),
         "diagnostics": [str(one) for one in diagnostics],
     }

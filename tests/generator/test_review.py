@@ -231,3 +231,21 @@ def test_a_folder_that_cannot_be_written_keeps_its_tree(
         write.write(tools, {**files, "diary.py": "changed"})
     assert read_previous(tools).apps.keys() == {"diary"}
     assert (tools / "diary.py").read_text() == files["diary.py"]
+
+
+@pytest.mark.process
+def test_the_same_input_gives_the_same_bytes_anywhere(tmp_path: Path) -> None:
+    built: list[dict[str, bytes]] = []
+    for number, (seed, place) in enumerate((("0", "C"), ("4711", "C.UTF-8"))):
+        folder = tmp_path / f"tools{number}"
+        names = ["notes", "mail", "finder", "safari"]
+        subprocess.run(
+            [sys.executable, "-c", "from iac_gen.cli import cli; cli()", "build", "--bundled",
+             "--output", str(folder), *(names if number else names[::-1])],
+            env={**os.environ, "PYTHONHASHSEED": seed, "LC_ALL": place, "TZ": f"UTC{number}",
+                 "XDG_CACHE_HOME": str(tmp_path / str(number))},
+            cwd=tmp_path, check=True, capture_output=True,
+        )  # fmt: skip
+        built.append({path.name: path.read_bytes() for path in folder.iterdir()})
+    assert built[0] == built[1]
+    assert len(built[0]) == 8
