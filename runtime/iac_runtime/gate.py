@@ -192,7 +192,7 @@ class Gate:
             plan.tool,
             plan.app,
             plan.level,
-            f"This call is {plan.level} and only {self.allow} ones run here.",
+            f"This call is {plan.level}; here calls run up to {self.allow}.",
             self._way.format(level=plan.level),
             jxa_line(plan.event),
         )

@@ -9,7 +9,7 @@ from typing import Any
 import jinja2
 import pytest
 from dictionaries import ANY_TEXT, HOSTILE
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from making import build, is_black, source
 
@@ -263,7 +263,6 @@ def names_a_type(text: str) -> bool:
     return "|" in text or any(word in text.lower() for word in ("list", "any", "record", "point"))
 
 
-@settings(max_examples=60)
 @given(ANY_TEXT.filter(lambda text: not names_a_type(text)))
 def test_no_text_changes_the_shape(text: str) -> None:
     assert shape(module_that_says(text)[0]) == PLAIN

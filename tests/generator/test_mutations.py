@@ -108,7 +108,7 @@ def test_a_changed_dictionary_still_becomes_a_module(name: str, chance: random.R
         assert prove(module, render_module(module)) == []
 
 
-@settings(max_examples=25)
+@settings(max_examples=settings.default.max_examples // 8)
 @given(st.data())
 def test_a_changed_real_dictionary_still_becomes_a_module(
     corpus: Path, data: st.DataObject

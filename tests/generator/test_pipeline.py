@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from dictionaries import DICTIONARIES
 from golden import standard
-from hypothesis import given, settings
+from hypothesis import given
 from making import Built, build, inputs, module, read, sdef, source
 
 from iac_gen.includes import STANDARD, select
@@ -17,7 +17,6 @@ from iac_gen.pipeline import generate
 from iac_gen.report import Report
 
 
-@settings(max_examples=100)
 @given(DICTIONARIES)
 def test_any_dictionary_becomes_a_module_or_costs_that_app(dictionary: Any) -> None:
     files, report = generate(inputs(source(dictionary), source(name="Ledger")))
