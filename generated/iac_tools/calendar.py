@@ -94,7 +94,6 @@ PropertyName = Literal[
     "start date",
     "status",
     "summary",
-    "title",
     "trigger date",
     "trigger interval",
     "uid",

@@ -57,7 +57,6 @@ PropertyName = Literal[
     "closeable",
     "container",
     "content identifier",
-    "contents",
     "creation date",
     "default account",
     "default folder",

@@ -66,7 +66,6 @@ PropertyName = Literal[
     "miniaturized",
     "modified",
     "name",
-    "pid",
     "resizable",
     "source",
     "text",

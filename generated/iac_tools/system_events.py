@@ -242,7 +242,6 @@ PropertyName = Literal[
     "file type",
     "focused",
     "font smoothing",
-    "font smoothing limit",
     "font smoothing style",
     "fonts folder",
     "format",

@@ -25,7 +25,13 @@ from iac_gen.doors import clean
 from iac_gen.hygiene import MAX_ENUMERATOR, MAX_NAME, capped_enums
 from iac_gen.ir import Module, Parameter, Tool
 from iac_gen.model import Command
-from iac_gen.objects import OBJECT_EVENTS, ObjectTool, extra_parameters, object_tools
+from iac_gen.objects import (
+    OBJECT_EVENTS,
+    ObjectTool,
+    extra_parameters,
+    object_tools,
+    visible_properties,
+)
 from iac_gen.quirks import Decisions
 from iac_gen.recipes import lower_recipe
 from iac_gen.resolve import Resolved
@@ -91,7 +97,7 @@ def lower(
         record_table(resolved, types, decisions),
         tuple((alias, name, tuple(types.enumerators(name))) for alias, name in aliases),
         tuple(sorted(name for name in classes if name not in hidden)),
-        tuple(sorted({p.term for row in classes.values() for p in row.properties})),
+        tuple(sorted(visible_properties(resolved))),
         tools,
     )
     return module, found

@@ -13,7 +13,13 @@ from iac_gen.resolve import APPLICATION, Resolved
 from iac_gen.types import Types
 from iac_runtime.tool import Class, Level, Op, Param
 
-__all__ = ["OBJECT_EVENTS", "ObjectTool", "object_tools"]
+__all__ = [
+    "OBJECT_EVENTS",
+    "ObjectTool",
+    "extra_parameters",
+    "object_tools",
+    "visible_properties",
+]
 
 OBJECT_EVENTS: Final[Mapping[str, Op]] = {
     "coregetd": "get",
@@ -122,6 +128,17 @@ def object_tools(
     return tools
 
 
+def visible_properties(resolved: Resolved) -> set[str]:
+    """Return the names of the properties that no class hides."""
+    return {
+        prop.name
+        for row in resolved.classes
+        if not row.hidden
+        for prop in row.properties
+        if not prop.hidden
+    }
+
+
 def extra_parameters(command: Command) -> list[Any]:
     """Return the declared parameters of a merged command that the object tool lacks."""
     own = _OWN_CODES | ({"data"} if OBJECT_EVENTS[command.code] == "set" else set())
@@ -159,8 +176,8 @@ class _Parts:
         self._hidden = {row.name for row in resolved.classes if row.hidden}
         # The aliases exist only where there is something for them to list.
         self._class_name = "ClassName" if classes.keys() - self._hidden else "str"
-        has_properties = any(row.properties for row in classes.values())
-        self._property_name = "PropertyName" if has_properties else "str"
+        self._property_name = "PropertyName" if visible_properties(resolved) else "str"
+        self._offered = {e.type for row in resolved.classes for e in row.elements if not e.hidden}
         held = {element.term for row in classes.values() for element in row.elements}
         self.elements = [name for name in classes if name in held and name != APPLICATION]
 
@@ -181,7 +198,8 @@ class _Parts:
         return Parameter("at", row, False, _STRING, "Ref", text)
 
     def element(self, term: str = "", code: str = "") -> Parameter:
-        visible = [name for name in self.elements if name not in self._hidden] or self.elements
+        offered = self._offered - self._hidden
+        visible = [name for name in self.elements if name in offered] or self.elements
         # A longer name is still in the class table; a model is not offered it.
         shown = [name for name in visible if len(clean(name)) <= MAX_NAME]
         schema: dict[str, Any] = dict(_STRING)

@@ -26,7 +26,6 @@ __all__ = ["APP", "cast", "count", "get", "list", "set"]
 APP: Final = App("com.example.Typecase", "Typecase")
 
 ClassName = Literal["application", "sort"]
-PropertyName = Literal["dust", "face"]
 
 
 @tool(
@@ -39,7 +38,7 @@ PropertyName = Literal["dust", "face"]
     },
     result="any",
 )
-def get(target: Ref, *, properties: ListOf[PropertyName] | None = None) -> Any:
+def get(target: Ref, *, properties: ListOf[str] | None = None) -> Any:
     """Read an object of Typecase, all of its properties or those named. SAFE, reads.
 
     Args:
@@ -71,7 +70,7 @@ def list(
     *,
     of: Ref | None = None,
     where: Mapping[str, Any] | None = None,
-    properties: ListOf[PropertyName] | None = None,
+    properties: ListOf[str] | None = None,
     limit: int | None = None,
     offset: int | None = None,
 ) -> ListOf[Mapping[str, Any]]:
@@ -127,7 +126,7 @@ def count(
     level="MODIFY",
     params={"target": Param("", "----", "specifier"), "properties": Param("", "data", "record")},
 )
-def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
+def set(target: Ref, *, properties: Mapping[str, Any]) -> None:
     """Change properties of an object of Typecase. MODIFY, by property.
 
     Args:
