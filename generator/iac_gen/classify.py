@@ -11,11 +11,9 @@ from typing import Final
 
 from iac_gen.model import Class, Command, Parameter, Property
 from iac_gen.resolve import Resolved
-from iac_runtime.tool import Level
+from iac_runtime.tool import LEVELS, Level
 
 __all__ = ["Verdict", "delete_level", "highest", "judge_command", "judge_setter", "make_level"]
-
-_ORDER: Final = {"SAFE": 0, "MODIFY": 1, "DANGEROUS": 2}
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +136,7 @@ def highest(verdicts: Iterable[Verdict]) -> Verdict:
     """Return the verdict with the highest level, the first of equals."""
     best = Verdict("SAFE", "reads")
     for position, verdict in enumerate(verdicts):
-        if position == 0 or _ORDER[verdict.level] > _ORDER[best.level]:
+        if position == 0 or LEVELS.index(verdict.level) > LEVELS.index(best.level):
             best = verdict
     return best
 

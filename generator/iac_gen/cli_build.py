@@ -171,7 +171,7 @@ def _print(report: Report, folder: Path, prune: bool) -> None:
 def _warn(diagnostics: Iterable[Diagnostic]) -> None:
     for one in diagnostics:
         if one.level != "note":
-            click.echo(f"iac-gen: {on_one_line(str(one))}", err=True)
+            click.echo(f"iac-gen: {on_one_line(str(one), 1000)}", err=True)
 
 
 COMMANDS: Final = {"build": build}

@@ -10,6 +10,7 @@ import click
 from iac_gen import discover, macos
 from iac_gen.diagnostics import Diagnostic
 from iac_gen.discover import Found, UsageError
+from iac_gen.hygiene import on_one_line
 from iac_gen.output import Previous
 from iac_gen.quirks import known_apps, load_quirks
 
@@ -33,7 +34,7 @@ PATH = click.Path(path_type=Path)
 
 def fail(message: str, code: int = 2) -> NoReturn:
     """Print one line and end: 1 for a failure, 2 for wrong usage."""
-    click.echo(f"iac-gen: {message}", err=True)
+    click.echo(f"iac-gen: {on_one_line(message, 2000)}", err=True)
     sys.exit(code)
 
 

@@ -7,22 +7,18 @@ import sys
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final, NoReturn
+from typing import Final
 
 import click
 
 from iac_gen import discover
+from iac_gen.cli_common import fail
 from iac_gen.discover import UsageError
 from iac_gen.doors import clean
 from iac_gen.lint import RULES, Finding, lint
 from iac_gen.quirks import known_apps
 
 __all__ = ["COMMANDS", "lint_command"]
-
-
-def _fail(message: str) -> NoReturn:
-    click.echo(f"iac-gen: {clean(message)}", err=True)
-    sys.exit(2)
 
 
 @click.command("lint")
@@ -43,14 +39,14 @@ def lint_command(paths: tuple[Path, ...], as_json: bool, names: tuple[str, ...])
         if name not in RULES:
             near = difflib.get_close_matches(name, RULES, 3, 0.4)
             hint = f"nearest: {', '.join(near)}" if near else f"there are {', '.join(RULES)}"
-            _fail(f"no rule is called {name}; {hint}")
+            fail(f"no rule is called {name}; {hint}")
     rules = {name: rule for name, rule in RULES.items() if not names or name in names}
     try:
         loaded_all, unread = discover.read(
             discover.from_paths(paths, known_apps()), as_written=True
         )
     except UsageError as error:
-        _fail(str(error))
+        fail(str(error))
     includes = discover.includes()
     found: list[Finding] = []
     for loaded in loaded_all:

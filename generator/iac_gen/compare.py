@@ -3,13 +3,12 @@
 import difflib
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import Any
 
 from iac_gen.output import AppFiles
+from iac_runtime.tool import LEVELS
 
 __all__ = ["changes", "differences"]
-
-_ORDER: Final = {"SAFE": 0, "MODIFY": 1, "DANGEROUS": 2}
 
 
 def changes(old: Mapping[str, AppFiles], new: Mapping[str, AppFiles]) -> list[str]:
@@ -70,7 +69,7 @@ def _tool(old: AppFiles, new: AppFiles, name: str) -> Iterator[str]:
     before, after = old.tools[name], new.tools[name]
     for word in ("level", "ceiling"):
         if before[word] != after[word]:
-            raised = _ORDER[after[word]] > _ORDER[before[word]]
+            raised = LEVELS.index(after[word]) > LEVELS.index(before[word])
             verb = "raised" if raised else "lowered"
             yield f"{word} {verb} from {before[word]} to {after[word]}"
     if before["digest"] == after["digest"]:

@@ -2,7 +2,6 @@
 
 import difflib
 import hashlib
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import as_file, files
@@ -14,7 +13,7 @@ from iac_gen.includes import STANDARD
 from iac_gen.load import Loaded, LoadError, load
 from iac_gen.macos import Bundle, Unscriptable
 from iac_gen.model import Dictionary
-from iac_gen.naming import app_key
+from iac_gen.naming import app_key, is_bundle_id
 from iac_gen.quirks import Known
 from iac_gen.raws import Raw, raw_file
 from iac_gen.snapshot import read_snapshot
@@ -30,7 +29,6 @@ __all__ = [
     "read",
 ]
 
-_BUNDLE_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]{0,254}")
 _SUFFIXES = (".sdef", ".json")
 
 
@@ -111,7 +109,7 @@ def from_bundles(bundles: Sequence[Bundle | Unscriptable]) -> Found:
 def _installed(bundle: Bundle) -> Raw:
     notes: tuple[Diagnostic, ...] = ()
     identifier = bundle.id
-    valid = _BUNDLE_ID.fullmatch(identifier) is not None
+    valid = is_bundle_id(identifier)
     if not valid:
         text = f"the bundle id {identifier!r} is none; the app is built as a local one"
         notes = (Diagnostic(str(bundle.path), 0, "bundle-id", text),)

@@ -10,14 +10,12 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from iac_gen.ir import Module, Tool
-from iac_runtime.tool import Level
+from iac_runtime.tool import LEVELS, Level
 
 __all__ = ["CLASSIFIER", "Fall", "Locked", "hold", "pending"]
 
 CLASSIFIER: Final = 1
 """Raise it with every change of `classify` that lowers a level on purpose."""
-
-_ORDER: Final = {"SAFE": 0, "MODIFY": 1, "DANGEROUS": 2}
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +67,7 @@ def _held(tool: Tool, locked: Locked | None) -> Tool:
 
 
 def _higher(one: Level, other: Level) -> Level:
-    return one if _ORDER[one] >= _ORDER[other] else other
+    return one if LEVELS.index(one) >= LEVELS.index(other) else other
 
 
 def pending(locked: Mapping[str, Locked], now: Mapping[str, Locked]) -> list[Fall]:
@@ -78,7 +76,8 @@ def pending(locked: Mapping[str, Locked], now: Mapping[str, Locked]) -> list[Fal
     for name, row in now.items():
         before = locked.get(name)
         if before and (
-            _ORDER[row.level] < _ORDER[before.level] or _ORDER[row.ceiling] < _ORDER[before.ceiling]
+            LEVELS.index(row.level) < LEVELS.index(before.level)
+            or LEVELS.index(row.ceiling) < LEVELS.index(before.ceiling)
         ):
             falls.append(Fall(name, _span(before), _span(row)))
     return sorted(falls)

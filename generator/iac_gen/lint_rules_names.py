@@ -23,7 +23,9 @@ from iac_gen.lint_rules import (
 from iac_gen.model import Class, Command, Enumeration, RecordType, Suite, ValueType
 from iac_gen.types import ATOMS
 
-__all__ = ["NAMES", "is_sure"]
+__all__ = [
+    "NAMES",
+]
 
 # Members that every JavaScript function or object has. `name`, `id` and `class` are not among
 # them here: scripts that read them work.
@@ -35,7 +37,6 @@ _OBJECT: Final = frozenset(
 _SPECIFIER: Final = frozenset(
     "at beginning byId byName end exists first get last make push set where whose".split()
 )
-_PLAIN: Final = re.compile(r"[A-Za-z][A-Za-z0-9 ]*")
 _IRREGULAR: Final = re.compile(r"(s|x|z|ch|sh|[^aeiou\W\d_]y)\Z", re.IGNORECASE)
 
 
@@ -204,24 +205,11 @@ def missing_plural(facts: Facts) -> Iterator[Hit]:
             )
 
 
-def is_sure(term: str) -> bool:
-    """Say whether the JavaScript name of `term` follows from working scripts.
-
-    Not sure are: characters beyond ASCII letters, digits and blanks, a leading digit, a single
-    word of mixed case (`GetURL`), and a first word that begins small and goes on with capitals.
-    """
-    if not _PLAIN.fullmatch(term):
-        return False
-    first, *more = term.split()
-    mixed = first[1:] != first[1:].lower() and first != first.upper()
-    return not mixed or (bool(more) and first[0].isupper())
-
-
 def unverified_name(facts: Facts) -> Iterator[Hit]:
     """Find terms whose name in JavaScript is not certain, each once for its kind."""
     seen: set[tuple[str, str]] = set()
     for kind, name, line, where in _scripted(facts):
-        if not is_sure(name) and (kind, name) not in seen:
+        if not naming.jxa_verified(name) and (kind, name) not in seen:
             seen.add((kind, name))
             text = f"may not be {shown(naming.jxa(name))} in JavaScript"
             yield Hit(line, where, text, "If it is not, a call that uses the name fails on a Mac.")

@@ -19,6 +19,7 @@ __all__ = [
     "distinct",
     "field_key",
     "function_name",
+    "is_bundle_id",
     "jxa",
     "jxa_verified",
     "parameter_key",
@@ -96,6 +97,11 @@ def app_key(name: str, bundle_id: str) -> str:
     """Return the module name and tool prefix of an app, from its name else its bundle id."""
     key = snake(name, humps=False) or snake(bundle_id.rpartition(".")[2], humps=False) or "app"
     return key[:20].rstrip("_") + "_" if keyword.iskeyword(key) else key[:20].rstrip("_")
+
+
+def is_bundle_id(text: str) -> bool:
+    """Say whether `text` is of the grammar of a bundle id."""
+    return re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9.-]{0,254}", text) is not None
 
 
 def function_name(term: str, code: str) -> str:

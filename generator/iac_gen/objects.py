@@ -11,7 +11,7 @@ from iac_gen.ir import Parameter
 from iac_gen.model import Command
 from iac_gen.resolve import APPLICATION, Resolved
 from iac_gen.types import Types
-from iac_runtime.tool import Class, Level, Op, Param
+from iac_runtime.tool import LEVELS, Class, Level, Op, Param
 
 __all__ = [
     "OBJECT_EVENTS",
@@ -30,7 +30,6 @@ OBJECT_EVENTS: Final[Mapping[str, Op]] = {
 """A command with one of these events is the object tool of that verb, never a second one."""
 
 _ENUM_LIMIT = 30
-_ORDER: Final = {"SAFE": 0, "MODIFY": 1, "DANGEROUS": 2}
 _STRING: Final = {"type": "string"}
 # Parameter codes that the object tools carry themselves.
 _OWN_CODES: Final = frozenset({"----", "kocl", "insh", "prdt"})
@@ -102,7 +101,7 @@ def object_tools(
         _, highest = _range([p.level for row in classes.values() for p in row.properties], level)
         tools.append(
             ObjectTool(
-                "make", "corecrel", level, max(ceiling, highest, key=_ORDER.__getitem__),
+                "make", "corecrel", level, max(ceiling, highest, key=LEVELS.index),
                 "makes something new",
                 f"Make an object of one class in {app}. Returns its reference. {level}, makes"
                 " something new.",
@@ -146,7 +145,7 @@ def extra_parameters(command: Command) -> list[Any]:
 
 
 def _range(levels: list[Level], floor: Level) -> tuple[Level, Level]:
-    ordered = sorted(levels, key=_ORDER.__getitem__) or [floor]
+    ordered = sorted(levels, key=LEVELS.index) or [floor]
     return ordered[0], ordered[-1]
 
 

@@ -20,13 +20,13 @@ from iac_gen.hygiene import on_one_line, screened
 from iac_gen.limits import MAX_BYTES, LimitError, read_file
 from iac_gen.load import Loaded, LoadError
 from iac_gen.model import Dictionary, Source
-from iac_gen.naming import app_key
+from iac_gen.naming import app_key, is_bundle_id
 
 __all__ = ["FORMAT", "facts_only", "load_snapshot", "read_snapshot", "write_snapshot"]
 
 FORMAT = 1
 # `local.<key>` is our own word for an app whose bundle id nobody knows.
-_BUNDLE_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]{0,254}|local\.[a-z0-9_]{1,64}")
+_LOCAL_ID = re.compile(r"local\.[a-z0-9_]{1,64}")
 _DIGEST = re.compile(r"[0-9a-f]{1,64}")
 # A file's name: no separator of any system, nothing that a shell or a terminal would read.
 _STEM = re.compile(r"(?![ .])[^/\\:*?\"<>|\x00-\x1f\x7f]{1,128}")
@@ -205,7 +205,7 @@ def _checked(source: Source, path: Path, as_written: bool) -> Loaded:
         tell("name", f"the stem {on_one_line(ascii(stem), 80)} is no file's name")
         stem = path.stem
     source = replace(source, name=name, stem=stem, version=version)
-    if _BUNDLE_ID.fullmatch(source.id) is None:
+    if not (is_bundle_id(source.id) or _LOCAL_ID.fullmatch(source.id)):
         shown = on_one_line(ascii(source.id), 80)
         text = f"the bundle id {shown} is none; the app is built as a local one"
         found.append(Diagnostic(str(path), 0, "bundle-id", text))

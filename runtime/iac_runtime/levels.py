@@ -1,17 +1,15 @@
 """The level that one call needs, from its arguments."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from typing import Any
 
 from iac_runtime.binding import Tool
 from iac_runtime.compose import place
 from iac_runtime.references import find_properties
 from iac_runtime.tables import Tables
-from iac_runtime.tool import Level
+from iac_runtime.tool import LEVELS, Level
 
 __all__ = ["LEVELS", "at_most", "effective_level", "highest"]
-
-LEVELS: Final[tuple[Level, ...]] = ("SAFE", "MODIFY", "DANGEROUS")
 
 
 def highest(levels: Iterable[Level]) -> Level:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Literal, NamedTuple, ParamSpec, Protocol, TypeAlias, TypeVar
 
 __all__ = [
+    "LEVELS",
     "Access",
     "App",
     "Class",
@@ -37,6 +38,8 @@ __all__ = [
 
 Level = Literal["SAFE", "MODIFY", "DANGEROUS"]
 """What a call may do: read, change, or what cannot be taken back. Ordered as written."""
+
+LEVELS: Final[tuple[Level, ...]] = ("SAFE", "MODIFY", "DANGEROUS")
 
 Access = Literal["r", "w", "rw"]
 Kind = Literal["application", "addition"]

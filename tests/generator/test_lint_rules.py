@@ -12,8 +12,8 @@ from iac_gen.diagnostics import Diagnostic
 from iac_gen.discover import from_paths
 from iac_gen.lint import Finding, lint
 from iac_gen.lint_rules_codes import is_code
-from iac_gen.lint_rules_names import is_sure
 from iac_gen.load import parse
+from iac_gen.naming import jxa_verified
 
 
 def found(items: str, sound: str = SOUND) -> list[Finding]:
@@ -214,4 +214,4 @@ def test_codes_are_counted_in_macroman(code: str, size: int, sound: bool) -> Non
     ],
 )
 def test_javascript_names_are_sure_where_scripts_show_them(term: str, sure: bool) -> None:
-    assert is_sure(term) is sure
+    assert jxa_verified(term) is sure
