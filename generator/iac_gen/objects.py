@@ -101,7 +101,7 @@ def object_tools(
         _, highest = _range([p.level for row in classes.values() for p in row.properties], level)
         tools.append(
             ObjectTool(
-                "make", "corecrel", level, max(ceiling, highest, key=LEVELS.index),
+                "make", "corecrel", level, _range([ceiling, highest], level)[1],
                 "makes something new",
                 f"Make an object of one class in {app}. Returns its reference. {level}, makes"
                 " something new.",
