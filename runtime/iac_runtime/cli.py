@@ -13,7 +13,7 @@ import click
 
 from iac_runtime.catalogue import Catalogue
 from iac_runtime.errors import IacError, SetupError, ToolError, UnknownToolError
-from iac_runtime.executor import DEFAULT_TIMEOUT, Executor
+from iac_runtime.execution.executor import DEFAULT_TIMEOUT, Executor
 from iac_runtime.folders import tool_folders
 from iac_runtime.gate import Call, Gate, Refused
 from iac_runtime.levels import LEVELS

@@ -5,9 +5,9 @@ from typing import Any, Final
 
 from iac_runtime.binding import Tool, parameters
 from iac_runtime.errors import InvalidParameterError, ToolError, near_text, quoted
-from iac_runtime.filters import read_filter
-from iac_runtime.paths import folder_reference, full_path, has_folders, is_path
-from iac_runtime.references import (
+from iac_runtime.language.filters import read_filter
+from iac_runtime.language.paths import folder_reference, full_path, has_folders, is_path
+from iac_runtime.language.references import (
     Reference,
     camel,
     contains,
@@ -16,12 +16,12 @@ from iac_runtime.references import (
     parse_reference,
     unknown_name,
 )
+from iac_runtime.language.steps import Every, RecordValue, Step, Value, Whose
+from iac_runtime.language.typespec import parse_type
+from iac_runtime.language.values import insertion, marshal, read_record
 from iac_runtime.request import ABSENT, Absent, Column, Event, EventOp
-from iac_runtime.steps import Every, RecordValue, Step, Value, Whose
 from iac_runtime.tables import Tables
 from iac_runtime.tool import Op, Param, Property
-from iac_runtime.typespec import parse_type
-from iac_runtime.values import insertion, marshal, read_record
 
 __all__ = ["class_term", "compose", "place"]
 

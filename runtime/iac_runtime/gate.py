@@ -16,14 +16,14 @@ from iac_runtime.catalogue import Catalogue
 from iac_runtime.checking import check_arguments
 from iac_runtime.compose import compose
 from iac_runtime.errors import CallRefusedError, ToolError, UnknownToolError, nearest, quoted
-from iac_runtime.executor import Executor
+from iac_runtime.execution.executor import Executor
+from iac_runtime.language.references import contains
+from iac_runtime.language.text import text_literal
 from iac_runtime.levels import at_most, effective_level
 from iac_runtime.line import jxa_line
-from iac_runtime.references import contains
 from iac_runtime.request import Event
 from iac_runtime.results import cap, plain_result
 from iac_runtime.tables import APPLICATION
-from iac_runtime.text import text_literal
 from iac_runtime.tool import Level
 
 __all__ = ["Call", "Done", "Gate", "Refused"]

@@ -5,7 +5,7 @@ from typing import Any
 
 from iac_runtime.binding import Tool
 from iac_runtime.compose import place
-from iac_runtime.references import find_properties
+from iac_runtime.language.references import find_properties
 from iac_runtime.tables import Tables
 from iac_runtime.tool import LEVELS, Level
 

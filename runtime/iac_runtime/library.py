@@ -96,7 +96,7 @@ def connect(
         SetupError: The folder holds no tools, or the simulator or its state cannot be had.
     """
     from iac_runtime.catalogue import Catalogue
-    from iac_runtime.executor import Executor
+    from iac_runtime.execution.executor import Executor
     from iac_runtime.folders import tool_folders
     from iac_runtime.gate import Gate
 
@@ -135,7 +135,7 @@ def dispatch(function: Callable[..., Any], arguments: Mapping[str, Any], /) -> A
 
 
 def _default() -> Session:
-    from iac_runtime.executor import Executor
+    from iac_runtime.execution.executor import Executor
     from iac_runtime.gate import Gate
 
     return Session(Gate(None, Executor(), "DANGEROUS", limit=None), None)

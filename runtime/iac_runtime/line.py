@@ -4,8 +4,8 @@ The line is for reading (dry runs, refusals, a client's display); it is never ru
 same Apple events as the harness, but for what the harness asks afterwards to name a result.
 """
 
+from iac_runtime.language.text import member, object_text, steps_text, text_literal, value_text
 from iac_runtime.request import Absent, Event
-from iac_runtime.text import member, object_text, steps_text, text_literal, value_text
 
 __all__ = ["jxa_line"]
 

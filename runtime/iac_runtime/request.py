@@ -6,7 +6,7 @@ In that JSON an object is always a tagged value, so that no data can be taken fo
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from iac_runtime.steps import (
+from iac_runtime.language.steps import (
     Boundary,
     ById,
     ByIndex,

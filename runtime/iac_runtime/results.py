@@ -11,13 +11,13 @@ from typing import Any, Final
 
 from iac_runtime.binding import Tool
 from iac_runtime.errors import InvalidParameterError
-from iac_runtime.executor import Answer
-from iac_runtime.references import parse_reference
+from iac_runtime.execution.executor import Answer
+from iac_runtime.language.references import parse_reference
+from iac_runtime.language.steps import ById, ByIndex, ByName, Step, Whose
+from iac_runtime.language.text import steps_text
+from iac_runtime.language.typespec import parse_type
 from iac_runtime.request import Event
-from iac_runtime.steps import ById, ByIndex, ByName, Step, Whose
 from iac_runtime.tables import Tables, fold
-from iac_runtime.text import steps_text
-from iac_runtime.typespec import parse_type
 
 __all__ = ["RefText", "cap", "clean", "plain_result", "structured"]
 

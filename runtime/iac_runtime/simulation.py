@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from iac_runtime.catalogue import Catalogue
 from iac_runtime.errors import SetupError
-from iac_runtime.process import Completed
+from iac_runtime.execution.process import Completed
 
 __all__ = ["HOME", "Simulation", "simulation"]
 

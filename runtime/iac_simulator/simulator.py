@@ -13,7 +13,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final
 
-from iac_runtime.process import Completed
+from iac_runtime.execution.process import Completed
 from iac_runtime.tables import Tables
 from iac_runtime.tool import App
 from iac_simulator import storage

@@ -9,7 +9,7 @@ from samples import arguments, complete
 
 from iac_runtime.catalogue import Catalogue
 from iac_runtime.errors import ToolError
-from iac_runtime.executor import Executor
+from iac_runtime.execution.executor import Executor
 from iac_runtime.gate import Call, Done, Gate
 from iac_simulator import Simulator
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from iac_runtime.appleerrors import KNOWN, describe
 from iac_runtime.errors import ToolError
-from iac_runtime.executor import HARNESS, Executor
-from iac_runtime.process import Completed
+from iac_runtime.execution.appleerrors import KNOWN, describe
+from iac_runtime.execution.executor import HARNESS, Executor
+from iac_runtime.execution.process import Completed
 from iac_runtime.request import Event
 
 READ = Event("com.example.Diary", "application", "running", "", writes=False)

@@ -10,7 +10,7 @@ from iac_runtime.binding import Tool, bind
 from iac_runtime.catalogue import Catalogue
 from iac_runtime.checking import check_arguments
 from iac_runtime.errors import InvalidParameterError, ToolError, UnknownToolError
-from iac_runtime.executor import Executor
+from iac_runtime.execution.executor import Executor
 from iac_runtime.gate import Call, Done, Gate, Refused
 from iac_runtime.levels import effective_level
 from iac_runtime.line import jxa_line

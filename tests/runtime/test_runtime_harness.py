@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 from diary_world import WORLD
 
-from iac_runtime.appleerrors import KNOWN
 from iac_runtime.catalogue import Catalogue
 from iac_runtime.errors import ToolError
-from iac_runtime.executor import HARNESS, Executor
+from iac_runtime.execution.appleerrors import KNOWN
+from iac_runtime.execution.executor import HARNESS, Executor
+from iac_runtime.execution.process import Completed
 from iac_runtime.gate import Call, Done, Gate
-from iac_runtime.process import Completed
 from iac_simulator import Simulator
 
 

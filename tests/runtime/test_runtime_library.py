@@ -105,7 +105,8 @@ def test_without_any_tools_nothing_can_be_simulated() -> None:
 
 def test_importing_the_library_loads_nothing_heavy() -> None:
     code = (
-        "import sys, iac_runtime, iac_runtime.gate, iac_runtime.executor, iac_runtime.library;"
+        "import sys, iac_runtime, iac_runtime.gate, iac_runtime.execution.executor;"
+        "import iac_runtime.library;"
         "heavy = {'mcp', 'click', 'jsonschema', 'lxml', 'jinja2', 'black', 'platformdirs'};"
         "print(sorted(heavy & set(sys.modules)))"
     )

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from iac_runtime.process import run_process
+from iac_runtime.execution.process import run_process
 
 pytestmark = pytest.mark.process
 

@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from iac_runtime.errors import InvalidParameterError
-from iac_runtime.filters import read_filter
-from iac_runtime.references import parse_reference
-from iac_runtime.steps import (
+from iac_runtime.language.filters import read_filter
+from iac_runtime.language.references import parse_reference
+from iac_runtime.language.steps import (
     Boundary,
     ById,
     ByIndex,
@@ -20,8 +20,8 @@ from iac_runtime.steps import (
     Step,
     Whose,
 )
+from iac_runtime.language.text import steps_text
 from iac_runtime.tables import Tables
-from iac_runtime.text import steps_text
 
 
 @pytest.mark.parametrize(

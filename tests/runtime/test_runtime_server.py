@@ -13,9 +13,9 @@ from diary_world import WORLD
 from mcp import Client, MCPError, StdioServerParameters
 
 from iac_runtime.catalogue import Catalogue
-from iac_runtime.executor import Executor
+from iac_runtime.execution.executor import Executor
+from iac_runtime.execution.process import Completed
 from iac_runtime.gate import Gate
-from iac_runtime.process import Completed
 from iac_runtime.server import build_server
 from iac_simulator import Simulator
 

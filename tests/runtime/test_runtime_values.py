@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from iac_runtime.errors import InvalidParameterError
-from iac_runtime.steps import (
+from iac_runtime.language.steps import (
     Boundary,
     ByName,
     DateValue,
@@ -18,10 +18,10 @@ from iac_runtime.steps import (
     RecordValue,
     RefValue,
 )
+from iac_runtime.language.text import value_text
+from iac_runtime.language.values import marshal
 from iac_runtime.tables import Tables
-from iac_runtime.text import value_text
 from iac_runtime.tool import App, Class, Element, Property
-from iac_runtime.values import marshal
 
 HOME = "/Users/me"
 WORK = RefValue((Every("journals"), ByName("Work")))
@@ -154,7 +154,7 @@ def test_a_direct_parameter_of_any_type_is_an_object_where_it_names_one(tables: 
 
 
 def marshal_index(index: int) -> Any:
-    from iac_runtime.steps import ByIndex
+    from iac_runtime.language.steps import ByIndex
 
     return ByIndex(index)
 

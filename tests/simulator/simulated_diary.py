@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from iac_runtime.process import Completed
+from iac_runtime.execution.process import Completed
 from iac_runtime.tables import Tables
 from iac_runtime.tool import App, Class, Element, Param, Property, Record, Spec
 from iac_simulator import Simulator

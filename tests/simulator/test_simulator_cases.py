@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from iac_runtime.process import Completed
+from iac_runtime.execution.process import Completed
 from iac_runtime.tables import Tables
 from iac_simulator import SentEvent, Simulator
 

@@ -11,12 +11,22 @@ from dataclasses import dataclass
 from typing import Literal
 
 from iac_runtime.errors import InvalidParameterError, near_text, quoted
-from iac_runtime.steps import Boundary, ById, ByIndex, ByName, Every, Go, RefValue, Step, Whose
-from iac_runtime.syntax import Key, Name, Part, Select, read_syntax
+from iac_runtime.language.steps import (
+    Boundary,
+    ById,
+    ByIndex,
+    ByName,
+    Every,
+    Go,
+    RefValue,
+    Step,
+    Whose,
+)
+from iac_runtime.language.syntax import Key, Name, Part, Select, read_syntax
+from iac_runtime.language.text import steps_text
+from iac_runtime.language.typespec import object_classes
 from iac_runtime.tables import APPLICATION, Tables, fold
-from iac_runtime.text import steps_text
 from iac_runtime.tool import Property
-from iac_runtime.typespec import object_classes
 
 __all__ = [
     "CLASS_PROPERTY",
@@ -126,7 +136,7 @@ def _select(here: Reference, part: Select, tables: Tables) -> Reference:
     argument = part.argument
     if part.how == "whose":
         # Filters hold values, and values hold references: the circle is cut here.
-        from iac_runtime.filters import read_filter
+        from iac_runtime.language.filters import read_filter
 
         test = read_filter(argument, here.classes, tables)
         return here.then(Whose(test), here.classes, selectable=True)

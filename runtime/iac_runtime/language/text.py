@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Mapping
 
-from iac_runtime.steps import (
+from iac_runtime.language.steps import (
     Boundary,
     ById,
     ByIndex,

@@ -10,12 +10,12 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from iac_runtime.errors import InvalidParameterError, near_text, quoted
-from iac_runtime.references import find_properties, loose_name, unknown_name
-from iac_runtime.steps import Compare, DateValue, Filter, Join, Operator
-from iac_runtime.syntax import Chain
+from iac_runtime.language.references import find_properties, loose_name, unknown_name
+from iac_runtime.language.steps import Compare, DateValue, Filter, Join, Operator
+from iac_runtime.language.syntax import Chain
+from iac_runtime.language.typespec import object_classes
+from iac_runtime.language.values import marshal
 from iac_runtime.tables import Tables, fold
-from iac_runtime.typespec import object_classes
-from iac_runtime.values import marshal
 
 __all__ = ["read_filter"]
 

@@ -7,9 +7,9 @@ import sys
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from iac_runtime.appleerrors import describe, script_error, silent_failure
 from iac_runtime.errors import ToolError
-from iac_runtime.process import Completed, Runner, run_process
+from iac_runtime.execution.appleerrors import describe, script_error, silent_failure
+from iac_runtime.execution.process import Completed, Runner, run_process
 from iac_runtime.request import Event, event_json
 
 __all__ = ["DEFAULT_TIMEOUT", "Answer", "Executor"]

@@ -12,13 +12,21 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from iac_runtime.errors import InvalidParameterError, near_text, quoted
-from iac_runtime.paths import folder_reference, full_path, has_folders, is_path
-from iac_runtime.references import Reference, camel, loose_name, parse_reference
-from iac_runtime.steps import Boundary, DateValue, Every, PathValue, RecordValue, RefValue, Value
-from iac_runtime.syntax import Moment
+from iac_runtime.language.paths import folder_reference, full_path, has_folders, is_path
+from iac_runtime.language.references import Reference, camel, loose_name, parse_reference
+from iac_runtime.language.steps import (
+    Boundary,
+    DateValue,
+    Every,
+    PathValue,
+    RecordValue,
+    RefValue,
+    Value,
+)
+from iac_runtime.language.syntax import Moment
+from iac_runtime.language.typespec import ANY, BUILTIN, REFERENCES, Type, parse_type
 from iac_runtime.tables import APPLICATION, Tables, fold
 from iac_runtime.tool import Property
-from iac_runtime.typespec import ANY, BUILTIN, REFERENCES, Type, parse_type
 
 __all__ = ["enumerator", "marshal", "read_date", "read_record"]
 

@@ -8,7 +8,7 @@ import posixpath
 from typing import Final
 
 from iac_runtime.errors import InvalidParameterError, quoted
-from iac_runtime.steps import ByName, Every, Go, Step
+from iac_runtime.language.steps import ByName, Every, Go, Step
 from iac_runtime.tables import APPLICATION, Tables
 
 __all__ = ["folder_reference", "full_path", "has_folders", "is_path"]

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any, Final, NoReturn, TypeAlias
 
 from iac_runtime.errors import InvalidParameterError, quoted
+from iac_runtime.language.tokens import Token, tokenize
 from iac_runtime.tables import fold
-from iac_runtime.tokens import Token, tokenize
 
 __all__ = ["Chain", "Key", "Moment", "Name", "Part", "Select", "read_syntax"]
 

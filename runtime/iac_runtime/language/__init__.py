@@ -1,0 +1,1 @@
+"""Names of objects and values as people and apps write them: references, filters, types, values."""
