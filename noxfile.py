@@ -52,10 +52,14 @@ def lint(session: nox.Session) -> None:
 
 @nox.session
 def types(session: nox.Session) -> None:
-    """Check types with mypy (strict) and pyright, generated modules included."""
+    """Check types with mypy (strict) and pyright, generated modules and samples included.
+
+    `nox -s types -- --write` rewrites the expected findings of the samples that differ, and fails.
+    """
     session.install("-q", "-e", ".[dev]")
     session.run("mypy")
     session.run("pyright")
+    session.run("python", "tests/typing/type_check.py", *session.posargs)
 
 
 @nox.session
@@ -82,6 +86,13 @@ def golden(session: nox.Session) -> None:
 
 
 @nox.session
+def cases(session: nox.Session) -> None:
+    """Run executable JXA cases through the simulator: -- [FILE.jsonl [DICTIONARIES]]."""
+    session.install("-q", "-e", ".[dev]")
+    session.run("python", "tests/simulator/conformance.py", *session.posargs)
+
+
+@nox.session
 def stress(session: nox.Session) -> None:
     """Run the property tests with 2,000 examples each, and the tests that take minutes."""
     session.install("-q", "-e", ".[dev]")
@@ -97,3 +108,17 @@ def bench(session: nox.Session) -> None:
     session.install("-q", "-e", ".[dev]")
     session.run("python", "benchmarks/build.py", *session.posargs)
     session.run("python", "benchmarks/call.py", *session.posargs)
+
+
+@nox.session
+def search(session: nox.Session) -> None:
+    """Say how well tools are found: recall at 5, misses, times ([FILE.jsonl [TOOLS]] after --)."""
+    session.install("-q", "-e", ".[dev]")
+    session.run("python", "benchmarks/search.py", *session.posargs)
+
+
+@nox.session
+def labels(session: nox.Session) -> None:
+    """Measure the levels against labels that people gave; fails when a bound is missed."""
+    session.install("-q", "-e", ".[gen]")
+    session.run("python", "benchmarks/labels.py", *session.posargs)

@@ -1,18 +1,40 @@
-"""What a call costs on the simulated apps: through the gate, and the simulator's share of it."""
+"""What a call costs: through the gate on simulated apps, and the executor's own part of it."""
 
+import json
+import os
+import select
 import statistics
+import tempfile
 import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
 
 import iac_runtime
+from iac_runtime.execution.executor import Executor
+from iac_runtime.execution.limits import Limits
+from iac_runtime.execution.worker import Worker
+from iac_runtime.request import Event, event_json
 from iac_tools import mail, notes
 
-CALLS = 300
+CALLS: Final = 300
+EXCHANGES: Final = 1000
+PROCESSES: Final = 20
+
+APP: Final = "com.apple.mail"
+READ: Final = Event(APP, "application", "running", "", writes=False)
 
 
 def main() -> None:
-    """Print medians of calls of three kinds, in one run."""
+    """Print medians, in one run."""
+    gate()
+    executor()
+
+
+def gate() -> None:
+    """Calls of three kinds on the simulator in this process."""
     with iac_runtime.connect(simulate=True):
-        calls = (
+        calls: tuple[tuple[str, Callable[[], object]], ...] = (
             ("get one property", lambda: mail.get("inbox.unreadCount")),
             (
                 "count with a filter",
@@ -22,12 +44,65 @@ def main() -> None:
         )
         for name, call in calls:
             call()
-            times = []
-            for _ in range(CALLS):
-                start = time.perf_counter()
-                call()
-                times.append(time.perf_counter() - start)
-            print(f"{name:<24} {statistics.median(times) * 1000:8.2f} ms (median of {CALLS})")
+            milliseconds = statistics.median(timed(call) for _ in range(CALLS))
+            print(f"{name:<34} {milliseconds:8.3f} ms (median of {CALLS})")
+
+
+def executor() -> None:
+    """The executor on iac-osascript: its own part of a call, and what a worker is good for."""
+    limits = Limits(calls=1_000_000)
+    with tempfile.TemporaryDirectory() as folder:
+        state = Path(folder)
+        worker = Executor(program="iac-osascript", limits=limits, state=state)
+        single = Executor(program="iac-osascript", workers=False, state=state)
+        carry_out(worker)
+        carry_out(single)
+        bare = Bare(worker)
+        whole, exchange = [], []
+        for _ in range(EXCHANGES):
+            whole.append(timed(lambda: carry_out(worker)))
+            exchange.append(timed(bare))
+        processes = statistics.median(timed(lambda: carry_out(single)) for _ in range(PROCESSES))
+        worker.close()
+    call, bytes_only = statistics.median(whole), statistics.median(exchange)
+    own = call - bytes_only
+    print(f"{'call by a worker':<34} {call:8.3f} ms (median of {EXCHANGES})")
+    print(f"{'bare exchange of the same bytes':<34} {bytes_only:8.3f} ms (median of {EXCHANGES})")
+    print(f"{'the executor`s own part':<34} {own:8.3f} ms (bound: 0.5)")
+    print(f"{'call by a process of its own':<34} {processes:8.3f} ms (median of {PROCESSES})")
+    print(f"{'worker against process':<34} {processes / call:8.1f} times faster (bound: 8)")
+
+
+class Bare:
+    """The same bytes to the same worker and back, by the system's calls alone."""
+
+    def __init__(self, executor: Executor) -> None:
+        assert executor._workers is not None
+        worker: Worker = executor._workers._idle[APP]
+        self._requests, self._answers = worker._child.feed, worker._answers
+        self._line = json.dumps(event_json(READ, "0" * 16)).encode() + b"\n"
+        self._poller = select.poll()
+        self._poller.register(self._answers, select.POLLIN)
+
+    def __call__(self) -> None:
+        """One exchange."""
+        os.write(self._requests, self._line)
+        answer = b""
+        while not answer.endswith(b"\n"):
+            self._poller.poll()
+            answer += os.read(self._answers, 65536)
+
+
+def carry_out(executor: Executor) -> None:
+    """One call of the executor."""
+    executor.execute(READ, app="Mail", command="app_running")
+
+
+def timed(call: Callable[[], object]) -> float:
+    """Return the milliseconds that a call took."""
+    start = time.perf_counter()
+    call()
+    return (time.perf_counter() - start) * 1000
 
 
 if __name__ == "__main__":

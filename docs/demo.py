@@ -15,16 +15,23 @@ from mcp.client.stdio import StdioServerParameters
 
 SESSION: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("Which apps are there?", "list_apps", {}),
-    ("How many unread mails are there?", "mail_count_unread", {}),
-    ("Which of them are they?", "mail_list", {
+    ("What counts my unread mails?", "find_tools", {"query": "count unread mails", "limit": 1}),
+    ("How many are there?", "read_tool", {"name": "mail_count_unread"}),
+    ("Which of them are they?", "read_tool", {"name": "mail_list", "arguments": {
         "element": "message", "of": "inbox", "where": {"read status": False},
         "properties": ["subject", "sender"],
+    }}),
+    ("Which page is open in Safari?", "read_tool", {"name": "safari_get_url"}),
+    ("What lies on my desktop?", "read_tool", {
+        "name": "finder_list_folder", "arguments": {"folder": "~/Desktop"},
     }),
-    ("Which page is open in Safari?", "safari_get_url", {}),
-    ("What lies on my desktop?", "finder_list_folder", {"folder": "~/Desktop"}),
-    ("Make a note.", "notes_make_note", {"name": "Milk", "body": "Two bottles"}),
-    ("Is it there?", "notes_list_notes", {}),
-    ("Throw the first file on my desktop away.", "finder_delete", {"target": "desktop.files[0]"}),
+    ("Make a note.", "write_tool", {
+        "name": "notes_make_note", "arguments": {"name": "Milk", "body": "Two bottles"},
+    }),
+    ("Is it there?", "read_tool", {"name": "notes_list_notes"}),
+    ("Throw the first file on my desktop away.", "dangerous_tool", {
+        "name": "finder_delete", "arguments": {"target": "desktop.files[0]"},
+    }),
 )  # fmt: skip
 
 
@@ -63,7 +70,7 @@ async def main(folder: Path) -> int:
                     show("JXA", str(meta["iac/jxa"]))
                 show("result", text)
             print()
-    print("Reading and making went through; deleting was stopped by its level (DANGEROUS).")
+    print("Reading and making went through; deleting is DANGEROUS, and nobody could be asked.")
     return 0 if refused == 1 else 1
 
 

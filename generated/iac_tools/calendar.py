@@ -23,25 +23,33 @@ from iac_runtime.tool import (
 
 __all__ = [
     "APP",
+    "add_alert",
     "close",
     "count",
     "delete",
     "duplicate",
     "exists",
+    "find_events",
     "get",
     "get_url",
     "list",
     "list_calendars",
     "list_events",
+    "list_guests",
     "make",
+    "make_calendar",
     "make_event",
     "move",
     "open",
     "print",
     "quit",
+    "read_event",
     "reload_calendars",
+    "reschedule",
     "set",
+    "set_location",
     "show",
+    "show_day",
     "switch_view",
     "view_calendar",
 ]
@@ -116,11 +124,11 @@ PropertyName = Literal[
     },
     result="any",
 )
-def get(target: Ref, *, properties: ListOf[PropertyName] | None = None) -> Any:
+def get(target: Ref | ListOf[Ref], *, properties: ListOf[PropertyName] | None = None) -> Any:
     """Read an object of Calendar, all of its properties or those named. SAFE, reads.
 
     Args:
-        target: Reference to the object.
+        target: Reference to the object, or several.
         properties: Property names.
 
     Returns:
@@ -138,6 +146,7 @@ def get(target: Ref, *, properties: ListOf[PropertyName] | None = None) -> Any:
         "of": Param("", "----", "specifier"),
         "where": Param("", "", "filter"),
         "properties": Param("", "", "list of property"),
+        "order": Param("", "", "list of property"),
         "limit": Param("", "", "integer"),
         "offset": Param("", "", "integer"),
     },
@@ -149,6 +158,7 @@ def list(
     of: Ref | None = None,
     where: Mapping[str, Any] | None = None,
     properties: ListOf[PropertyName] | None = None,
+    order: ListOf[str] | None = None,
     limit: int | None = None,
     offset: int | None = None,
 ) -> ListOf[Mapping[str, Any]]:
@@ -161,6 +171,7 @@ def list(
         of: Reference to the container, else the app.
         where: Conditions by property name, all of which must hold.
         properties: Property names.
+        order: Property names, -name for descending.
         limit: Integer.
         offset: Integer.
 
@@ -168,7 +179,14 @@ def list(
         A row an object, its reference under ref.
     """
     return APP.call(
-        list, element=element, of=of, where=where, properties=properties, limit=limit, offset=offset
+        list,
+        element=element,
+        of=of,
+        where=where,
+        properties=properties,
+        order=order,
+        limit=limit,
+        offset=offset,
     )
 
 
@@ -403,18 +421,18 @@ def move(target: Ref | ListOf[Ref], *, to: Ref) -> None:
 
 @tool(event="wrbtaec8", level="MODIFY", jxa="reloadCalendars", params={})
 def reload_calendars() -> None:
-    """Reload calendars in Calendar. MODIFY, may change something."""
+    """Reload calendars in Calendar. MODIFY, changes something."""
     return APP.call(reload_calendars)
 
 
 @tool(
     event="wrbtaeca",
-    level="MODIFY",
+    level="SAFE",
     jxa="switchView",
     params={"to": Param("to", "wre5", "view type")},
 )
 def switch_view(*, to: ViewType) -> None:
-    """Switch view in Calendar. MODIFY, may change something.
+    """Switch view in Calendar. SAFE, changes the view only.
 
     Args:
         to: Day view, week view or month view.
@@ -549,6 +567,179 @@ def make_event(
     )
 
 
+@tool(
+    event="coregetd",
+    op="list",
+    level="SAFE",
+    params={"calendar": Param("", "", "calendar"), "text": Param("", "", "text")},
+    result="list of record",
+    bind={
+        "element": "event",
+        "of": "$calendar",
+        "where": {"summary": {"contains": "$text"}},
+        "properties": ["summary", "start date", "end date", "location"],
+    },
+)
+def find_events(calendar: Ref, *, text: str) -> ListOf[Mapping[str, Any]]:
+    """List the events of a calendar whose title contains some words. SAFE, reads.
+
+    Args:
+        calendar: Reference to a calendar.
+        text: Text.
+
+    Returns:
+        A row an object, its reference under ref.
+    """
+    return APP.call(find_events, calendar=calendar, text=text)
+
+
+@tool(
+    event="coregetd",
+    op="get",
+    level="SAFE",
+    params={"event": Param("", "", "event")},
+    result="any",
+    bind={
+        "target": "$event",
+        "properties": ["summary", "start date", "end date", "location", "description"],
+    },
+)
+def read_event(event: Ref) -> Any:
+    """Return what an event is about title, times, place and notes. SAFE, reads.
+
+    Args:
+        event: Reference to an event.
+
+    Returns:
+        The value, or the properties by name.
+    """
+    return APP.call(read_event, event=event)
+
+
+@tool(
+    event="coresetd",
+    op="set",
+    level="MODIFY",
+    params={
+        "event": Param("", "", "event"),
+        "start": Param("", "", "date"),
+        "end": Param("", "", "date"),
+    },
+    bind={"target": "$event", "properties": {"start date": "$start", "end date": "$end"}},
+)
+def reschedule(event: Ref, *, start: str, end: str) -> None:
+    """Give an event new times. MODIFY, sets start date.
+
+    Args:
+        event: Reference to an event.
+        start: A date.
+        end: A date.
+    """
+    return APP.call(reschedule, event=event, start=start, end=end)
+
+
+@tool(
+    event="coresetd",
+    op="set",
+    level="MODIFY",
+    params={"event": Param("", "", "event"), "location": Param("", "", "text")},
+    bind={"target": "$event", "properties": {"location": "$location"}},
+)
+def set_location(event: Ref, *, location: str) -> None:
+    """Say where an event takes place. MODIFY, sets location.
+
+    Args:
+        event: Reference to an event.
+        location: Text.
+    """
+    return APP.call(set_location, event=event, location=location)
+
+
+@tool(
+    event="coregetd",
+    op="list",
+    level="SAFE",
+    params={"event": Param("", "", "event")},
+    result="list of record",
+    bind={
+        "element": "attendee",
+        "of": "$event",
+        "properties": ["display name", "email", "participation status"],
+    },
+)
+def list_guests(event: Ref) -> ListOf[Mapping[str, Any]]:
+    """List who is invited to an event, and whether they come. SAFE, reads.
+
+    Args:
+        event: Reference to an event.
+
+    Returns:
+        A row an object, its reference under ref.
+    """
+    return APP.call(list_guests, event=event)
+
+
+@tool(
+    event="corecrel",
+    op="make",
+    level="MODIFY",
+    params={"event": Param("", "", "event"), "minutes": Param("", "", "integer")},
+    result="specifier",
+    bind={
+        "element": "display alarm",
+        "at": "$event",
+        "properties": {"trigger interval": "$minutes"},
+    },
+)
+def add_alert(event: Ref, *, minutes: int) -> Ref:
+    """Add an alert to an event. MODIFY, makes something new.
+
+    Args:
+        event: Reference to an event.
+        minutes: Minutes from the start -15 is a quarter of an hour before.
+
+    Returns:
+        Reference to what was made.
+    """
+    return APP.call(add_alert, event=event, minutes=minutes)
+
+
+@tool(
+    event="corecrel",
+    op="make",
+    level="MODIFY",
+    params={"name": Param("", "", "text")},
+    result="specifier",
+    bind={"element": "calendar", "properties": {"name": "$name"}},
+)
+def make_calendar(name: str) -> Ref:
+    """Make a calendar. MODIFY, makes something new.
+
+    Args:
+        name: Text.
+
+    Returns:
+        Reference to what was made.
+    """
+    return APP.call(make_calendar, name=name)
+
+
+@tool(
+    event="wrbtaec9",
+    level="SAFE",
+    jxa="viewCalendar",
+    params={"day": Param("", "", "date")},
+    bind={"at": "$day"},
+)
+def show_day(day: str) -> None:
+    """Show a day in the window of Calendar. SAFE, changes the view only.
+
+    Args:
+        day: A date.
+    """
+    return APP.call(show_day, day=day)
+
+
 # fmt: off
 CLASSES: Final[Mapping[str, Class]] = {
     "application": Class("capp", "application", "applications", None, "MODIFY", "DANGEROUS", (
@@ -581,21 +772,21 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("color", "colr", "color", "color", "rw", "MODIFY"),
         Property("calendarIdentifier", "ID  ", "calendaridentifier", "text", "r", "SAFE"),
         Property("writable", "wr05", "writable", "boolean", "r", "SAFE"),
-        Property("description", "wr12", "description", "text", "rw", "DANGEROUS"),
+        Property("description", "wr12", "description", "text", "rw", "MODIFY"),
     ), (Element("event", "rw"),)),
-    "display alarm": Class("wal1", "displayAlarm", "displayAlarms", None, "DANGEROUS", "DANGEROUS", (
-        Property("trigger interval", "wald", "triggerInterval", "integer", "rw", "DANGEROUS"),
-        Property("trigger date", "wale", "triggerDate", "date", "rw", "DANGEROUS"),
+    "display alarm": Class("wal1", "displayAlarm", "displayAlarms", None, "MODIFY", "DANGEROUS", (
+        Property("trigger interval", "wald", "triggerInterval", "integer", "rw", "MODIFY"),
+        Property("trigger date", "wale", "triggerDate", "date", "rw", "MODIFY"),
     )),
     "mail alarm": Class("wal2", "mailAlarm", "mailAlarms", None, "DANGEROUS", "DANGEROUS", (
         Property("trigger interval", "wald", "triggerInterval", "integer", "rw", "DANGEROUS"),
         Property("trigger date", "wale", "triggerDate", "date", "rw", "DANGEROUS"),
     )),
-    "sound alarm": Class("wal4", "soundAlarm", "soundAlarms", None, "DANGEROUS", "DANGEROUS", (
-        Property("trigger interval", "wald", "triggerInterval", "integer", "rw", "DANGEROUS"),
-        Property("trigger date", "wale", "triggerDate", "date", "rw", "DANGEROUS"),
-        Property("sound name", "wals", "soundName", "text", "rw", "DANGEROUS"),
-        Property("sound file", "walf", "soundFile", "text", "rw", "DANGEROUS"),
+    "sound alarm": Class("wal4", "soundAlarm", "soundAlarms", None, "MODIFY", "DANGEROUS", (
+        Property("trigger interval", "wald", "triggerInterval", "integer", "rw", "MODIFY"),
+        Property("trigger date", "wale", "triggerDate", "date", "rw", "MODIFY"),
+        Property("sound name", "wals", "soundName", "text", "rw", "MODIFY"),
+        Property("sound file", "walf", "soundFile", "text", "rw", "MODIFY"),
     )),
     "open file alarm": Class("wal3", "openFileAlarm", "openFileAlarms", None, "DANGEROUS", "DANGEROUS", (
         Property("trigger interval", "wald", "triggerInterval", "integer", "rw", "DANGEROUS"),
@@ -608,7 +799,7 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("participation status", "wra3", "participationStatus", "participation status", "r", "SAFE"),
     )),
     "event": Class("wrev", "event", "events", None, "MODIFY", "DANGEROUS", (
-        Property("description", "wr12", "description", "text", "rw", "DANGEROUS"),
+        Property("description", "wr12", "description", "text", "rw", "MODIFY"),
         Property("start date", "wr1s", "startDate", "date", "rw", "MODIFY"),
         Property("end date", "wr5s", "endDate", "date", "rw", "MODIFY"),
         Property("allday event", "wrad", "alldayEvent", "boolean", "rw", "MODIFY"),
@@ -654,8 +845,8 @@ UNVERIFIED: Final[tuple[str, ...]] = (
 )
 
 SCHEMAS: Final[Mapping[str, Schema]] = {
-    "get": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as documents[0]"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}}, "required": ["target"], "additionalProperties": false}'),
-    "list": Schema('{"type": "object", "properties": {"element": {"type": "string", "enum": ["document", "window", "calendar", "display alarm", "mail alarm", "sound alarm", "open file alarm", "attendee", "event"]}, "of": {"type": "string", "description": "Reference to the container, else the app"}, "where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}, "limit": {"type": "integer"}, "offset": {"type": "integer"}}, "required": ["element"], "additionalProperties": false}'),
+    "get": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}}, "required": ["target"], "additionalProperties": false}'),
+    "list": Schema('{"type": "object", "properties": {"element": {"type": "string", "enum": ["document", "window", "calendar", "display alarm", "mail alarm", "sound alarm", "open file alarm", "attendee", "event"]}, "of": {"type": "string", "description": "Reference to the container, else the app"}, "where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}, "order": {"type": "array", "items": {"type": "string"}, "description": "Property names, -name for descending"}, "limit": {"type": "integer"}, "offset": {"type": "integer"}}, "required": ["element"], "additionalProperties": false}'),
     "count": Schema('{"type": "object", "properties": {"element": {"type": "string", "enum": ["document", "window", "calendar", "display alarm", "mail alarm", "sound alarm", "open file alarm", "attendee", "event"]}, "of": {"type": "string", "description": "Reference to the container, else the app"}, "where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}}, "required": ["element"], "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "integer"}, "note": {"type": "string"}}, "additionalProperties": false}'),
     "make": Schema('{"type": "object", "properties": {"element": {"type": "string", "enum": ["document", "window", "calendar", "display alarm", "mail alarm", "sound alarm", "open file alarm", "attendee", "event"]}, "properties": {"type": "object", "description": "Property to value"}, "at": {"type": "string", "description": "Reference to the container, else the app chooses"}, "with_data": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}}, "required": ["element"], "additionalProperties": false}', '{"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
     "set": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as documents[0]"}, "properties": {"type": "object", "description": "Property to value"}}, "required": ["target", "properties"], "additionalProperties": false}'),
@@ -675,4 +866,12 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "list_calendars": Schema('{"type": "object", "properties": {}, "additionalProperties": false}'),
     "list_events": Schema('{"type": "object", "properties": {"calendar": {"type": "string", "description": "Reference such as calendars[0]"}, "start": {"type": "string", "format": "date-time", "description": "ISO 8601"}, "end": {"type": "string", "format": "date-time", "description": "ISO 8601"}}, "required": ["calendar", "start", "end"], "additionalProperties": false}'),
     "make_event": Schema('{"type": "object", "properties": {"calendar": {"type": "string", "description": "Reference such as calendars[0]"}, "summary": {"type": "string"}, "start": {"type": "string", "format": "date-time", "description": "ISO 8601"}, "end": {"type": "string", "format": "date-time", "description": "ISO 8601"}, "location": {"type": "string"}}, "required": ["calendar", "summary", "start", "end"], "additionalProperties": false}', '{"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
+    "find_events": Schema('{"type": "object", "properties": {"calendar": {"type": "string", "description": "Reference such as calendars[0]"}, "text": {"type": "string"}}, "required": ["calendar", "text"], "additionalProperties": false}'),
+    "read_event": Schema('{"type": "object", "properties": {"event": {"type": "string", "description": "Reference such as documents[0]"}}, "required": ["event"], "additionalProperties": false}'),
+    "reschedule": Schema('{"type": "object", "properties": {"event": {"type": "string", "description": "Reference such as documents[0]"}, "start": {"type": "string", "format": "date-time", "description": "ISO 8601"}, "end": {"type": "string", "format": "date-time", "description": "ISO 8601"}}, "required": ["event", "start", "end"], "additionalProperties": false}'),
+    "set_location": Schema('{"type": "object", "properties": {"event": {"type": "string", "description": "Reference such as documents[0]"}, "location": {"type": "string"}}, "required": ["event", "location"], "additionalProperties": false}'),
+    "list_guests": Schema('{"type": "object", "properties": {"event": {"type": "string", "description": "Reference such as documents[0]"}}, "required": ["event"], "additionalProperties": false}'),
+    "add_alert": Schema('{"type": "object", "properties": {"event": {"type": "string", "description": "Reference such as documents[0]"}, "minutes": {"type": "integer", "description": "Minutes from the start; -15 is a quarter of an hour before"}}, "required": ["event", "minutes"], "additionalProperties": false}', '{"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
+    "make_calendar": Schema('{"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"], "additionalProperties": false}', '{"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
+    "show_day": Schema('{"type": "object", "properties": {"day": {"type": "string", "format": "date-time", "description": "ISO 8601"}}, "required": ["day"], "additionalProperties": false}'),
 }

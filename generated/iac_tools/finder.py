@@ -27,7 +27,9 @@ __all__ = [
     "clean_up",
     "close",
     "copy",
+    "copy_to",
     "count",
+    "count_trash",
     "data_size",
     "delete",
     "duplicate",
@@ -35,16 +37,21 @@ __all__ = [
     "empty",
     "erase",
     "exists",
+    "find_in_folder",
     "get",
+    "get_info",
     "get_selection",
     "list",
+    "list_disks",
     "list_folder",
     "make",
     "make_folder",
     "move",
+    "move_to",
     "open",
     "print",
     "quit",
+    "rename",
     "restart",
     "reveal",
     "select",
@@ -241,11 +248,11 @@ PropertyName = Literal[
     },
     result="any",
 )
-def get(target: Ref, *, properties: ListOf[PropertyName] | None = None) -> Any:
+def get(target: Ref | ListOf[Ref], *, properties: ListOf[PropertyName] | None = None) -> Any:
     """Read an object of Finder, all of its properties or those named. SAFE, reads.
 
     Args:
-        target: Reference to the object.
+        target: Reference to the object, or several.
         properties: Property names.
 
     Returns:
@@ -263,6 +270,7 @@ def get(target: Ref, *, properties: ListOf[PropertyName] | None = None) -> Any:
         "of": Param("", "----", "specifier"),
         "where": Param("", "", "filter"),
         "properties": Param("", "", "list of property"),
+        "order": Param("", "", "list of property"),
         "limit": Param("", "", "integer"),
         "offset": Param("", "", "integer"),
     },
@@ -274,6 +282,7 @@ def list(
     of: Ref | None = None,
     where: Mapping[str, Any] | None = None,
     properties: ListOf[PropertyName] | None = None,
+    order: ListOf[str] | None = None,
     limit: int | None = None,
     offset: int | None = None,
 ) -> ListOf[Mapping[str, Any]]:
@@ -285,6 +294,7 @@ def list(
         of: Reference to the container, else the app.
         where: Conditions by property name, all of which must hold.
         properties: Property names.
+        order: Property names, -name for descending.
         limit: Integer.
         offset: Integer.
 
@@ -292,7 +302,14 @@ def list(
         A row an object, its reference under ref.
     """
     return APP.call(
-        list, element=element, of=of, where=where, properties=properties, limit=limit, offset=offset
+        list,
+        element=element,
+        of=of,
+        where=where,
+        properties=properties,
+        order=order,
+        limit=limit,
+        offset=offset,
     )
 
 
@@ -611,7 +628,7 @@ def select(target: Ref | ListOf[Ref]) -> None:
 
 @tool(event="misccopy", level="MODIFY", params={})
 def copy() -> None:
-    """Copy in Finder. MODIFY, may change something."""
+    """Copy in Finder. MODIFY, edits or uses the clipboard."""
     return APP.call(copy)
 
 
@@ -648,7 +665,7 @@ def sort(target: Ref | ListOf[Ref], *, by: str) -> Ref:
     },
 )
 def clean_up(target: Ref | ListOf[Ref], *, by: str | None = None) -> None:
-    """Clean up an object or a list of an object in Finder. MODIFY, may change something.
+    """Clean up an object or a list of an object in Finder. MODIFY, arranges icons.
 
     Args:
         target: Reference to an object or a list of an object.
@@ -663,7 +680,7 @@ def clean_up(target: Ref | ListOf[Ref], *, by: str | None = None) -> None:
     params={"target": Param("", "----", "specifier | list of specifier")},
 )
 def eject(target: Ref | ListOf[Ref] | None = None) -> None:
-    """Eject an object or a list of an object in Finder. MODIFY, may change something.
+    """Eject an object or a list of an object in Finder. MODIFY, unmounts a volume.
 
     Args:
         target: Reference to an object or a list of an object.
@@ -680,7 +697,7 @@ def eject(target: Ref | ListOf[Ref] | None = None) -> None:
     },
 )
 def empty(target: Ref | ListOf[Ref] | None = None, *, security: bool | None = None) -> None:
-    """Empty an object or a list of an object in Finder. DANGEROUS, empties the trash.
+    """Empty an object or a list of an object in Finder. DANGEROUS, destroys for good.
 
     Args:
         target: Reference to an object or a list of an object.
@@ -695,7 +712,7 @@ def empty(target: Ref | ListOf[Ref] | None = None, *, security: bool | None = No
     params={"target": Param("", "----", "specifier | list of specifier")},
 )
 def erase(target: Ref | ListOf[Ref]) -> None:
-    """Erase an object or a list of an object in Finder. DANGEROUS, erases a disk.
+    """Erase an object or a list of an object in Finder. DANGEROUS, destroys for good.
 
     Args:
         target: Reference to an object or a list of an object.
@@ -764,7 +781,7 @@ def shut_down() -> None:
 
 @tool(event="fndrslep", level="MODIFY", params={})
 def sleep() -> None:
-    """Sleep in Finder. MODIFY, may change something."""
+    """Sleep in Finder. MODIFY, puts the computer to sleep."""
     return APP.call(sleep)
 
 
@@ -821,6 +838,148 @@ def make_folder(name: str, *, at: Ref) -> Ref:
     return APP.call(make_folder, name=name, at=at)
 
 
+@tool(
+    event="coregetd",
+    op="get",
+    level="SAFE",
+    params={"item": Param("", "", "item")},
+    result="any",
+    bind={
+        "target": "$item",
+        "properties": ["name", "kind", "size", "creation date", "modification date"],
+    },
+)
+def get_info(item: Ref) -> Any:
+    """Return name, kind, size and dates of a file or folder. SAFE, reads.
+
+    Args:
+        item: A path, or a reference.
+
+    Returns:
+        The value, or the properties by name.
+    """
+    return APP.call(get_info, item=item)
+
+
+@tool(
+    event="coresetd",
+    op="set",
+    level="MODIFY",
+    params={"item": Param("", "", "item"), "name": Param("", "", "text")},
+    bind={"target": "$item", "properties": {"name": "$name"}},
+)
+def rename(item: Ref, *, name: str) -> None:
+    """Rename a file or folder. MODIFY, sets name.
+
+    Args:
+        item: A path, or a reference.
+        name: With the extension.
+    """
+    return APP.call(rename, item=item, name=name)
+
+
+@tool(
+    event="coremove",
+    level="MODIFY",
+    jxa="move",
+    params={"item": Param("", "", "item"), "folder": Param("", "", "folder")},
+    result="specifier",
+    bind={"target": "$item", "to": "$folder"},
+)
+def move_to(item: Ref, *, folder: Ref) -> Ref:
+    """Move a file or folder into a folder. MODIFY, moves.
+
+    Args:
+        item: A path, or a reference.
+        folder: A path, or a reference.
+
+    Returns:
+        An object.
+    """
+    return APP.call(move_to, item=item, folder=folder)
+
+
+@tool(
+    event="coreclon",
+    level="MODIFY",
+    jxa="duplicate",
+    params={"item": Param("", "", "item"), "folder": Param("", "", "folder")},
+    result="specifier",
+    bind={"target": "$item", "to": "$folder"},
+)
+def copy_to(item: Ref, *, folder: Ref) -> Ref:
+    """Copy a file or folder into a folder. MODIFY, makes a copy.
+
+    Args:
+        item: A path, or a reference.
+        folder: A path, or a reference.
+
+    Returns:
+        An object.
+    """
+    return APP.call(copy_to, item=item, folder=folder)
+
+
+@tool(
+    event="coregetd",
+    op="list",
+    level="SAFE",
+    params={"folder": Param("", "", "folder"), "text": Param("", "", "text")},
+    result="list of record",
+    bind={
+        "element": "item",
+        "of": "$folder",
+        "where": {"name": {"contains": "$text"}},
+        "properties": ["name", "kind", "modification date"],
+    },
+)
+def find_in_folder(folder: Ref, *, text: str) -> ListOf[Mapping[str, Any]]:
+    """List what is in a folder and has some words in its name. SAFE, reads.
+
+    Args:
+        folder: Path of a folder, or a reference to one.
+        text: Text.
+
+    Returns:
+        A row an object, its reference under ref.
+    """
+    return APP.call(find_in_folder, folder=folder, text=text)
+
+
+@tool(
+    event="coregetd",
+    op="list",
+    level="SAFE",
+    params={},
+    result="list of record",
+    bind={"element": "disk", "properties": ["name", "capacity", "free space", "ejectable"]},
+)
+def list_disks() -> ListOf[Mapping[str, Any]]:
+    """List the disks with capacity and free space. SAFE, reads.
+
+    Returns:
+        A row an object, its reference under ref.
+    """
+    return APP.call(list_disks)
+
+
+@tool(
+    event="corecnte",
+    op="count",
+    level="SAFE",
+    params={},
+    result="integer",
+    bind={"element": "item", "of": "trash"},
+)
+def count_trash() -> int:
+    """Count what is in the trash. SAFE, reads.
+
+    Returns:
+        How many there are.
+    """
+    return APP.call(count_trash)
+
+
 # fmt: off
 CLASSES: Final[Mapping[str, Class]] = {
     "application": Class("capp", "application", "applications", None, "MODIFY", "DANGEROUS", (
@@ -848,9 +1007,9 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("index", "pidx", "index", "integer", "r", "SAFE"),
         Property("container", "ctnr", "container", "specifier", "r", "SAFE"),
         Property("disk", "cdis", "disk", "specifier", "r", "SAFE"),
-        Property("position", "posn", "position", "point", "rw", "SAFE"),
+        Property("position", "posn", "position", "point", "rw", "MODIFY"),
         Property("desktop position", "dpos", "desktopPosition", "point", "rw", "MODIFY"),
-        Property("bounds", "pbnd", "bounds", "rectangle", "rw", "SAFE"),
+        Property("bounds", "pbnd", "bounds", "rectangle", "rw", "MODIFY"),
         Property("label index", "labi", "labelIndex", "integer", "rw", "MODIFY"),
         Property("locked", "aslk", "locked", "boolean", "rw", "MODIFY"),
         Property("kind", "kind", "kind", "text", "r", "SAFE"),
@@ -868,7 +1027,7 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("group privileges", "gppr", "groupPrivileges", "priv", "rw", "DANGEROUS"),
         Property("everyones privileges", "gstp", "everyonesPrivileges", "priv", "rw", "DANGEROUS"),
         Property("information window", "iwnd", "informationWindow", "specifier", "r", "SAFE"),
-        Property("properties", "pALL", "properties", "record", "rw", "MODIFY"),
+        Property("properties", "pALL", "properties", "record", "rw", "DANGEROUS"),
         Property("class", "pcls", "class", "type", "r", "SAFE"),
     )),
     "container": Class("ctnr", "container", "containers", "item", "MODIFY", "DANGEROUS", (
@@ -937,17 +1096,17 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("zoomed", "pzum", "zoomed", "boolean", "rw", "SAFE"),
         Property("visible", "pvis", "visible", "boolean", "r", "SAFE"),
         Property("collapsed", "wshd", "collapsed", "boolean", "rw", "SAFE"),
-        Property("properties", "pALL", "properties", "record", "rw", "MODIFY"),
+        Property("properties", "pALL", "properties", "record", "rw", "DANGEROUS"),
     )),
     "Finder window": Class("brow", "finderWindow", "finderWindows", "window", "MODIFY", "DANGEROUS", (
-        Property("target", "fvtg", "target", "specifier", "rw", "MODIFY"),
+        Property("target", "fvtg", "target", "specifier", "rw", "SAFE"),
         Property("current view", "pvew", "currentView", "ecvw", "rw", "SAFE"),
         Property("icon view options", "icop", "iconViewOptions", "icon view options", "r", "SAFE"),
         Property("list view options", "lvop", "listViewOptions", "list view options", "r", "SAFE"),
         Property("column view options", "cvop", "columnViewOptions", "column view options", "r", "SAFE"),
         Property("toolbar visible", "tbvi", "toolbarVisible", "boolean", "rw", "SAFE"),
-        Property("statusbar visible", "stvi", "statusbarVisible", "boolean", "rw", "MODIFY"),
-        Property("pathbar visible", "pbvi", "pathbarVisible", "boolean", "rw", "MODIFY"),
+        Property("statusbar visible", "stvi", "statusbarVisible", "boolean", "rw", "SAFE"),
+        Property("pathbar visible", "pbvi", "pathbarVisible", "boolean", "rw", "SAFE"),
         Property("sidebar width", "sbwi", "sidebarWidth", "integer", "rw", "SAFE"),
     )),
     "desktop window": Class("dktw", "desktopWindow", "desktopWindows", "Finder window", "MODIFY", "DANGEROUS", ()),
@@ -988,7 +1147,7 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("desktop shows hard disks", "pdhd", "desktopShowsHardDisks", "boolean", "rw", "MODIFY"),
         Property("desktop shows external hard disks", "pehd", "desktopShowsExternalHardDisks", "boolean", "rw", "MODIFY"),
         Property("desktop shows removable media", "pdrm", "desktopShowsRemovableMedia", "boolean", "rw", "MODIFY"),
-        Property("desktop shows connected servers", "pdsv", "desktopShowsConnectedServers", "boolean", "rw", "DANGEROUS"),
+        Property("desktop shows connected servers", "pdsv", "desktopShowsConnectedServers", "boolean", "rw", "MODIFY"),
         Property("new window target", "pnwt", "newWindowTarget", "specifier", "rw", "MODIFY"),
         Property("folders open in new windows", "ponw", "foldersOpenInNewWindows", "boolean", "rw", "MODIFY"),
         Property("folders open in new tabs", "pont", "foldersOpenInNewTabs", "boolean", "rw", "MODIFY"),
@@ -997,7 +1156,7 @@ CLASSES: Final[Mapping[str, Class]] = {
     )),
     "label": Class("clbl", "label", "labels", None, "MODIFY", "DANGEROUS", (
         Property("name", "pnam", "name", "text", "rw", "MODIFY"),
-        Property("index", "pidx", "index", "integer", "rw", "SAFE"),
+        Property("index", "pidx", "index", "integer", "rw", "MODIFY"),
         Property("color", "colr", "color", "color", "rw", "MODIFY"),
     )),
     "icon family": Class("ifam", "iconFamily", "iconFamilys", None, "MODIFY", "DANGEROUS", (
@@ -1038,7 +1197,7 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("uses relative dates", "urdt", "usesRelativeDates", "boolean", "rw", "MODIFY"),
     ), (Element("column", "rw"),)),
     "column": Class("lvcl", "column", "columns", None, "MODIFY", "DANGEROUS", (
-        Property("index", "pidx", "index", "integer", "rw", "SAFE"),
+        Property("index", "pidx", "index", "integer", "rw", "MODIFY"),
         Property("name", "pnam", "name", "elsv", "r", "SAFE"),
         Property("sort direction", "sord", "sortDirection", "sodr", "rw", "MODIFY"),
         Property("width", "clwd", "width", "integer", "rw", "MODIFY"),
@@ -1073,8 +1232,8 @@ UNVERIFIED: Final[tuple[str, ...]] = (
 )
 
 SCHEMAS: Final[Mapping[str, Schema]] = {
-    "get": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as items[0]"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}}, "required": ["target"], "additionalProperties": false}'),
-    "list": Schema('{"type": "object", "properties": {"element": {"type": "string", "enum": ["item", "container", "disk", "folder", "file", "alias file", "application file", "document file", "internet location file", "clipping", "package", "window", "Finder window", "clipping window", "column"]}, "of": {"type": "string", "description": "Reference to the container, else the app"}, "where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}, "limit": {"type": "integer"}, "offset": {"type": "integer"}}, "required": ["element"], "additionalProperties": false}'),
+    "get": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as items[0]"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}}, "required": ["target"], "additionalProperties": false}'),
+    "list": Schema('{"type": "object", "properties": {"element": {"type": "string", "enum": ["item", "container", "disk", "folder", "file", "alias file", "application file", "document file", "internet location file", "clipping", "package", "window", "Finder window", "clipping window", "column"]}, "of": {"type": "string", "description": "Reference to the container, else the app"}, "where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}, "order": {"type": "array", "items": {"type": "string"}, "description": "Property names, -name for descending"}, "limit": {"type": "integer"}, "offset": {"type": "integer"}}, "required": ["element"], "additionalProperties": false}'),
     "count": Schema('{"type": "object", "properties": {"element": {"type": "string", "enum": ["item", "container", "disk", "folder", "file", "alias file", "application file", "document file", "internet location file", "clipping", "package", "window", "Finder window", "clipping window", "column"]}, "of": {"type": "string", "description": "Reference to the container, else the app"}, "where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}}, "required": ["element"], "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "integer"}, "note": {"type": "string"}}, "additionalProperties": false}'),
     "make": Schema('{"type": "object", "properties": {"element": {"type": "string", "enum": ["item", "container", "disk", "folder", "file", "alias file", "application file", "document file", "internet location file", "clipping", "package", "window", "Finder window", "clipping window", "column"]}, "properties": {"type": "object", "description": "Property to value"}, "at": {"type": "string", "description": "Reference to the container, else the app chooses"}, "to": {"type": "string", "description": "Reference such as items[0]"}}, "required": ["element"], "additionalProperties": false}', '{"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
     "set": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as items[0]"}, "properties": {"type": "object", "description": "Property to value"}}, "required": ["target", "properties"], "additionalProperties": false}'),
@@ -1103,4 +1262,11 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "list_folder": Schema('{"type": "object", "properties": {"folder": {"type": "string", "description": "Path of a folder, or a reference to one"}}, "required": ["folder"], "additionalProperties": false}'),
     "get_selection": Schema('{"type": "object", "properties": {}, "additionalProperties": false}'),
     "make_folder": Schema('{"type": "object", "properties": {"name": {"type": "string"}, "at": {"type": "string", "description": "Where to make it, a path or a reference"}}, "required": ["name", "at"], "additionalProperties": false}', '{"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
+    "get_info": Schema('{"type": "object", "properties": {"item": {"type": "string", "description": "A path, or a reference"}}, "required": ["item"], "additionalProperties": false}'),
+    "rename": Schema('{"type": "object", "properties": {"item": {"type": "string", "description": "A path, or a reference"}, "name": {"type": "string", "description": "With the extension"}}, "required": ["item", "name"], "additionalProperties": false}'),
+    "move_to": Schema('{"type": "object", "properties": {"item": {"type": "string", "description": "A path, or a reference"}, "folder": {"type": "string", "description": "A path, or a reference"}}, "required": ["item", "folder"], "additionalProperties": false}', '{"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
+    "copy_to": Schema('{"type": "object", "properties": {"item": {"type": "string", "description": "A path, or a reference"}, "folder": {"type": "string", "description": "A path, or a reference"}}, "required": ["item", "folder"], "additionalProperties": false}', '{"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
+    "find_in_folder": Schema('{"type": "object", "properties": {"folder": {"type": "string", "description": "Path of a folder, or a reference to one"}, "text": {"type": "string"}}, "required": ["folder", "text"], "additionalProperties": false}'),
+    "list_disks": Schema('{"type": "object", "properties": {}, "additionalProperties": false}'),
+    "count_trash": Schema('{"type": "object", "properties": {}, "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "integer"}, "note": {"type": "string"}}, "additionalProperties": false}'),
 }

@@ -24,6 +24,7 @@ from iac_runtime.tool import (
 __all__ = [
     "APP",
     "close",
+    "close_tab",
     "copy_selection",
     "count",
     "cut_selection",
@@ -31,21 +32,28 @@ __all__ = [
     "duplicate",
     "execute",
     "exists",
+    "find_tabs",
     "get",
+    "get_title",
     "get_url",
     "go_back",
+    "go_back_in_tab",
     "go_forward",
+    "go_to",
     "list",
+    "list_bookmarks",
     "list_tabs",
     "make",
     "move",
     "open",
+    "open_incognito",
     "open_tab",
     "paste_selection",
     "print",
     "quit",
     "redo",
     "reload",
+    "reload_tab",
     "save",
     "select_all",
     "set",
@@ -93,11 +101,11 @@ PropertyName = Literal[
     },
     result="any",
 )
-def get(target: Ref, *, properties: ListOf[PropertyName] | None = None) -> Any:
+def get(target: Ref | ListOf[Ref], *, properties: ListOf[PropertyName] | None = None) -> Any:
     """Read an object of Google Chrome, all of its properties or those named. SAFE, reads.
 
     Args:
-        target: Reference to the object.
+        target: Reference to the object, or several.
         properties: Property names.
 
     Returns:
@@ -115,6 +123,7 @@ def get(target: Ref, *, properties: ListOf[PropertyName] | None = None) -> Any:
         "of": Param("", "----", "specifier"),
         "where": Param("", "", "filter"),
         "properties": Param("", "", "list of property"),
+        "order": Param("", "", "list of property"),
         "limit": Param("", "", "integer"),
         "offset": Param("", "", "integer"),
     },
@@ -126,6 +135,7 @@ def list(
     of: Ref | None = None,
     where: Mapping[str, Any] | None = None,
     properties: ListOf[PropertyName] | None = None,
+    order: ListOf[str] | None = None,
     limit: int | None = None,
     offset: int | None = None,
 ) -> ListOf[Mapping[str, Any]]:
@@ -137,6 +147,7 @@ def list(
         of: Reference to the container, else the app.
         where: Conditions by property name, all of which must hold.
         properties: Property names.
+        order: Property names, -name for descending.
         limit: Integer.
         offset: Integer.
 
@@ -144,7 +155,14 @@ def list(
         A row an object, its reference under ref.
     """
     return APP.call(
-        list, element=element, of=of, where=where, properties=properties, limit=limit, offset=offset
+        list,
+        element=element,
+        of=of,
+        where=where,
+        properties=properties,
+        order=order,
+        limit=limit,
+        offset=offset,
     )
 
 
@@ -374,7 +392,7 @@ def print(target: Ref | ListOf[Ref]) -> None:
     params={"target": Param("", "----", "specifier | list of specifier")},
 )
 def reload(target: Ref | ListOf[Ref]) -> None:
-    """Reload an object or a list of an object in Google Chrome. MODIFY, may change something.
+    """Reload an object or a list of an object in Google Chrome. MODIFY, changes something.
 
     Args:
         target: Reference to an object or a list of an object.
@@ -384,12 +402,12 @@ def reload(target: Ref | ListOf[Ref]) -> None:
 
 @tool(
     event="CrSuBack",
-    level="MODIFY",
+    level="SAFE",
     jxa="goBack",
     params={"target": Param("", "----", "specifier | list of specifier")},
 )
 def go_back(target: Ref | ListOf[Ref]) -> None:
-    """Go back an object or a list of an object in Google Chrome. MODIFY, may change something.
+    """Go back an object or a list of an object in Google Chrome. SAFE, plays or navigates.
 
     Args:
         target: Reference to an object or a list of an object.
@@ -399,12 +417,12 @@ def go_back(target: Ref | ListOf[Ref]) -> None:
 
 @tool(
     event="CrSuFwd ",
-    level="MODIFY",
+    level="SAFE",
     jxa="goForward",
     params={"target": Param("", "----", "specifier | list of specifier")},
 )
 def go_forward(target: Ref | ListOf[Ref]) -> None:
-    """Go forward an object or a list of an object in Google Chrome. MODIFY, may change something.
+    """Go forward an object or a list of an object in Google Chrome. SAFE, plays or navigates.
 
     Args:
         target: Reference to an object or a list of an object.
@@ -434,8 +452,7 @@ def select_all(target: Ref | ListOf[Ref]) -> None:
     params={"target": Param("", "----", "specifier | list of specifier")},
 )
 def cut_selection(target: Ref | ListOf[Ref]) -> None:
-    """Cut selection an object or a list of an object in Google Chrome. MODIFY, may change
-    something.
+    """Cut selection an object or a list of an object in Google Chrome. MODIFY, changes something.
 
     Args:
         target: Reference to an object or a list of an object.
@@ -450,8 +467,8 @@ def cut_selection(target: Ref | ListOf[Ref]) -> None:
     params={"target": Param("", "----", "specifier | list of specifier")},
 )
 def copy_selection(target: Ref | ListOf[Ref]) -> None:
-    """Copy selection an object or a list of an object in Google Chrome. MODIFY, may change
-    something.
+    """Copy selection an object or a list of an object in Google Chrome. MODIFY, makes something
+    new.
 
     Args:
         target: Reference to an object or a list of an object.
@@ -466,8 +483,7 @@ def copy_selection(target: Ref | ListOf[Ref]) -> None:
     params={"target": Param("", "----", "specifier | list of specifier")},
 )
 def paste_selection(target: Ref | ListOf[Ref]) -> None:
-    """Paste selection an object or a list of an object in Google Chrome. MODIFY, may change
-    something.
+    """Paste selection an object or a list of an object in Google Chrome. MODIFY, changes something.
 
     Args:
         target: Reference to an object or a list of an object.
@@ -481,7 +497,7 @@ def paste_selection(target: Ref | ListOf[Ref]) -> None:
     params={"target": Param("", "----", "specifier | list of specifier")},
 )
 def undo(target: Ref | ListOf[Ref]) -> None:
-    """Undo an object or a list of an object in Google Chrome. MODIFY, may change something.
+    """Undo an object or a list of an object in Google Chrome. MODIFY, changes something.
 
     Args:
         target: Reference to an object or a list of an object.
@@ -495,7 +511,7 @@ def undo(target: Ref | ListOf[Ref]) -> None:
     params={"target": Param("", "----", "specifier | list of specifier")},
 )
 def redo(target: Ref | ListOf[Ref]) -> None:
-    """Redo an object or a list of an object in Google Chrome. MODIFY, may change something.
+    """Redo an object or a list of an object in Google Chrome. MODIFY, changes something.
 
     Args:
         target: Reference to an object or a list of an object.
@@ -608,6 +624,134 @@ def open_tab(url: str) -> Ref:
     return APP.call(open_tab, url=url)
 
 
+@tool(
+    event="coregetd",
+    op="get",
+    level="SAFE",
+    params={},
+    result="text",
+    bind={"target": "windows[0].activeTab.title"},
+)
+def get_title() -> str:
+    """Return the title of the active tab of Chrome. SAFE, reads.
+
+    Returns:
+        The answer.
+    """
+    return APP.call(get_title)
+
+
+@tool(
+    event="coresetd",
+    op="set",
+    level="MODIFY",
+    params={"url": Param("", "", "text")},
+    bind={"target": "windows[0].activeTab", "properties": {"URL": "$url"}},
+)
+def go_to(url: str) -> None:
+    """Go to a URL in the active tab of Chrome. MODIFY, sets URL.
+
+    Args:
+        url: An https URL.
+    """
+    return APP.call(go_to, url=url)
+
+
+@tool(
+    event="coregetd",
+    op="list",
+    level="SAFE",
+    params={"text": Param("", "", "text")},
+    result="list of record",
+    bind={
+        "element": "tab",
+        "of": "windows[0]",
+        "where": {"title": {"contains": "$text"}},
+        "properties": ["title", "URL"],
+    },
+)
+def find_tabs(text: str) -> ListOf[Mapping[str, Any]]:
+    """List the tabs of the front window whose title contains some words. SAFE, reads.
+
+    Args:
+        text: Text.
+
+    Returns:
+        A row an object, its reference under ref.
+    """
+    return APP.call(find_tabs, text=text)
+
+
+@tool(
+    event="coreclos",
+    level="MODIFY",
+    jxa="close",
+    params={"tab": Param("", "", "tab")},
+    bind={"target": "$tab"},
+)
+def close_tab(tab: Ref) -> None:
+    """Close a tab of Chrome. MODIFY, closes, unsaved work may be lost.
+
+    Args:
+        tab: Reference to a tab.
+    """
+    return APP.call(close_tab, tab=tab)
+
+
+@tool(
+    event="CrSuRlod",
+    level="MODIFY",
+    jxa="reload",
+    params={},
+    bind={"target": "windows[0].activeTab"},
+)
+def reload_tab() -> None:
+    """Load the page in the active tab of Chrome again. MODIFY, changes something."""
+    return APP.call(reload_tab)
+
+
+@tool(
+    event="CrSuBack", level="SAFE", jxa="goBack", params={}, bind={"target": "windows[0].activeTab"}
+)
+def go_back_in_tab() -> None:
+    """Go back one page in the active tab of Chrome. SAFE, plays or navigates."""
+    return APP.call(go_back_in_tab)
+
+
+@tool(
+    event="coregetd",
+    op="list",
+    level="SAFE",
+    params={},
+    result="list of record",
+    bind={"element": "bookmark item", "of": "bookmarksBar", "properties": ["title", "URL"]},
+)
+def list_bookmarks() -> ListOf[Mapping[str, Any]]:
+    """List the bookmarks of the bar of Chrome. SAFE, reads.
+
+    Returns:
+        A row an object, its reference under ref.
+    """
+    return APP.call(list_bookmarks)
+
+
+@tool(
+    event="corecrel",
+    op="make",
+    level="MODIFY",
+    params={},
+    result="specifier",
+    bind={"element": "window", "properties": {"mode": "incognito"}},
+)
+def open_incognito() -> Ref:
+    """Open an incognito window of Chrome. MODIFY, makes something new.
+
+    Returns:
+        Reference to what was made.
+    """
+    return APP.call(open_incognito)
+
+
 # fmt: off
 CLASSES: Final[Mapping[str, Class]] = {
     "application": Class("capp", "application", "applications", None, "MODIFY", "DANGEROUS", (
@@ -660,8 +804,8 @@ RECORDS: Final[Mapping[str, Record]] = {}
 UNVERIFIED: Final[tuple[str, ...]] = ()
 
 SCHEMAS: Final[Mapping[str, Schema]] = {
-    "get": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as windows[0]"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}}, "required": ["target"], "additionalProperties": false}'),
-    "list": Schema('{"type": "object", "properties": {"element": {"type": "string", "enum": ["window", "tab", "bookmark folder", "bookmark item"]}, "of": {"type": "string", "description": "Reference to the container, else the app"}, "where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}, "limit": {"type": "integer"}, "offset": {"type": "integer"}}, "required": ["element"], "additionalProperties": false}'),
+    "get": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as windows[0]"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}}, "required": ["target"], "additionalProperties": false}'),
+    "list": Schema('{"type": "object", "properties": {"element": {"type": "string", "enum": ["window", "tab", "bookmark folder", "bookmark item"]}, "of": {"type": "string", "description": "Reference to the container, else the app"}, "where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}, "order": {"type": "array", "items": {"type": "string"}, "description": "Property names, -name for descending"}, "limit": {"type": "integer"}, "offset": {"type": "integer"}}, "required": ["element"], "additionalProperties": false}'),
     "count": Schema('{"type": "object", "properties": {"element": {"type": "string", "enum": ["window", "tab", "bookmark folder", "bookmark item"]}, "of": {"type": "string", "description": "Reference to the container, else the app"}, "where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}}, "required": ["element"], "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "integer"}, "note": {"type": "string"}}, "additionalProperties": false}'),
     "make": Schema('{"type": "object", "properties": {"element": {"type": "string", "enum": ["window", "tab", "bookmark folder", "bookmark item"]}, "properties": {"type": "object", "description": "Property to value"}, "at": {"type": "string", "description": "Reference to the container, else the app chooses"}, "with_data": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}}, "required": ["element"], "additionalProperties": false}', '{"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
     "set": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as windows[0]"}, "properties": {"type": "object", "description": "Property to value"}}, "required": ["target", "properties"], "additionalProperties": false}'),
@@ -689,4 +833,12 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "get_url": Schema('{"type": "object", "properties": {}, "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
     "list_tabs": Schema('{"type": "object", "properties": {}, "additionalProperties": false}'),
     "open_tab": Schema('{"type": "object", "properties": {"url": {"type": "string", "description": "An https URL"}}, "required": ["url"], "additionalProperties": false}', '{"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
+    "get_title": Schema('{"type": "object", "properties": {}, "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
+    "go_to": Schema('{"type": "object", "properties": {"url": {"type": "string", "description": "An https URL"}}, "required": ["url"], "additionalProperties": false}'),
+    "find_tabs": Schema('{"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"], "additionalProperties": false}'),
+    "close_tab": Schema('{"type": "object", "properties": {"tab": {"type": "string", "description": "Reference such as windows[0]"}}, "required": ["tab"], "additionalProperties": false}'),
+    "reload_tab": Schema('{"type": "object", "properties": {}, "additionalProperties": false}'),
+    "go_back_in_tab": Schema('{"type": "object", "properties": {}, "additionalProperties": false}'),
+    "list_bookmarks": Schema('{"type": "object", "properties": {}, "additionalProperties": false}'),
+    "open_incognito": Schema('{"type": "object", "properties": {}, "additionalProperties": false}', '{"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
 }

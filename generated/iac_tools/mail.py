@@ -23,6 +23,7 @@ from iac_runtime.tool import (
 
 __all__ = [
     "APP",
+    "add_recipient",
     "check_for_new_mail",
     "close",
     "count",
@@ -33,19 +34,27 @@ __all__ = [
     "exists",
     "extract_address_from",
     "extract_name_from",
+    "find_by_sender",
+    "find_by_subject",
+    "flag_message",
     "forward",
     "get",
     "get_url",
     "import_mail_mailbox",
     "list",
+    "list_accounts",
+    "list_mailboxes",
+    "list_unread",
     "mailto",
     "make",
     "make_message",
+    "mark_read",
     "move",
     "open",
     "perform_mail_action_with_messages",
     "print",
     "quit",
+    "read_message",
     "redirect",
     "reply",
     "save",
@@ -247,11 +256,11 @@ PropertyName = Literal[
     },
     result="any",
 )
-def get(target: Ref, *, properties: ListOf[PropertyName] | None = None) -> Any:
+def get(target: Ref | ListOf[Ref], *, properties: ListOf[PropertyName] | None = None) -> Any:
     """Read an object of Mail, all of its properties or those named. SAFE, reads.
 
     Args:
-        target: Reference to the object.
+        target: Reference to the object, or several.
         properties: Property names.
 
     Returns:
@@ -269,6 +278,7 @@ def get(target: Ref, *, properties: ListOf[PropertyName] | None = None) -> Any:
         "of": Param("", "----", "specifier"),
         "where": Param("", "", "filter"),
         "properties": Param("", "", "list of property"),
+        "order": Param("", "", "list of property"),
         "limit": Param("", "", "integer"),
         "offset": Param("", "", "integer"),
     },
@@ -280,6 +290,7 @@ def list(
     of: Ref | None = None,
     where: Mapping[str, Any] | None = None,
     properties: ListOf[PropertyName] | None = None,
+    order: ListOf[str] | None = None,
     limit: int | None = None,
     offset: int | None = None,
 ) -> ListOf[Mapping[str, Any]]:
@@ -291,6 +302,7 @@ def list(
         of: Reference to the container, else the app.
         where: Conditions by property name, all of which must hold.
         properties: Property names.
+        order: Property names, -name for descending.
         limit: Integer.
         offset: Integer.
 
@@ -298,7 +310,14 @@ def list(
         A row an object, its reference under ref.
     """
     return APP.call(
-        list, element=element, of=of, where=where, properties=properties, limit=limit, offset=offset
+        list,
+        element=element,
+        of=of,
+        where=where,
+        properties=properties,
+        order=order,
+        limit=limit,
+        offset=offset,
     )
 
 
@@ -607,7 +626,7 @@ def extract_address_from(target: str) -> str:
 
 @tool(
     event="emalfwms",
-    level="SAFE",
+    level="MODIFY",
     params={
         "target": Param("", "----", "message"),
         "opening_window": Param("opening window", "ropw", "boolean", "openingWindow"),
@@ -615,7 +634,7 @@ def extract_address_from(target: str) -> str:
     result="outgoing message",
 )
 def forward(target: Ref, *, opening_window: bool | None = None) -> Ref:
-    """Forward a message in Mail. Returns an outgoing message. SAFE, plays or navigates.
+    """Forward a message in Mail. Returns an outgoing message. MODIFY, opens a draft.
 
     Args:
         target: Reference to a message.
@@ -629,7 +648,7 @@ def forward(target: Ref, *, opening_window: bool | None = None) -> Ref:
 
 @tool(event="emalemtg", level="MODIFY", jxa="geturl", params={"target": Param("", "----", "text")})
 def get_url(target: str) -> None:
-    """GetURL, given text, in Mail. MODIFY, may change something.
+    """GetURL, given text, in Mail. MODIFY, opens a URL.
 
     Args:
         target: Text.
@@ -644,7 +663,7 @@ def get_url(target: str) -> None:
     params={"at": Param("at", "mbpt", "file")},
 )
 def import_mail_mailbox(*, at: str) -> None:
-    """Import Mail mailbox in Mail. MODIFY, may change something.
+    """Import Mail mailbox in Mail. MODIFY, makes something new.
 
     Args:
         at: A file.
@@ -654,7 +673,7 @@ def import_mail_mailbox(*, at: str) -> None:
 
 @tool(event="emalemto", level="MODIFY", params={"target": Param("", "----", "text")})
 def mailto(target: str) -> None:
-    """Mailto, given text, in Mail. MODIFY, may change something.
+    """Mailto, given text, in Mail. MODIFY, makes something new.
 
     Args:
         target: Text.
@@ -700,7 +719,7 @@ def perform_mail_action_with_messages(
     result="outgoing message",
 )
 def redirect(target: Ref, *, opening_window: bool | None = None) -> Ref:
-    """Redirect a message in Mail. Returns an outgoing message. MODIFY, may change something.
+    """Redirect a message in Mail. Returns an outgoing message. MODIFY, makes something new.
 
     Args:
         target: Reference to a message.
@@ -725,7 +744,7 @@ def redirect(target: Ref, *, opening_window: bool | None = None) -> Ref:
 def reply(
     target: Ref, *, opening_window: bool | None = None, reply_to_all: bool | None = None
 ) -> Ref:
-    """Reply a message in Mail. Returns an outgoing message. MODIFY, may change something.
+    """Reply a message in Mail. Returns an outgoing message. MODIFY, makes something new.
 
     Args:
         target: Reference to a message.
@@ -758,7 +777,7 @@ def send(target: Ref) -> bool:
 
 @tool(event="emalsyac", level="MODIFY", params={"with_": Param("with", "acna", "account")})
 def synchronize(*, with_: Ref) -> None:
-    """Synchronize in Mail. MODIFY, may change something.
+    """Synchronize in Mail. MODIFY, changes something.
 
     Args:
         with_: Reference to an account.
@@ -846,13 +865,196 @@ def make_message(subject: str, *, content: str) -> Ref:
     return APP.call(make_message, subject=subject, content=content)
 
 
+@tool(
+    event="coregetd",
+    op="list",
+    level="SAFE",
+    params={"limit": Param("", "", "integer")},
+    result="list of record",
+    bind={
+        "element": "message",
+        "of": "inbox",
+        "where": {"read status": False},
+        "properties": ["subject", "sender", "date received"],
+        "limit": "$limit",
+    },
+)
+def list_unread(*, limit: int | None = None) -> ListOf[Mapping[str, Any]]:
+    """List the unread messages of the inbox. SAFE, reads.
+
+    Args:
+        limit: A whole number.
+
+    Returns:
+        A row an object, its reference under ref.
+    """
+    return APP.call(list_unread, limit=limit)
+
+
+@tool(
+    event="coregetd",
+    op="list",
+    level="SAFE",
+    params={"text": Param("", "", "text")},
+    result="list of record",
+    bind={
+        "element": "message",
+        "of": "inbox",
+        "where": {"subject": {"contains": "$text"}},
+        "properties": ["subject", "sender", "date received"],
+    },
+)
+def find_by_subject(text: str) -> ListOf[Mapping[str, Any]]:
+    """List the messages of the inbox whose subject contains some words. SAFE, reads.
+
+    Args:
+        text: Text.
+
+    Returns:
+        A row an object, its reference under ref.
+    """
+    return APP.call(find_by_subject, text=text)
+
+
+@tool(
+    event="coregetd",
+    op="list",
+    level="SAFE",
+    params={"text": Param("", "", "text")},
+    result="list of record",
+    bind={
+        "element": "message",
+        "of": "inbox",
+        "where": {"sender": {"contains": "$text"}},
+        "properties": ["subject", "sender", "date received"],
+    },
+)
+def find_by_sender(text: str) -> ListOf[Mapping[str, Any]]:
+    """List the messages of the inbox from a sender, by part of name or address. SAFE, reads.
+
+    Args:
+        text: Part of the name or the address.
+
+    Returns:
+        A row an object, its reference under ref.
+    """
+    return APP.call(find_by_sender, text=text)
+
+
+@tool(
+    event="coregetd",
+    op="get",
+    level="SAFE",
+    params={"message": Param("", "", "message")},
+    result="any",
+    bind={"target": "$message", "properties": ["subject", "sender", "date received", "content"]},
+)
+def read_message(message: Ref) -> Any:
+    """Return subject, sender, date and text of a message. SAFE, reads.
+
+    Args:
+        message: Reference to a message.
+
+    Returns:
+        The value, or the properties by name.
+    """
+    return APP.call(read_message, message=message)
+
+
+@tool(
+    event="coresetd",
+    op="set",
+    level="MODIFY",
+    params={"message": Param("", "", "message")},
+    bind={"target": "$message", "properties": {"read status": True}},
+)
+def mark_read(message: Ref) -> None:
+    """Mark a message as read. MODIFY, sets read status.
+
+    Args:
+        message: Reference to a message.
+    """
+    return APP.call(mark_read, message=message)
+
+
+@tool(
+    event="coresetd",
+    op="set",
+    level="MODIFY",
+    params={"message": Param("", "", "message")},
+    bind={"target": "$message", "properties": {"flagged status": True}},
+)
+def flag_message(message: Ref) -> None:
+    """Flag a message. MODIFY, sets flagged status.
+
+    Args:
+        message: Reference to a message.
+    """
+    return APP.call(flag_message, message=message)
+
+
+@tool(
+    event="coregetd",
+    op="list",
+    level="SAFE",
+    params={},
+    result="list of record",
+    bind={"element": "mailbox", "properties": ["name", "unread count"]},
+)
+def list_mailboxes() -> ListOf[Mapping[str, Any]]:
+    """List the mailboxes on this Mac with the number of unread messages. SAFE, reads.
+
+    Returns:
+        A row an object, its reference under ref.
+    """
+    return APP.call(list_mailboxes)
+
+
+@tool(
+    event="coregetd",
+    op="list",
+    level="SAFE",
+    params={},
+    result="list of record",
+    bind={"element": "account", "properties": ["name", "email addresses", "enabled"]},
+)
+def list_accounts() -> ListOf[Mapping[str, Any]]:
+    """List the mail accounts and their addresses. SAFE, reads.
+
+    Returns:
+        A row an object, its reference under ref.
+    """
+    return APP.call(list_accounts)
+
+
+@tool(
+    event="corecrel",
+    op="make",
+    level="MODIFY",
+    params={"message": Param("", "", "outgoing message"), "address": Param("", "", "text")},
+    result="specifier",
+    bind={"element": "to recipient", "at": "$message", "properties": {"address": "$address"}},
+)
+def add_recipient(message: Ref, *, address: str) -> Ref:
+    """Add a recipient to an outgoing message. MODIFY, makes something new.
+
+    Args:
+        message: What mail_make_message returned.
+        address: Text.
+
+    Returns:
+        Reference to what was made.
+    """
+    return APP.call(add_recipient, message=message, address=address)
+
+
 # fmt: off
 CLASSES: Final[Mapping[str, Class]] = {
     "application": Class("capp", "application", "applications", None, "MODIFY", "DANGEROUS", (
         Property("name", "pnam", "name", "text", "r", "SAFE"),
         Property("frontmost", "pisf", "frontmost", "boolean", "r", "SAFE"),
         Property("version", "vers", "version", "text", "r", "SAFE"),
-        Property("always bcc myself", "abcm", "alwaysBccMyself", "boolean", "rw", "MODIFY"),
+        Property("always bcc myself", "abcm", "alwaysBccMyself", "boolean", "rw", "DANGEROUS"),
         Property("always cc myself", "accm", "alwaysCcMyself", "boolean", "rw", "MODIFY"),
         Property("selection", "slct", "selection", "list of message", "r", "SAFE"),
         Property("application version", "apve", "applicationVersion", "text", "r", "SAFE"),
@@ -861,9 +1063,9 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("choose signature when composing", "cswc", "chooseSignatureWhenComposing", "boolean", "rw", "MODIFY"),
         Property("color quoted text", "mcct", "colorQuotedText", "boolean", "rw", "MODIFY"),
         Property("default message format", "demf", "defaultMessageFormat", "DefaultMessageFormat", "rw", "MODIFY"),
-        Property("download html attachments", "dhta", "downloadHtmlAttachments", "boolean", "rw", "MODIFY"),
+        Property("download html attachments", "dhta", "downloadHtmlAttachments", "boolean", "rw", "DANGEROUS"),
         Property("drafts mailbox", "drmb", "draftsMailbox", "mailbox", "r", "SAFE"),
-        Property("expand group addresses", "exga", "expandGroupAddresses", "boolean", "rw", "DANGEROUS"),
+        Property("expand group addresses", "exga", "expandGroupAddresses", "boolean", "rw", "MODIFY"),
         Property("fixed width font", "mptf", "fixedWidthFont", "text", "rw", "MODIFY"),
         Property("fixed width font size", "ptfs", "fixedWidthFontSize", "real", "rw", "MODIFY"),
         Property("framework version", "frve", "frameworkVersion", "text", "r", "SAFE"),
@@ -884,7 +1086,7 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("outbox", "oumb", "outbox", "mailbox", "r", "SAFE"),
         Property("should play other mail sounds", "poms", "shouldPlayOtherMailSounds", "boolean", "rw", "MODIFY"),
         Property("same reply format", "risf", "sameReplyFormat", "boolean", "rw", "MODIFY"),
-        Property("selected signature", "sesi", "selectedSignature", "text", "rw", "MODIFY"),
+        Property("selected signature", "sesi", "selectedSignature", "text", "rw", "SAFE"),
         Property("sent mailbox", "stmb", "sentMailbox", "mailbox", "r", "SAFE"),
         Property("fetches automatically", "saft", "fetchesAutomatically", "boolean", "rw", "MODIFY"),
         Property("highlight selected conversation", "shht", "highlightSelectedConversation", "boolean", "rw", "MODIFY"),
@@ -892,11 +1094,11 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("use address completion", "usla", "useAddressCompletion", "boolean", "rw", "MODIFY"),
         Property("use fixed width font", "ufwf", "useFixedWidthFont", "boolean", "rw", "MODIFY"),
         Property("primary email", "ueml", "primaryEmail", "text", "r", "SAFE"),
-        Property("hosts to log activity on", "laoh", "hostsToLogActivityOn", "list of text", "rw", "DANGEROUS"),
+        Property("hosts to log activity on", "laoh", "hostsToLogActivityOn", "list of text", "rw", "MODIFY"),
         Property("ports to log activity on", "laop", "portsToLogActivityOn", "list of integer", "rw", "MODIFY"),
         Property("log all socket activity", "laas", "logAllSocketActivity", "boolean", "rw", "MODIFY"),
         Property("memory statistics", "mems", "memoryStatistics", "record", "r", "SAFE"),
-        Property("use keychain", "uske", "useKeychain", "boolean", "rw", "MODIFY"),
+        Property("use keychain", "uske", "useKeychain", "boolean", "rw", "DANGEROUS"),
     ), (Element("document", "rw"), Element("window", "r"), Element("account", "rw"), Element("pop account", "rw"), Element("imap account", "rw"), Element("iCloud account", "rw"), Element("smtp server", "rw"), Element("outgoing message", "rw"), Element("ldap server", "rw"), Element("mailbox", "rw"), Element("OLD message editor", "rw"), Element("message viewer", "rw"), Element("rule", "rw"), Element("signature", "rw"),)),
     "document": Class("docu", "document", "documents", None, "MODIFY", "DANGEROUS", (
         Property("name", "pnam", "name", "text", "r", "SAFE"),
@@ -920,7 +1122,7 @@ CLASSES: Final[Mapping[str, Class]] = {
     "rich text": Class("ctxt", "richText", "richText", None, "MODIFY", "DANGEROUS", (
         Property("color", "colr", "color", "color", "rw", "MODIFY"),
         Property("font", "font", "font", "text", "rw", "MODIFY"),
-        Property("size", "ptsz", "size", "number", "rw", "SAFE"),
+        Property("size", "ptsz", "size", "number", "rw", "MODIFY"),
     ), (Element("paragraph", "rw"), Element("word", "rw"), Element("character", "rw"), Element("attribute run", "rw"), Element("attachment", "rw"),)),
     "attachment": Class("atts", "attachment", "attachments", "rich text", "MODIFY", "DANGEROUS", (
         Property("file name", "atfn", "fileName", "file", "rw", "MODIFY"),
@@ -928,22 +1130,22 @@ CLASSES: Final[Mapping[str, Class]] = {
     "paragraph": Class("cpar", "paragraph", "paragraphs", None, "MODIFY", "DANGEROUS", (
         Property("color", "colr", "color", "color", "rw", "MODIFY"),
         Property("font", "font", "font", "text", "rw", "MODIFY"),
-        Property("size", "ptsz", "size", "number", "rw", "SAFE"),
+        Property("size", "ptsz", "size", "number", "rw", "MODIFY"),
     ), (Element("word", "rw"), Element("character", "rw"), Element("attribute run", "rw"), Element("attachment", "rw"),)),
     "word": Class("cwor", "word", "words", None, "MODIFY", "DANGEROUS", (
         Property("color", "colr", "color", "color", "rw", "MODIFY"),
         Property("font", "font", "font", "text", "rw", "MODIFY"),
-        Property("size", "ptsz", "size", "number", "rw", "SAFE"),
+        Property("size", "ptsz", "size", "number", "rw", "MODIFY"),
     ), (Element("character", "rw"), Element("attribute run", "rw"), Element("attachment", "rw"),)),
     "character": Class("cha ", "character", "characters", None, "MODIFY", "DANGEROUS", (
         Property("color", "colr", "color", "color", "rw", "MODIFY"),
         Property("font", "font", "font", "text", "rw", "MODIFY"),
-        Property("size", "ptsz", "size", "number", "rw", "SAFE"),
+        Property("size", "ptsz", "size", "number", "rw", "MODIFY"),
     ), (Element("attribute run", "rw"), Element("attachment", "rw"),)),
     "attribute run": Class("catr", "attributeRun", "attributeRuns", None, "MODIFY", "DANGEROUS", (
         Property("color", "colr", "color", "color", "rw", "MODIFY"),
         Property("font", "font", "font", "text", "rw", "MODIFY"),
-        Property("size", "ptsz", "size", "number", "rw", "SAFE"),
+        Property("size", "ptsz", "size", "number", "rw", "MODIFY"),
     ), (Element("paragraph", "rw"), Element("word", "rw"), Element("character", "rw"), Element("attachment", "rw"),)),
     "outgoing message": Class("bcke", "outgoingMessage", "outgoingMessages", None, "MODIFY", "DANGEROUS", (
         Property("sender", "sndr", "sender", "text", "rw", "MODIFY"),
@@ -959,8 +1161,8 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("enabled", "isac", "enabled", "boolean", "rw", "MODIFY"),
         Property("name", "pnam", "name", "text", "rw", "MODIFY"),
         Property("port", "port", "port", "integer", "rw", "DANGEROUS"),
-        Property("scope", "ldsc", "scope", "LdapScope", "rw", "DANGEROUS"),
-        Property("search base", "ldsb", "searchBase", "text", "rw", "DANGEROUS"),
+        Property("scope", "ldsc", "scope", "LdapScope", "rw", "MODIFY"),
+        Property("search base", "ldsb", "searchBase", "text", "rw", "MODIFY"),
         Property("host name", "ldsa", "hostName", "text", "rw", "DANGEROUS"),
     )),
     "OLD message editor": Class("medt", "oldMessageEditor", "oldMessageEditors", None, "MODIFY", "DANGEROUS", (
@@ -975,8 +1177,8 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("trash mailbox", "trmb", "trashMailbox", "mailbox", "r", "SAFE"),
         Property("sort column", "mvsc", "sortColumn", "ViewerColumns", "rw", "MODIFY"),
         Property("sorted ascending", "mvsr", "sortedAscending", "boolean", "rw", "MODIFY"),
-        Property("mailbox list visible", "mlsh", "mailboxListVisible", "boolean", "rw", "MODIFY"),
-        Property("preview pane is visible", "mvpv", "previewPaneIsVisible", "boolean", "rw", "MODIFY"),
+        Property("mailbox list visible", "mlsh", "mailboxListVisible", "boolean", "rw", "SAFE"),
+        Property("preview pane is visible", "mvpv", "previewPaneIsVisible", "boolean", "rw", "SAFE"),
         Property("visible columns", "mvvc", "visibleColumns", "list of ViewerColumns", "rw", "MODIFY"),
         Property("id", "ID  ", "id", "integer", "r", "SAFE"),
         Property("visible messages", "mvfm", "visibleMessages", "list of message", "rw", "MODIFY"),
@@ -1012,41 +1214,41 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("was replied to", "isrp", "wasRepliedTo", "boolean", "r", "SAFE"),
     ), (Element("bcc recipient", "rw"), Element("cc recipient", "rw"), Element("recipient", "rw"), Element("to recipient", "rw"), Element("header", "rw"), Element("mail attachment", "rw"),)),
     "account": Class("mact", "account", "accounts", None, "DANGEROUS", "DANGEROUS", (
-        Property("delivery account", "dact", "deliveryAccount", "smtp server | missing value", "rw", "DANGEROUS"),
+        Property("delivery account", "dact", "deliveryAccount", "smtp server | missing value", "rw", "MODIFY"),
         Property("name", "pnam", "name", "text", "rw", "MODIFY"),
         Property("id", "ID  ", "id", "text", "r", "SAFE"),
         Property("password", "macp", "password", "text", "rw", "DANGEROUS"),
         Property("authentication", "paus", "authentication", "Authentication", "rw", "DANGEROUS"),
         Property("account type", "atyp", "accountType", "TypeOfAccount", "r", "SAFE"),
-        Property("email addresses", "emad", "emailAddresses", "list of text", "rw", "DANGEROUS"),
-        Property("full name", "flln", "fullName", "text", "rw", "DANGEROUS"),
-        Property("empty junk messages frequency", "ejmf", "emptyJunkMessagesFrequency", "integer", "rw", "DANGEROUS"),
-        Property("empty sent messages frequency", "esmf", "emptySentMessagesFrequency", "integer", "rw", "DANGEROUS"),
-        Property("empty trash frequency", "etrf", "emptyTrashFrequency", "integer", "rw", "DANGEROUS"),
-        Property("empty junk messages on quit", "ejmo", "emptyJunkMessagesOnQuit", "boolean", "rw", "DANGEROUS"),
-        Property("empty sent messages on quit", "esmo", "emptySentMessagesOnQuit", "boolean", "rw", "DANGEROUS"),
-        Property("empty trash on quit", "etoq", "emptyTrashOnQuit", "boolean", "rw", "DANGEROUS"),
+        Property("email addresses", "emad", "emailAddresses", "list of text", "rw", "MODIFY"),
+        Property("full name", "flln", "fullName", "text", "rw", "MODIFY"),
+        Property("empty junk messages frequency", "ejmf", "emptyJunkMessagesFrequency", "integer", "rw", "MODIFY"),
+        Property("empty sent messages frequency", "esmf", "emptySentMessagesFrequency", "integer", "rw", "MODIFY"),
+        Property("empty trash frequency", "etrf", "emptyTrashFrequency", "integer", "rw", "MODIFY"),
+        Property("empty junk messages on quit", "ejmo", "emptyJunkMessagesOnQuit", "boolean", "rw", "MODIFY"),
+        Property("empty sent messages on quit", "esmo", "emptySentMessagesOnQuit", "boolean", "rw", "MODIFY"),
+        Property("empty trash on quit", "etoq", "emptyTrashOnQuit", "boolean", "rw", "MODIFY"),
         Property("enabled", "isac", "enabled", "boolean", "rw", "MODIFY"),
         Property("user name", "unme", "userName", "text", "rw", "DANGEROUS"),
         Property("account directory", "path", "accountDirectory", "file", "r", "SAFE"),
         Property("port", "port", "port", "integer", "rw", "DANGEROUS"),
         Property("server name", "host", "serverName", "text", "rw", "DANGEROUS"),
-        Property("include when getting new mail", "iwgm", "includeWhenGettingNewMail", "boolean", "rw", "DANGEROUS"),
-        Property("move deleted messages to trash", "smdm", "moveDeletedMessagesToTrash", "boolean", "rw", "DANGEROUS"),
+        Property("include when getting new mail", "iwgm", "includeWhenGettingNewMail", "boolean", "rw", "MODIFY"),
+        Property("move deleted messages to trash", "smdm", "moveDeletedMessagesToTrash", "boolean", "rw", "MODIFY"),
         Property("uses ssl", "usss", "usesSsl", "boolean", "rw", "DANGEROUS"),
     ), (Element("mailbox", "rw"),)),
     "imap account": Class("iact", "imapAccount", "imapAccounts", "account", "DANGEROUS", "DANGEROUS", (
-        Property("compact mailboxes when closing", "cwcm", "compactMailboxesWhenClosing", "boolean", "rw", "DANGEROUS"),
-        Property("message caching", "msgc", "messageCaching", "MessageCachingPolicy", "rw", "DANGEROUS"),
+        Property("compact mailboxes when closing", "cwcm", "compactMailboxesWhenClosing", "boolean", "rw", "MODIFY"),
+        Property("message caching", "msgc", "messageCaching", "MessageCachingPolicy", "rw", "MODIFY"),
         Property("store drafts on server", "sdos", "storeDraftsOnServer", "boolean", "rw", "DANGEROUS"),
         Property("store junk mail on server", "sjos", "storeJunkMailOnServer", "boolean", "rw", "DANGEROUS"),
         Property("store sent messages on server", "ssos", "storeSentMessagesOnServer", "boolean", "rw", "DANGEROUS"),
         Property("store deleted messages on server", "stos", "storeDeletedMessagesOnServer", "boolean", "rw", "DANGEROUS"),
     )),
-    "iCloud account": Class("itac", "icloudAccount", "icloudAccounts", "imap account", "DANGEROUS", "DANGEROUS", ()),
+    "iCloud account": Class("itac", "icloudAccount", "icloudAccounts", "imap account", "DANGEROUS", "DANGEROUS", (), (), ("Mac account", "MobileMe account",)),
     "pop account": Class("pact", "popAccount", "popAccounts", "account", "DANGEROUS", "DANGEROUS", (
-        Property("big message warning size", "bmws", "bigMessageWarningSize", "integer", "rw", "DANGEROUS"),
-        Property("delayed message deletion interval", "dmdi", "delayedMessageDeletionInterval", "integer", "rw", "DANGEROUS"),
+        Property("big message warning size", "bmws", "bigMessageWarningSize", "integer", "rw", "MODIFY"),
+        Property("delayed message deletion interval", "dmdi", "delayedMessageDeletionInterval", "integer", "rw", "MODIFY"),
         Property("delete mail on server", "dmos", "deleteMailOnServer", "boolean", "rw", "DANGEROUS"),
         Property("delete messages when moved from inbox", "dmwm", "deleteMessagesWhenMovedFromInbox", "boolean", "rw", "DANGEROUS"),
     )),
@@ -1096,7 +1298,7 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("rule type", "rtyp", "ruleType", "RuleType", "rw", "DANGEROUS"),
     )),
     "recipient": Class("rcpt", "recipient", "recipients", None, "MODIFY", "DANGEROUS", (
-        Property("address", "radd", "address", "text", "rw", "DANGEROUS"),
+        Property("address", "radd", "address", "text", "rw", "MODIFY"),
         Property("name", "pnam", "name", "text", "rw", "MODIFY"),
     )),
     "bcc recipient": Class("brcp", "bccRecipient", "bccRecipients", "recipient", "MODIFY", "DANGEROUS", ()),
@@ -1154,8 +1356,8 @@ UNVERIFIED: Final[tuple[str, ...]] = (
 )
 
 SCHEMAS: Final[Mapping[str, Schema]] = {
-    "get": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as documents[0]"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}}, "required": ["target"], "additionalProperties": false}'),
-    "list": Schema('{"type": "object", "properties": {"element": {"type": "string", "enum": ["document", "window", "attachment", "paragraph", "word", "character", "attribute run", "outgoing message", "message viewer", "signature", "message", "account", "imap account", "iCloud account", "pop account", "smtp server", "mailbox", "rule", "rule condition", "recipient", "bcc recipient", "cc recipient", "to recipient", "header", "mail attachment"]}, "of": {"type": "string", "description": "Reference to the container, else the app"}, "where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}, "limit": {"type": "integer"}, "offset": {"type": "integer"}}, "required": ["element"], "additionalProperties": false}'),
+    "get": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}}, "required": ["target"], "additionalProperties": false}'),
+    "list": Schema('{"type": "object", "properties": {"element": {"type": "string", "enum": ["document", "window", "attachment", "paragraph", "word", "character", "attribute run", "outgoing message", "message viewer", "signature", "message", "account", "imap account", "iCloud account", "pop account", "smtp server", "mailbox", "rule", "rule condition", "recipient", "bcc recipient", "cc recipient", "to recipient", "header", "mail attachment"]}, "of": {"type": "string", "description": "Reference to the container, else the app"}, "where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}, "order": {"type": "array", "items": {"type": "string"}, "description": "Property names, -name for descending"}, "limit": {"type": "integer"}, "offset": {"type": "integer"}}, "required": ["element"], "additionalProperties": false}'),
     "count": Schema('{"type": "object", "properties": {"element": {"type": "string", "enum": ["document", "window", "attachment", "paragraph", "word", "character", "attribute run", "outgoing message", "message viewer", "signature", "message", "account", "imap account", "iCloud account", "pop account", "smtp server", "mailbox", "rule", "rule condition", "recipient", "bcc recipient", "cc recipient", "to recipient", "header", "mail attachment"]}, "of": {"type": "string", "description": "Reference to the container, else the app"}, "where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}}, "required": ["element"], "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "integer"}, "note": {"type": "string"}}, "additionalProperties": false}'),
     "make": Schema('{"type": "object", "properties": {"element": {"type": "string", "enum": ["document", "window", "attachment", "paragraph", "word", "character", "attribute run", "outgoing message", "message viewer", "signature", "message", "account", "imap account", "iCloud account", "pop account", "smtp server", "mailbox", "rule", "rule condition", "recipient", "bcc recipient", "cc recipient", "to recipient", "header", "mail attachment"]}, "properties": {"type": "object", "description": "Property to value"}, "at": {"type": "string", "description": "Reference to the container, else the app chooses"}, "with_data": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}}, "required": ["element"], "additionalProperties": false}', '{"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
     "set": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as documents[0]"}, "properties": {"type": "object", "description": "Property to value"}}, "required": ["target", "properties"], "additionalProperties": false}'),
@@ -1184,4 +1386,13 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "count_unread": Schema('{"type": "object", "properties": {}, "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "integer"}, "note": {"type": "string"}}, "additionalProperties": false}'),
     "send_message": Schema('{"type": "object", "properties": {"message": {"type": "string", "description": "The outgoing message, a reference that mail_make returned"}}, "required": ["message"], "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "boolean"}, "note": {"type": "string"}}, "additionalProperties": false}'),
     "make_message": Schema('{"type": "object", "properties": {"subject": {"type": "string"}, "content": {"type": "string"}}, "required": ["subject", "content"], "additionalProperties": false}', '{"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
+    "list_unread": Schema('{"type": "object", "properties": {"limit": {"type": "integer"}}, "additionalProperties": false}'),
+    "find_by_subject": Schema('{"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"], "additionalProperties": false}'),
+    "find_by_sender": Schema('{"type": "object", "properties": {"text": {"type": "string", "description": "Part of the name or the address"}}, "required": ["text"], "additionalProperties": false}'),
+    "read_message": Schema('{"type": "object", "properties": {"message": {"type": "string", "description": "Reference such as documents[0]"}}, "required": ["message"], "additionalProperties": false}'),
+    "mark_read": Schema('{"type": "object", "properties": {"message": {"type": "string", "description": "Reference such as documents[0]"}}, "required": ["message"], "additionalProperties": false}'),
+    "flag_message": Schema('{"type": "object", "properties": {"message": {"type": "string", "description": "Reference such as documents[0]"}}, "required": ["message"], "additionalProperties": false}'),
+    "list_mailboxes": Schema('{"type": "object", "properties": {}, "additionalProperties": false}'),
+    "list_accounts": Schema('{"type": "object", "properties": {}, "additionalProperties": false}'),
+    "add_recipient": Schema('{"type": "object", "properties": {"message": {"type": "string", "description": "What mail_make_message returned"}, "address": {"type": "string"}}, "required": ["message", "address"], "additionalProperties": false}', '{"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
 }

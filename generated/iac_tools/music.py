@@ -24,6 +24,7 @@ from iac_runtime.tool import (
 __all__ = [
     "APP",
     "add",
+    "add_to_playlist",
     "back_track",
     "close",
     "convert",
@@ -34,11 +35,16 @@ __all__ = [
     "exists",
     "export",
     "fast_forward",
+    "find_by_artist",
+    "find_tracks",
     "get",
     "get_current_track",
     "get_player_state",
     "list",
+    "list_playlists",
+    "list_tracks",
     "make",
+    "make_playlist",
     "move",
     "next_track",
     "open",
@@ -49,6 +55,7 @@ __all__ = [
     "previous_track",
     "print",
     "quit",
+    "rate_track",
     "refresh",
     "resume",
     "reveal",
@@ -58,6 +65,7 @@ __all__ = [
     "search",
     "select",
     "set",
+    "set_shuffle",
     "set_volume",
     "stop",
 ]
@@ -253,11 +261,11 @@ PropertyName = Literal[
     },
     result="any",
 )
-def get(target: Ref, *, properties: ListOf[PropertyName] | None = None) -> Any:
+def get(target: Ref | ListOf[Ref], *, properties: ListOf[PropertyName] | None = None) -> Any:
     """Read an object of Music, all of its properties or those named. SAFE, reads.
 
     Args:
-        target: Reference to the object.
+        target: Reference to the object, or several.
         properties: Property names.
 
     Returns:
@@ -275,6 +283,7 @@ def get(target: Ref, *, properties: ListOf[PropertyName] | None = None) -> Any:
         "of": Param("", "----", "specifier"),
         "where": Param("", "", "filter"),
         "properties": Param("", "", "list of property"),
+        "order": Param("", "", "list of property"),
         "limit": Param("", "", "integer"),
         "offset": Param("", "", "integer"),
     },
@@ -286,6 +295,7 @@ def list(
     of: Ref | None = None,
     where: Mapping[str, Any] | None = None,
     properties: ListOf[PropertyName] | None = None,
+    order: ListOf[str] | None = None,
     limit: int | None = None,
     offset: int | None = None,
 ) -> ListOf[Mapping[str, Any]]:
@@ -298,6 +308,7 @@ def list(
         of: Reference to the container, else the app.
         where: Conditions by property name, all of which must hold.
         properties: Property names.
+        order: Property names, -name for descending.
         limit: Integer.
         offset: Integer.
 
@@ -305,7 +316,14 @@ def list(
         A row an object, its reference under ref.
     """
     return APP.call(
-        list, element=element, of=of, where=where, properties=properties, limit=limit, offset=offset
+        list,
+        element=element,
+        of=of,
+        where=where,
+        properties=properties,
+        order=order,
+        limit=limit,
+        offset=offset,
     )
 
 
@@ -560,7 +578,7 @@ def save(target: Ref | ListOf[Ref]) -> None:
     result="track",
 )
 def add(target: ListOf[str], *, to: Ref | None = None) -> Ref:
-    """Add a list of a file in Music. Returns a track. MODIFY, may change something.
+    """Add a list of a file in Music. Returns a track. MODIFY, makes something new.
 
     Args:
         target: A list of a file.
@@ -585,7 +603,7 @@ def back_track() -> None:
     result="track",
 )
 def convert(target: ListOf[Ref]) -> Ref:
-    """Convert a list of an object in Music. Returns a track. MODIFY, may change something.
+    """Convert a list of an object in Music. Returns a track. MODIFY, changes something.
 
     Args:
         target: Reference to a list of an object.
@@ -598,7 +616,7 @@ def convert(target: ListOf[Ref]) -> Ref:
 
 @tool(event="hookDwnl", level="MODIFY", params={"target": Param("", "----", "item")})
 def download(target: Ref) -> None:
-    """Download an item in Music. MODIFY, may change something.
+    """Download an item in Music. MODIFY, makes something new.
 
     Args:
         target: Reference to an item.
@@ -617,7 +635,7 @@ def download(target: Ref) -> None:
     result="text",
 )
 def export(target: Ref, *, as_: Eexf | None = None, to: str | None = None) -> str:
-    """Export an item in Music. Returns text. MODIFY, may change something.
+    """Export an item in Music. Returns text. MODIFY, makes something new.
 
     Args:
         target: Reference to an item.
@@ -630,9 +648,9 @@ def export(target: Ref, *, as_: Eexf | None = None, to: str | None = None) -> st
     return APP.call(export, target=target, as_=as_, to=to)
 
 
-@tool(event="hookFast", level="MODIFY", jxa="fastForward", params={})
+@tool(event="hookFast", level="SAFE", jxa="fastForward", params={})
 def fast_forward() -> None:
-    """Fast forward in Music. MODIFY, may change something."""
+    """Fast forward in Music. SAFE, plays or navigates."""
     return APP.call(fast_forward)
 
 
@@ -680,7 +698,7 @@ def previous_track() -> None:
 
 @tool(event="hookRfrs", level="MODIFY", params={"target": Param("", "----", "file track")})
 def refresh(target: Ref) -> None:
-    """Refresh a file track in Music. MODIFY, may change something.
+    """Refresh a file track in Music. MODIFY, changes something.
 
     Args:
         target: Reference to a file track.
@@ -819,6 +837,165 @@ def set_volume(volume: int) -> None:
     return APP.call(set_volume, volume=volume)
 
 
+@tool(
+    event="coregetd",
+    op="list",
+    level="SAFE",
+    params={"text": Param("", "", "text")},
+    result="list of record",
+    bind={
+        "element": "track",
+        "where": {"name": {"contains": "$text"}},
+        "properties": ["name", "artist", "album"],
+    },
+)
+def find_tracks(text: str) -> ListOf[Mapping[str, Any]]:
+    """List the tracks whose name contains some words. SAFE, reads.
+
+    Args:
+        text: Text.
+
+    Returns:
+        A row an object, its reference under ref.
+    """
+    return APP.call(find_tracks, text=text)
+
+
+@tool(
+    event="coregetd",
+    op="list",
+    level="SAFE",
+    params={"text": Param("", "", "text")},
+    result="list of record",
+    bind={
+        "element": "track",
+        "where": {"artist": {"contains": "$text"}},
+        "properties": ["name", "artist", "album"],
+    },
+)
+def find_by_artist(text: str) -> ListOf[Mapping[str, Any]]:
+    """List the tracks of an artist. SAFE, reads.
+
+    Args:
+        text: Part of the artist's name.
+
+    Returns:
+        A row an object, its reference under ref.
+    """
+    return APP.call(find_by_artist, text=text)
+
+
+@tool(
+    event="coregetd",
+    op="list",
+    level="SAFE",
+    params={},
+    result="list of record",
+    bind={"element": "playlist", "properties": ["name"]},
+)
+def list_playlists() -> ListOf[Mapping[str, Any]]:
+    """List the playlists. SAFE, reads.
+
+    Returns:
+        A row an object, its reference under ref.
+    """
+    return APP.call(list_playlists)
+
+
+@tool(
+    event="coregetd",
+    op="list",
+    level="SAFE",
+    params={"playlist": Param("", "", "playlist")},
+    result="list of record",
+    bind={"element": "track", "of": "$playlist", "properties": ["name", "artist", "duration"]},
+)
+def list_tracks(playlist: Ref) -> ListOf[Mapping[str, Any]]:
+    """List the tracks of a playlist. SAFE, reads.
+
+    Args:
+        playlist: Reference to a playlist.
+
+    Returns:
+        A row an object, its reference under ref.
+    """
+    return APP.call(list_tracks, playlist=playlist)
+
+
+@tool(
+    event="corecrel",
+    op="make",
+    level="MODIFY",
+    params={"name": Param("", "", "text")},
+    result="specifier",
+    bind={"element": "user playlist", "properties": {"name": "$name"}},
+)
+def make_playlist(name: str) -> Ref:
+    """Make a playlist. MODIFY, makes something new.
+
+    Args:
+        name: Text.
+
+    Returns:
+        Reference to what was made.
+    """
+    return APP.call(make_playlist, name=name)
+
+
+@tool(
+    event="coreclon",
+    level="MODIFY",
+    jxa="duplicate",
+    params={"track": Param("", "", "track"), "playlist": Param("", "", "playlist")},
+    result="specifier",
+    bind={"target": "$track", "to": "$playlist"},
+)
+def add_to_playlist(track: Ref, *, playlist: Ref) -> Ref:
+    """Add a track of the library to a playlist. MODIFY, makes a copy.
+
+    Args:
+        track: Reference to a track.
+        playlist: Reference to a playlist.
+
+    Returns:
+        An object.
+    """
+    return APP.call(add_to_playlist, track=track, playlist=playlist)
+
+
+@tool(
+    event="coresetd",
+    op="set",
+    level="MODIFY",
+    params={"on": Param("", "", "boolean")},
+    bind={"target": "application", "properties": {"shuffle enabled": "$on"}},
+)
+def set_shuffle(on: bool) -> None:
+    """Switch shuffle on or off. MODIFY, sets shuffle enabled.
+
+    Args:
+        on: True or false.
+    """
+    return APP.call(set_shuffle, on=on)
+
+
+@tool(
+    event="coresetd",
+    op="set",
+    level="MODIFY",
+    params={"track": Param("", "", "track"), "rating": Param("", "", "integer")},
+    bind={"target": "$track", "properties": {"rating": "$rating"}},
+)
+def rate_track(track: Ref, *, rating: int) -> None:
+    """Rate a track. MODIFY, sets rating.
+
+    Args:
+        track: Reference to a track.
+        rating: From 0 to 100 a star is 20.
+    """
+    return APP.call(rate_track, track=track, rating=rating)
+
+
 # fmt: off
 CLASSES: Final[Mapping[str, Class]] = {
     "AirPlay device": Class("cAPD", "airplayDevice", "airplayDevices", "item", "MODIFY", "DANGEROUS", (
@@ -846,7 +1023,7 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("EQ enabled", "pEQ ", "eqEnabled", "boolean", "rw", "MODIFY"),
         Property("fixed indexing", "pFix", "fixedIndexing", "boolean", "rw", "MODIFY"),
         Property("frontmost", "pisf", "frontmost", "boolean", "rw", "SAFE"),
-        Property("full screen", "pFSc", "fullScreen", "boolean", "rw", "MODIFY"),
+        Property("full screen", "pFSc", "fullScreen", "boolean", "rw", "SAFE"),
         Property("name", "pnam", "name", "text", "r", "SAFE"),
         Property("mute", "pMut", "mute", "boolean", "rw", "SAFE"),
         Property("player position", "pPos", "playerPosition", "real", "rw", "SAFE"),
@@ -861,7 +1038,7 @@ CLASSES: Final[Mapping[str, Class]] = {
     ), (Element("AirPlay device", "rw"), Element("browser window", "rw"), Element("encoder", "rw"), Element("EQ preset", "rw"), Element("EQ window", "rw"), Element("miniplayer window", "rw"), Element("playlist", "rw"), Element("playlist window", "rw"), Element("source", "rw"), Element("track", "rw"), Element("video window", "rw"), Element("visual", "rw"), Element("window", "rw"),)),
     "artwork": Class("cArt", "artwork", "artworks", "item", "MODIFY", "DANGEROUS", (
         Property("data", "pPCT", "data", "data", "rw", "MODIFY"),
-        Property("description", "pDes", "description", "text", "rw", "DANGEROUS"),
+        Property("description", "pDes", "description", "text", "rw", "MODIFY"),
         Property("downloaded", "pDlA", "downloaded", "boolean", "r", "SAFE"),
         Property("format", "pFmt", "format", "type", "r", "SAFE"),
         Property("kind", "pKnd", "kind", "integer", "rw", "MODIFY"),
@@ -881,7 +1058,7 @@ CLASSES: Final[Mapping[str, Class]] = {
     )),
     "browser window": Class("cBrW", "browserWindow", "browserWindows", "window", "MODIFY", "DANGEROUS", (
         Property("selection", "sele", "selection", "specifier", "r", "SAFE"),
-        Property("view", "pPly", "view", "playlist", "rw", "MODIFY"),
+        Property("view", "pPly", "view", "playlist", "rw", "SAFE"),
     )),
     "encoder": Class("cEnc", "encoder", "encoders", "item", "MODIFY", "DANGEROUS", (
         Property("format", "pFmt", "format", "text", "r", "SAFE"),
@@ -913,12 +1090,12 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("index", "pidx", "index", "integer", "r", "SAFE"),
         Property("name", "pnam", "name", "text", "rw", "MODIFY"),
         Property("persistent ID", "pPIS", "persistentID", "text", "r", "SAFE"),
-        Property("properties", "pALL", "properties", "record", "rw", "MODIFY"),
+        Property("properties", "pALL", "properties", "record", "rw", "DANGEROUS"),
     )),
     "library playlist": Class("cLiP", "libraryPlaylist", "libraryPlaylists", "playlist", "MODIFY", "DANGEROUS", (), (Element("file track", "rw"), Element("URL track", "rw"), Element("shared track", "rw"),)),
     "miniplayer window": Class("cMPW", "miniplayerWindow", "miniplayerWindows", "window", "MODIFY", "DANGEROUS", ()),
     "playlist": Class("cPly", "playlist", "playlists", "item", "MODIFY", "DANGEROUS", (
-        Property("description", "pDes", "description", "text", "rw", "DANGEROUS"),
+        Property("description", "pDes", "description", "text", "rw", "MODIFY"),
         Property("disliked", "pHat", "disliked", "boolean", "rw", "MODIFY"),
         Property("duration", "pDur", "duration", "integer", "r", "SAFE"),
         Property("name", "pnam", "name", "text", "rw", "MODIFY"),
@@ -940,7 +1117,7 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("free space", "frsp", "freeSpace", "integer", "r", "SAFE"),
         Property("kind", "pKnd", "kind", "eSrc", "r", "SAFE"),
     ), (Element("audio CD playlist", "rw"), Element("library playlist", "rw"), Element("playlist", "rw"), Element("radio tuner playlist", "rw"), Element("subscription playlist", "rw"), Element("user playlist", "rw"),)),
-    "subscription playlist": Class("cSuP", "subscriptionPlaylist", "subscriptionPlaylists", "playlist", "DANGEROUS", "DANGEROUS", (), (Element("file track", "rw"), Element("URL track", "rw"),)),
+    "subscription playlist": Class("cSuP", "subscriptionPlaylist", "subscriptionPlaylists", "playlist", "MODIFY", "DANGEROUS", (), (Element("file track", "rw"), Element("URL track", "rw"),)),
     "track": Class("cTrk", "track", "tracks", "item", "MODIFY", "DANGEROUS", (
         Property("album", "pAlb", "album", "text", "rw", "MODIFY"),
         Property("album artist", "pAlA", "albumArtist", "text", "rw", "MODIFY"),
@@ -960,7 +1137,7 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("composer", "pCmp", "composer", "text", "rw", "MODIFY"),
         Property("database ID", "pDID", "databaseID", "integer", "r", "SAFE"),
         Property("date added", "pAdd", "dateAdded", "date", "r", "SAFE"),
-        Property("description", "pDes", "description", "text", "rw", "DANGEROUS"),
+        Property("description", "pDes", "description", "text", "rw", "MODIFY"),
         Property("disc count", "pDsC", "discCount", "integer", "rw", "MODIFY"),
         Property("disc number", "pDsN", "discNumber", "integer", "rw", "MODIFY"),
         Property("disliked", "pHat", "disliked", "boolean", "rw", "MODIFY"),
@@ -976,7 +1153,7 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("genre", "pGen", "genre", "text", "rw", "MODIFY"),
         Property("grouping", "pGrp", "grouping", "text", "rw", "MODIFY"),
         Property("kind", "pKnd", "kind", "text", "r", "SAFE"),
-        Property("long description", "pLds", "longDescription", "text", "rw", "DANGEROUS"),
+        Property("long description", "pLds", "longDescription", "text", "rw", "MODIFY"),
         Property("favorited", "pLov", "favorited", "boolean", "rw", "MODIFY"),
         Property("lyrics", "pLyr", "lyrics", "text", "rw", "MODIFY"),
         Property("media kind", "pMdK", "mediaKind", "eMdK", "rw", "MODIFY"),
@@ -1016,8 +1193,8 @@ CLASSES: Final[Mapping[str, Class]] = {
     "URL track": Class("cURT", "urlTrack", "urlTracks", "track", "MODIFY", "DANGEROUS", (
         Property("address", "pURL", "address", "text", "rw", "MODIFY"),
     )),
-    "user playlist": Class("cUsP", "userPlaylist", "userPlaylists", "playlist", "DANGEROUS", "DANGEROUS", (
-        Property("shared", "pShr", "shared", "boolean", "rw", "DANGEROUS"),
+    "user playlist": Class("cUsP", "userPlaylist", "userPlaylists", "playlist", "MODIFY", "DANGEROUS", (
+        Property("shared", "pShr", "shared", "boolean", "rw", "MODIFY"),
         Property("smart", "pSmt", "smart", "boolean", "r", "SAFE"),
         Property("genius", "pGns", "genius", "boolean", "r", "SAFE"),
     ), (Element("file track", "rw"), Element("URL track", "rw"), Element("shared track", "rw"),)),
@@ -1028,7 +1205,7 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("closeable", "hclb", "closeable", "boolean", "r", "SAFE"),
         Property("collapseable", "pWSh", "collapseable", "boolean", "r", "SAFE"),
         Property("collapsed", "wshd", "collapsed", "boolean", "rw", "SAFE"),
-        Property("full screen", "pFSc", "fullScreen", "boolean", "rw", "MODIFY"),
+        Property("full screen", "pFSc", "fullScreen", "boolean", "rw", "SAFE"),
         Property("position", "ppos", "position", "point", "rw", "SAFE"),
         Property("resizable", "prsz", "resizable", "boolean", "r", "SAFE"),
         Property("visible", "pvis", "visible", "boolean", "rw", "SAFE"),
@@ -1072,8 +1249,8 @@ RECORDS: Final[Mapping[str, Record]] = {
 UNVERIFIED: Final[tuple[str, ...]] = ()
 
 SCHEMAS: Final[Mapping[str, Schema]] = {
-    "get": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as airplayDevices[0]"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}}, "required": ["target"], "additionalProperties": false}'),
-    "list": Schema('{"type": "object", "properties": {"element": {"type": "string", "enum": ["AirPlay device", "artwork", "audio CD playlist", "audio CD track", "browser window", "encoder", "EQ preset", "EQ window", "file track", "library playlist", "miniplayer window", "playlist", "playlist window", "radio tuner playlist", "shared track", "source", "subscription playlist", "track", "URL track", "user playlist", "video window", "visual", "window"]}, "of": {"type": "string", "description": "Reference to the container, else the app"}, "where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}, "limit": {"type": "integer"}, "offset": {"type": "integer"}}, "required": ["element"], "additionalProperties": false}'),
+    "get": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as airplayDevices[0]"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}}, "required": ["target"], "additionalProperties": false}'),
+    "list": Schema('{"type": "object", "properties": {"element": {"type": "string", "enum": ["AirPlay device", "artwork", "audio CD playlist", "audio CD track", "browser window", "encoder", "EQ preset", "EQ window", "file track", "library playlist", "miniplayer window", "playlist", "playlist window", "radio tuner playlist", "shared track", "source", "subscription playlist", "track", "URL track", "user playlist", "video window", "visual", "window"]}, "of": {"type": "string", "description": "Reference to the container, else the app"}, "where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}, "order": {"type": "array", "items": {"type": "string"}, "description": "Property names, -name for descending"}, "limit": {"type": "integer"}, "offset": {"type": "integer"}}, "required": ["element"], "additionalProperties": false}'),
     "count": Schema('{"type": "object", "properties": {"element": {"type": "string", "enum": ["AirPlay device", "artwork", "audio CD playlist", "audio CD track", "browser window", "encoder", "EQ preset", "EQ window", "file track", "library playlist", "miniplayer window", "playlist", "playlist window", "radio tuner playlist", "shared track", "source", "subscription playlist", "track", "URL track", "user playlist", "video window", "visual", "window"]}, "of": {"type": "string", "description": "Reference to the container, else the app"}, "where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}}, "required": ["element"], "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "integer"}, "note": {"type": "string"}}, "additionalProperties": false}'),
     "make": Schema('{"type": "object", "properties": {"element": {"type": "string", "enum": ["AirPlay device", "artwork", "audio CD playlist", "audio CD track", "browser window", "encoder", "EQ preset", "EQ window", "file track", "library playlist", "miniplayer window", "playlist", "playlist window", "radio tuner playlist", "shared track", "source", "subscription playlist", "track", "URL track", "user playlist", "video window", "visual", "window"]}, "properties": {"type": "object", "description": "Property to value"}, "at": {"type": "string", "description": "Reference to the container, else the app chooses"}}, "required": ["element"], "additionalProperties": false}', '{"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
     "set": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as airplayDevices[0]"}, "properties": {"type": "object", "description": "Property to value"}}, "required": ["target", "properties"], "additionalProperties": false}'),
@@ -1109,4 +1286,12 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "get_current_track": Schema('{"type": "object", "properties": {}, "additionalProperties": false}'),
     "get_player_state": Schema('{"type": "object", "properties": {}, "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
     "set_volume": Schema('{"type": "object", "properties": {"volume": {"type": "integer", "description": "From 0 to 100"}}, "required": ["volume"], "additionalProperties": false}'),
+    "find_tracks": Schema('{"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"], "additionalProperties": false}'),
+    "find_by_artist": Schema('{"type": "object", "properties": {"text": {"type": "string", "description": "Part of the artist\'s name"}}, "required": ["text"], "additionalProperties": false}'),
+    "list_playlists": Schema('{"type": "object", "properties": {}, "additionalProperties": false}'),
+    "list_tracks": Schema('{"type": "object", "properties": {"playlist": {"type": "string", "description": "Reference such as playlists[0]"}}, "required": ["playlist"], "additionalProperties": false}'),
+    "make_playlist": Schema('{"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"], "additionalProperties": false}', '{"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
+    "add_to_playlist": Schema('{"type": "object", "properties": {"track": {"type": "string", "description": "Reference such as tracks[0]"}, "playlist": {"type": "string", "description": "Reference such as playlists[0]"}}, "required": ["track", "playlist"], "additionalProperties": false}', '{"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
+    "set_shuffle": Schema('{"type": "object", "properties": {"on": {"type": "boolean"}}, "required": ["on"], "additionalProperties": false}'),
+    "rate_track": Schema('{"type": "object", "properties": {"track": {"type": "string", "description": "Reference such as tracks[0]"}, "rating": {"type": "integer", "description": "From 0 to 100; a star is 20"}}, "required": ["track", "rating"], "additionalProperties": false}'),
 }

@@ -25,24 +25,30 @@ __all__ = [
     "APP",
     "close",
     "count",
+    "count_notes",
     "delete",
     "duplicate",
     "exists",
     "find_notes",
     "get",
     "list",
+    "list_folders",
     "list_notes",
     "make",
+    "make_folder",
     "make_note",
     "move",
+    "move_note",
     "open",
     "open_note_location",
     "print",
     "quit",
     "read_note",
+    "recent_notes",
     "save",
     "set",
     "show",
+    "write_note",
 ]
 
 APP: Final = App("com.apple.Notes", "Notes")
@@ -93,11 +99,11 @@ PropertyName = Literal[
     },
     result="any",
 )
-def get(target: Ref, *, properties: ListOf[PropertyName] | None = None) -> Any:
+def get(target: Ref | ListOf[Ref], *, properties: ListOf[PropertyName] | None = None) -> Any:
     """Read an object of Notes, all of its properties or those named. SAFE, reads.
 
     Args:
-        target: Reference to the object.
+        target: Reference to the object, or several.
         properties: Property names.
 
     Returns:
@@ -115,6 +121,7 @@ def get(target: Ref, *, properties: ListOf[PropertyName] | None = None) -> Any:
         "of": Param("", "----", "specifier"),
         "where": Param("", "", "filter"),
         "properties": Param("", "", "list of property"),
+        "order": Param("", "", "list of property"),
         "limit": Param("", "", "integer"),
         "offset": Param("", "", "integer"),
     },
@@ -126,6 +133,7 @@ def list(
     of: Ref | None = None,
     where: Mapping[str, Any] | None = None,
     properties: ListOf[PropertyName] | None = None,
+    order: ListOf[str] | None = None,
     limit: int | None = None,
     offset: int | None = None,
 ) -> ListOf[Mapping[str, Any]]:
@@ -137,6 +145,7 @@ def list(
         of: Reference to the container, else the app.
         where: Conditions by property name, all of which must hold.
         properties: Property names.
+        order: Property names, -name for descending.
         limit: Integer.
         offset: Integer.
 
@@ -144,7 +153,14 @@ def list(
         A row an object, its reference under ref.
     """
     return APP.call(
-        list, element=element, of=of, where=where, properties=properties, limit=limit, offset=offset
+        list,
+        element=element,
+        of=of,
+        where=where,
+        properties=properties,
+        order=order,
+        limit=limit,
+        offset=offset,
     )
 
 
@@ -525,6 +541,121 @@ def read_note(note: Ref) -> Any:
     return APP.call(read_note, note=note)
 
 
+@tool(
+    event="coregetd",
+    op="list",
+    level="SAFE",
+    params={},
+    result="list of record",
+    bind={"element": "folder", "properties": ["name", "shared"]},
+)
+def list_folders() -> ListOf[Mapping[str, Any]]:
+    """List the folders of Notes. SAFE, reads.
+
+    Returns:
+        A row an object, its reference under ref.
+    """
+    return APP.call(list_folders)
+
+
+@tool(
+    event="corecrel",
+    op="make",
+    level="MODIFY",
+    params={"name": Param("", "", "text")},
+    result="specifier",
+    bind={"element": "folder", "properties": {"name": "$name"}},
+)
+def make_folder(name: str) -> Ref:
+    """Make a folder in Notes. MODIFY, makes something new.
+
+    Args:
+        name: Text.
+
+    Returns:
+        Reference to what was made.
+    """
+    return APP.call(make_folder, name=name)
+
+
+@tool(
+    event="coresetd",
+    op="set",
+    level="DANGEROUS",
+    params={"note": Param("", "", "note"), "body": Param("", "", "text")},
+    bind={"target": "$note", "properties": {"body": "$body"}},
+)
+def write_note(note: Ref, *, body: str) -> None:
+    """Replace the text of a note. DANGEROUS, sets body.
+
+    Args:
+        note: Reference to a note.
+        body: HTML or plain text, all of it.
+    """
+    return APP.call(write_note, note=note, body=body)
+
+
+@tool(
+    event="coregetd",
+    op="list",
+    level="SAFE",
+    params={"since": Param("", "", "date")},
+    result="list of record",
+    bind={
+        "element": "note",
+        "where": {"modification date": {">": "$since"}},
+        "properties": ["name", "modification date"],
+    },
+)
+def recent_notes(since: str) -> ListOf[Mapping[str, Any]]:
+    """List the notes that were changed since a time. SAFE, reads.
+
+    Args:
+        since: A date.
+
+    Returns:
+        A row an object, its reference under ref.
+    """
+    return APP.call(recent_notes, since=since)
+
+
+@tool(
+    event="coremove",
+    level="MODIFY",
+    jxa="move",
+    params={"note": Param("", "", "note"), "folder": Param("", "", "folder")},
+    bind={"target": "$note", "to": "$folder"},
+)
+def move_note(note: Ref, *, folder: Ref) -> None:
+    """Move a note to a folder. MODIFY, moves.
+
+    Args:
+        note: Reference to a note.
+        folder: Reference to a folder.
+    """
+    return APP.call(move_note, note=note, folder=folder)
+
+
+@tool(
+    event="corecnte",
+    op="count",
+    level="SAFE",
+    params={"folder": Param("", "", "folder")},
+    result="integer",
+    bind={"element": "note", "of": "$folder"},
+)
+def count_notes(*, folder: Ref | None = None) -> int:
+    """Count the notes of a folder, or all of them. SAFE, reads.
+
+    Args:
+        folder: Reference to a folder.
+
+    Returns:
+        How many there are.
+    """
+    return APP.call(count_notes, folder=folder)
+
+
 # fmt: off
 CLASSES: Final[Mapping[str, Class]] = {
     "application": Class("capp", "application", "applications", None, "MODIFY", "DANGEROUS", (
@@ -554,7 +685,7 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("document", "docu", "document", "document", "r", "SAFE"),
     )),
     "account": Class("acct", "account", "accounts", None, "DANGEROUS", "DANGEROUS", (
-        Property("default folder", "dfol", "defaultFolder", "folder", "rw", "DANGEROUS"),
+        Property("default folder", "dfol", "defaultFolder", "folder", "rw", "MODIFY"),
         Property("name", "pnam", "name", "text", "rw", "MODIFY"),
         Property("upgraded", "upgr", "upgraded", "boolean", "r", "SAFE"),
         Property("id", "ID  ", "id", "text", "r", "SAFE"),
@@ -569,7 +700,7 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("name", "pnam", "name", "text", "rw", "MODIFY"),
         Property("id", "ID  ", "id", "text", "r", "SAFE"),
         Property("container", "cntr", "container", "folder", "r", "SAFE"),
-        Property("body", "body", "body", "text", "rw", "MODIFY"),
+        Property("body", "body", "body", "text", "rw", "DANGEROUS"),
         Property("plaintext", "text", "plaintext", "text", "r", "SAFE"),
         Property("creation date", "ascd", "creationDate", "date", "r", "SAFE"),
         Property("modification date", "asmo", "modificationDate", "date", "r", "SAFE"),
@@ -613,8 +744,8 @@ RECORDS: Final[Mapping[str, Record]] = {
 UNVERIFIED: Final[tuple[str, ...]] = ()
 
 SCHEMAS: Final[Mapping[str, Schema]] = {
-    "get": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as documents[0]"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}}, "required": ["target"], "additionalProperties": false}'),
-    "list": Schema('{"type": "object", "properties": {"element": {"type": "string", "enum": ["document", "window", "account", "folder", "note", "attachment"]}, "of": {"type": "string", "description": "Reference to the container, else the app"}, "where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}, "limit": {"type": "integer"}, "offset": {"type": "integer"}}, "required": ["element"], "additionalProperties": false}'),
+    "get": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}}, "required": ["target"], "additionalProperties": false}'),
+    "list": Schema('{"type": "object", "properties": {"element": {"type": "string", "enum": ["document", "window", "account", "folder", "note", "attachment"]}, "of": {"type": "string", "description": "Reference to the container, else the app"}, "where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}, "order": {"type": "array", "items": {"type": "string"}, "description": "Property names, -name for descending"}, "limit": {"type": "integer"}, "offset": {"type": "integer"}}, "required": ["element"], "additionalProperties": false}'),
     "count": Schema('{"type": "object", "properties": {"element": {"type": "string", "enum": ["document", "window", "account", "folder", "note", "attachment"]}, "of": {"type": "string", "description": "Reference to the container, else the app"}, "where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}}, "required": ["element"], "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "integer"}, "note": {"type": "string"}}, "additionalProperties": false}'),
     "make": Schema('{"type": "object", "properties": {"element": {"type": "string", "enum": ["document", "window", "account", "folder", "note", "attachment"]}, "properties": {"type": "object", "description": "Property to value"}, "at": {"type": "string", "description": "Reference to the container, else the app chooses"}, "with_data": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}}, "required": ["element"], "additionalProperties": false}', '{"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
     "set": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as documents[0]"}, "properties": {"type": "object", "description": "Property to value"}}, "required": ["target", "properties"], "additionalProperties": false}'),
@@ -633,4 +764,10 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "list_notes": Schema('{"type": "object", "properties": {"folder": {"type": "string", "description": "Reference such as folders[0]"}}, "additionalProperties": false}'),
     "find_notes": Schema('{"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"], "additionalProperties": false}'),
     "read_note": Schema('{"type": "object", "properties": {"note": {"type": "string", "description": "Reference such as notes[0]"}}, "required": ["note"], "additionalProperties": false}'),
+    "list_folders": Schema('{"type": "object", "properties": {}, "additionalProperties": false}'),
+    "make_folder": Schema('{"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"], "additionalProperties": false}', '{"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
+    "write_note": Schema('{"type": "object", "properties": {"note": {"type": "string", "description": "Reference such as notes[0]"}, "body": {"type": "string", "description": "HTML or plain text, all of it"}}, "required": ["note", "body"], "additionalProperties": false}'),
+    "recent_notes": Schema('{"type": "object", "properties": {"since": {"type": "string", "format": "date-time", "description": "ISO 8601"}}, "required": ["since"], "additionalProperties": false}'),
+    "move_note": Schema('{"type": "object", "properties": {"note": {"type": "string", "description": "Reference such as notes[0]"}, "folder": {"type": "string", "description": "Reference such as folders[0]"}}, "required": ["note", "folder"], "additionalProperties": false}'),
+    "count_notes": Schema('{"type": "object", "properties": {"folder": {"type": "string", "description": "Reference such as folders[0]"}}, "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "integer"}, "note": {"type": "string"}}, "additionalProperties": false}'),
 }

@@ -25,17 +25,22 @@ __all__ = [
     "APP",
     "add_column_after",
     "add_column_before",
+    "add_row",
     "add_row_above",
     "add_row_below",
+    "add_sheet",
     "clear",
     "close",
     "count",
+    "count_rows",
     "delete",
     "duplicate",
     "exists",
     "export",
+    "export_pdf",
     "get",
     "list",
+    "list_cells",
     "list_documents",
     "list_sheets",
     "list_tables",
@@ -45,12 +50,14 @@ __all__ = [
     "open",
     "print",
     "quit",
+    "read_cell",
     "remove",
     "save",
     "set",
     "sort",
     "transpose",
     "unmerge",
+    "write_cell",
 ]
 
 APP: Final = App("com.apple.iWork.Numbers", "Numbers")
@@ -162,11 +169,11 @@ PropertyName = Literal[
     },
     result="any",
 )
-def get(target: Ref, *, properties: ListOf[PropertyName] | None = None) -> Any:
+def get(target: Ref | ListOf[Ref], *, properties: ListOf[PropertyName] | None = None) -> Any:
     """Read an object of Numbers, all of its properties or those named. SAFE, reads.
 
     Args:
-        target: Reference to the object.
+        target: Reference to the object, or several.
         properties: Property names.
 
     Returns:
@@ -184,6 +191,7 @@ def get(target: Ref, *, properties: ListOf[PropertyName] | None = None) -> Any:
         "of": Param("", "----", "specifier"),
         "where": Param("", "", "filter"),
         "properties": Param("", "", "list of property"),
+        "order": Param("", "", "list of property"),
         "limit": Param("", "", "integer"),
         "offset": Param("", "", "integer"),
     },
@@ -195,6 +203,7 @@ def list(
     of: Ref | None = None,
     where: Mapping[str, Any] | None = None,
     properties: ListOf[PropertyName] | None = None,
+    order: ListOf[str] | None = None,
     limit: int | None = None,
     offset: int | None = None,
 ) -> ListOf[Mapping[str, Any]]:
@@ -206,6 +215,7 @@ def list(
         of: Reference to the container, else the app.
         where: Conditions by property name, all of which must hold.
         properties: Property names.
+        order: Property names, -name for descending.
         limit: Integer.
         offset: Integer.
 
@@ -213,7 +223,14 @@ def list(
         A row an object, its reference under ref.
     """
     return APP.call(
-        list, element=element, of=of, where=where, properties=properties, limit=limit, offset=offset
+        list,
+        element=element,
+        of=of,
+        where=where,
+        properties=properties,
+        order=order,
+        limit=limit,
+        offset=offset,
     )
 
 
@@ -248,7 +265,6 @@ def count(
     event="corecrel",
     op="make",
     level="MODIFY",
-    ceiling="DANGEROUS",
     params={
         "element": Param("new", "kocl", "class"),
         "properties": Param("with properties", "prdt", "record", "withProperties"),
@@ -282,11 +298,11 @@ def make(
     event="coresetd",
     op="set",
     level="SAFE",
-    ceiling="DANGEROUS",
+    ceiling="MODIFY",
     params={"target": Param("", "----", "specifier"), "properties": Param("", "data", "record")},
 )
 def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
-    """Change properties of an object of Numbers. SAFE to DANGEROUS, by property.
+    """Change properties of an object of Numbers. SAFE to MODIFY, by property.
 
     Args:
         target: Reference to the object.
@@ -468,7 +484,7 @@ def move(target: Ref | ListOf[Ref], *, to: Ref) -> None:
 
 @tool(event="NmTbCLR ", level="MODIFY", params={"target": Param("", "----", "range")})
 def clear(target: Ref) -> None:
-    """Clear a range in Numbers. MODIFY, may change something.
+    """Clear a range in Numbers. MODIFY, changes something.
 
     Args:
         target: Reference to a range.
@@ -478,7 +494,7 @@ def clear(target: Ref) -> None:
 
 @tool(event="NMTbMRGE", level="MODIFY", params={"target": Param("", "----", "range")})
 def merge(target: Ref) -> None:
-    """Merge a range in Numbers. MODIFY, may change something.
+    """Merge a range in Numbers. MODIFY, changes something.
 
     Args:
         target: Reference to a range.
@@ -499,7 +515,7 @@ def merge(target: Ref) -> None:
 def sort(
     target: Ref, *, by: Ref, direction: Nmsd | None = None, in_rows: Ref | None = None
 ) -> None:
-    """Sort a table in Numbers. MODIFY, may change something.
+    """Sort a table in Numbers. MODIFY, changes something.
 
     Args:
         target: Reference to a table.
@@ -512,7 +528,7 @@ def sort(
 
 @tool(event="NmTbSpUm", level="MODIFY", params={"target": Param("", "----", "range")})
 def unmerge(target: Ref) -> None:
-    """Unmerge a range in Numbers. MODIFY, may change something.
+    """Unmerge a range in Numbers. MODIFY, changes something.
 
     Args:
         target: Reference to a range.
@@ -522,7 +538,7 @@ def unmerge(target: Ref) -> None:
 
 @tool(event="NmTbXPOS", level="MODIFY", params={"target": Param("", "----", "table")})
 def transpose(target: Ref) -> None:
-    """Transpose a table in Numbers. MODIFY, may change something.
+    """Transpose a table in Numbers. MODIFY, changes something.
 
     Args:
         target: Reference to a table.
@@ -543,7 +559,7 @@ def transpose(target: Ref) -> None:
 def export(
     target: Ref, *, to: str, as_: ExportFormat, with_properties: Mapping[str, Any] | None = None
 ) -> None:
-    """Export a document in Numbers. MODIFY, may change something.
+    """Export a document in Numbers. MODIFY, makes something new.
 
     Args:
         target: Reference to a document.
@@ -562,7 +578,7 @@ def export(
     result="specifier",
 )
 def add_column_after(target: Ref) -> Ref:
-    """Add column after a range in Numbers. Returns an object. MODIFY, may change something.
+    """Add column after a range in Numbers. Returns an object. MODIFY, makes something new.
 
     Args:
         target: Reference to a range.
@@ -581,7 +597,7 @@ def add_column_after(target: Ref) -> Ref:
     result="specifier",
 )
 def add_column_before(target: Ref) -> Ref:
-    """Add column before a range in Numbers. Returns an object. MODIFY, may change something.
+    """Add column before a range in Numbers. Returns an object. MODIFY, makes something new.
 
     Args:
         target: Reference to a range.
@@ -600,7 +616,7 @@ def add_column_before(target: Ref) -> Ref:
     result="specifier",
 )
 def add_row_above(target: Ref) -> Ref:
-    """Add row above a range in Numbers. Returns an object. MODIFY, may change something.
+    """Add row above a range in Numbers. Returns an object. MODIFY, makes something new.
 
     Args:
         target: Reference to a range.
@@ -619,7 +635,7 @@ def add_row_above(target: Ref) -> Ref:
     result="specifier",
 )
 def add_row_below(target: Ref) -> Ref:
-    """Add row below a range in Numbers. Returns an object. MODIFY, may change something.
+    """Add row below a range in Numbers. Returns an object. MODIFY, makes something new.
 
     Args:
         target: Reference to a range.
@@ -697,6 +713,142 @@ def list_tables(sheet: Ref) -> ListOf[Mapping[str, Any]]:
     return APP.call(list_tables, sheet=sheet)
 
 
+@tool(
+    event="coregetd",
+    op="get",
+    level="SAFE",
+    params={"cell": Param("", "", "cell")},
+    result="any",
+    bind={"target": "$cell", "properties": ["value", "formatted value", "formula"]},
+)
+def read_cell(cell: Ref) -> Any:
+    """Return value and formula of a cell. SAFE, reads.
+
+    Args:
+        cell: Reference such as documents 0 .sheets 0 .tables 0 .cells B2 .
+
+    Returns:
+        The value, or the properties by name.
+    """
+    return APP.call(read_cell, cell=cell)
+
+
+@tool(
+    event="coresetd",
+    op="set",
+    level="MODIFY",
+    params={"cell": Param("", "", "cell"), "value": Param("", "", "text | number")},
+    bind={"target": "$cell", "properties": {"value": "$value"}},
+)
+def write_cell(cell: Ref, *, value: str | float) -> None:
+    """Put a value or a formula into a cell. MODIFY, sets value.
+
+    Args:
+        cell: Reference such as documents 0 .sheets 0 .tables 0 .cells B2 .
+        value: Text, a number, or a formula such as SUM(A1 A3).
+    """
+    return APP.call(write_cell, cell=cell, value=value)
+
+
+@tool(
+    event="coregetd",
+    op="list",
+    level="SAFE",
+    params={"table": Param("", "", "table"), "limit": Param("", "", "integer")},
+    result="list of record",
+    bind={"element": "cell", "of": "$table", "properties": ["name", "value"], "limit": "$limit"},
+)
+def list_cells(table: Ref, *, limit: int | None = None) -> ListOf[Mapping[str, Any]]:
+    """List the cells of a table with their values. SAFE, reads.
+
+    Args:
+        table: Reference to a table.
+        limit: A whole number.
+
+    Returns:
+        A row an object, its reference under ref.
+    """
+    return APP.call(list_cells, table=table, limit=limit)
+
+
+@tool(
+    event="corecnte",
+    op="count",
+    level="SAFE",
+    params={"table": Param("", "", "table")},
+    result="integer",
+    bind={"element": "row", "of": "$table"},
+)
+def count_rows(table: Ref) -> int:
+    """Count the rows of a table. SAFE, reads.
+
+    Args:
+        table: Reference to a table.
+
+    Returns:
+        How many there are.
+    """
+    return APP.call(count_rows, table=table)
+
+
+@tool(
+    event="NMTbARaf",
+    level="MODIFY",
+    jxa="addRowBelow",
+    params={"row": Param("", "", "row")},
+    result="specifier",
+    bind={"target": "$row"},
+)
+def add_row(row: Ref) -> Ref:
+    """Add an empty row below a row. MODIFY, makes something new.
+
+    Args:
+        row: Reference to a row.
+
+    Returns:
+        An object.
+    """
+    return APP.call(add_row, row=row)
+
+
+@tool(
+    event="corecrel",
+    op="make",
+    level="MODIFY",
+    params={"document": Param("", "", "document"), "name": Param("", "", "text")},
+    result="specifier",
+    bind={"element": "sheet", "at": "$document", "properties": {"name": "$name"}},
+)
+def add_sheet(document: Ref, *, name: str) -> Ref:
+    """Add a sheet to a document. MODIFY, makes something new.
+
+    Args:
+        document: Reference to a document.
+        name: Text.
+
+    Returns:
+        Reference to what was made.
+    """
+    return APP.call(add_sheet, document=document, name=name)
+
+
+@tool(
+    event="Nmstexpo",
+    level="MODIFY",
+    jxa="export",
+    params={"document": Param("", "", "document"), "file": Param("", "", "file")},
+    bind={"target": "$document", "to": "$file", "as_": "PDF"},
+)
+def export_pdf(document: Ref, *, file: str) -> None:
+    """Export a document as a PDF file. MODIFY, makes something new.
+
+    Args:
+        document: Reference to a document.
+        file: A file.
+    """
+    return APP.call(export_pdf, document=document, file=file)
+
+
 # fmt: off
 CLASSES: Final[Mapping[str, Class]] = {
     "application": Class("capp", "application", "applications", None, "MODIFY", "DANGEROUS", (
@@ -710,8 +862,8 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("file", "file", "file", "file", "r", "SAFE"),
         Property("id", "ID  ", "id", "text", "r", "SAFE"),
         Property("document template", "Tmpl", "documentTemplate", "template", "r", "SAFE"),
-        Property("active sheet", "NmAS", "activeSheet", "sheet", "rw", "MODIFY"),
-    ), (Element("sheet", "rw"),)),
+        Property("active sheet", "NmAS", "activeSheet", "sheet", "rw", "SAFE"),
+    ), (Element("sheet", "rw"),), ("spreadsheet",)),
     "window": Class("cwin", "window", "windows", None, "MODIFY", "DANGEROUS", (
         Property("name", "pnam", "name", "text", "r", "SAFE"),
         Property("id", "ID  ", "id", "integer", "r", "SAFE"),
@@ -729,7 +881,7 @@ CLASSES: Final[Mapping[str, Class]] = {
     "rich text": Class("rtxt", "richText", "richText", None, "MODIFY", "DANGEROUS", (
         Property("color", "colr", "color", "color", "rw", "MODIFY"),
         Property("font", "font", "font", "text", "rw", "MODIFY"),
-        Property("size", "ptsz", "size", "integer", "rw", "SAFE"),
+        Property("size", "ptsz", "size", "integer", "rw", "MODIFY"),
     ), (Element("character", "rw"), Element("paragraph", "rw"), Element("word", "rw"),)),
     "character": Class("cha ", "character", "characters", "rich text", "MODIFY", "DANGEROUS", ()),
     "paragraph": Class("cpar", "paragraph", "paragraphs", "rich text", "MODIFY", "DANGEROUS", (), (Element("character", "rw"), Element("word", "rw"),)),
@@ -739,7 +891,7 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("height", "sith", "height", "integer", "rw", "MODIFY"),
         Property("locked", "pLck", "locked", "boolean", "rw", "MODIFY"),
         Property("parent", "sipt", "parent", "iWork container", "r", "SAFE"),
-        Property("position", "sipo", "position", "point", "rw", "SAFE"),
+        Property("position", "sipo", "position", "point", "rw", "MODIFY"),
         Property("width", "sitw", "width", "integer", "rw", "MODIFY"),
     )),
     "audio clip": Class("shau", "audioClip", "audioClips", "iWork item", "MODIFY", "DANGEROUS", (
@@ -757,7 +909,7 @@ CLASSES: Final[Mapping[str, Class]] = {
     )),
     "chart": Class("shct", "chart", "charts", "iWork item", "MODIFY", "DANGEROUS", ()),
     "image": Class("imag", "image", "images", "iWork item", "MODIFY", "DANGEROUS", (
-        Property("description", "dscr", "description", "text", "rw", "DANGEROUS"),
+        Property("description", "dscr", "description", "text", "rw", "MODIFY"),
         Property("file", "file", "file", "file", "r", "SAFE"),
         Property("file name", "atfn", "fileName", "file | text", "rw", "MODIFY"),
         Property("opacity", "pSOp", "opacity", "integer", "rw", "MODIFY"),
@@ -768,7 +920,7 @@ CLASSES: Final[Mapping[str, Class]] = {
     "group": Class("igrp", "group", "groups", "iWork container", "MODIFY", "DANGEROUS", (
         Property("height", "sith", "height", "integer", "rw", "MODIFY"),
         Property("parent", "sipt", "parent", "iWork container", "r", "SAFE"),
-        Property("position", "sipo", "position", "point", "rw", "SAFE"),
+        Property("position", "sipo", "position", "point", "rw", "MODIFY"),
         Property("width", "sitw", "width", "integer", "rw", "MODIFY"),
         Property("rotation", "siro", "rotation", "integer", "rw", "MODIFY"),
     )),
@@ -791,7 +943,7 @@ CLASSES: Final[Mapping[str, Class]] = {
     "table": Class("NmTb", "table", "tables", "iWork item", "MODIFY", "DANGEROUS", (
         Property("name", "pnam", "name", "text", "rw", "MODIFY"),
         Property("cell range", "NMTc", "cellRange", "range", "r", "SAFE"),
-        Property("selection range", "NMTs", "selectionRange", "range", "rw", "MODIFY"),
+        Property("selection range", "NMTs", "selectionRange", "range", "rw", "SAFE"),
         Property("row count", "NmTr", "rowCount", "integer", "rw", "MODIFY"),
         Property("column count", "NmTc", "columnCount", "integer", "rw", "MODIFY"),
         Property("header row count", "NmHr", "headerRowCount", "integer", "rw", "MODIFY"),
@@ -885,8 +1037,8 @@ UNVERIFIED: Final[tuple[str, ...]] = (
 )
 
 SCHEMAS: Final[Mapping[str, Schema]] = {
-    "get": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as documents[0]"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}}, "required": ["target"], "additionalProperties": false}'),
-    "list": Schema('{"type": "object", "properties": {"element": {"type": "string", "enum": ["document", "window", "character", "paragraph", "word", "iWork item", "audio clip", "shape", "chart", "image", "group", "line", "movie", "table", "text item", "range", "cell", "row", "column", "sheet", "template"]}, "of": {"type": "string", "description": "Reference to the container, else the app"}, "where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}, "limit": {"type": "integer"}, "offset": {"type": "integer"}}, "required": ["element"], "additionalProperties": false}'),
+    "get": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}}, "required": ["target"], "additionalProperties": false}'),
+    "list": Schema('{"type": "object", "properties": {"element": {"type": "string", "enum": ["document", "window", "character", "paragraph", "word", "iWork item", "audio clip", "shape", "chart", "image", "group", "line", "movie", "table", "text item", "range", "cell", "row", "column", "sheet", "template"]}, "of": {"type": "string", "description": "Reference to the container, else the app"}, "where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}, "order": {"type": "array", "items": {"type": "string"}, "description": "Property names, -name for descending"}, "limit": {"type": "integer"}, "offset": {"type": "integer"}}, "required": ["element"], "additionalProperties": false}'),
     "count": Schema('{"type": "object", "properties": {"element": {"type": "string", "enum": ["document", "window", "character", "paragraph", "word", "iWork item", "audio clip", "shape", "chart", "image", "group", "line", "movie", "table", "text item", "range", "cell", "row", "column", "sheet", "template"]}, "of": {"type": "string", "description": "Reference to the container, else the app"}, "where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}}, "required": ["element"], "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "integer"}, "note": {"type": "string"}}, "additionalProperties": false}'),
     "make": Schema('{"type": "object", "properties": {"element": {"type": "string", "enum": ["document", "window", "character", "paragraph", "word", "iWork item", "audio clip", "shape", "chart", "image", "group", "line", "movie", "table", "text item", "range", "cell", "row", "column", "sheet", "template"]}, "properties": {"type": "object", "description": "Property to value"}, "at": {"type": "string", "description": "Reference to the container, else the app chooses"}, "with_data": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}}, "required": ["element"], "additionalProperties": false}', '{"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
     "set": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as documents[0]"}, "properties": {"type": "object", "description": "Property to value"}}, "required": ["target", "properties"], "additionalProperties": false}'),
@@ -913,4 +1065,11 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "list_documents": Schema('{"type": "object", "properties": {}, "additionalProperties": false}'),
     "list_sheets": Schema('{"type": "object", "properties": {"document": {"type": "string", "description": "Reference such as documents[0]"}}, "required": ["document"], "additionalProperties": false}'),
     "list_tables": Schema('{"type": "object", "properties": {"sheet": {"type": "string", "description": "Reference such as documents[0]"}}, "required": ["sheet"], "additionalProperties": false}'),
+    "read_cell": Schema('{"type": "object", "properties": {"cell": {"type": "string", "description": "Reference such as documents[0].sheets[0].tables[0].cells[\\"B2\\"]"}}, "required": ["cell"], "additionalProperties": false}'),
+    "write_cell": Schema('{"type": "object", "properties": {"cell": {"type": "string", "description": "Reference such as documents[0].sheets[0].tables[0].cells[\\"B2\\"]"}, "value": {"anyOf": [{"type": "string"}, {"type": "number"}], "description": "Text, a number, or a formula such as =SUM(A1:A3)"}}, "required": ["cell", "value"], "additionalProperties": false}'),
+    "list_cells": Schema('{"type": "object", "properties": {"table": {"type": "string", "description": "Reference such as documents[0]"}, "limit": {"type": "integer"}}, "required": ["table"], "additionalProperties": false}'),
+    "count_rows": Schema('{"type": "object", "properties": {"table": {"type": "string", "description": "Reference such as documents[0]"}}, "required": ["table"], "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "integer"}, "note": {"type": "string"}}, "additionalProperties": false}'),
+    "add_row": Schema('{"type": "object", "properties": {"row": {"type": "string", "description": "Reference such as documents[0]"}}, "required": ["row"], "additionalProperties": false}', '{"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
+    "add_sheet": Schema('{"type": "object", "properties": {"document": {"type": "string", "description": "Reference such as documents[0]"}, "name": {"type": "string"}}, "required": ["document", "name"], "additionalProperties": false}', '{"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
+    "export_pdf": Schema('{"type": "object", "properties": {"document": {"type": "string", "description": "Reference such as documents[0]"}, "file": {"type": "string", "description": "Absolute path or ~"}}, "required": ["document", "file"], "additionalProperties": false}'),
 }

@@ -26,13 +26,18 @@ __all__ = [
     "close",
     "complete",
     "count",
+    "count_open",
     "delete",
     "duplicate",
     "exists",
+    "find_reminders",
     "get",
     "list",
+    "list_due",
+    "list_lists",
     "list_open",
     "make",
+    "make_list",
     "make_reminder",
     "move",
     "open",
@@ -40,6 +45,8 @@ __all__ = [
     "quit",
     "save",
     "set",
+    "set_due",
+    "set_priority",
     "show",
 ]
 
@@ -93,11 +100,11 @@ PropertyName = Literal[
     },
     result="any",
 )
-def get(target: Ref, *, properties: ListOf[PropertyName] | None = None) -> Any:
+def get(target: Ref | ListOf[Ref], *, properties: ListOf[PropertyName] | None = None) -> Any:
     """Read an object of Reminders, all of its properties or those named. SAFE, reads.
 
     Args:
-        target: Reference to the object.
+        target: Reference to the object, or several.
         properties: Property names.
 
     Returns:
@@ -115,6 +122,7 @@ def get(target: Ref, *, properties: ListOf[PropertyName] | None = None) -> Any:
         "of": Param("", "----", "specifier"),
         "where": Param("", "", "filter"),
         "properties": Param("", "", "list of property"),
+        "order": Param("", "", "list of property"),
         "limit": Param("", "", "integer"),
         "offset": Param("", "", "integer"),
     },
@@ -126,6 +134,7 @@ def list(
     of: Ref | None = None,
     where: Mapping[str, Any] | None = None,
     properties: ListOf[PropertyName] | None = None,
+    order: ListOf[str] | None = None,
     limit: int | None = None,
     offset: int | None = None,
 ) -> ListOf[Mapping[str, Any]]:
@@ -137,6 +146,7 @@ def list(
         of: Reference to the container, else the app.
         where: Conditions by property name, all of which must hold.
         properties: Property names.
+        order: Property names, -name for descending.
         limit: Integer.
         offset: Integer.
 
@@ -144,7 +154,14 @@ def list(
         A row an object, its reference under ref.
     """
     return APP.call(
-        list, element=element, of=of, where=where, properties=properties, limit=limit, offset=offset
+        list,
+        element=element,
+        of=of,
+        where=where,
+        properties=properties,
+        order=order,
+        limit=limit,
+        offset=offset,
     )
 
 
@@ -491,6 +508,145 @@ def complete(reminder: Ref) -> None:
     return APP.call(complete, reminder=reminder)
 
 
+@tool(
+    event="coregetd",
+    op="list",
+    level="SAFE",
+    params={},
+    result="list of record",
+    bind={"element": "list", "properties": ["name"]},
+)
+def list_lists() -> ListOf[Mapping[str, Any]]:
+    """List the lists of reminders. SAFE, reads.
+
+    Returns:
+        A row an object, its reference under ref.
+    """
+    return APP.call(list_lists)
+
+
+@tool(
+    event="coregetd",
+    op="list",
+    level="SAFE",
+    params={"before": Param("", "", "date")},
+    result="list of record",
+    bind={
+        "element": "reminder",
+        "where": {"completed": False, "due date": {"<": "$before"}},
+        "properties": ["name", "due date", "priority"],
+    },
+)
+def list_due(before: str) -> ListOf[Mapping[str, Any]]:
+    """List the open reminders that are due before a time. SAFE, reads.
+
+    Args:
+        before: A date.
+
+    Returns:
+        A row an object, its reference under ref.
+    """
+    return APP.call(list_due, before=before)
+
+
+@tool(
+    event="coregetd",
+    op="list",
+    level="SAFE",
+    params={"text": Param("", "", "text")},
+    result="list of record",
+    bind={
+        "element": "reminder",
+        "where": {"name": {"contains": "$text"}},
+        "properties": ["name", "due date", "completed"],
+    },
+)
+def find_reminders(text: str) -> ListOf[Mapping[str, Any]]:
+    """List the reminders whose name contains some words. SAFE, reads.
+
+    Args:
+        text: Text.
+
+    Returns:
+        A row an object, its reference under ref.
+    """
+    return APP.call(find_reminders, text=text)
+
+
+@tool(
+    event="coresetd",
+    op="set",
+    level="MODIFY",
+    params={"reminder": Param("", "", "reminder"), "due": Param("", "", "date")},
+    bind={"target": "$reminder", "properties": {"due date": "$due"}},
+)
+def set_due(reminder: Ref, *, due: str) -> None:
+    """Give a reminder another due date. MODIFY, sets due date.
+
+    Args:
+        reminder: Reference to a reminder.
+        due: A date.
+    """
+    return APP.call(set_due, reminder=reminder, due=due)
+
+
+@tool(
+    event="coresetd",
+    op="set",
+    level="MODIFY",
+    params={"reminder": Param("", "", "reminder"), "priority": Param("", "", "integer")},
+    bind={"target": "$reminder", "properties": {"priority": "$priority"}},
+)
+def set_priority(reminder: Ref, *, priority: int) -> None:
+    """Give a reminder a priority. MODIFY, sets priority.
+
+    Args:
+        reminder: Reference to a reminder.
+        priority: 0 none, 1 to 4 high, 5 medium, 6 to 9 low.
+    """
+    return APP.call(set_priority, reminder=reminder, priority=priority)
+
+
+@tool(
+    event="corecnte",
+    op="count",
+    level="SAFE",
+    params={"list": Param("", "", "list")},
+    result="integer",
+    bind={"element": "reminder", "of": "$list", "where": {"completed": False}},
+)
+def count_open(*, list: Ref | None = None) -> int:
+    """Count the reminders that are not completed, of one list or all. SAFE, reads.
+
+    Args:
+        list: Reference to a list.
+
+    Returns:
+        How many there are.
+    """
+    return APP.call(count_open, list=list)
+
+
+@tool(
+    event="corecrel",
+    op="make",
+    level="MODIFY",
+    params={"name": Param("", "", "text")},
+    result="specifier",
+    bind={"element": "list", "properties": {"name": "$name"}},
+)
+def make_list(name: str) -> Ref:
+    """Make a list of reminders. MODIFY, makes something new.
+
+    Args:
+        name: Text.
+
+    Returns:
+        Reference to what was made.
+    """
+    return APP.call(make_list, name=name)
+
+
 # fmt: off
 CLASSES: Final[Mapping[str, Class]] = {
     "application": Class("capp", "application", "applications", None, "MODIFY", "DANGEROUS", (
@@ -572,8 +728,8 @@ RECORDS: Final[Mapping[str, Record]] = {
 UNVERIFIED: Final[tuple[str, ...]] = ()
 
 SCHEMAS: Final[Mapping[str, Schema]] = {
-    "get": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as documents[0]"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}}, "required": ["target"], "additionalProperties": false}'),
-    "list": Schema('{"type": "object", "properties": {"element": {"type": "string", "enum": ["document", "window", "account", "list", "reminder"]}, "of": {"type": "string", "description": "Reference to the container, else the app"}, "where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}, "limit": {"type": "integer"}, "offset": {"type": "integer"}}, "required": ["element"], "additionalProperties": false}'),
+    "get": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}}, "required": ["target"], "additionalProperties": false}'),
+    "list": Schema('{"type": "object", "properties": {"element": {"type": "string", "enum": ["document", "window", "account", "list", "reminder"]}, "of": {"type": "string", "description": "Reference to the container, else the app"}, "where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}, "order": {"type": "array", "items": {"type": "string"}, "description": "Property names, -name for descending"}, "limit": {"type": "integer"}, "offset": {"type": "integer"}}, "required": ["element"], "additionalProperties": false}'),
     "count": Schema('{"type": "object", "properties": {"element": {"type": "string", "enum": ["document", "window", "account", "list", "reminder"]}, "of": {"type": "string", "description": "Reference to the container, else the app"}, "where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}}, "required": ["element"], "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "integer"}, "note": {"type": "string"}}, "additionalProperties": false}'),
     "make": Schema('{"type": "object", "properties": {"element": {"type": "string", "enum": ["document", "window", "account", "list", "reminder"]}, "properties": {"type": "object", "description": "Property to value"}, "at": {"type": "string", "description": "Reference to the container, else the app chooses"}, "with_data": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}}, "required": ["element"], "additionalProperties": false}', '{"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
     "set": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as documents[0]"}, "properties": {"type": "object", "description": "Property to value"}}, "required": ["target", "properties"], "additionalProperties": false}'),
@@ -590,4 +746,11 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "list_open": Schema('{"type": "object", "properties": {"list": {"type": "string", "description": "Reference such as lists[0]"}}, "additionalProperties": false}'),
     "make_reminder": Schema('{"type": "object", "properties": {"name": {"type": "string"}, "body": {"type": "string"}, "due": {"type": "string", "format": "date-time", "description": "ISO 8601"}, "list": {"type": "string", "description": "Reference such as lists[0]"}}, "required": ["name"], "additionalProperties": false}', '{"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
     "complete": Schema('{"type": "object", "properties": {"reminder": {"type": "string", "description": "Reference such as reminders[0]"}}, "required": ["reminder"], "additionalProperties": false}'),
+    "list_lists": Schema('{"type": "object", "properties": {}, "additionalProperties": false}'),
+    "list_due": Schema('{"type": "object", "properties": {"before": {"type": "string", "format": "date-time", "description": "ISO 8601"}}, "required": ["before"], "additionalProperties": false}'),
+    "find_reminders": Schema('{"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"], "additionalProperties": false}'),
+    "set_due": Schema('{"type": "object", "properties": {"reminder": {"type": "string", "description": "Reference such as reminders[0]"}, "due": {"type": "string", "format": "date-time", "description": "ISO 8601"}}, "required": ["reminder", "due"], "additionalProperties": false}'),
+    "set_priority": Schema('{"type": "object", "properties": {"reminder": {"type": "string", "description": "Reference such as reminders[0]"}, "priority": {"type": "integer", "description": "0 none, 1 to 4 high, 5 medium, 6 to 9 low"}}, "required": ["reminder", "priority"], "additionalProperties": false}'),
+    "count_open": Schema('{"type": "object", "properties": {"list": {"type": "string", "description": "Reference such as lists[0]"}}, "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "integer"}, "note": {"type": "string"}}, "additionalProperties": false}'),
+    "make_list": Schema('{"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"], "additionalProperties": false}', '{"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
 }

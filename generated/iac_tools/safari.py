@@ -25,23 +25,30 @@ __all__ = [
     "APP",
     "add_reading_list_item",
     "close",
+    "close_tab",
     "count",
     "delete",
     "do_javascript",
     "duplicate",
     "email_contents",
     "exists",
+    "find_tabs",
     "get",
+    "get_source",
     "get_text",
+    "get_title",
     "get_url",
+    "go_to",
     "list",
     "list_tabs",
     "make",
     "move",
     "open",
+    "open_tab",
     "open_url",
     "print",
     "quit",
+    "read_later",
     "save",
     "search_the_web",
     "set",
@@ -86,11 +93,11 @@ PropertyName = Literal[
     },
     result="any",
 )
-def get(target: Ref, *, properties: ListOf[PropertyName] | None = None) -> Any:
+def get(target: Ref | ListOf[Ref], *, properties: ListOf[PropertyName] | None = None) -> Any:
     """Read an object of Safari, all of its properties or those named. SAFE, reads.
 
     Args:
-        target: Reference to the object.
+        target: Reference to the object, or several.
         properties: Property names.
 
     Returns:
@@ -108,6 +115,7 @@ def get(target: Ref, *, properties: ListOf[PropertyName] | None = None) -> Any:
         "of": Param("", "----", "specifier"),
         "where": Param("", "", "filter"),
         "properties": Param("", "", "list of property"),
+        "order": Param("", "", "list of property"),
         "limit": Param("", "", "integer"),
         "offset": Param("", "", "integer"),
     },
@@ -119,6 +127,7 @@ def list(
     of: Ref | None = None,
     where: Mapping[str, Any] | None = None,
     properties: ListOf[PropertyName] | None = None,
+    order: ListOf[str] | None = None,
     limit: int | None = None,
     offset: int | None = None,
 ) -> ListOf[Mapping[str, Any]]:
@@ -130,6 +139,7 @@ def list(
         of: Reference to the container, else the app.
         where: Conditions by property name, all of which must hold.
         properties: Property names.
+        order: Property names, -name for descending.
         limit: Integer.
         offset: Integer.
 
@@ -137,7 +147,14 @@ def list(
         A row an object, its reference under ref.
     """
     return APP.call(
-        list, element=element, of=of, where=where, properties=properties, limit=limit, offset=offset
+        list,
+        element=element,
+        of=of,
+        where=where,
+        properties=properties,
+        order=order,
+        limit=limit,
+        offset=offset,
     )
 
 
@@ -400,7 +417,7 @@ def move(target: Ref | ListOf[Ref], *, to: Ref) -> None:
 def add_reading_list_item(
     target: str, *, and_preview_text: str | None = None, with_title: str | None = None
 ) -> None:
-    """Add reading list item, given text, in Safari. MODIFY, may change something.
+    """Add reading list item, given text, in Safari. MODIFY, makes something new.
 
     Args:
         target: Text.
@@ -452,12 +469,12 @@ def email_contents(*, of: Ref | None = None) -> None:
 
 @tool(
     event="sfrisrch",
-    level="SAFE",
+    level="MODIFY",
     jxa="searchTheWeb",
     params={"in_": Param("in", "dcnm", "document | tab"), "for_": Param("for", "qury", "text")},
 )
 def search_the_web(*, in_: Ref | None = None, for_: str) -> None:
-    """Search the web in Safari. SAFE, reads.
+    """Search the web in Safari. MODIFY, asks another computer.
 
     Args:
         in_: Reference to a document or a tab.
@@ -543,6 +560,133 @@ def open_url(url: str) -> Ref:
     return APP.call(open_url, url=url)
 
 
+@tool(
+    event="coregetd",
+    op="get",
+    level="SAFE",
+    params={},
+    result="text",
+    bind={"target": "windows[0].currentTab.name"},
+)
+def get_title() -> str:
+    """Return the title of the page in the front window of Safari. SAFE, reads.
+
+    Returns:
+        The answer.
+    """
+    return APP.call(get_title)
+
+
+@tool(
+    event="coregetd",
+    op="get",
+    level="SAFE",
+    params={},
+    result="text",
+    bind={"target": "windows[0].currentTab.source"},
+)
+def get_source() -> str:
+    """Return the HTML of the page in the front window of Safari. SAFE, reads.
+
+    Returns:
+        The answer.
+    """
+    return APP.call(get_source)
+
+
+@tool(
+    event="coresetd",
+    op="set",
+    level="MODIFY",
+    params={"url": Param("", "", "text")},
+    bind={"target": "windows[0].currentTab", "properties": {"URL": "$url"}},
+)
+def go_to(url: str) -> None:
+    """Go to a URL in the front tab of Safari. MODIFY, sets URL.
+
+    Args:
+        url: An https URL.
+    """
+    return APP.call(go_to, url=url)
+
+
+@tool(
+    event="corecrel",
+    op="make",
+    level="MODIFY",
+    params={"url": Param("", "", "text")},
+    result="specifier",
+    bind={"element": "tab", "at": "windows[0]", "properties": {"URL": "$url"}},
+)
+def open_tab(url: str) -> Ref:
+    """Open a URL in a new tab of the front window of Safari. MODIFY, makes something new.
+
+    Args:
+        url: An https URL.
+
+    Returns:
+        Reference to what was made.
+    """
+    return APP.call(open_tab, url=url)
+
+
+@tool(
+    event="coreclos",
+    level="MODIFY",
+    jxa="close",
+    params={"tab": Param("", "", "tab")},
+    bind={"target": "$tab"},
+)
+def close_tab(tab: Ref) -> None:
+    """Close a tab of Safari. MODIFY, closes, unsaved work may be lost.
+
+    Args:
+        tab: Reference to a tab.
+    """
+    return APP.call(close_tab, tab=tab)
+
+
+@tool(
+    event="coregetd",
+    op="list",
+    level="SAFE",
+    params={"text": Param("", "", "text")},
+    result="list of record",
+    bind={
+        "element": "tab",
+        "of": "windows[0]",
+        "where": {"name": {"contains": "$text"}},
+        "properties": ["name", "URL"],
+    },
+)
+def find_tabs(text: str) -> ListOf[Mapping[str, Any]]:
+    """List the tabs of the front window whose title contains some words. SAFE, reads.
+
+    Args:
+        text: Text.
+
+    Returns:
+        A row an object, its reference under ref.
+    """
+    return APP.call(find_tabs, text=text)
+
+
+@tool(
+    event="sfriarli",
+    level="MODIFY",
+    jxa="addReadingListItem",
+    params={"url": Param("", "", "text")},
+    bind={"target": "$url"},
+)
+def read_later(url: str) -> None:
+    """Put a URL on the reading list of Safari. MODIFY, makes something new.
+
+    Args:
+        url: An https URL.
+    """
+    return APP.call(read_later, url=url)
+
+
 # fmt: off
 CLASSES: Final[Mapping[str, Class]] = {
     "application": Class("capp", "application", "applications", None, "MODIFY", "DANGEROUS", (
@@ -612,8 +756,8 @@ UNVERIFIED: Final[tuple[str, ...]] = (
 )
 
 SCHEMAS: Final[Mapping[str, Schema]] = {
-    "get": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as documents[0]"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}}, "required": ["target"], "additionalProperties": false}'),
-    "list": Schema('{"type": "object", "properties": {"element": {"type": "string", "enum": ["document", "window", "tab"]}, "of": {"type": "string", "description": "Reference to the container, else the app"}, "where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}, "limit": {"type": "integer"}, "offset": {"type": "integer"}}, "required": ["element"], "additionalProperties": false}'),
+    "get": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}}, "required": ["target"], "additionalProperties": false}'),
+    "list": Schema('{"type": "object", "properties": {"element": {"type": "string", "enum": ["document", "window", "tab"]}, "of": {"type": "string", "description": "Reference to the container, else the app"}, "where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}, "order": {"type": "array", "items": {"type": "string"}, "description": "Property names, -name for descending"}, "limit": {"type": "integer"}, "offset": {"type": "integer"}}, "required": ["element"], "additionalProperties": false}'),
     "count": Schema('{"type": "object", "properties": {"element": {"type": "string", "enum": ["document", "window", "tab"]}, "of": {"type": "string", "description": "Reference to the container, else the app"}, "where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}}, "required": ["element"], "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "integer"}, "note": {"type": "string"}}, "additionalProperties": false}'),
     "make": Schema('{"type": "object", "properties": {"element": {"type": "string", "enum": ["document", "window", "tab"]}, "properties": {"type": "object", "description": "Property to value"}, "at": {"type": "string", "description": "Reference to the container, else the app chooses"}, "with_data": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}}, "required": ["element"], "additionalProperties": false}', '{"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
     "set": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as documents[0]"}, "properties": {"type": "object", "description": "Property to value"}}, "required": ["target", "properties"], "additionalProperties": false}'),
@@ -635,4 +779,11 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "get_text": Schema('{"type": "object", "properties": {}, "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
     "list_tabs": Schema('{"type": "object", "properties": {}, "additionalProperties": false}'),
     "open_url": Schema('{"type": "object", "properties": {"url": {"type": "string", "description": "An https URL"}}, "required": ["url"], "additionalProperties": false}', '{"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
+    "get_title": Schema('{"type": "object", "properties": {}, "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
+    "get_source": Schema('{"type": "object", "properties": {}, "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
+    "go_to": Schema('{"type": "object", "properties": {"url": {"type": "string", "description": "An https URL"}}, "required": ["url"], "additionalProperties": false}'),
+    "open_tab": Schema('{"type": "object", "properties": {"url": {"type": "string", "description": "An https URL"}}, "required": ["url"], "additionalProperties": false}', '{"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
+    "close_tab": Schema('{"type": "object", "properties": {"tab": {"type": "string", "description": "Reference such as documents[0]"}}, "required": ["tab"], "additionalProperties": false}'),
+    "find_tabs": Schema('{"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"], "additionalProperties": false}'),
+    "read_later": Schema('{"type": "object", "properties": {"url": {"type": "string", "description": "An https URL"}}, "required": ["url"], "additionalProperties": false}'),
 }

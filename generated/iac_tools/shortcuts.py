@@ -29,16 +29,21 @@ __all__ = [
     "delete",
     "duplicate",
     "exists",
+    "find_shortcuts",
     "get",
     "list",
     "list_folders",
+    "list_in_folder",
     "list_shortcuts",
+    "list_with_input",
     "make",
     "move",
     "open",
     "print",
     "quit",
+    "read_shortcut",
     "run",
+    "run_with_text",
     "save",
     "set",
 ]
@@ -83,11 +88,11 @@ PropertyName = Literal[
     },
     result="any",
 )
-def get(target: Ref, *, properties: ListOf[PropertyName] | None = None) -> Any:
+def get(target: Ref | ListOf[Ref], *, properties: ListOf[PropertyName] | None = None) -> Any:
     """Read an object of Shortcuts, all of its properties or those named. SAFE, reads.
 
     Args:
-        target: Reference to the object.
+        target: Reference to the object, or several.
         properties: Property names.
 
     Returns:
@@ -105,6 +110,7 @@ def get(target: Ref, *, properties: ListOf[PropertyName] | None = None) -> Any:
         "of": Param("", "----", "specifier"),
         "where": Param("", "", "filter"),
         "properties": Param("", "", "list of property"),
+        "order": Param("", "", "list of property"),
         "limit": Param("", "", "integer"),
         "offset": Param("", "", "integer"),
     },
@@ -116,6 +122,7 @@ def list(
     of: Ref | None = None,
     where: Mapping[str, Any] | None = None,
     properties: ListOf[PropertyName] | None = None,
+    order: ListOf[str] | None = None,
     limit: int | None = None,
     offset: int | None = None,
 ) -> ListOf[Mapping[str, Any]]:
@@ -127,6 +134,7 @@ def list(
         of: Reference to the container, else the app.
         where: Conditions by property name, all of which must hold.
         properties: Property names.
+        order: Property names, -name for descending.
         limit: Integer.
         offset: Integer.
 
@@ -134,7 +142,14 @@ def list(
         A row an object, its reference under ref.
     """
     return APP.call(
-        list, element=element, of=of, where=where, properties=properties, limit=limit, offset=offset
+        list,
+        element=element,
+        of=of,
+        where=where,
+        properties=properties,
+        order=order,
+        limit=limit,
+        offset=offset,
     )
 
 
@@ -458,6 +473,116 @@ def count_shortcuts() -> int:
     return APP.call(count_shortcuts)
 
 
+@tool(
+    event="coregetd",
+    op="list",
+    level="SAFE",
+    params={"text": Param("", "", "text")},
+    result="list of record",
+    bind={
+        "element": "shortcut",
+        "where": {"name": {"contains": "$text"}},
+        "properties": ["name", "subtitle"],
+    },
+)
+def find_shortcuts(text: str) -> ListOf[Mapping[str, Any]]:
+    """List the shortcuts whose name contains some words. SAFE, reads.
+
+    Args:
+        text: Text.
+
+    Returns:
+        A row an object, its reference under ref.
+    """
+    return APP.call(find_shortcuts, text=text)
+
+
+@tool(
+    event="coregetd",
+    op="list",
+    level="SAFE",
+    params={"folder": Param("", "", "folder")},
+    result="list of record",
+    bind={"element": "shortcut", "of": "$folder", "properties": ["name", "subtitle"]},
+)
+def list_in_folder(folder: Ref) -> ListOf[Mapping[str, Any]]:
+    """List the shortcuts of a folder. SAFE, reads.
+
+    Args:
+        folder: Reference to a folder.
+
+    Returns:
+        A row an object, its reference under ref.
+    """
+    return APP.call(list_in_folder, folder=folder)
+
+
+@tool(
+    event="coregetd",
+    op="list",
+    level="SAFE",
+    params={},
+    result="list of record",
+    bind={
+        "element": "shortcut",
+        "where": {"accepts input": True},
+        "properties": ["name", "subtitle"],
+    },
+)
+def list_with_input() -> ListOf[Mapping[str, Any]]:
+    """List the shortcuts that take input. SAFE, reads.
+
+    Returns:
+        A row an object, its reference under ref.
+    """
+    return APP.call(list_with_input)
+
+
+@tool(
+    event="coregetd",
+    op="get",
+    level="SAFE",
+    params={"shortcut": Param("", "", "shortcut")},
+    result="any",
+    bind={
+        "target": "$shortcut",
+        "properties": ["name", "subtitle", "folder", "accepts input", "action count"],
+    },
+)
+def read_shortcut(shortcut: Ref) -> Any:
+    """Return what is known of a shortcut. SAFE, reads.
+
+    Args:
+        shortcut: Reference to a shortcut.
+
+    Returns:
+        The value, or the properties by name.
+    """
+    return APP.call(read_shortcut, shortcut=shortcut)
+
+
+@tool(
+    event="srctrun ",
+    level="DANGEROUS",
+    jxa="run",
+    params={"shortcut": Param("", "", "shortcut"), "text": Param("", "", "text")},
+    result="any",
+    bind={"shortcut": "$shortcut", "with_input": "$text"},
+)
+def run_with_text(shortcut: Ref, *, text: str) -> Any:
+    """Run a shortcut with some text as its input. DANGEROUS, a shortcut may do anything, shell
+    commands included.
+
+    Args:
+        shortcut: Reference to a shortcut.
+        text: Text.
+
+    Returns:
+        Any value.
+    """
+    return APP.call(run_with_text, shortcut=shortcut, text=text)
+
+
 # fmt: off
 CLASSES: Final[Mapping[str, Class]] = {
     "application": Class("capp", "application", "applications", None, "MODIFY", "DANGEROUS", (
@@ -523,8 +648,8 @@ RECORDS: Final[Mapping[str, Record]] = {
 UNVERIFIED: Final[tuple[str, ...]] = ()
 
 SCHEMAS: Final[Mapping[str, Schema]] = {
-    "get": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as documents[0]"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}}, "required": ["target"], "additionalProperties": false}'),
-    "list": Schema('{"type": "object", "properties": {"element": {"type": "string", "enum": ["document", "window", "shortcut", "folder"]}, "of": {"type": "string", "description": "Reference to the container, else the app"}, "where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}, "limit": {"type": "integer"}, "offset": {"type": "integer"}}, "required": ["element"], "additionalProperties": false}'),
+    "get": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}}, "required": ["target"], "additionalProperties": false}'),
+    "list": Schema('{"type": "object", "properties": {"element": {"type": "string", "enum": ["document", "window", "shortcut", "folder"]}, "of": {"type": "string", "description": "Reference to the container, else the app"}, "where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}, "order": {"type": "array", "items": {"type": "string"}, "description": "Property names, -name for descending"}, "limit": {"type": "integer"}, "offset": {"type": "integer"}}, "required": ["element"], "additionalProperties": false}'),
     "count": Schema('{"type": "object", "properties": {"element": {"type": "string", "enum": ["document", "window", "shortcut", "folder"]}, "of": {"type": "string", "description": "Reference to the container, else the app"}, "where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}}, "required": ["element"], "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "integer"}, "note": {"type": "string"}}, "additionalProperties": false}'),
     "make": Schema('{"type": "object", "properties": {"element": {"type": "string", "enum": ["document", "window", "shortcut", "folder"]}, "properties": {"type": "object", "description": "Property to value"}, "at": {"type": "string", "description": "Reference to the container, else the app chooses"}, "with_data": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}}, "required": ["element"], "additionalProperties": false}', '{"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
     "set": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as documents[0]"}, "properties": {"type": "object", "description": "Property to value"}}, "required": ["target", "properties"], "additionalProperties": false}'),
@@ -541,4 +666,9 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "list_shortcuts": Schema('{"type": "object", "properties": {}, "additionalProperties": false}'),
     "list_folders": Schema('{"type": "object", "properties": {}, "additionalProperties": false}'),
     "count_shortcuts": Schema('{"type": "object", "properties": {}, "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "integer"}, "note": {"type": "string"}}, "additionalProperties": false}'),
+    "find_shortcuts": Schema('{"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"], "additionalProperties": false}'),
+    "list_in_folder": Schema('{"type": "object", "properties": {"folder": {"type": "string", "description": "Reference such as folders[0]"}}, "required": ["folder"], "additionalProperties": false}'),
+    "list_with_input": Schema('{"type": "object", "properties": {}, "additionalProperties": false}'),
+    "read_shortcut": Schema('{"type": "object", "properties": {"shortcut": {"type": "string", "description": "Reference such as shortcuts[0]"}}, "required": ["shortcut"], "additionalProperties": false}'),
+    "run_with_text": Schema('{"type": "object", "properties": {"shortcut": {"type": "string", "description": "Reference such as shortcuts[0]"}, "text": {"type": "string"}}, "required": ["shortcut", "text"], "additionalProperties": false}'),
 }

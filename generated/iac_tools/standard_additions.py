@@ -14,6 +14,8 @@ __all__ = [
     "adding_folder_items_to",
     "ascii_character",
     "ascii_number",
+    "ask_text",
+    "ask_yes_no",
     "beep",
     "choose_application",
     "choose_color",
@@ -43,10 +45,12 @@ __all__ = [
     "localized_string",
     "mount_volume",
     "moving_folder_window_for",
+    "mute",
     "notify",
     "offset",
     "open_for_access",
     "open_location",
+    "open_url",
     "opening_folder",
     "path_to",
     "path_to_resource",
@@ -58,7 +62,9 @@ __all__ = [
     "run_shell_command",
     "say",
     "scripting_components",
+    "set_clipboard_text",
     "set_eof",
+    "set_output_volume",
     "set_the_clipboard_to",
     "set_volume",
     "store_script",
@@ -67,6 +73,7 @@ __all__ = [
     "system_info",
     "the_clipboard",
     "time_to_gmt",
+    "unmute",
     "write",
 ]
 
@@ -91,7 +98,7 @@ Olie = Literal["up", "down", "toward zero", "to nearest", "as taught in school"]
 
 @tool(event="sysobeep", level="SAFE", params={"target": Param("", "----", "integer")})
 def beep(target: int | None = None) -> None:
-    """Beep a whole number in Standard Additions. SAFE, changes the view only.
+    """Beep a whole number in Standard Additions. SAFE, is seen or heard by the user only.
 
     Args:
         target: A whole number.
@@ -120,8 +127,7 @@ def choose_application(
     multiple_selections_allowed: bool | None = None,
     as_: str | None = None,
 ) -> Ref:
-    """Choose application in Standard Additions. Returns an application. MODIFY, may change
-    something.
+    """Choose application in Standard Additions. Returns an application. MODIFY, asks the user.
 
     Args:
         with_title: Text.
@@ -149,7 +155,7 @@ def choose_application(
     result="color",
 )
 def choose_color(*, default_color: ListOf[float] | None = None) -> ListOf[float]:
-    """Choose color in Standard Additions. Returns a colour. MODIFY, may change something.
+    """Choose color in Standard Additions. Returns a colour. MODIFY, asks the user.
 
     Args:
         default_color: A colour.
@@ -187,7 +193,7 @@ def choose_file(
     multiple_selections_allowed: bool | None = None,
     showing_package_contents: bool | None = None,
 ) -> str:
-    """Choose file in Standard Additions. Returns a file. MODIFY, may change something.
+    """Choose file in Standard Additions. Returns a file. MODIFY, asks the user.
 
     Args:
         with_prompt: Text.
@@ -228,7 +234,7 @@ def choose_file_name(
     default_name: str | None = None,
     default_location: str | None = None,
 ) -> str:
-    """Choose file name in Standard Additions. Returns a file. MODIFY, may change something.
+    """Choose file name in Standard Additions. Returns a file. MODIFY, asks the user.
 
     Args:
         with_prompt: Text.
@@ -271,7 +277,7 @@ def choose_folder(
     multiple_selections_allowed: bool | None = None,
     showing_package_contents: bool | None = None,
 ) -> str:
-    """Choose folder in Standard Additions. Returns a file. MODIFY, may change something.
+    """Choose folder in Standard Additions. Returns a file. MODIFY, asks the user.
 
     Args:
         with_prompt: Text.
@@ -325,7 +331,7 @@ def choose_from_list(
     empty_selection_allowed: bool | None = None,
 ) -> ListOf[float | str]:
     """Choose from list a list of text or a number in Standard Additions. Returns a list of text or
-    a number. MODIFY, may change something.
+    a number. MODIFY, asks the user.
 
     Args:
         target: A list of text or a number.
@@ -355,7 +361,7 @@ def choose_from_list(
 
 @tool(
     event="sysochra",
-    level="MODIFY",
+    level="DANGEROUS",
     jxa="chooseRemoteApplication",
     params={
         "with_title": Param("with title", "appr", "text", "withTitle"),
@@ -366,8 +372,8 @@ def choose_from_list(
 def choose_remote_application(
     *, with_title: str | None = None, with_prompt: str | None = None
 ) -> Ref:
-    """Choose remote application in Standard Additions. Returns an application. MODIFY, may change
-    something.
+    """Choose remote application in Standard Additions. Returns an application. DANGEROUS, connects
+    to another computer.
 
     Args:
         with_title: Text.
@@ -390,7 +396,7 @@ def choose_remote_application(
     result="URL",
 )
 def choose_url(*, showing: ListOf[Essv] | None = None, editable_url: bool | None = None) -> Ref:
-    """Choose URL in Standard Additions. Returns a URL. MODIFY, may change something.
+    """Choose URL in Standard Additions. Returns a URL. MODIFY, asks the user.
 
     Args:
         showing: A list of one of 8 values.
@@ -402,9 +408,9 @@ def choose_url(*, showing: ListOf[Essv] | None = None, editable_url: bool | None
     return APP.call(choose_url, showing=showing, editable_url=editable_url)
 
 
-@tool(event="sysodela", level="MODIFY", params={"target": Param("", "----", "number")})
+@tool(event="sysodela", level="SAFE", params={"target": Param("", "----", "number")})
 def delay(target: float | None = None) -> None:
-    """Delay a number in Standard Additions. MODIFY, may change something.
+    """Delay a number in Standard Additions. SAFE, waits.
 
     Args:
         target: A number.
@@ -414,7 +420,7 @@ def delay(target: float | None = None) -> None:
 
 @tool(
     event="sysodisA",
-    level="SAFE",
+    level="MODIFY",
     jxa="displayAlert",
     params={
         "target": Param("", "----", "text"),
@@ -437,8 +443,8 @@ def display_alert(
     cancel_button: str | int | None = None,
     giving_up_after: int | None = None,
 ) -> Mapping[str, Any]:
-    """Display alert, given text, in Standard Additions. Returns an alert reply. SAFE, changes the
-    view only.
+    """Display alert, given text, in Standard Additions. Returns an alert reply. MODIFY, asks the
+    user.
 
     Args:
         target: Text.
@@ -466,7 +472,7 @@ def display_alert(
 
 @tool(
     event="sysodlog",
-    level="SAFE",
+    level="MODIFY",
     jxa="displayDialog",
     params={
         "target": Param("", "----", "text"),
@@ -493,8 +499,8 @@ def display_dialog(
     with_icon: str | int | Stic | None = None,
     giving_up_after: int | None = None,
 ) -> Mapping[str, Any]:
-    """Display dialog, given text, in Standard Additions. Returns a dialog reply. SAFE, changes the
-    view only.
+    """Display dialog, given text, in Standard Additions. Returns a dialog reply. MODIFY, asks the
+    user.
 
     Args:
         target: Text.
@@ -676,7 +682,7 @@ def list_folder(target: str, *, invisibles: bool | None = None) -> ListOf[str]:
 
 @tool(
     event="aevtmvol",
-    level="MODIFY",
+    level="DANGEROUS",
     jxa="mountVolume",
     params={
         "target": Param("", "----", "text"),
@@ -695,8 +701,8 @@ def mount_volume(
     as_user_name: str | None = None,
     with_password: str | None = None,
 ) -> str:
-    """Mount volume, given text, in Standard Additions. Returns a file. MODIFY, may change
-    something.
+    """Mount volume, given text, in Standard Additions. Returns a file. DANGEROUS, connects to
+    another computer.
 
     Args:
         target: Text.
@@ -781,14 +787,13 @@ def path_to_resource(
 
 @tool(
     event="sysontoc",
-    level="MODIFY",
+    level="SAFE",
     jxa="asciiCharacter",
     params={"target": Param("", "----", "integer")},
     result="text",
 )
 def ascii_character(target: int) -> str:
-    """ASCII character a whole number in Standard Additions. Returns text. MODIFY, may change
-    something.
+    """ASCII character a whole number in Standard Additions. Returns text. SAFE, reads.
 
     Args:
         target: A whole number.
@@ -801,14 +806,13 @@ def ascii_character(target: int) -> str:
 
 @tool(
     event="sysocton",
-    level="MODIFY",
+    level="SAFE",
     jxa="asciiNumber",
     params={"target": Param("", "----", "text")},
     result="integer",
 )
 def ascii_number(target: str) -> int:
-    """ASCII number, given text, in Standard Additions. Returns a whole number. MODIFY, may change
-    something.
+    """ASCII number, given text, in Standard Additions. Returns a whole number. SAFE, reads.
 
     Args:
         target: Text.
@@ -821,7 +825,7 @@ def ascii_number(target: str) -> int:
 
 @tool(
     event="sysolocS",
-    level="MODIFY",
+    level="SAFE",
     jxa="localizedString",
     params={
         "target": Param("", "----", "text"),
@@ -833,8 +837,7 @@ def ascii_number(target: str) -> int:
 def localized_string(
     target: str, *, from_table: str | None = None, in_bundle: str | None = None
 ) -> str:
-    """Localized string, given text, in Standard Additions. Returns text. MODIFY, may change
-    something.
+    """Localized string, given text, in Standard Additions. Returns text. SAFE, reads.
 
     Args:
         target: Text.
@@ -892,7 +895,8 @@ def summarize(target: str, *, in_: int | None = None) -> str:
     params={"target": Param("", "----", "any")},
 )
 def set_the_clipboard_to(target: Any) -> None:
-    """Set the clipboard to, given any value, in Standard Additions. MODIFY, may change something.
+    """Set the clipboard to, given any value, in Standard Additions. MODIFY, edits or uses the
+    clipboard.
 
     Args:
         target: Any value.
@@ -902,13 +906,13 @@ def set_the_clipboard_to(target: Any) -> None:
 
 @tool(
     event="JonsgClp",
-    level="SAFE",
+    level="MODIFY",
     jxa="theClipboard",
     params={"as_": Param("as", "rtyp", "type")},
     result="any",
 )
 def the_clipboard(*, as_: str | None = None) -> Any:
-    """Return the content of the clipboard. SAFE, reads only, the name is no verb.
+    """Return the content of the clipboard. MODIFY, reads the clipboard, which may hold a password.
 
     Args:
         as_: A class name.
@@ -921,14 +925,13 @@ def the_clipboard(*, as_: str | None = None) -> Any:
 
 @tool(
     event="JonsiClp",
-    level="MODIFY",
+    level="SAFE",
     jxa="clipboardInfo",
     params={"for_": Param("for", "for ", "type")},
     result="list of any",
 )
 def clipboard_info(*, for_: str | None = None) -> ListOf[Any]:
-    """Clipboard info in Standard Additions. Returns a list of any value. MODIFY, may change
-    something.
+    """Clipboard info in Standard Additions. Returns a list of any value. SAFE, reads.
 
     Args:
         for_: A class name.
@@ -950,8 +953,7 @@ def clipboard_info(*, for_: str | None = None) -> ListOf[Any]:
     result="integer",
 )
 def open_for_access(target: str, *, write_permission: bool | None = None) -> int:
-    """Open for access a file in Standard Additions. Returns a whole number. MODIFY, may change
-    something.
+    """Open for access a file in Standard Additions. Returns a whole number. MODIFY, opens a file.
 
     Args:
         target: A file.
@@ -964,10 +966,10 @@ def open_for_access(target: str, *, write_permission: bool | None = None) -> int
 
 
 @tool(
-    event="rdwrclos", level="MODIFY", jxa="closeAccess", params={"target": Param("", "----", "any")}
+    event="rdwrclos", level="SAFE", jxa="closeAccess", params={"target": Param("", "----", "any")}
 )
 def close_access(target: Any) -> None:
-    """Close access, given any value, in Standard Additions. MODIFY, may change something.
+    """Close access, given any value, in Standard Additions. SAFE, reads.
 
     Args:
         target: Any value.
@@ -977,7 +979,7 @@ def close_access(target: Any) -> None:
 
 @tool(
     event="rdwrread",
-    level="SAFE",
+    level="DANGEROUS",
     params={
         "target": Param("", "----", "any"),
         "from_": Param("from", "rdfm", "integer"),
@@ -1003,7 +1005,7 @@ def read(
     using_delimiters: ListOf[str] | None = None,
     as_: str | None = None,
 ) -> Any:
-    """Read, given any value, in Standard Additions. Returns any value. SAFE, reads.
+    """Read, given any value, in Standard Additions. Returns any value. DANGEROUS, reads any file.
 
     Args:
         target: Any value.
@@ -1035,7 +1037,7 @@ def read(
 
 @tool(
     event="rdwrwrit",
-    level="MODIFY",
+    level="DANGEROUS",
     params={
         "target": Param("", "----", "any"),
         "to": Param("to", "refn", "any"),
@@ -1052,7 +1054,7 @@ def write(
     for_: int | None = None,
     as_: str | None = None,
 ) -> None:
-    """Write, given any value, in Standard Additions. MODIFY, may change something.
+    """Write, given any value, in Standard Additions. DANGEROUS, writes any file.
 
     Args:
         target: Any value.
@@ -1085,12 +1087,12 @@ def get_eof(target: Any) -> int:
 
 @tool(
     event="rdwrseof",
-    level="MODIFY",
+    level="DANGEROUS",
     jxa="setEof",
     params={"target": Param("", "----", "any"), "to": Param("to", "set2", "integer")},
 )
 def set_eof(target: Any, *, to: int) -> None:
-    """Set eof, given any value, in Standard Additions. MODIFY, may change something.
+    """Set eof, given any value, in Standard Additions. DANGEROUS, writes any file.
 
     Args:
         target: Any value.
@@ -1107,7 +1109,7 @@ def set_eof(target: Any, *, to: int) -> None:
     result="any",
 )
 def load_script(target: str) -> Any:
-    """Load script a file in Standard Additions. Returns any value. DANGEROUS, loads a script.
+    """Load script a file in Standard Additions. Returns any value. DANGEROUS, runs code.
 
     Args:
         target: A file.
@@ -1131,7 +1133,7 @@ def load_script(target: str) -> Any:
 def store_script(
     target: Any = None, *, in_: str | None = None, replacing: Savo | None = None
 ) -> None:
-    """Store script, given any value, in Standard Additions. DANGEROUS, runs code.
+    """Store script, given any value, in Standard Additions. DANGEROUS, writes code to disk.
 
     Args:
         target: Any value.
@@ -1155,8 +1157,7 @@ def store_script(
 def run_script(
     target: Any, *, with_parameters: ListOf[Any] | None = None, in_: str | None = None
 ) -> Any:
-    """Run script, given any value, in Standard Additions. Returns any value. DANGEROUS, runs a
-    script.
+    """Run script, given any value, in Standard Additions. Returns any value. DANGEROUS, runs code.
 
     Args:
         target: Any value.
@@ -1169,10 +1170,9 @@ def run_script(
     return APP.call(run_script, target=target, with_parameters=with_parameters, in_=in_)
 
 
-@tool(event="sysocpls", level="MODIFY", jxa="scriptingComponents", params={}, result="list of text")
+@tool(event="sysocpls", level="SAFE", jxa="scriptingComponents", params={}, result="list of text")
 def scripting_components() -> ListOf[str]:
-    """Scripting components in Standard Additions. Returns a list of text. MODIFY, may change
-    something.
+    """Scripting components in Standard Additions. Returns a list of text. SAFE, reads.
 
     Returns:
         A list of text.
@@ -1180,9 +1180,9 @@ def scripting_components() -> ListOf[str]:
     return APP.call(scripting_components)
 
 
-@tool(event="misccurd", level="MODIFY", jxa="currentDate", params={}, result="date")
+@tool(event="misccurd", level="SAFE", jxa="currentDate", params={}, result="date")
 def current_date() -> str:
-    """Current date in Standard Additions. Returns a date. MODIFY, may change something.
+    """Current date in Standard Additions. Returns a date. SAFE, reads.
 
     Returns:
         A date.
@@ -1257,7 +1257,7 @@ def get_volume_settings() -> Mapping[str, Any]:
 
 @tool(
     event="sysorand",
-    level="MODIFY",
+    level="SAFE",
     jxa="randomNumber",
     params={
         "target": Param("", "----", "number"),
@@ -1274,7 +1274,7 @@ def random_number(
     to: float | None = None,
     with_seed: int | None = None,
 ) -> float:
-    """Random number a number in Standard Additions. Returns a number. MODIFY, may change something.
+    """Random number a number in Standard Additions. Returns a number. SAFE, reads.
 
     Args:
         target: A number.
@@ -1290,12 +1290,12 @@ def random_number(
 
 @tool(
     event="sysorond",
-    level="MODIFY",
+    level="SAFE",
     params={"target": Param("", "----", "real"), "rounding": Param("rounding", "dire", "olie")},
     result="integer",
 )
 def round(target: float, *, rounding: Olie | None = None) -> int:
-    """Round a number in Standard Additions. Returns a whole number. MODIFY, may change something.
+    """Round a number in Standard Additions. Returns a whole number. SAFE, reads.
 
     Args:
         target: A number.
@@ -1327,7 +1327,7 @@ def set_volume(
     alert_volume: int | None = None,
     output_muted: bool | None = None,
 ) -> None:
-    """Set volume a number in Standard Additions. MODIFY, may change something.
+    """Set volume a number in Standard Additions. MODIFY, changes a setting.
 
     Args:
         target: A number.
@@ -1354,8 +1354,8 @@ def set_volume(
     result="any",
 )
 def system_attribute(target: Any = None, *, has: int | None = None) -> Any:
-    """System attribute, given any value, in Standard Additions. Returns any value. MODIFY, may
-    change something.
+    """System attribute, given any value, in Standard Additions. Returns any value. MODIFY, reads
+    the environment, which may hold a secret.
 
     Args:
         target: Any value.
@@ -1367,10 +1367,9 @@ def system_attribute(target: Any = None, *, has: int | None = None) -> Any:
     return APP.call(system_attribute, target=target, has=has)
 
 
-@tool(event="sysosigt", level="MODIFY", jxa="systemInfo", params={}, result="system information")
+@tool(event="sysosigt", level="SAFE", jxa="systemInfo", params={}, result="system information")
 def system_info() -> Mapping[str, Any]:
-    """System info in Standard Additions. Returns a system information. MODIFY, may change
-    something.
+    """System info in Standard Additions. Returns a system information. SAFE, reads.
 
     Returns:
         A system information.
@@ -1378,9 +1377,9 @@ def system_info() -> Mapping[str, Any]:
     return APP.call(system_info)
 
 
-@tool(event="sysoGMT ", level="MODIFY", jxa="timeToGMT", params={}, result="integer")
+@tool(event="sysoGMT ", level="SAFE", jxa="timeToGMT", params={}, result="integer")
 def time_to_gmt() -> int:
-    """Time to GMT in Standard Additions. Returns a whole number. MODIFY, may change something.
+    """Time to GMT in Standard Additions. Returns a whole number. SAFE, reads.
 
     Returns:
         A whole number.
@@ -1390,12 +1389,13 @@ def time_to_gmt() -> int:
 
 @tool(
     event="facofopn",
-    level="MODIFY",
+    level="DANGEROUS",
     jxa="openingFolder",
     params={"target": Param("", "----", "file")},
 )
 def opening_folder(target: str) -> None:
-    """Opening folder a file in Standard Additions. MODIFY, may change something.
+    """Opening folder a file in Standard Additions. DANGEROUS, takes text or a file, and its verb is
+    unknown.
 
     Args:
         target: A file.
@@ -1405,12 +1405,13 @@ def opening_folder(target: str) -> None:
 
 @tool(
     event="facofclo",
-    level="MODIFY",
+    level="DANGEROUS",
     jxa="closingFolderWindowFor",
     params={"target": Param("", "----", "file")},
 )
 def closing_folder_window_for(target: str) -> None:
-    """Closing folder window for a file in Standard Additions. MODIFY, may change something.
+    """Closing folder window for a file in Standard Additions. DANGEROUS, takes text or a file, and
+    its verb is unknown.
 
     Args:
         target: A file.
@@ -1420,12 +1421,13 @@ def closing_folder_window_for(target: str) -> None:
 
 @tool(
     event="facofsiz",
-    level="MODIFY",
+    level="DANGEROUS",
     jxa="movingFolderWindowFor",
     params={"target": Param("", "----", "file"), "from_": Param("from", "fnsz", "rectangle")},
 )
 def moving_folder_window_for(target: str, *, from_: Mapping[str, float]) -> None:
-    """Moving folder window for a file in Standard Additions. MODIFY, may change something.
+    """Moving folder window for a file in Standard Additions. DANGEROUS, takes text or a file, and
+    its verb is unknown.
 
     Args:
         target: A file.
@@ -1436,7 +1438,7 @@ def moving_folder_window_for(target: str, *, from_: Mapping[str, float]) -> None
 
 @tool(
     event="facofget",
-    level="MODIFY",
+    level="DANGEROUS",
     jxa="addingFolderItemsTo",
     params={
         "target": Param("", "----", "file"),
@@ -1444,7 +1446,8 @@ def moving_folder_window_for(target: str, *, from_: Mapping[str, float]) -> None
     },
 )
 def adding_folder_items_to(target: str, *, after_receiving: ListOf[str]) -> None:
-    """Adding folder items to a file in Standard Additions. MODIFY, may change something.
+    """Adding folder items to a file in Standard Additions. DANGEROUS, takes text or a file, and its
+    verb is unknown.
 
     Args:
         target: A file.
@@ -1455,7 +1458,7 @@ def adding_folder_items_to(target: str, *, after_receiving: ListOf[str]) -> None
 
 @tool(
     event="facoflos",
-    level="MODIFY",
+    level="DANGEROUS",
     jxa="removingFolderItemsFrom",
     params={
         "target": Param("", "----", "file"),
@@ -1463,7 +1466,8 @@ def adding_folder_items_to(target: str, *, after_receiving: ListOf[str]) -> None
     },
 )
 def removing_folder_items_from(target: str, *, after_losing: ListOf[str]) -> None:
-    """Removing folder items from a file in Standard Additions. MODIFY, may change something.
+    """Removing folder items from a file in Standard Additions. DANGEROUS, takes text or a file, and
+    its verb is unknown.
 
     Args:
         target: A file.
@@ -1474,7 +1478,7 @@ def removing_folder_items_from(target: str, *, after_losing: ListOf[str]) -> Non
 
 @tool(
     event="GURLGURL",
-    level="MODIFY",
+    level="DANGEROUS",
     jxa="openLocation",
     params={
         "target": Param("", "----", "text"),
@@ -1482,7 +1486,8 @@ def removing_folder_items_from(target: str, *, after_losing: ListOf[str]) -> Non
     },
 )
 def open_location(target: str | None = None, *, error_reporting: bool | None = None) -> None:
-    """Open location, given text, in Standard Additions. MODIFY, opens a URL.
+    """Open location, given text, in Standard Additions. DANGEROUS, opens a URL of any scheme with
+    any app.
 
     Args:
         target: Text.
@@ -1493,7 +1498,7 @@ def open_location(target: str | None = None, *, error_reporting: bool | None = N
 
 @tool(
     event="WWW\u03a9sdoc",
-    level="MODIFY",
+    level="DANGEROUS",
     jxa="handleCGIRequest",
     params={
         "target": Param("", "----", "text"),
@@ -1544,8 +1549,8 @@ def handle_cgi_request(
     with_connection_id: int | None = None,
     from_virtual_host: str | None = None,
 ) -> Ref:
-    """Handle CGI request, given text, in Standard Additions. Returns a web page. MODIFY, may change
-    something.
+    """Handle CGI request, given text, in Standard Additions. Returns a web page. DANGEROUS, takes
+    text or a file, and its verb is unknown.
 
     Args:
         target: Text.
@@ -1636,19 +1641,120 @@ def run_shell_command(command: str) -> str:
 
 @tool(
     event="JonsgClp",
-    level="SAFE",
+    level="MODIFY",
     jxa="theClipboard",
     params={},
     result="any",
     bind={"as_": "string"},
 )
 def get_clipboard_text() -> Any:
-    """Return the text of the clipboard. SAFE, reads only, the name is no verb.
+    """Return the text of the clipboard. MODIFY, reads the clipboard, which may hold a password.
 
     Returns:
         Any value.
     """
     return APP.call(get_clipboard_text)
+
+
+@tool(
+    event="JonspClp",
+    level="MODIFY",
+    jxa="setTheClipboardTo",
+    params={"text": Param("", "", "text")},
+    bind={"target": "$text"},
+)
+def set_clipboard_text(text: str) -> None:
+    """Put text on the clipboard. MODIFY, edits or uses the clipboard.
+
+    Args:
+        text: Text.
+    """
+    return APP.call(set_clipboard_text, text=text)
+
+
+@tool(
+    event="sysodlog",
+    level="MODIFY",
+    jxa="displayDialog",
+    params={"question": Param("", "", "text"), "default": Param("", "", "text")},
+    result="dialog reply",
+    bind={"target": "$question", "default_answer": "$default"},
+)
+def ask_text(question: str, *, default: str) -> Mapping[str, Any]:
+    """Ask the user for a line of text. MODIFY, asks the user.
+
+    Args:
+        question: Text.
+        default: What stands in the field at first may be empty.
+
+    Returns:
+        A dialog reply.
+    """
+    return APP.call(ask_text, question=question, default=default)
+
+
+@tool(
+    event="sysodlog",
+    level="MODIFY",
+    jxa="displayDialog",
+    params={"question": Param("", "", "text")},
+    result="dialog reply",
+    bind={"target": "$question", "buttons": ["No", "Yes"], "default_button": "Yes"},
+)
+def ask_yes_no(question: str) -> Mapping[str, Any]:
+    """Ask the user a question with a Yes and a No button. MODIFY, asks the user.
+
+    Args:
+        question: Text.
+
+    Returns:
+        A dialog reply.
+    """
+    return APP.call(ask_yes_no, question=question)
+
+
+@tool(
+    event="aevtstvl",
+    level="MODIFY",
+    jxa="setVolume",
+    params={"percent": Param("", "", "integer")},
+    bind={"output_volume": "$percent"},
+)
+def set_output_volume(percent: int) -> None:
+    """Set the sound volume of the Mac. MODIFY, changes a setting.
+
+    Args:
+        percent: From 0 to 100.
+    """
+    return APP.call(set_output_volume, percent=percent)
+
+
+@tool(event="aevtstvl", level="MODIFY", jxa="setVolume", params={}, bind={"output_muted": True})
+def mute() -> None:
+    """Mute the sound of the Mac. MODIFY, changes a setting."""
+    return APP.call(mute)
+
+
+@tool(event="aevtstvl", level="MODIFY", jxa="setVolume", params={}, bind={"output_muted": False})
+def unmute() -> None:
+    """Let the Mac sound again. MODIFY, changes a setting."""
+    return APP.call(unmute)
+
+
+@tool(
+    event="GURLGURL",
+    level="DANGEROUS",
+    jxa="openLocation",
+    params={"url": Param("", "", "text")},
+    bind={"target": "$url"},
+)
+def open_url(url: str) -> None:
+    """Open a URL in the app that is set for it. DANGEROUS, opens a URL of any scheme with any app.
+
+    Args:
+        url: Text.
+    """
+    return APP.call(open_url, url=url)
 
 
 # fmt: off
@@ -1657,7 +1763,7 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("POSIX path", "psxp", "posixPath", "text", "r", "SAFE"),
     )),
     "URL": Class("url ", "url", "urls", None, "MODIFY", "DANGEROUS", (
-        Property("properties", "pALL", "properties", "record", "rw", "MODIFY"),
+        Property("properties", "pALL", "properties", "record", "rw", "DANGEROUS"),
         Property("name", "pnam", "name", "text", "r", "SAFE"),
         Property("scheme", "pusc", "scheme", "esch", "r", "SAFE"),
         Property("host", "HOST", "host", "Internet address", "r", "SAFE"),
@@ -1666,13 +1772,13 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("password", "RApw", "password", "text", "r", "SAFE"),
     )),
     "Internet address": Class("IPAD", "internetAddress", "internetAddresses", None, "MODIFY", "DANGEROUS", (
-        Property("properties", "pALL", "properties", "record", "rw", "MODIFY"),
+        Property("properties", "pALL", "properties", "record", "rw", "DANGEROUS"),
         Property("DNS form", "pDNS", "dnsForm", "text", "rw", "MODIFY"),
         Property("dotted decimal form", "pipd", "dottedDecimalForm", "text", "rw", "MODIFY"),
         Property("port", "ppor", "port", "integer", "rw", "DANGEROUS"),
     )),
     "web page": Class("html", "webPage", "webPages", None, "MODIFY", "DANGEROUS", (
-        Property("properties", "pALL", "properties", "record", "rw", "MODIFY"),
+        Property("properties", "pALL", "properties", "record", "rw", "DANGEROUS"),
         Property("name", "pnam", "name", "text", "r", "SAFE"),
         Property("URL", "pURL", "url", "URL", "r", "SAFE"),
         Property("text encoding", "ptxe", "textEncoding", "text", "r", "SAFE"),
@@ -1816,4 +1922,11 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "notify": Schema('{"type": "object", "properties": {"text": {"type": "string"}, "title": {"type": "string"}}, "required": ["text"], "additionalProperties": false}'),
     "run_shell_command": Schema('{"type": "object", "properties": {"command": {"type": "string"}}, "required": ["command"], "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
     "get_clipboard_text": Schema('{"type": "object", "properties": {}, "additionalProperties": false}'),
+    "set_clipboard_text": Schema('{"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"], "additionalProperties": false}'),
+    "ask_text": Schema('{"type": "object", "properties": {"question": {"type": "string"}, "default": {"type": "string", "description": "What stands in the field at first; may be empty"}}, "required": ["question", "default"], "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "object", "properties": {"button_returned": {"type": "string"}, "text_returned": {"type": "string"}, "gave_up": {"type": "boolean"}}, "additionalProperties": false}, "note": {"type": "string"}}, "additionalProperties": false}'),
+    "ask_yes_no": Schema('{"type": "object", "properties": {"question": {"type": "string"}}, "required": ["question"], "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "object", "properties": {"button_returned": {"type": "string"}, "text_returned": {"type": "string"}, "gave_up": {"type": "boolean"}}, "additionalProperties": false}, "note": {"type": "string"}}, "additionalProperties": false}'),
+    "set_output_volume": Schema('{"type": "object", "properties": {"percent": {"type": "integer", "description": "From 0 to 100"}}, "required": ["percent"], "additionalProperties": false}'),
+    "mute": Schema('{"type": "object", "properties": {}, "additionalProperties": false}'),
+    "unmute": Schema('{"type": "object", "properties": {}, "additionalProperties": false}'),
+    "open_url": Schema('{"type": "object", "properties": {"url": {"type": "string"}}, "required": ["url"], "additionalProperties": false}'),
 }

@@ -24,7 +24,9 @@ from iac_runtime.tool import (
 __all__ = [
     "APP",
     "abort_transaction",
+    "add_login_item",
     "begin_transaction",
+    "bring_to_front",
     "click",
     "close",
     "connect",
@@ -36,9 +38,13 @@ __all__ = [
     "exists",
     "get",
     "get_dark_mode",
+    "get_front_app",
+    "get_wallpaper",
+    "hide_app",
     "key_code",
     "keystroke",
     "list",
+    "list_login_items",
     "list_processes",
     "log_out",
     "make",
@@ -52,10 +58,13 @@ __all__ = [
     "select",
     "set",
     "set_dark_mode",
+    "set_dock_autohide",
+    "set_wallpaper",
     "shut_down",
     "sleep",
     "start",
     "stop",
+    "type_text",
 ]
 
 APP: Final = App("com.apple.systemevents", "System Events")
@@ -386,11 +395,11 @@ PropertyName = Literal[
     },
     result="any",
 )
-def get(target: Ref, *, properties: ListOf[PropertyName] | None = None) -> Any:
+def get(target: Ref | ListOf[Ref], *, properties: ListOf[PropertyName] | None = None) -> Any:
     """Read an object of System Events, all of its properties or those named. SAFE, reads.
 
     Args:
-        target: Reference to the object.
+        target: Reference to the object, or several.
         properties: Property names.
 
     Returns:
@@ -408,6 +417,7 @@ def get(target: Ref, *, properties: ListOf[PropertyName] | None = None) -> Any:
         "of": Param("", "----", "specifier"),
         "where": Param("", "", "filter"),
         "properties": Param("", "", "list of property"),
+        "order": Param("", "", "list of property"),
         "limit": Param("", "", "integer"),
         "offset": Param("", "", "integer"),
     },
@@ -419,6 +429,7 @@ def list(
     of: Ref | None = None,
     where: Mapping[str, Any] | None = None,
     properties: ListOf[PropertyName] | None = None,
+    order: ListOf[str] | None = None,
     limit: int | None = None,
     offset: int | None = None,
 ) -> ListOf[Mapping[str, Any]]:
@@ -430,6 +441,7 @@ def list(
         of: Reference to the container, else the app.
         where: Conditions by property name, all of which must hold.
         properties: Property names.
+        order: Property names, -name for descending.
         limit: Integer.
         offset: Integer.
 
@@ -437,7 +449,14 @@ def list(
         A row an object, its reference under ref.
     """
     return APP.call(
-        list, element=element, of=of, where=where, properties=properties, limit=limit, offset=offset
+        list,
+        element=element,
+        of=of,
+        where=where,
+        properties=properties,
+        order=order,
+        limit=limit,
+        offset=offset,
     )
 
 
@@ -699,13 +718,13 @@ def move(target: Ref | ListOf[Ref] | str | ListOf[str], *, to: Ref | str) -> Ref
 
 @tool(event="miscttrm", level="MODIFY", jxa="abortTransaction", params={})
 def abort_transaction() -> None:
-    """Abort transaction in System Events. MODIFY, may change something."""
+    """Abort transaction in System Events. MODIFY, groups or drops changes."""
     return APP.call(abort_transaction)
 
 
 @tool(event="miscbegi", level="MODIFY", jxa="beginTransaction", params={}, result="integer")
 def begin_transaction() -> int:
-    """Begin transaction in System Events. Returns a whole number. MODIFY, may change something.
+    """Begin transaction in System Events. Returns a whole number. MODIFY, groups or drops changes.
 
     Returns:
         A whole number.
@@ -715,19 +734,19 @@ def begin_transaction() -> int:
 
 @tool(event="miscendt", level="MODIFY", jxa="endTransaction", params={})
 def end_transaction() -> None:
-    """End transaction in System Events. MODIFY, may change something."""
+    """End transaction in System Events. MODIFY, groups or drops changes."""
     return APP.call(end_transaction)
 
 
 @tool(
     event="netzconn",
-    level="MODIFY",
+    level="DANGEROUS",
     params={"target": Param("", "----", "configuration | service")},
     result="configuration",
 )
 def connect(target: Ref) -> Ref:
-    """Connect a configuration or a service in System Events. Returns a configuration. MODIFY, may
-    change something.
+    """Connect a configuration or a service in System Events. Returns a configuration. DANGEROUS,
+    connects to another computer.
 
     Args:
         target: Reference to a configuration or a service.
@@ -740,13 +759,13 @@ def connect(target: Ref) -> Ref:
 
 @tool(
     event="netzdcon",
-    level="MODIFY",
+    level="DANGEROUS",
     params={"target": Param("", "----", "configuration | service")},
     result="configuration",
 )
 def disconnect(target: Ref) -> Ref:
-    """Disconnect a configuration or a service in System Events. Returns a configuration. MODIFY,
-    may change something.
+    """Disconnect a configuration or a service in System Events. Returns a configuration. DANGEROUS,
+    drops the network, a VPN too.
 
     Args:
         target: Reference to a configuration or a service.
@@ -759,12 +778,12 @@ def disconnect(target: Ref) -> Ref:
 
 @tool(
     event="scsvstrt",
-    level="MODIFY",
+    level="SAFE",
     params={"target": Param("", "----", "screen saver | screen saver preferences object")},
 )
 def start(target: Ref) -> None:
-    """Start a screen saver or a screen saver preferences object in System Events. MODIFY, may
-    change something.
+    """Start a screen saver or a screen saver preferences object in System Events. SAFE, changes the
+    view only.
 
     Args:
         target: Reference to a screen saver or a screen saver preferences object.
@@ -774,12 +793,12 @@ def start(target: Ref) -> None:
 
 @tool(
     event="scsvstop",
-    level="SAFE",
+    level="DANGEROUS",
     params={"target": Param("", "----", "screen saver | screen saver preferences object")},
 )
 def stop(target: Ref) -> None:
-    """Stop a screen saver or a screen saver preferences object in System Events. SAFE, plays or
-    navigates.
+    """Stop a screen saver or a screen saver preferences object in System Events. DANGEROUS, shows
+    an unattended screen.
 
     Args:
         target: Reference to a screen saver or a screen saver preferences object.
@@ -832,7 +851,7 @@ def shut_down(*, state_saving_preference: bool | None = None) -> None:
 
 @tool(event="fndrslep", level="MODIFY", params={})
 def sleep() -> None:
-    """Sleep in System Events. MODIFY, may change something."""
+    """Sleep in System Events. MODIFY, puts the computer to sleep."""
     return APP.call(sleep)
 
 
@@ -844,7 +863,7 @@ def sleep() -> None:
 )
 def click(target: Ref | None = None, *, at: ListOf[float] | None = None) -> Ref | ListOf[Ref]:
     """Click a UI element in System Events. Returns a UI element or a list of a UI element.
-    DANGEROUS, clicks.
+    DANGEROUS, works the controls of any app.
 
     Args:
         target: Reference to a UI element.
@@ -902,8 +921,8 @@ def keystroke(target: str, *, using: Emds | ListOf[Emds] | None = None) -> None:
     result="action",
 )
 def perform(target: Ref) -> Ref:
-    """Perform an action in System Events. Returns an action. DANGEROUS, performs an action of the
-    interface.
+    """Perform an action in System Events. Returns an action. DANGEROUS, works the controls of any
+    app.
 
     Args:
         target: Reference to an action.
@@ -916,12 +935,13 @@ def perform(target: Ref) -> Ref:
 
 @tool(
     event="miscslct",
-    level="SAFE",
+    level="MODIFY",
     params={"target": Param("", "----", "UI element")},
     result="UI element",
 )
 def select(target: Ref) -> Ref:
-    """Select a UI element in System Events. Returns a UI element. SAFE, changes the view only.
+    """Select a UI element in System Events. Returns a UI element. MODIFY, selects in any app, which
+    may act.
 
     Args:
         target: Reference to a UI element.
@@ -984,6 +1004,161 @@ def set_dark_mode(on: bool) -> None:
         on: True or false.
     """
     return APP.call(set_dark_mode, on=on)
+
+
+@tool(
+    event="coregetd",
+    op="list",
+    level="SAFE",
+    params={},
+    result="list of record",
+    bind={
+        "element": "process",
+        "where": {"frontmost": True},
+        "properties": ["name", "bundle identifier"],
+    },
+)
+def get_front_app() -> ListOf[Mapping[str, Any]]:
+    """Return the app that is in front. SAFE, reads.
+
+    Returns:
+        A row an object, its reference under ref.
+    """
+    return APP.call(get_front_app)
+
+
+@tool(
+    event="coresetd",
+    op="set",
+    level="SAFE",
+    params={"process": Param("", "", "process")},
+    bind={"target": "$process", "properties": {"frontmost": True}},
+)
+def bring_to_front(process: Ref) -> None:
+    """Bring a running app to the front. SAFE, each property has its level.
+
+    Args:
+        process: Reference to a process.
+    """
+    return APP.call(bring_to_front, process=process)
+
+
+@tool(
+    event="coresetd",
+    op="set",
+    level="MODIFY",
+    params={"process": Param("", "", "process")},
+    bind={"target": "$process", "properties": {"visible": False}},
+)
+def hide_app(process: Ref) -> None:
+    """Hide a running app. MODIFY, sets visible.
+
+    Args:
+        process: Reference to a process.
+    """
+    return APP.call(hide_app, process=process)
+
+
+@tool(
+    event="prcskprs",
+    level="DANGEROUS",
+    jxa="keystroke",
+    params={"text": Param("", "", "text")},
+    bind={"target": "$text"},
+)
+def type_text(text: str) -> None:
+    """Type text into the app that is in front. DANGEROUS, types keys.
+
+    Args:
+        text: Text.
+    """
+    return APP.call(type_text, text=text)
+
+
+@tool(
+    event="coregetd",
+    op="list",
+    level="SAFE",
+    params={},
+    result="list of record",
+    bind={"element": "login item", "properties": ["name", "path", "hidden"]},
+)
+def list_login_items() -> ListOf[Mapping[str, Any]]:
+    """List what starts when the user logs in. SAFE, reads.
+
+    Returns:
+        A row an object, its reference under ref.
+    """
+    return APP.call(list_login_items)
+
+
+@tool(
+    event="corecrel",
+    op="make",
+    level="DANGEROUS",
+    params={"path": Param("", "", "text")},
+    result="specifier",
+    bind={"element": "login item", "properties": {"path": "$path", "hidden": False}},
+)
+def add_login_item(path: str) -> Ref:
+    """Start an app whenever the user logs in. DANGEROUS, makes something new.
+
+    Args:
+        path: Path of the app.
+
+    Returns:
+        Reference to what was made.
+    """
+    return APP.call(add_login_item, path=path)
+
+
+@tool(
+    event="coregetd",
+    op="get",
+    level="SAFE",
+    params={},
+    result="any",
+    bind={"target": "desktops[0].picture"},
+)
+def get_wallpaper() -> Any:
+    """Return the picture of the first desktop. SAFE, reads.
+
+    Returns:
+        The value, or the properties by name.
+    """
+    return APP.call(get_wallpaper)
+
+
+@tool(
+    event="coresetd",
+    op="set",
+    level="MODIFY",
+    params={"file": Param("", "", "file")},
+    bind={"target": "desktops[0]", "properties": {"picture": "$file"}},
+)
+def set_wallpaper(file: str) -> None:
+    """Set the picture of the first desktop. MODIFY, sets picture.
+
+    Args:
+        file: A file.
+    """
+    return APP.call(set_wallpaper, file=file)
+
+
+@tool(
+    event="coresetd",
+    op="set",
+    level="MODIFY",
+    params={"on": Param("", "", "boolean")},
+    bind={"target": "dockPreferences", "properties": {"autohide": "$on"}},
+)
+def set_dock_autohide(on: bool) -> None:
+    """Hide the Dock until the pointer is there, or show it always. MODIFY, sets autohide.
+
+    Args:
+        on: True or false.
+    """
+    return APP.call(set_dock_autohide, on=on)
 
 
 # fmt: off
@@ -1078,7 +1253,7 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("full name", "fnam", "fullName", "text", "r", "SAFE"),
         Property("home directory", "home", "homeDirectory", "text | file", "r", "SAFE"),
         Property("name", "pnam", "name", "text", "r", "SAFE"),
-        Property("picture path", "picp", "picturePath", "text | file", "rw", "DANGEROUS"),
+        Property("picture path", "picp", "picturePath", "text | file", "rw", "MODIFY"),
     )),
     "appearance preferences object": Class("apro", "appearancePreferencesObject", "appearancePreferencesObjects", None, "MODIFY", "DANGEROUS", (
         Property("appearance", "appe", "appearance", "Appearances", "rw", "MODIFY"),
@@ -1088,7 +1263,7 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("highlight color", "hico", "highlightColor", "HighlightColors | color", "rw", "MODIFY"),
         Property("recent applications limit", "rapl", "recentApplicationsLimit", "integer", "rw", "MODIFY"),
         Property("recent documents limit", "rdcl", "recentDocumentsLimit", "integer", "rw", "MODIFY"),
-        Property("recent servers limit", "rsvl", "recentServersLimit", "integer", "rw", "DANGEROUS"),
+        Property("recent servers limit", "rsvl", "recentServersLimit", "integer", "rw", "MODIFY"),
         Property("scroll bar action", "sclb", "scrollBarAction", "ScrollPageBehaviors", "rw", "MODIFY"),
         Property("smooth scrolling", "scls", "smoothScrolling", "boolean", "rw", "MODIFY"),
         Property("dark mode", "thme", "darkMode", "boolean", "rw", "MODIFY"),
@@ -1103,7 +1278,7 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("video BD", "dhvb", "videoBD", "insertion preference", "r", "SAFE"),
     )),
     "insertion preference": Class("dhip", "insertionPreference", "insertionPreferences", None, "MODIFY", "DANGEROUS", (
-        Property("custom application", "dhca", "customApplication", "text | missing value", "rw", "MODIFY"),
+        Property("custom application", "dhca", "customApplication", "text | missing value", "rw", "DANGEROUS"),
         Property("custom script", "dhcs", "customScript", "text | missing value", "rw", "DANGEROUS"),
         Property("insertion action", "dhat", "insertionAction", "dhac", "rw", "MODIFY"),
     )),
@@ -1134,13 +1309,13 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("show recents", "dshr", "showRecents", "boolean", "rw", "MODIFY"),
     )),
     "login item": Class("logi", "loginItem", "loginItems", None, "DANGEROUS", "DANGEROUS", (
-        Property("hidden", "hidn", "hidden", "boolean", "rw", "DANGEROUS"),
+        Property("hidden", "hidn", "hidden", "boolean", "rw", "MODIFY"),
         Property("kind", "kind", "kind", "text", "r", "SAFE"),
         Property("name", "pnam", "name", "text", "r", "SAFE"),
         Property("path", "ppth", "path", "text", "r", "SAFE"),
     )),
     "configuration": Class("conF", "configuration", "configurations", None, "DANGEROUS", "DANGEROUS", (
-        Property("account name", "user", "accountName", "text", "rw", "DANGEROUS"),
+        Property("account name", "user", "accountName", "text", "rw", "MODIFY"),
         Property("connected", "conn", "connected", "boolean", "r", "SAFE"),
         Property("id", "ID  ", "id", "text", "r", "SAFE"),
         Property("name", "pnam", "name", "text", "r", "SAFE"),
@@ -1159,10 +1334,10 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("id", "ID  ", "id", "text", "r", "SAFE"),
         Property("name", "pnam", "name", "text", "rw", "MODIFY"),
     ), (Element("service", "rw"),)),
-    "network preferences object": Class("neto", "networkPreferencesObject", "networkPreferencesObjects", None, "MODIFY", "DANGEROUS", (
-        Property("current location", "locc", "currentLocation", "location", "rw", "MODIFY"),
+    "network preferences object": Class("neto", "networkPreferencesObject", "networkPreferencesObjects", None, "DANGEROUS", "DANGEROUS", (
+        Property("current location", "locc", "currentLocation", "location", "rw", "DANGEROUS"),
     ), (Element("interface", "rw"), Element("location", "rw"), Element("service", "rw"),)),
-    "service": Class("svce", "service", "services", None, "MODIFY", "DANGEROUS", (
+    "service": Class("svce", "service", "services", None, "DANGEROUS", "DANGEROUS", (
         Property("active", "acti", "active", "boolean", "r", "SAFE"),
         Property("current configuration", "cnfg", "currentConfiguration", "configuration", "rw", "MODIFY"),
         Property("id", "ID  ", "id", "text", "r", "SAFE"),
@@ -1182,13 +1357,13 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("running", "runn", "running", "boolean", "r", "SAFE"),
         Property("show clock", "shcl", "showClock", "boolean", "rw", "MODIFY"),
     )),
-    "security preferences object": Class("seco", "securityPreferencesObject", "securityPreferencesObjects", None, "MODIFY", "DANGEROUS", (
+    "security preferences object": Class("seco", "securityPreferencesObject", "securityPreferencesObjects", None, "DANGEROUS", "DANGEROUS", (
         Property("automatic login", "aulg", "automaticLogin", "boolean", "rw", "DANGEROUS"),
-        Property("log out when inactive", "aclk", "logOutWhenInactive", "boolean", "rw", "MODIFY"),
-        Property("log out when inactive interval", "acto", "logOutWhenInactiveInterval", "integer", "rw", "MODIFY"),
+        Property("log out when inactive", "aclk", "logOutWhenInactive", "boolean", "rw", "DANGEROUS"),
+        Property("log out when inactive interval", "acto", "logOutWhenInactiveInterval", "integer", "rw", "DANGEROUS"),
         Property("require password to unlock", "pwul", "requirePasswordToUnlock", "boolean", "rw", "DANGEROUS"),
         Property("require password to wake", "pwwk", "requirePasswordToWake", "boolean", "rw", "DANGEROUS"),
-        Property("secure virtual memory", "scvm", "secureVirtualMemory", "boolean", "rw", "MODIFY"),
+        Property("secure virtual memory", "scvm", "secureVirtualMemory", "boolean", "rw", "DANGEROUS"),
     )),
     "alias": Class("alis", "alias", "aliases", "disk item", "MODIFY", "DANGEROUS", (
         Property("creator type", "fcrt", "creatorType", "any", "rw", "MODIFY"),
@@ -1240,9 +1415,9 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("POSIX path", "posx", "posixPath", "text", "r", "SAFE"),
         Property("size", "ptsz", "size", "integer", "r", "SAFE"),
         Property("URL", "url ", "url", "text", "r", "SAFE"),
-        Property("visible", "pvis", "visible", "boolean", "rw", "SAFE"),
+        Property("visible", "pvis", "visible", "boolean", "rw", "MODIFY"),
         Property("volume", "volu", "volume", "text", "r", "SAFE"),
-    )),
+    ), (), ("item",)),
     "domain": Class("doma", "domain", "domains", None, "MODIFY", "DANGEROUS", (
         Property("application support folder", "asup", "applicationSupportFolder", "folder", "r", "SAFE"),
         Property("applications folder", "apps", "applicationsFolder", "folder", "r", "SAFE"),
@@ -1276,7 +1451,7 @@ CLASSES: Final[Mapping[str, Class]] = {
     "local domain object": Class("doml", "localDomainObject", "localDomainObjects", "domain", "MODIFY", "DANGEROUS", (), (Element("folder", "rw"),)),
     "network domain object": Class("domn", "networkDomainObject", "networkDomainObjects", "domain", "MODIFY", "DANGEROUS", (), (Element("folder", "rw"),)),
     "system domain object": Class("doms", "systemDomainObject", "systemDomainObjects", "domain", "MODIFY", "DANGEROUS", (), (Element("folder", "rw"),)),
-    "user domain object": Class("domu", "userDomainObject", "userDomainObjects", "domain", "DANGEROUS", "DANGEROUS", (
+    "user domain object": Class("domu", "userDomainObject", "userDomainObjects", "domain", "MODIFY", "DANGEROUS", (
         Property("desktop folder", "desk", "desktopFolder", "folder", "r", "SAFE"),
         Property("documents folder", "docs", "documentsFolder", "folder", "r", "SAFE"),
         Property("downloads folder", "down", "downloadsFolder", "folder", "r", "SAFE"),
@@ -1299,7 +1474,7 @@ CLASSES: Final[Mapping[str, Class]] = {
     "attribute": Class("attr", "attribute", "attributes", None, "MODIFY", "DANGEROUS", (
         Property("name", "pnam", "name", "text", "r", "SAFE"),
         Property("settable", "stbl", "settable", "boolean", "r", "SAFE"),
-        Property("value", "valL", "value", "specifier | number | text | list | record | boolean", "rw", "MODIFY"),
+        Property("value", "valL", "value", "specifier | number | text | list | record | boolean", "rw", "DANGEROUS"),
     )),
     "browser": Class("broW", "browser", "browsers", "UI element", "MODIFY", "DANGEROUS", ()),
     "busy indicator": Class("busi", "busyIndicator", "busyIndicators", "UI element", "MODIFY", "DANGEROUS", ()),
@@ -1362,7 +1537,7 @@ CLASSES: Final[Mapping[str, Class]] = {
     "table": Class("tabB", "table", "tables", "UI element", "MODIFY", "DANGEROUS", ()),
     "text area": Class("txta", "textArea", "textAreas", "UI element", "MODIFY", "DANGEROUS", ()),
     "text field": Class("txtf", "textField", "textFields", "UI element", "MODIFY", "DANGEROUS", ()),
-    "toolbar": Class("tbar", "toolbar", "toolbars", "UI element", "MODIFY", "DANGEROUS", ()),
+    "toolbar": Class("tbar", "toolbar", "toolbars", "UI element", "MODIFY", "DANGEROUS", (), (), ("tool bar",)),
     "UI element": Class("uiel", "uiElement", "uiElements", None, "MODIFY", "DANGEROUS", (
         Property("accessibility description", "axds", "accessibilityDescription", "text | missing value", "r", "SAFE"),
         Property("class", "pcls", "class", "type", "r", "SAFE"),
@@ -1375,18 +1550,18 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("minimum value", "minW", "minimumValue", "number | missing value", "r", "SAFE"),
         Property("name", "pnam", "name", "text", "r", "SAFE"),
         Property("orientation", "orie", "orientation", "text | missing value", "r", "SAFE"),
-        Property("position", "posn", "position", "list of number | missing value", "rw", "SAFE"),
+        Property("position", "posn", "position", "list of number | missing value", "rw", "MODIFY"),
         Property("role", "role", "role", "text", "r", "SAFE"),
         Property("role description", "rold", "roleDescription", "text", "r", "SAFE"),
         Property("selected", "selE", "selected", "boolean | missing value", "rw", "MODIFY"),
-        Property("size", "ptsz", "size", "list of number | missing value", "rw", "SAFE"),
+        Property("size", "ptsz", "size", "list of number | missing value", "rw", "MODIFY"),
         Property("subrole", "sbrl", "subrole", "text | missing value", "r", "SAFE"),
         Property("title", "titl", "title", "text", "r", "SAFE"),
-        Property("value", "valL", "value", "specifier | number | text", "rw", "MODIFY"),
+        Property("value", "valL", "value", "specifier | number | text", "rw", "DANGEROUS"),
     ), (Element("action", "rw"), Element("attribute", "rw"), Element("browser", "rw"), Element("busy indicator", "rw"), Element("button", "rw"), Element("checkbox", "rw"), Element("color well", "rw"), Element("column", "rw"), Element("combo box", "rw"), Element("drawer", "rw"), Element("group", "rw"), Element("grow area", "rw"), Element("image", "rw"), Element("incrementor", "rw"), Element("list", "rw"), Element("menu", "rw"), Element("menu bar", "rw"), Element("menu bar item", "rw"), Element("menu button", "rw"), Element("menu item", "rw"), Element("outline", "rw"), Element("pop over", "rw"), Element("pop up button", "rw"), Element("progress indicator", "rw"), Element("radio button", "rw"), Element("radio group", "rw"), Element("relevance indicator", "rw"), Element("row", "rw"), Element("scroll area", "rw"), Element("scroll bar", "rw"), Element("sheet", "rw"), Element("slider", "rw"), Element("splitter", "rw"), Element("splitter group", "rw"), Element("static text", "rw"), Element("tab group", "rw"), Element("table", "rw"), Element("text area", "rw"), Element("text field", "rw"), Element("toolbar", "rw"), Element("UI element", "rw"), Element("value indicator", "rw"), Element("window", "rw"),)),
     "value indicator": Class("vali", "valueIndicator", "valueIndicators", "UI element", "MODIFY", "DANGEROUS", ()),
-    "property list file": Class("plif", "propertyListFile", "propertyListFiles", "file", "MODIFY", "DANGEROUS", (
-        Property("contents", "pcnt", "contents", "property list item | text | property list file", "rw", "MODIFY"),
+    "property list file": Class("plif", "propertyListFile", "propertyListFiles", "file", "DANGEROUS", "DANGEROUS", (
+        Property("contents", "pcnt", "contents", "property list item | text | property list file", "rw", "DANGEROUS"),
     )),
     "data": Class("rdat", "data", "datas", None, "MODIFY", "DANGEROUS", ()),
     "property list item": Class("plii", "propertyListItem", "propertyListItems", None, "DANGEROUS", "DANGEROUS", (
@@ -1396,19 +1571,19 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("value", "valL", "value", "number | boolean | date | list | record | text | data", "rw", "DANGEROUS"),
         Property("contents", "pcnt", "contents", "text | property list item | property list file | file", "r", "SAFE"),
     ), (Element("property list item", "rw"),)),
-    "XML attribute": Class("xmla", "xmlAttribute", "xmlAttributes", None, "MODIFY", "DANGEROUS", (
+    "XML attribute": Class("xmla", "xmlAttribute", "xmlAttributes", None, "DANGEROUS", "DANGEROUS", (
         Property("name", "pnam", "name", "text", "r", "SAFE"),
-        Property("value", "valL", "value", "boolean | date | list | number | record | text", "rw", "MODIFY"),
+        Property("value", "valL", "value", "boolean | date | list | number | record | text", "rw", "DANGEROUS"),
     )),
     "XML data": Class("xmld", "xmlData", "xmlDatas", None, "MODIFY", "DANGEROUS", (
         Property("id", "ID  ", "id", "text", "r", "SAFE"),
         Property("name", "pnam", "name", "text", "rw", "MODIFY"),
         Property("text", "ctxt", "text", "text", "rw", "MODIFY"),
     ), (Element("XML element", "rw"),)),
-    "XML element": Class("xmle", "xmlElement", "xmlElements", None, "MODIFY", "DANGEROUS", (
+    "XML element": Class("xmle", "xmlElement", "xmlElements", None, "DANGEROUS", "DANGEROUS", (
         Property("id", "ID  ", "id", "text", "r", "SAFE"),
         Property("name", "pnam", "name", "text", "r", "SAFE"),
-        Property("value", "valL", "value", "boolean | date | list | number | record | text", "rw", "MODIFY"),
+        Property("value", "valL", "value", "boolean | date | list | number | record | text", "rw", "DANGEROUS"),
     ), (Element("XML attribute", "rw"), Element("XML element", "rw"),)),
     "XML file": Class("xmlf", "xmlFile", "xmlFiles", "file", "MODIFY", "DANGEROUS", (
         Property("contents", "pcnt", "contents", "XML data | text | XML file", "rw", "MODIFY"),
@@ -1425,7 +1600,7 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("fax number", "faxn", "faxNumber", "text", "rw", "MODIFY"),
         Property("target printer", "trpr", "targetPrinter", "text", "rw", "MODIFY"),
     )),
-    "scripting class": Class("sdcl", "scriptingClass", "scriptingClasses", None, "DANGEROUS", "DANGEROUS", (
+    "scripting class": Class("sdcl", "scriptingClass", "scriptingClasses", None, "MODIFY", "DANGEROUS", (
         Property("name", "pnam", "name", "text", "r", "SAFE"),
         Property("id", "ID  ", "id", "text", "r", "SAFE"),
         Property("description", "desc", "description", "text", "r", "SAFE"),
@@ -1434,7 +1609,7 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("suite name", "stnm", "suiteName", "text", "r", "SAFE"),
         Property("superclass", "supe", "superclass", "scripting class", "r", "SAFE"),
     ), (Element("scripting element", "rw"), Element("scripting property", "rw"),)),
-    "scripting command": Class("sdcm", "scriptingCommand", "scriptingCommands", None, "DANGEROUS", "DANGEROUS", (
+    "scripting command": Class("sdcm", "scriptingCommand", "scriptingCommands", None, "MODIFY", "DANGEROUS", (
         Property("name", "pnam", "name", "text", "r", "SAFE"),
         Property("id", "ID  ", "id", "text", "r", "SAFE"),
         Property("description", "desc", "description", "text", "r", "SAFE"),
@@ -1443,20 +1618,20 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("scripting result", "sdrs", "scriptingResult", "scripting result object", "r", "SAFE"),
         Property("suite name", "stnm", "suiteName", "text", "r", "SAFE"),
     ), (Element("scripting parameter", "rw"),)),
-    "scripting definition object": Class("sdeo", "scriptingDefinitionObject", "scriptingDefinitionObjects", None, "DANGEROUS", "DANGEROUS", (), (Element("scripting suite", "rw"),)),
-    "scripting element": Class("sdel", "scriptingElement", "scriptingElements", "scripting class", "DANGEROUS", "DANGEROUS", ()),
-    "scripting enumeration": Class("sden", "scriptingEnumeration", "scriptingEnumerations", None, "DANGEROUS", "DANGEROUS", (
+    "scripting definition object": Class("sdeo", "scriptingDefinitionObject", "scriptingDefinitionObjects", None, "MODIFY", "DANGEROUS", (), (Element("scripting suite", "rw"),)),
+    "scripting element": Class("sdel", "scriptingElement", "scriptingElements", "scripting class", "MODIFY", "DANGEROUS", ()),
+    "scripting enumeration": Class("sden", "scriptingEnumeration", "scriptingEnumerations", None, "MODIFY", "DANGEROUS", (
         Property("name", "pnam", "name", "text", "r", "SAFE"),
         Property("id", "ID  ", "id", "text", "r", "SAFE"),
         Property("hidden", "hidn", "hidden", "boolean", "r", "SAFE"),
     ), (Element("scripting enumerator", "rw"),)),
-    "scripting enumerator": Class("sder", "scriptingEnumerator", "scriptingEnumerators", None, "DANGEROUS", "DANGEROUS", (
+    "scripting enumerator": Class("sder", "scriptingEnumerator", "scriptingEnumerators", None, "MODIFY", "DANGEROUS", (
         Property("name", "pnam", "name", "text", "r", "SAFE"),
         Property("id", "ID  ", "id", "text", "r", "SAFE"),
         Property("description", "desc", "description", "text", "r", "SAFE"),
         Property("hidden", "hidn", "hidden", "boolean", "r", "SAFE"),
     )),
-    "scripting parameter": Class("sdpa", "scriptingParameter", "scriptingParameters", None, "DANGEROUS", "DANGEROUS", (
+    "scripting parameter": Class("sdpa", "scriptingParameter", "scriptingParameters", None, "MODIFY", "DANGEROUS", (
         Property("name", "pnam", "name", "text", "r", "SAFE"),
         Property("id", "ID  ", "id", "text", "r", "SAFE"),
         Property("description", "desc", "description", "text", "r", "SAFE"),
@@ -1464,7 +1639,7 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("kind", "kind", "kind", "text", "r", "SAFE"),
         Property("optional", "optl", "optional", "boolean", "r", "SAFE"),
     )),
-    "scripting property": Class("sdpr", "scriptingProperty", "scriptingProperties", None, "DANGEROUS", "DANGEROUS", (
+    "scripting property": Class("sdpr", "scriptingProperty", "scriptingProperties", None, "MODIFY", "DANGEROUS", (
         Property("name", "pnam", "name", "text", "r", "SAFE"),
         Property("id", "ID  ", "id", "text", "r", "SAFE"),
         Property("access", "accs", "access", "accs", "r", "SAFE"),
@@ -1474,13 +1649,13 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("kind", "kind", "kind", "text", "r", "SAFE"),
         Property("listed", "lstd", "listed", "boolean", "r", "SAFE"),
     )),
-    "scripting result object": Class("sdro", "scriptingResultObject", "scriptingResultObjects", None, "DANGEROUS", "DANGEROUS", (
+    "scripting result object": Class("sdro", "scriptingResultObject", "scriptingResultObjects", None, "MODIFY", "DANGEROUS", (
         Property("description", "desc", "description", "text", "r", "SAFE"),
         Property("enumerated", "enmd", "enumerated", "boolean", "r", "SAFE"),
         Property("kind", "kind", "kind", "text", "r", "SAFE"),
         Property("listed", "lstd", "listed", "boolean", "r", "SAFE"),
     )),
-    "scripting suite": Class("sdst", "scriptingSuite", "scriptingSuites", None, "DANGEROUS", "DANGEROUS", (
+    "scripting suite": Class("sdst", "scriptingSuite", "scriptingSuites", None, "MODIFY", "DANGEROUS", (
         Property("name", "pnam", "name", "text", "r", "SAFE"),
         Property("id", "ID  ", "id", "text", "r", "SAFE"),
         Property("description", "desc", "description", "text", "r", "SAFE"),
@@ -1527,8 +1702,8 @@ RECORDS: Final[Mapping[str, Record]] = {
 UNVERIFIED: Final[tuple[str, ...]] = ()
 
 SCHEMAS: Final[Mapping[str, Schema]] = {
-    "get": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as documents[0]"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}}, "required": ["target"], "additionalProperties": false}'),
-    "list": Schema('{"type": "object", "properties": {"element": {"type": "string", "description": "Class, such as document, window, user"}, "of": {"type": "string", "description": "Reference to the container, else the app"}, "where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}, "limit": {"type": "integer"}, "offset": {"type": "integer"}}, "required": ["element"], "additionalProperties": false}'),
+    "get": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}}, "required": ["target"], "additionalProperties": false}'),
+    "list": Schema('{"type": "object", "properties": {"element": {"type": "string", "description": "Class, such as document, window, user"}, "of": {"type": "string", "description": "Reference to the container, else the app"}, "where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}, "order": {"type": "array", "items": {"type": "string"}, "description": "Property names, -name for descending"}, "limit": {"type": "integer"}, "offset": {"type": "integer"}}, "required": ["element"], "additionalProperties": false}'),
     "count": Schema('{"type": "object", "properties": {"element": {"type": "string", "description": "Class, such as document, window, user"}, "of": {"type": "string", "description": "Reference to the container, else the app"}, "where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}}, "required": ["element"], "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "integer"}, "note": {"type": "string"}}, "additionalProperties": false}'),
     "make": Schema('{"type": "object", "properties": {"element": {"type": "string", "description": "Class, such as document, window, user"}, "properties": {"type": "object", "description": "Property to value"}, "at": {"type": "string", "description": "Reference to the container, else the app chooses"}, "with_data": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}}, "required": ["element"], "additionalProperties": false}', '{"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
     "set": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as documents[0]"}, "properties": {"type": "object", "description": "Property to value"}}, "required": ["target", "properties"], "additionalProperties": false}'),
@@ -1560,4 +1735,13 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "list_processes": Schema('{"type": "object", "properties": {}, "additionalProperties": false}'),
     "get_dark_mode": Schema('{"type": "object", "properties": {}, "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "boolean"}, "note": {"type": "string"}}, "additionalProperties": false}'),
     "set_dark_mode": Schema('{"type": "object", "properties": {"on": {"type": "boolean"}}, "required": ["on"], "additionalProperties": false}'),
+    "get_front_app": Schema('{"type": "object", "properties": {}, "additionalProperties": false}'),
+    "bring_to_front": Schema('{"type": "object", "properties": {"process": {"type": "string", "description": "Reference such as processes[0]"}}, "required": ["process"], "additionalProperties": false}'),
+    "hide_app": Schema('{"type": "object", "properties": {"process": {"type": "string", "description": "Reference such as processes[0]"}}, "required": ["process"], "additionalProperties": false}'),
+    "type_text": Schema('{"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"], "additionalProperties": false}'),
+    "list_login_items": Schema('{"type": "object", "properties": {}, "additionalProperties": false}'),
+    "add_login_item": Schema('{"type": "object", "properties": {"path": {"type": "string", "description": "Path of the app"}}, "required": ["path"], "additionalProperties": false}', '{"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
+    "get_wallpaper": Schema('{"type": "object", "properties": {}, "additionalProperties": false}'),
+    "set_wallpaper": Schema('{"type": "object", "properties": {"file": {"type": "string", "description": "Absolute path or ~"}}, "required": ["file"], "additionalProperties": false}'),
+    "set_dock_autohide": Schema('{"type": "object", "properties": {"on": {"type": "boolean"}}, "required": ["on"], "additionalProperties": false}'),
 }

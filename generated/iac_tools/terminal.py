@@ -31,16 +31,23 @@ __all__ = [
     "exists",
     "get",
     "get_contents",
+    "get_history",
+    "get_processes",
     "is_busy",
     "list",
+    "list_profiles",
+    "list_tabs",
     "list_windows",
     "make",
     "move",
     "open",
     "print",
     "quit",
+    "run_command",
+    "run_in_front",
     "save",
     "set",
+    "set_title",
 ]
 
 APP: Final = App("com.apple.Terminal", "Terminal")
@@ -105,11 +112,11 @@ PropertyName = Literal[
     },
     result="any",
 )
-def get(target: Ref, *, properties: ListOf[PropertyName] | None = None) -> Any:
+def get(target: Ref | ListOf[Ref], *, properties: ListOf[PropertyName] | None = None) -> Any:
     """Read an object of Terminal, all of its properties or those named. SAFE, reads.
 
     Args:
-        target: Reference to the object.
+        target: Reference to the object, or several.
         properties: Property names.
 
     Returns:
@@ -127,6 +134,7 @@ def get(target: Ref, *, properties: ListOf[PropertyName] | None = None) -> Any:
         "of": Param("", "----", "specifier"),
         "where": Param("", "", "filter"),
         "properties": Param("", "", "list of property"),
+        "order": Param("", "", "list of property"),
         "limit": Param("", "", "integer"),
         "offset": Param("", "", "integer"),
     },
@@ -138,6 +146,7 @@ def list(
     of: Ref | None = None,
     where: Mapping[str, Any] | None = None,
     properties: ListOf[PropertyName] | None = None,
+    order: ListOf[str] | None = None,
     limit: int | None = None,
     offset: int | None = None,
 ) -> ListOf[Mapping[str, Any]]:
@@ -149,6 +158,7 @@ def list(
         of: Reference to the container, else the app.
         where: Conditions by property name, all of which must hold.
         properties: Property names.
+        order: Property names, -name for descending.
         limit: Integer.
         offset: Integer.
 
@@ -156,7 +166,14 @@ def list(
         A row an object, its reference under ref.
     """
     return APP.call(
-        list, element=element, of=of, where=where, properties=properties, limit=limit, offset=offset
+        list,
+        element=element,
+        of=of,
+        where=where,
+        properties=properties,
+        order=order,
+        limit=limit,
+        offset=offset,
     )
 
 
@@ -190,8 +207,7 @@ def count(
 @tool(
     event="corecrel",
     op="make",
-    level="MODIFY",
-    ceiling="DANGEROUS",
+    level="DANGEROUS",
     params={
         "element": Param("new", "kocl", "class"),
         "properties": Param("with properties", "prdt", "record", "withProperties"),
@@ -207,7 +223,8 @@ def make(
     at: Ref | None = None,
     with_data: Any = None,
 ) -> Ref:
-    """Make an object of one class in Terminal. Returns its reference. MODIFY, makes something new.
+    """Make an object of one class in Terminal. Returns its reference. DANGEROUS, makes something
+    new.
 
     Args:
         element: One of window, settings set, tab.
@@ -470,16 +487,143 @@ def is_busy() -> bool:
     return APP.call(is_busy)
 
 
+@tool(
+    event="coredosc",
+    level="DANGEROUS",
+    jxa="doScript",
+    params={"command": Param("", "", "text")},
+    result="tab",
+    bind={"command": "$command"},
+)
+def run_command(command: str) -> Ref:
+    """Run a shell command in a new window of Terminal. DANGEROUS, it is the shell.
+
+    Args:
+        command: Text.
+
+    Returns:
+        A tab.
+    """
+    return APP.call(run_command, command=command)
+
+
+@tool(
+    event="coredosc",
+    level="DANGEROUS",
+    jxa="doScript",
+    params={"command": Param("", "", "text")},
+    result="tab",
+    bind={"command": "$command", "in_": "windows[0]"},
+)
+def run_in_front(command: str) -> Ref:
+    """Run a shell command in the front window of Terminal. DANGEROUS, it is the shell.
+
+    Args:
+        command: Text.
+
+    Returns:
+        A tab.
+    """
+    return APP.call(run_in_front, command=command)
+
+
+@tool(
+    event="coregetd",
+    op="get",
+    level="SAFE",
+    params={},
+    result="text",
+    bind={"target": "windows[0].selectedTab.history"},
+)
+def get_history() -> str:
+    """Return all the text of the front tab of Terminal, what scrolled away too. SAFE, reads.
+
+    Returns:
+        The answer.
+    """
+    return APP.call(get_history)
+
+
+@tool(
+    event="coregetd",
+    op="get",
+    level="SAFE",
+    params={},
+    result="list of text",
+    bind={"target": "windows[0].selectedTab.processes"},
+)
+def get_processes() -> ListOf[str]:
+    """Return the processes that run in the front tab of Terminal. SAFE, reads.
+
+    Returns:
+        The answer.
+    """
+    return APP.call(get_processes)
+
+
+@tool(
+    event="coregetd",
+    op="list",
+    level="SAFE",
+    params={},
+    result="list of record",
+    bind={"element": "tab", "of": "windows[0]", "properties": ["tty", "busy", "custom title"]},
+)
+def list_tabs() -> ListOf[Mapping[str, Any]]:
+    """List the tabs of the front window of Terminal. SAFE, reads.
+
+    Returns:
+        A row an object, its reference under ref.
+    """
+    return APP.call(list_tabs)
+
+
+@tool(
+    event="coregetd",
+    op="list",
+    level="SAFE",
+    params={},
+    result="list of record",
+    bind={"element": "settings set", "properties": ["name", "font name", "font size"]},
+)
+def list_profiles() -> ListOf[Mapping[str, Any]]:
+    """List the profiles of Terminal. SAFE, reads.
+
+    Returns:
+        A row an object, its reference under ref.
+    """
+    return APP.call(list_profiles)
+
+
+@tool(
+    event="coresetd",
+    op="set",
+    level="MODIFY",
+    params={"title": Param("", "", "text")},
+    bind={
+        "target": "windows[0].selectedTab",
+        "properties": {"custom title": "$title", "title displays custom title": True},
+    },
+)
+def set_title(title: str) -> None:
+    """Give the front tab of Terminal a title. MODIFY, sets title displays custom title.
+
+    Args:
+        title: Text.
+    """
+    return APP.call(set_title, title=title)
+
+
 # fmt: off
 CLASSES: Final[Mapping[str, Class]] = {
-    "application": Class("capp", "application", "applications", None, "MODIFY", "DANGEROUS", (
+    "application": Class("capp", "application", "applications", None, "DANGEROUS", "DANGEROUS", (
         Property("name", "pnam", "name", "text", "r", "SAFE"),
         Property("frontmost", "pisf", "frontmost", "boolean", "r", "SAFE"),
         Property("version", "vers", "version", "text", "r", "SAFE"),
         Property("default settings", "tdpr", "defaultSettings", "settings set", "rw", "MODIFY"),
         Property("startup settings", "tspr", "startupSettings", "settings set", "rw", "DANGEROUS"),
     ), (Element("window", "r"), Element("settings set", "r"),)),
-    "window": Class("cwin", "window", "windows", None, "MODIFY", "DANGEROUS", (
+    "window": Class("cwin", "window", "windows", None, "DANGEROUS", "DANGEROUS", (
         Property("name", "pnam", "name", "text", "r", "SAFE"),
         Property("id", "ID  ", "id", "integer", "r", "SAFE"),
         Property("index", "pidx", "index", "integer", "rw", "SAFE"),
@@ -492,13 +636,13 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("zoomable", "iszm", "zoomable", "boolean", "r", "SAFE"),
         Property("zoomed", "pzum", "zoomed", "boolean", "rw", "SAFE"),
         Property("frontmost", "pisf", "frontmost", "boolean", "rw", "SAFE"),
-        Property("selected tab", "tcnt", "selectedTab", "tab", "rw", "MODIFY"),
+        Property("selected tab", "tcnt", "selectedTab", "tab", "rw", "SAFE"),
         Property("position", "ppos", "position", "point", "rw", "SAFE"),
-        Property("origin", "pori", "origin", "point", "rw", "MODIFY"),
+        Property("origin", "pori", "origin", "point", "rw", "SAFE"),
         Property("size", "psiz", "size", "point", "rw", "SAFE"),
         Property("frame", "pfra", "frame", "rectangle", "rw", "MODIFY"),
     ), (Element("tab", "r"),)),
-    "settings set": Class("tprf", "settingsSet", "settingsSets", None, "MODIFY", "DANGEROUS", (
+    "settings set": Class("tprf", "settingsSet", "settingsSets", None, "DANGEROUS", "DANGEROUS", (
         Property("id", "ID  ", "id", "integer", "r", "SAFE"),
         Property("name", "pnam", "name", "text", "rw", "MODIFY"),
         Property("number of rows", "crow", "numberOfRows", "integer", "rw", "MODIFY"),
@@ -510,15 +654,15 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("font name", "font", "fontName", "text", "rw", "MODIFY"),
         Property("font size", "ptsz", "fontSize", "integer", "rw", "MODIFY"),
         Property("font antialiasing", "panx", "fontAntialiasing", "boolean", "rw", "MODIFY"),
-        Property("clean commands", "tcln", "cleanCommands", "list of text", "rw", "MODIFY"),
+        Property("clean commands", "tcln", "cleanCommands", "list of text", "rw", "DANGEROUS"),
         Property("title displays device name", "tddn", "titleDisplaysDeviceName", "boolean", "rw", "MODIFY"),
-        Property("title displays shell path", "tdsp", "titleDisplaysShellPath", "boolean", "rw", "MODIFY"),
+        Property("title displays shell path", "tdsp", "titleDisplaysShellPath", "boolean", "rw", "DANGEROUS"),
         Property("title displays window size", "tdws", "titleDisplaysWindowSize", "boolean", "rw", "MODIFY"),
         Property("title displays settings name", "tdsn", "titleDisplaysSettingsName", "boolean", "rw", "MODIFY"),
         Property("title displays custom title", "tdct", "titleDisplaysCustomTitle", "boolean", "rw", "MODIFY"),
         Property("custom title", "titl", "customTitle", "text", "rw", "MODIFY"),
     )),
-    "tab": Class("ttab", "tab", "tabs", None, "MODIFY", "DANGEROUS", (
+    "tab": Class("ttab", "tab", "tabs", None, "DANGEROUS", "DANGEROUS", (
         Property("number of rows", "crow", "numberOfRows", "integer", "rw", "MODIFY"),
         Property("number of columns", "ccol", "numberOfColumns", "integer", "rw", "MODIFY"),
         Property("contents", "pcnt", "contents", "text", "r", "SAFE"),
@@ -526,17 +670,17 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("busy", "busy", "busy", "boolean", "r", "SAFE"),
         Property("processes", "prcs", "processes", "list of text", "r", "SAFE"),
         Property("selected", "tbsl", "selected", "boolean", "rw", "MODIFY"),
-        Property("title displays custom title", "tdct", "titleDisplaysCustomTitle", "boolean", "rw", "MODIFY"),
-        Property("custom title", "titl", "customTitle", "text", "rw", "MODIFY"),
+        Property("title displays custom title", "tdct", "titleDisplaysCustomTitle", "boolean", "rw", "SAFE"),
+        Property("custom title", "titl", "customTitle", "text", "rw", "SAFE"),
         Property("tty", "ttty", "tty", "text", "r", "SAFE"),
         Property("current settings", "tcst", "currentSettings", "settings set", "rw", "MODIFY"),
-        Property("cursor color", "pcuc", "cursorColor", "color", "rw", "MODIFY"),
-        Property("background color", "pbcl", "backgroundColor", "color", "rw", "MODIFY"),
-        Property("normal text color", "ptxc", "normalTextColor", "color", "rw", "MODIFY"),
-        Property("bold text color", "pbtc", "boldTextColor", "color", "rw", "MODIFY"),
-        Property("clean commands", "tcln", "cleanCommands", "list of text", "rw", "MODIFY"),
+        Property("cursor color", "pcuc", "cursorColor", "color", "rw", "SAFE"),
+        Property("background color", "pbcl", "backgroundColor", "color", "rw", "SAFE"),
+        Property("normal text color", "ptxc", "normalTextColor", "color", "rw", "SAFE"),
+        Property("bold text color", "pbtc", "boldTextColor", "color", "rw", "SAFE"),
+        Property("clean commands", "tcln", "cleanCommands", "list of text", "rw", "DANGEROUS"),
         Property("title displays device name", "tddn", "titleDisplaysDeviceName", "boolean", "rw", "MODIFY"),
-        Property("title displays shell path", "tdsp", "titleDisplaysShellPath", "boolean", "rw", "MODIFY"),
+        Property("title displays shell path", "tdsp", "titleDisplaysShellPath", "boolean", "rw", "DANGEROUS"),
         Property("title displays window size", "tdws", "titleDisplaysWindowSize", "boolean", "rw", "MODIFY"),
         Property("title displays file name", "tdfn", "titleDisplaysFileName", "boolean", "rw", "MODIFY"),
         Property("font name", "font", "fontName", "text", "rw", "MODIFY"),
@@ -567,8 +711,8 @@ RECORDS: Final[Mapping[str, Record]] = {
 UNVERIFIED: Final[tuple[str, ...]] = ()
 
 SCHEMAS: Final[Mapping[str, Schema]] = {
-    "get": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as windows[0]"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}}, "required": ["target"], "additionalProperties": false}'),
-    "list": Schema('{"type": "object", "properties": {"element": {"type": "string", "enum": ["window", "settings set", "tab"]}, "of": {"type": "string", "description": "Reference to the container, else the app"}, "where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}, "limit": {"type": "integer"}, "offset": {"type": "integer"}}, "required": ["element"], "additionalProperties": false}'),
+    "get": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as windows[0]"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}}, "required": ["target"], "additionalProperties": false}'),
+    "list": Schema('{"type": "object", "properties": {"element": {"type": "string", "enum": ["window", "settings set", "tab"]}, "of": {"type": "string", "description": "Reference to the container, else the app"}, "where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}, "order": {"type": "array", "items": {"type": "string"}, "description": "Property names, -name for descending"}, "limit": {"type": "integer"}, "offset": {"type": "integer"}}, "required": ["element"], "additionalProperties": false}'),
     "count": Schema('{"type": "object", "properties": {"element": {"type": "string", "enum": ["window", "settings set", "tab"]}, "of": {"type": "string", "description": "Reference to the container, else the app"}, "where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}}, "required": ["element"], "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "integer"}, "note": {"type": "string"}}, "additionalProperties": false}'),
     "make": Schema('{"type": "object", "properties": {"element": {"type": "string", "enum": ["window", "settings set", "tab"]}, "properties": {"type": "object", "description": "Property to value"}, "at": {"type": "string", "description": "Reference to the container, else the app chooses"}, "with_data": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}}, "required": ["element"], "additionalProperties": false}', '{"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
     "set": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as windows[0]"}, "properties": {"type": "object", "description": "Property to value"}}, "required": ["target", "properties"], "additionalProperties": false}'),
@@ -585,4 +729,11 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "list_windows": Schema('{"type": "object", "properties": {}, "additionalProperties": false}'),
     "get_contents": Schema('{"type": "object", "properties": {}, "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
     "is_busy": Schema('{"type": "object", "properties": {}, "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "boolean"}, "note": {"type": "string"}}, "additionalProperties": false}'),
+    "run_command": Schema('{"type": "object", "properties": {"command": {"type": "string"}}, "required": ["command"], "additionalProperties": false}', '{"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
+    "run_in_front": Schema('{"type": "object", "properties": {"command": {"type": "string"}}, "required": ["command"], "additionalProperties": false}', '{"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
+    "get_history": Schema('{"type": "object", "properties": {}, "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
+    "get_processes": Schema('{"type": "object", "properties": {}, "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "array", "items": {"type": "string"}}, "note": {"type": "string"}}, "additionalProperties": false}'),
+    "list_tabs": Schema('{"type": "object", "properties": {}, "additionalProperties": false}'),
+    "list_profiles": Schema('{"type": "object", "properties": {}, "additionalProperties": false}'),
+    "set_title": Schema('{"type": "object", "properties": {"title": {"type": "string"}}, "required": ["title"], "additionalProperties": false}'),
 }

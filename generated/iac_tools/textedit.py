@@ -24,14 +24,19 @@ from iac_runtime.tool import (
 __all__ = [
     "APP",
     "close",
+    "close_document",
     "count",
+    "count_words",
     "delete",
     "duplicate",
     "exists",
     "get",
+    "get_path",
     "get_text",
+    "is_modified",
     "list",
     "list_documents",
+    "list_paragraphs",
     "make",
     "make_document",
     "move",
@@ -39,7 +44,9 @@ __all__ = [
     "print",
     "quit",
     "save",
+    "save_as",
     "set",
+    "set_text",
 ]
 
 APP: Final = App("com.apple.TextEdit", "TextEdit")
@@ -109,11 +116,11 @@ PropertyName = Literal[
     },
     result="any",
 )
-def get(target: Ref, *, properties: ListOf[PropertyName] | None = None) -> Any:
+def get(target: Ref | ListOf[Ref], *, properties: ListOf[PropertyName] | None = None) -> Any:
     """Read an object of TextEdit, all of its properties or those named. SAFE, reads.
 
     Args:
-        target: Reference to the object.
+        target: Reference to the object, or several.
         properties: Property names.
 
     Returns:
@@ -131,6 +138,7 @@ def get(target: Ref, *, properties: ListOf[PropertyName] | None = None) -> Any:
         "of": Param("", "----", "specifier"),
         "where": Param("", "", "filter"),
         "properties": Param("", "", "list of property"),
+        "order": Param("", "", "list of property"),
         "limit": Param("", "", "integer"),
         "offset": Param("", "", "integer"),
     },
@@ -142,6 +150,7 @@ def list(
     of: Ref | None = None,
     where: Mapping[str, Any] | None = None,
     properties: ListOf[PropertyName] | None = None,
+    order: ListOf[str] | None = None,
     limit: int | None = None,
     offset: int | None = None,
 ) -> ListOf[Mapping[str, Any]]:
@@ -154,6 +163,7 @@ def list(
         of: Reference to the container, else the app.
         where: Conditions by property name, all of which must hold.
         properties: Property names.
+        order: Property names, -name for descending.
         limit: Integer.
         offset: Integer.
 
@@ -161,7 +171,14 @@ def list(
         A row an object, its reference under ref.
     """
     return APP.call(
-        list, element=element, of=of, where=where, properties=properties, limit=limit, offset=offset
+        list,
+        element=element,
+        of=of,
+        where=where,
+        properties=properties,
+        order=order,
+        limit=limit,
+        offset=offset,
     )
 
 
@@ -197,6 +214,7 @@ def count(
     event="corecrel",
     op="make",
     level="MODIFY",
+    ceiling="DANGEROUS",
     params={
         "element": Param("new", "kocl", "class"),
         "properties": Param("with properties", "prdt", "record", "withProperties"),
@@ -231,11 +249,11 @@ def make(
     event="coresetd",
     op="set",
     level="SAFE",
-    ceiling="MODIFY",
+    ceiling="DANGEROUS",
     params={"target": Param("", "----", "specifier"), "properties": Param("", "data", "record")},
 )
 def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
-    """Change properties of an object of TextEdit. SAFE to MODIFY, by property.
+    """Change properties of an object of TextEdit. SAFE to DANGEROUS, by property.
 
     Args:
         target: Reference to the object.
@@ -467,6 +485,123 @@ def make_document(text: str) -> Ref:
     return APP.call(make_document, text=text)
 
 
+@tool(
+    event="coresetd",
+    op="set",
+    level="DANGEROUS",
+    params={"text": Param("", "", "text")},
+    bind={"target": "documents[0]", "properties": {"text": "$text"}},
+)
+def set_text(text: str) -> None:
+    """Replace the text of the front document of TextEdit. DANGEROUS, sets text.
+
+    Args:
+        text: Text.
+    """
+    return APP.call(set_text, text=text)
+
+
+@tool(
+    event="coregetd",
+    op="get",
+    level="SAFE",
+    params={},
+    result="text",
+    bind={"target": "documents[0].path"},
+)
+def get_path() -> str:
+    """Return the path of the front document of TextEdit. SAFE, reads.
+
+    Returns:
+        The answer.
+    """
+    return APP.call(get_path)
+
+
+@tool(
+    event="coregetd",
+    op="get",
+    level="SAFE",
+    params={},
+    result="boolean",
+    bind={"target": "documents[0].modified"},
+)
+def is_modified() -> bool:
+    """Say whether the front document has changes that are not saved. SAFE, reads.
+
+    Returns:
+        The answer.
+    """
+    return APP.call(is_modified)
+
+
+@tool(
+    event="coresave",
+    level="MODIFY",
+    jxa="save",
+    params={"file": Param("", "", "file")},
+    bind={"target": "documents[0]", "in_": "$file"},
+)
+def save_as(file: str) -> None:
+    """Save the front document of TextEdit to a file. MODIFY, writes a file.
+
+    Args:
+        file: A file.
+    """
+    return APP.call(save_as, file=file)
+
+
+@tool(
+    event="corecnte",
+    op="count",
+    level="SAFE",
+    params={},
+    result="integer",
+    bind={"element": "word", "of": "documents[0].text"},
+)
+def count_words() -> int:
+    """Count the words of the front document of TextEdit. SAFE, reads.
+
+    Returns:
+        How many there are.
+    """
+    return APP.call(count_words)
+
+
+@tool(
+    event="coregetd",
+    op="list",
+    level="SAFE",
+    params={},
+    result="list of record",
+    bind={"element": "paragraph", "of": "documents[0].text"},
+)
+def list_paragraphs() -> ListOf[Mapping[str, Any]]:
+    """List the paragraphs of the front document of TextEdit. SAFE, reads.
+
+    Returns:
+        A row an object, its reference under ref.
+    """
+    return APP.call(list_paragraphs)
+
+
+@tool(
+    event="coreclos",
+    level="MODIFY",
+    jxa="close",
+    params={"document": Param("", "", "document"), "saving": Param("", "", "savo")},
+    bind={"target": "$document", "saving": "$saving"},
+)
+def close_document(document: Ref, *, saving: Savo) -> None:
+    """Close a document of TextEdit. MODIFY, closes, unsaved work may be lost.
+
+    Args:
+        document: Reference to a document.
+        saving: Whether to save changes.
+    """
+    return APP.call(close_document, document=document, saving=saving)
+
+
 # fmt: off
 CLASSES: Final[Mapping[str, Class]] = {
     "application": Class("capp", "application", "applications", "item", "MODIFY", "DANGEROUS", (
@@ -479,11 +614,11 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("modified", "imod", "modified", "boolean", "r", "SAFE"),
         Property("name", "pnam", "name", "text", "rw", "MODIFY"),
         Property("path", "ppth", "path", "text", "rw", "MODIFY"),
-        Property("text", "ctxt", "text", "text", "rw", "MODIFY"),
+        Property("text", "ctxt", "text", "text", "rw", "DANGEROUS"),
     )),
     "item": Class("cobj", "item", "items", None, "MODIFY", "DANGEROUS", (
         Property("class", "pcls", "class", "type", "r", "SAFE"),
-        Property("properties", "pALL", "properties", "record", "rw", "MODIFY"),
+        Property("properties", "pALL", "properties", "record", "rw", "DANGEROUS"),
     )),
     "window": Class("cwin", "window", "windows", "item", "MODIFY", "DANGEROUS", (
         Property("bounds", "pbnd", "bounds", "rectangle", "rw", "SAFE"),
@@ -508,27 +643,27 @@ CLASSES: Final[Mapping[str, Class]] = {
     "attribute run": Class("catr", "attributeRun", "attributeRuns", "item", "MODIFY", "DANGEROUS", (
         Property("color", "colr", "color", "color", "rw", "MODIFY"),
         Property("font", "font", "font", "text", "rw", "MODIFY"),
-        Property("size", "ptsz", "size", "integer", "rw", "SAFE"),
+        Property("size", "ptsz", "size", "integer", "rw", "MODIFY"),
     ), (Element("attachment", "rw"), Element("attribute run", "rw"), Element("character", "rw"), Element("paragraph", "rw"), Element("word", "rw"),)),
     "character": Class("cha ", "character", "characters", "item", "MODIFY", "DANGEROUS", (
         Property("color", "colr", "color", "color", "rw", "MODIFY"),
         Property("font", "font", "font", "text", "rw", "MODIFY"),
-        Property("size", "ptsz", "size", "integer", "rw", "SAFE"),
+        Property("size", "ptsz", "size", "integer", "rw", "MODIFY"),
     ), (Element("attachment", "rw"), Element("attribute run", "rw"), Element("character", "rw"), Element("paragraph", "rw"), Element("word", "rw"),)),
     "paragraph": Class("cpar", "paragraph", "paragraphs", "item", "MODIFY", "DANGEROUS", (
         Property("color", "colr", "color", "color", "rw", "MODIFY"),
         Property("font", "font", "font", "text", "rw", "MODIFY"),
-        Property("size", "ptsz", "size", "integer", "rw", "SAFE"),
+        Property("size", "ptsz", "size", "integer", "rw", "MODIFY"),
     ), (Element("attachment", "rw"), Element("attribute run", "rw"), Element("character", "rw"), Element("paragraph", "rw"), Element("word", "rw"),)),
     "text": Class("ctxt", "text", "texts", "item", "MODIFY", "DANGEROUS", (
         Property("color", "colr", "color", "color", "rw", "MODIFY"),
         Property("font", "font", "font", "text", "rw", "MODIFY"),
-        Property("size", "ptsz", "size", "integer", "rw", "SAFE"),
+        Property("size", "ptsz", "size", "integer", "rw", "MODIFY"),
     ), (Element("attachment", "rw"), Element("attribute run", "rw"), Element("character", "rw"), Element("paragraph", "rw"), Element("word", "rw"),)),
     "word": Class("cwor", "word", "words", "item", "MODIFY", "DANGEROUS", (
         Property("color", "colr", "color", "color", "rw", "MODIFY"),
         Property("font", "font", "font", "text", "rw", "MODIFY"),
-        Property("size", "ptsz", "size", "integer", "rw", "SAFE"),
+        Property("size", "ptsz", "size", "integer", "rw", "MODIFY"),
     ), (Element("attachment", "rw"), Element("attribute run", "rw"), Element("character", "rw"), Element("paragraph", "rw"), Element("word", "rw"),)),
     "print settings": Class("pset", "printSettings", "printSettingss", None, "MODIFY", "DANGEROUS", (
         Property("copies", "lwcp", "copies", "integer", "rw", "MODIFY"),
@@ -554,8 +689,8 @@ RECORDS: Final[Mapping[str, Record]] = {}
 UNVERIFIED: Final[tuple[str, ...]] = ()
 
 SCHEMAS: Final[Mapping[str, Schema]] = {
-    "get": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as documents[0]"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}}, "required": ["target"], "additionalProperties": false}'),
-    "list": Schema('{"type": "object", "properties": {"element": {"type": "string", "enum": ["document", "window", "attachment", "attribute run", "character", "paragraph", "word"]}, "of": {"type": "string", "description": "Reference to the container, else the app"}, "where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}, "limit": {"type": "integer"}, "offset": {"type": "integer"}}, "required": ["element"], "additionalProperties": false}'),
+    "get": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}}, "required": ["target"], "additionalProperties": false}'),
+    "list": Schema('{"type": "object", "properties": {"element": {"type": "string", "enum": ["document", "window", "attachment", "attribute run", "character", "paragraph", "word"]}, "of": {"type": "string", "description": "Reference to the container, else the app"}, "where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}, "order": {"type": "array", "items": {"type": "string"}, "description": "Property names, -name for descending"}, "limit": {"type": "integer"}, "offset": {"type": "integer"}}, "required": ["element"], "additionalProperties": false}'),
     "count": Schema('{"type": "object", "properties": {"element": {"type": "string", "enum": ["document", "window", "attachment", "attribute run", "character", "paragraph", "word"]}, "of": {"type": "string", "description": "Reference to the container, else the app"}, "where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}}, "required": ["element"], "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "integer"}, "note": {"type": "string"}}, "additionalProperties": false}'),
     "make": Schema('{"type": "object", "properties": {"element": {"type": "string", "enum": ["document", "window", "attachment", "attribute run", "character", "paragraph", "word"]}, "properties": {"type": "object", "description": "Property to value"}, "at": {"type": "string", "description": "Reference to the container, else the app chooses"}, "with_data": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}}, "required": ["element"], "additionalProperties": false}', '{"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
     "set": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as documents[0]"}, "properties": {"type": "object", "description": "Property to value"}}, "required": ["target", "properties"], "additionalProperties": false}'),
@@ -571,4 +706,11 @@ SCHEMAS: Final[Mapping[str, Schema]] = {
     "list_documents": Schema('{"type": "object", "properties": {}, "additionalProperties": false}'),
     "get_text": Schema('{"type": "object", "properties": {}, "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
     "make_document": Schema('{"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"], "additionalProperties": false}', '{"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
+    "set_text": Schema('{"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"], "additionalProperties": false}'),
+    "get_path": Schema('{"type": "object", "properties": {}, "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
+    "is_modified": Schema('{"type": "object", "properties": {}, "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "boolean"}, "note": {"type": "string"}}, "additionalProperties": false}'),
+    "save_as": Schema('{"type": "object", "properties": {"file": {"type": "string", "description": "Absolute path or ~"}}, "required": ["file"], "additionalProperties": false}'),
+    "count_words": Schema('{"type": "object", "properties": {}, "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "integer"}, "note": {"type": "string"}}, "additionalProperties": false}'),
+    "list_paragraphs": Schema('{"type": "object", "properties": {}, "additionalProperties": false}'),
+    "close_document": Schema('{"type": "object", "properties": {"document": {"type": "string", "description": "Reference such as documents[0]"}, "saving": {"type": "string", "enum": ["ask", "no", "yes"], "description": "Whether to save changes"}}, "required": ["document", "saving"], "additionalProperties": false}'),
 }

@@ -1,216 +1,213 @@
 """Classify: the permission level of a command, a property setter, a class; and why.
 
-A level is the maximum of all evidence: event code, app, parameters, verb. Text alone never
-lowers one; only a quirk does. Levels: docs/adr/0014-levels-and-ceilings.md.
+A level is the maximum of all evidence: event code, app, access group, parameters, shape, hidden,
+and the verb last. What none of it knows is MODIFY, and DANGEROUS where it takes free text or a
+file. Only a quirk lowers a level. No description is read: an app could write anything there, and
+the facts that ship with the generator have none. Levels: docs/adr/0014-levels-and-ceilings.md.
 """
 
-import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 from typing import Final
 
+from iac_gen.classify_apps import Trait, traits
+from iac_gen.classify_codes import EVENTS, OPENS_FILES, OPENS_URLS
+from iac_gen.classify_setters import acts_later, by_setter, dangerous_name
+from iac_gen.classify_words import CODE_WORDS, SECRET_WORDS, Phrase, by_verb, phrase
+from iac_gen.floors import Floors, shipped
 from iac_gen.model import Class, Command, Parameter, Property
 from iac_gen.resolve import Resolved
-from iac_runtime.tool import LEVELS, Level
+from iac_gen.verdicts import Verdict, highest
 
 __all__ = ["Verdict", "delete_level", "highest", "judge_command", "judge_setter", "make_level"]
 
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """A level and the one line that says what made it so."""
-
-    level: Level
-    reason: str
-
-
-# Codes of the standard, Finder, System Events and scripting-addition suites: they mean the
-# same in every app and every language.
-_EVENTS: Final[dict[str, Verdict]] = {
-    **dict.fromkeys(
-        ("coregetd", "corecnte", "coredoex", "coredsiz", "sysorondrandom"), Verdict("SAFE", "reads")
-    ),
-    **dict.fromkeys(
-        ("miscactv", "miscslct", "miscmvis", "aevtrapp"), Verdict("SAFE", "changes the view only")
-    ),
-    "aevtodoc": Verdict("MODIFY", "opens a document"),
-    "aevtpdoc": Verdict("MODIFY", "prints"),
-    "aevtoapp": Verdict("MODIFY", "starts the app"),
-    "aevtquit": Verdict("DANGEROUS", "ends the app, unsaved work may be lost"),
-    "coreclos": Verdict("MODIFY", "closes, unsaved work may be lost"),
-    "coresave": Verdict("MODIFY", "writes a file"),
-    "coreclon": Verdict("MODIFY", "makes a copy"),
-    "coremove": Verdict("MODIFY", "moves"),
-    "corecrel": Verdict("MODIFY", "makes something new"),
-    "coresetd": Verdict("MODIFY", "changes a property"),
-    "coredelo": Verdict("DANGEROUS", "deletes"),
-    "coredosc": Verdict("DANGEROUS", "runs a script"),
-    "miscdosc": Verdict("DANGEROUS", "runs a script"),
-    "sysoexec": Verdict("DANGEROUS", "runs a shell command"),
-    "sysodsct": Verdict("DANGEROUS", "runs a script"),
-    "sysoload": Verdict("DANGEROUS", "loads a script"),
-    "fndrempt": Verdict("DANGEROUS", "empties the trash"),
-    "fndrfera": Verdict("DANGEROUS", "erases a disk"),
-    "fndrrest": Verdict("DANGEROUS", "restarts the computer"),
-    "fndrshut": Verdict("DANGEROUS", "shuts the computer down"),
-    "fndrlogo": Verdict("DANGEROUS", "logs the user out"),
-    "aevtrlgo": Verdict("DANGEROUS", "logs the user out"),
-    "aevtrrst": Verdict("DANGEROUS", "restarts the computer"),
-    "aevtrsdn": Verdict("DANGEROUS", "shuts the computer down"),
-    "prcskprs": Verdict("DANGEROUS", "types keys"),
-    "prcskcod": Verdict("DANGEROUS", "types keys"),
-    "prcsclic": Verdict("DANGEROUS", "clicks"),
-    "prcsperf": Verdict("DANGEROUS", "performs an action of the interface"),
-    "emsgsend": Verdict("DANGEROUS", "leaves the machine and cannot be called back"),
-    "ichtsend": Verdict("DANGEROUS", "leaves the machine and cannot be called back"),
-    "srctrun ": Verdict("DANGEROUS", "runs a shortcut, which may do anything"),
-    "GURLGURL": Verdict("MODIFY", "opens a URL"),
+_UNKNOWN: Final = Verdict("MODIFY", "may change something")
+_FREE: Final = frozenset({"text", "file", "any"})
+_GROUPS: Final = {
+    "read-write": Verdict("MODIFY", "the app asks for the right to write"),
+    "compose": Verdict("MODIFY", "the app asks for the right to write"),
+    "authorize": Verdict("DANGEROUS", "the app asks for the right to authorize"),
+    "run": Verdict("DANGEROUS", "the app asks for the right to run things"),
 }
-
-# Apps that run what they are given: opening a file or taking text is running it.
-_INTERPRETERS: Final = frozenset(
-    {
-        "com.apple.Automator",
-        "com.apple.ScriptEditor2",
-        "com.apple.Terminal",
-        "com.apple.systemevents",
-        "com.apple.shortcuts",
-        "com.apple.shortcuts.events",
-        "com.apple.finder",
-        "com.googlecode.iterm2",
-        "org.hammerspoon.Hammerspoon",
-        "com.stairways.keyboardmaestro.engine",
-    }
-)
-
-# Verbs by what they do. The first word of a term decides, a later one where it is decisive.
-_VERB_ROWS: Final[tuple[tuple[Level, str, str], ...]] = (
-        ("DANGEROUS", "runs code", "evaluate execute script run osascript javascript eval"),
-        ("DANGEROUS", "destroys", "erase wipe destroy purge empty trash format revert discard"),
-        ("DANGEROUS", "deletes", "delete remove uninstall unregister"),
-        ("DANGEROUS", "leaves the machine and cannot be called back",
-         "send post publish tweet submit broadcast upload transmit email dial call bounce"),
-        ("DANGEROUS", "ends a session", "quit terminate kill shutdown restart reboot logout"),
-        ("DANGEROUS", "captures", "record capture screenshot"),
-        ("DANGEROUS", "types or clicks", "keystroke click type press"),
-        ("DANGEROUS", "touches credentials", "authorize authenticate unlock login"),
-        ("SAFE", "reads", "get count exists list find search read info offset check is has"
-         " describe lookup summarize extract path size measure data"),
-        ("SAFE", "changes the view only",
-         "show reveal select activate scroll zoom focus display hide collapse expand highlight"
-         " view beep reopen"),
-        ("SAFE", "plays or navigates",
-         "play pause playpause stop resume next previous back forward rewind mute unmute seek"),
-)  # fmt: skip
-_VERBS: Final = {
-    word: Verdict(level, reason) for level, reason, words in _VERB_ROWS for word in words.split()
-}
-_SECOND: Final = frozenset({"shell", "script", "javascript", "applescript", "macro"})
-
-_FREE_TEXT: Final = re.compile(
-    r"script|command|code|source|macro|expression|shell|url|address|recipient|password|query", re.I
-)
-_SECRET: Final = re.compile(
-    r"password|passphrase|authentic|credential|secret|token|server|host|port\b|\bssl\b|user ?name"
-    r"|script|forward|redirect|delete|owner|group\b|privileges|permission|security|login"
-    r"|default application|executable|\bvalue\b.*(plist|xml)|environment|startup|warns? before"
-    r"|require",
-    re.I,
-)
-_VIEW: Final = frozenset(
-    {
-        "active tab index", "bounds", "collapsed", "current tab", "current view", "floating",
-        "frontmost", "index", "miniaturized", "minimized", "mute", "muted", "player position",
-        "position", "selected mailboxes", "selected messages", "selection", "sidebar width",
-        "size", "sound volume", "toolbar visible", "visible", "zoomed",
-    }
-)  # fmt: skip
-_ACTS_LATER: Final = re.compile(
-    r"\brule\b|account|login item|script|folder action|\buser\b|alarm|attendee|configuration"
-    r"|property list item|\bserver\b|rule condition|recipient",
-    re.I,
-)
-
-
-def highest(verdicts: Iterable[Verdict]) -> Verdict:
-    """Return the verdict with the highest level, the first of equals."""
-    best = Verdict("SAFE", "reads")
-    for position, verdict in enumerate(verdicts):
-        if position == 0 or LEVELS.index(verdict.level) > LEVELS.index(best.level):
-            best = verdict
-    return best
 
 
 def judge_command(
-    command: Command, resolved: Resolved, kinds: Iterable[str], *, hidden: bool = False
+    command: Command,
+    resolved: Resolved,
+    kinds: Iterable[str],
+    *,
+    hidden: bool = False,
+    floors: Floors | None = None,
 ) -> Verdict:
-    """Return the level of a command; `kinds` are the type strings of its parameters.
+    """Return the level of a command; `kinds` are the type strings of its visible parameters.
 
-    `hidden` says that the dictionary hides it and a quirk alone shows it.
+    `hidden` says that the dictionary hides it. `floors` stand in for those that ship.
     """
-    interpreter = resolved.source.id in _INTERPRETERS
-    found = [_EVENTS.get(command.code) or _by_verb(command)]
-    if interpreter and command.code == "aevtodoc":
-        found.append(Verdict("DANGEROUS", "opening may run what is opened"))
-    if (
-        interpreter
-        and command.code in ("coreclos", "corecrel")
-        and "Terminal" in resolved.source.id
-    ):
-        found.append(Verdict("DANGEROUS", "starts or ends a shell"))
-    takes_text = any(
-        part in ("text", "file", "any") for kind in kinds for part in kind.split(" | ")
-    )
-    if takes_text and command.code not in _EVENTS:
-        evaluates = command.result is not None and any(
-            ref.name in ("any", "text") for ref in command.result
-        )
-        named = [p for p in _parameters(command) if _FREE_TEXT.search(p.name)]
-        if interpreter:
-            found.append(Verdict("DANGEROUS", "this app runs what it is given"))
-        elif evaluates and named:
-            found.append(Verdict("DANGEROUS", f"takes {named[0].name} and answers what came of it"))
-    if hidden:
-        found.append(Verdict("MODIFY", "hidden in the dictionary"))
-    return highest(found)
+    known = shipped() if floors is None else floors
+    evidence = _evidence(command, resolved, list(kinds), hidden=hidden)
+    return highest([*evidence, *known.event(command.code)])
 
 
-def _parameters(command: Command) -> list[Parameter]:
-    return [*command.parameters, *([command.direct] if command.direct else [])]
-
-
-def _by_verb(command: Command) -> Verdict:
-    words = [word for word in re.split(r"[^a-z]+", command.name.lower()) if word]
-    if any(word in _SECOND for word in words[1:]) and words[0] in ("do", "run", "execute", "load"):
-        return Verdict("DANGEROUS", "runs code")
-    if any(word.endswith(("javascript", "script", "shell")) for word in words):
-        return Verdict("DANGEROUS", "runs code")
-    if words and words[0] in _VERBS:
-        return _VERBS[words[0]]
-    return Verdict("MODIFY", "may change something")
-
-
-def judge_setter(owner: Class, prop: Property) -> Verdict:
+def judge_setter(owner: Class, prop: Property, *, floors: Floors | None = None) -> Verdict:
     """Return the level of setting a property; one that cannot be set is SAFE."""
     if prop.access == "r":
         return Verdict("SAFE", "cannot be set")
-    name = prop.name.lower()
-    if _SECRET.search(name) and not name.endswith(("status", "count", "size", "color")):
-        return Verdict("DANGEROUS", f"{prop.name} decides what happens later or is a secret")
-    if _ACTS_LATER.search(owner.name):
-        if name not in ("name", "enabled"):
-            return Verdict("DANGEROUS", f"a {owner.name} acts later by itself")
-        return Verdict("MODIFY", "changes a property")
-    if name in _VIEW:
-        return Verdict("SAFE", "changes the view only")
-    return Verdict("MODIFY", "changes a property")
+    known = shipped() if floors is None else floors
+    return highest([by_setter(owner, prop), *known.setter(owner.code, prop.code)])
 
 
-def make_level(row: Class) -> Verdict:
-    """Return the level of making an object of a class."""
-    if _ACTS_LATER.search(row.name) and not row.name.endswith("recipient"):
+def _evidence(
+    command: Command, resolved: Resolved, kinds: list[str], *, hidden: bool
+) -> Iterator[Verdict]:
+    words = phrase(command.name)
+    app = traits(resolved)
+    verb = _sorted_out(words, command) or by_verb(
+        words, answers=command.result is not None, direct=command.direct is not None
+    )
+    coded = EVENTS.get(command.code)
+    free = any(_is_free(kind) for kind in kinds)
+    if coded is not None:
+        # Whatever it is called: `run` is a launch where its event is that of launching.
+        yield coded
+        yield from _coded_in_app(command, resolved, app)
+    else:
+        if verb is not None:
+            yield verb
+        elif free:
+            yield Verdict("DANGEROUS", "takes text or a file, and its verb is unknown")
+        else:
+            yield _UNKNOWN
+        yield from _by_parameters(command, words, kinds, verb)
+        yield from _in_app(words, app, verb, free=free)
+    for group in command.access_groups:
+        if (found := _GROUPS.get(group.rpartition(".")[2])) is not None:
+            yield found
+    if hidden:
+        yield Verdict("MODIFY", "hidden in the dictionary")
+
+
+def _is_free(kind: str) -> bool:
+    """Say whether a type takes free text, a file or anything."""
+    terms = (part.removeprefix("list of ") for part in kind.split(" | "))
+    return any(not _FREE.isdisjoint(term.split("|")) for term in terms)
+
+
+def _sorted_out(words: Phrase, command: Command) -> Verdict | None:
+    """Return the verdict of a sort, which answers the objects in order or puts them in order."""
+    if words[:1] != ("sort",) or command.result is None:
+        return None
+    plain = {"text", "boolean", "integer"}
+    if any(ref.name in plain and not ref.list for ref in command.result):
+        return None
+    return Verdict("SAFE", "reads")
+
+
+def _coded_in_app(command: Command, resolved: Resolved, app: Trait) -> Iterator[Verdict]:
+    """Yield what a standard event means in an app of a known kind."""
+    if command.code == OPENS_FILES and app & (Trait.INTERPRETER | Trait.OPENER):
+        yield Verdict("DANGEROUS", "opening may run what is opened")
+    if command.code == OPENS_URLS and app & (Trait.INTERPRETER | Trait.REMOTE):
+        yield Verdict("DANGEROUS", "a URL starts a session or runs something")
+    if command.code == OPENS_URLS and resolved.source.kind == "addition":
+        yield Verdict("DANGEROUS", "opens a URL of any scheme with any app")
+    if command.code in ("coreclos", "corecrel") and Trait.SHELL in app:
+        yield Verdict("DANGEROUS", "starts or ends a shell")
+    if command.code == "miscslct" and Trait.REMOTE in app:
+        yield Verdict("MODIFY", "selects in any app, which may act")
+
+
+def _by_parameters(
+    command: Command, words: Phrase, kinds: list[str], verb: Verdict | None
+) -> Iterator[Verdict]:
+    """Yield what parameters and result say of a command whose event is not known."""
+    leads = words[0] if words else ""
+    quiet = verb is not None and verb.level == "SAFE"
+    looks = verb is not None and verb.reason == "changes the view only"
+    anything = command.result is not None and any(ref.name == "any" for ref in command.result)
+    for parameter, kind in zip(_parameters(command), kinds, strict=True):
+        named = set(phrase(parameter.name))
+        free, file = _is_free(kind), "file" in kind.split(" | ")
+        if SECRET_WORDS & named:
+            yield Verdict("DANGEROUS", f"takes a {parameter.name}")
+        code = bool(CODE_WORDS & named) or named >= _SOURCE_CODE or named == {"command"}
+        if code and free and (anything or leads not in _KEEPS_CODE):
+            yield Verdict("DANGEROUS", f"takes {parameter.name} as text")
+        if file and leads in ("read", "write"):
+            yield Verdict("DANGEROUS", "reads or writes any file")
+        if file and quiet and (looks or named & _DESTINATIONS):
+            yield Verdict("MODIFY", "opens or writes a file")
+        if free and leads == "start":
+            yield Verdict("MODIFY", "starts what it is given")
+    if leads in ("read", "write") and "file" in words:
+        yield Verdict("DANGEROUS", "reads or writes any file")
+    if leads == "set" and (danger := dangerous_name(words[1:])) is not None:
+        yield Verdict("DANGEROUS", danger)
+    if leads == "expand" and (command.result is not None or any(map(_is_free, kinds))):
+        yield Verdict("MODIFY", "replaces what it expands")
+    if anything and not quiet and any("text" in kind.split(" | ") for kind in kinds):
+        yield Verdict("DANGEROUS", "takes text and answers what came of it")
+
+
+_SOURCE_CODE: Final = frozenset({"source", "code"})
+_DESTINATIONS: Final = frozenset({"to", "in", "into", "saving"})
+# Verbs that look at or keep code, and do not run it.
+_KEEPS_CODE: Final = frozenset("get find search show save export".split())
+
+
+def _in_app(words: Phrase, app: Trait, verb: Verdict | None, *, free: bool) -> Iterator[Verdict]:
+    """Yield what an event of the app's own means in an app of a known kind."""
+    looks = verb is not None and verb.reason in ("reads", "changes the view only")
+    leads = words[0] if words else ""
+    if Trait.INTERPRETER in app and not looks:
+        yield Verdict("DANGEROUS" if free else "MODIFY", "this app runs what it is given")
+    for trait, verbs, verdict in _HERE:
+        if trait in app and leads in verbs:
+            yield verdict
+
+
+_HERE: Final = (
+    (
+        Trait.INTERPRETER,
+        frozenset("build test debug attach profile do".split()),
+        Verdict("DANGEROUS", "runs code"),
+    ),
+    (
+        Trait.SHELL,
+        frozenset("create make new split launch duplicate".split()),
+        Verdict("DANGEROUS", "starts or ends a shell"),
+    ),
+    (
+        Trait.REMOTE,
+        frozenset("confirm cancel pick increment decrement release drag press click".split()),
+        Verdict("DANGEROUS", "works the controls of any app"),
+    ),
+    (
+        Trait.REMOTE,
+        frozenset({"select"}),
+        Verdict("MODIFY", "selects in any app, which may act"),
+    ),
+    (
+        Trait.RECORDER,
+        frozenset({"start", "new"}),
+        Verdict("DANGEROUS", "captures sound, pictures or the screen"),
+    ),
+    (Trait.RECORDER, frozenset({"resume"}), Verdict("MODIFY", "goes on recording")),
+)
+
+
+def _parameters(command: Command) -> list[Parameter]:
+    """Return the parameters in the order of `kinds`: the direct one first."""
+    shown = [parameter for parameter in command.parameters if not parameter.hidden]
+    return [*([command.direct] if command.direct else []), *shown]
+
+
+def make_level(row: Class, resolved: Resolved, *, floors: Floors | None = None) -> Verdict:
+    """Return the level of making an object of a class of `resolved`."""
+    if Trait.SHELL in traits(resolved):
+        return Verdict("DANGEROUS", "starts or ends a shell")
+    if acts_later(row):
         return Verdict("DANGEROUS", f"a {row.name} acts later by itself")
-    return Verdict("MODIFY", "makes something new")
+    known = shipped() if floors is None else floors
+    return highest([Verdict("MODIFY", "makes something new"), *known.made(row.code)])
 
 
 def delete_level(row: Class) -> Verdict:

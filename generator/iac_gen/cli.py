@@ -9,6 +9,8 @@ from typing import Final
 
 import click
 
+from iac_gen.cli_examples import with_examples
+
 __all__ = ["cli"]
 
 _COMMANDS: Final = {
@@ -19,6 +21,7 @@ _COMMANDS: Final = {
     "list": "cli_show",
     "show": "cli_show",
     "snapshot": "cli_show",
+    "verify-names": "cli_verify",
 }
 
 
@@ -33,7 +36,7 @@ class _Commands(click.Group):
             return None
         module = import_module(f"iac_gen.{_COMMANDS[cmd_name]}")
         command: click.Command = module.COMMANDS[cmd_name]
-        return command
+        return with_examples(command, cmd_name)
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})

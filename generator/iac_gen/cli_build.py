@@ -152,7 +152,10 @@ def _print(report: Report, folder: Path, prune: bool) -> None:
             words += [f"{cell:>{width}}" for cell, width in zip(row[2:], widths[2:], strict=True)]
             click.echo("  ".join(words).rstrip())
         tools = sum(app.tools for app in report.apps)
-        click.echo(f"{len(report.apps)} apps or libraries, {tools} tools, in {folder}")
+        click.echo(
+            f"{len(report.apps)} apps or libraries, {tools} tools, in {folder};"
+            f" about {report.tokens} tokens if all are listed"
+        )
     _warn(one for app in report.apps for one in app.diagnostics)
     cleaned = sum(app.cleaned for app in report.apps)
     if cleaned:

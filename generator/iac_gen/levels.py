@@ -14,7 +14,7 @@ from iac_runtime.tool import LEVELS, Level
 
 __all__ = ["CLASSIFIER", "Fall", "Locked", "hold", "pending"]
 
-CLASSIFIER: Final = 1
+CLASSIFIER: Final = 2
 """Raise it with every change of `classify` that lowers a level on purpose."""
 
 

@@ -73,7 +73,7 @@ def object_tools(
         ObjectTool(
             "get", "coregetd", "SAFE", "SAFE", "reads",
             f"Read an object of {app}, all of its properties or those named. SAFE, reads.",
-            (parts.target(), parts.property_list()),
+            (parts.targets(), parts.property_list()),
             "any", "Any", "The value, or the properties by name.", None,
         )
     )  # fmt: skip
@@ -162,6 +162,14 @@ def _output(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 _PAGE = (
+    Parameter(
+        "order",
+        Param("", "", "list of property"),
+        False,
+        {"type": "array", "items": _STRING},
+        "ListOf[str]",
+        "Property names, -name for descending",
+    ),
     Parameter("limit", Param("", "", "integer"), False, {"type": "integer"}, "int", ""),
     Parameter("offset", Param("", "", "integer"), False, {"type": "integer"}, "int", ""),
 )
@@ -185,6 +193,12 @@ class _Parts:
         return Parameter(
             "target", row, True, _STRING, "Ref", self._example, "Reference to the object"
         )
+
+    def targets(self) -> Parameter:
+        row = Param("", "----", "specifier")
+        schema = {"anyOf": [_STRING, {"type": "array", "items": _STRING}]}
+        text = "Reference to the object, or several"
+        return Parameter("target", row, True, schema, "Ref | ListOf[Ref]", self._example, text)
 
     def of(self) -> Parameter:
         row = Param("", "----", "specifier")

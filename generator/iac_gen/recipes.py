@@ -5,6 +5,7 @@ from typing import Any
 
 from iac_gen import naming
 from iac_gen.classify import Verdict, highest
+from iac_gen.classify_setters import made_with
 from iac_gen.describe import (
     MAX_PARAMETER,
     capped,
@@ -95,7 +96,10 @@ def _verdict(recipe: Recipe, base: Tool, classes: Mapping[str, Class]) -> Verdic
     owners = [row] if row is not None else list(classes.values())
     for owner in owners:
         found += [
-            Verdict(prop.level, f"sets {prop.term}")
+            Verdict(
+                made_with(prop.code, prop.level) if base.op == "make" else prop.level,
+                f"sets {prop.term}",
+            )
             for prop in owner.properties
             if prop.term in bound
         ]

@@ -113,10 +113,16 @@ class Report:
     gone: tuple[str, ...] = ()
     falls: tuple[str, ...] = ()
 
+    @property
+    def tokens(self) -> int:
+        """What a listing of every tool costs a client that takes them all at once: bytes/4."""
+        return sum(app.tokens for app in self.apps)
+
     def data(self) -> dict[str, Any]:
         """Return the report as JSON-ready data; `read` takes it back."""
         return {
             "apps": [app.data() for app in self.apps],
+            "tokens": self.tokens,
             "failed": [_diagnostic(one) for one in self.failed],
             "gone": list(self.gone),
             "falls": list(self.falls),

@@ -72,7 +72,10 @@ def _classes(classes: Mapping[str, Class]) -> Iterator[str]:
         elements = ", ".join(
             f"Element({literal(e.term)}, {literal(e.access)})" for e in row.elements
         )
-        yield f"{tail}, ({elements},))," if elements else f"{tail}),"
+        rest = [f"({elements},)"] if elements else ["()"] if row.synonyms else []
+        if row.synonyms:
+            rest.append(f"({', '.join(map(literal, row.synonyms))},)")
+        yield f"{', '.join((tail, *rest))}),"
 
 
 def _enums(enums: Mapping[str, Enum]) -> Iterator[str]:

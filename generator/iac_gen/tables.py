@@ -15,19 +15,20 @@ __all__ = ["class_table", "enum_table", "record_table"]
 
 def class_table(resolved: Resolved, types: Types, decisions: Decisions) -> dict[str, Class]:
     """Return every class, hidden ones too: references run through them."""
-    return {row.name: _class(row, types, decisions) for row in resolved.classes}
+    return {row.name: _class(row, resolved, types, decisions) for row in resolved.classes}
 
 
-def _class(row: model.Class, types: Types, decisions: Decisions) -> Class:
+def _class(row: model.Class, resolved: Resolved, types: Types, decisions: Decisions) -> Class:
     return Class(
         row.code,
         jxa(row.name),
         jxa(plural(row.name, row.plural)),
         row.inherits or None,
-        make_level(row).level,
+        make_level(row, resolved).level,
         delete_level(row).level,
         tuple(_properties(row, row.properties, types, decisions)),
         tuple(Element(element.type, element.access) for element in row.elements),
+        tuple(word.name for word in row.synonyms if word.name),
     )
 
 

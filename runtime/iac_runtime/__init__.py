@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         UnknownToolError,
     )
     from iac_runtime.library import Session, connect
+    from iac_runtime.policy.rules import register_rule
 
 __all__ = [
     "CallRefusedError",
@@ -34,9 +35,10 @@ __all__ = [
     "ToolError",
     "UnknownToolError",
     "connect",
+    "register_rule",
 ]
 
-_LIBRARY = ("Session", "connect")
+_HOMES = {"Session": "library", "connect": "library", "register_rule": "policy.rules"}
 
 
 def __getattr__(name: str) -> Any:
@@ -44,8 +46,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    home = "library" if name in _LIBRARY else "errors"
-    return getattr(import_module(f"{__name__}.{home}"), name)
+    return getattr(import_module(f"{__name__}.{_HOMES.get(name, 'errors')}"), name)
 
 
 def _dispatch(function: Callable[..., Any], arguments: Mapping[str, Any], /) -> Any:

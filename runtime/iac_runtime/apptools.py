@@ -1,102 +1,55 @@
-"""The runtime's own tools: which apps there are, and starting, showing and ending one."""
+"""The runtime's own tools: which apps there are, starting, showing and ending one, reading on."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 from iac_runtime.catalogue import AppRow, Catalogue
+from iac_runtime.entries import OWN_ENTRIES
 from iac_runtime.errors import InvalidParameterError, near_text, quoted
 from iac_runtime.levels import at_most
 from iac_runtime.request import Event, EventOp
 from iac_runtime.tool import Level
 
-__all__ = ["OWN_TOOLS", "OwnTool", "app_event", "list_apps", "own_entry"]
-
-_APP: Final = {
-    "type": "string",
-    "description": "The app: its key, name or bundle id, as list_apps gives them.",
-}
+__all__ = ["OWN_TOOLS", "OwnTool", "app_event", "list_apps"]
 
 
 @dataclass(frozen=True, slots=True)
 class OwnTool:
-    """One tool; `op` is empty where no event is sent."""
+    """One tool; `op` is empty where no event is sent. What a client is told lies in `entries`."""
 
     name: str
-    description: str
     level: Level
     op: EventOp | None = None
     event: str = ""
-    output: Mapping[str, Any] | None = None
+
+    @property
+    def description(self) -> str:
+        """What it does."""
+        return str(OWN_ENTRIES[self.name]["description"])
 
     @property
     def schema(self) -> dict[str, Any]:
         """The input schema."""
-        if self.op is None:
-            return {"type": "object", "properties": {}, "additionalProperties": False}
-        return {
-            "type": "object",
-            "properties": {"app": _APP},
-            "required": ["app"],
-            "additionalProperties": False,
-        }
+        return dict(OWN_ENTRIES[self.name]["inputSchema"])
 
+    @property
+    def output(self) -> Mapping[str, Any] | None:
+        """The output schema, if it has one."""
+        return OWN_ENTRIES[self.name].get("outputSchema")
 
-_BOOLEAN: Final = {
-    "type": "object",
-    "properties": {"result": {"type": "boolean"}},
-    "required": ["result"],
-    "additionalProperties": False,
-}
 
 OWN_TOOLS: Final[Mapping[str, OwnTool]] = {
     tool.name: tool
     for tool in (
-        OwnTool(
-            "app_activate",
-            "Bring an app to the front; it is started if need be.",
-            "SAFE",
-            "activate",
-            "miscactv",
-        ),
-        OwnTool(
-            "app_launch", "Start an app without opening a document.", "MODIFY", "launch", "ascrnoop"
-        ),
-        OwnTool(
-            "app_quit", "Quit an app. Unsaved work may be lost.", "DANGEROUS", "quit", "aevtquit"
-        ),
-        OwnTool(
-            "app_running",
-            "Say whether an app is running, without starting it.",
-            "SAFE",
-            "running",
-            "",
-            _BOOLEAN,
-        ),
-        OwnTool(
-            "list_apps",
-            "List the apps that can be controlled, and how many tools of each level.",
-            "SAFE",
-        ),
+        OwnTool("app_activate", "SAFE", "activate", "miscactv"),
+        OwnTool("app_launch", "MODIFY", "launch", "ascrnoop"),
+        OwnTool("app_quit", "DANGEROUS", "quit", "aevtquit"),
+        OwnTool("app_running", "SAFE", "running"),
+        OwnTool("list_apps", "SAFE"),
+        OwnTool("read_more", "SAFE"),
     )
 }
-
-
-def own_entry(tool: OwnTool) -> dict[str, Any]:
-    """Return the entry of tools/list for one of the runtime's own tools."""
-    entry: dict[str, Any] = {
-        "name": tool.name,
-        "description": tool.description,
-        "inputSchema": tool.schema,
-        "annotations": {
-            "readOnlyHint": tool.level == "SAFE",
-            "destructiveHint": tool.level == "DANGEROUS",
-            "openWorldHint": False,
-        },
-    }
-    if tool.output is not None:
-        entry["outputSchema"] = dict(tool.output)
-    return entry
 
 
 def list_apps(catalogue: Catalogue, limit: Level) -> dict[str, Any]:

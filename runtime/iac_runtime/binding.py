@@ -15,6 +15,7 @@ OBJECT_PARAMS: Final[Mapping[str, Param]] = {
     "of": Param("", "----", "specifier"),
     "where": Param("", "", "filter"),
     "properties": Param("", "", "any"),
+    "order": Param("", "", "list of property"),
     "limit": Param("", "", "integer"),
     "offset": Param("", "", "integer"),
 }

@@ -3,6 +3,7 @@
 Folders are searched in order; an app in an earlier one hides the later one whole.
 """
 
+import contextlib
 import hashlib
 import importlib
 import importlib.util
@@ -16,12 +17,12 @@ from typing import Any, NamedTuple
 
 from iac_runtime.binding import Tool
 from iac_runtime.errors import SetupError, UnknownToolError, nearest, quoted
+from iac_runtime.shelves import Shelf, damaged, read_shelves
 from iac_runtime.tables import Tables, fold, tables_of
 from iac_runtime.tool import Kind, Level, Schema, spec_of
 
-__all__ = ["AppRow", "Catalogue", "ToolRow", "find_tool", "module_tables"]
+__all__ = ["AppRow", "Catalogue", "ToolRow", "find_tool", "forget_changed", "module_tables"]
 
-FORMAT = 1
 PACKAGE = "iac_tools"
 
 
@@ -55,37 +56,22 @@ class Catalogue:
     """
 
     def __init__(self, folders: Sequence[Path]) -> None:
-        if not folders:
-            raise SetupError("There are no tools yet; make them with: iac-gen build")
         self.apps: dict[str, AppRow] = {}
         self.tools: dict[str, ToolRow] = {}
-        for folder in folders:
-            self._add(folder)
+        self.shelves = read_shelves(folders)
+        for shelf in self.shelves:
+            try:
+                self._add(shelf)
+            except (KeyError, TypeError, AttributeError) as error:
+                raise damaged(shelf.folder / "catalogue.json") from error
 
-    def _add(self, folder: Path) -> None:
-        raw = _read(folder / "catalogue.json")
-        try:
-            new = {
-                key: AppRow(key, row["id"], row["name"], row["kind"], folder)
-                for key, row in raw["apps"].items()
-                if key not in self.apps
-            }
-            for name, row in raw["tools"].items():
-                app = new.get(row["module"])
-                if app is None:
-                    continue
-                self.tools[name] = ToolRow(
-                    name,
-                    app,
-                    row["module"],
-                    row["function"],
-                    row["offset"],
-                    row["level"],
-                    row["ceiling"],
-                )
-        except (KeyError, TypeError, AttributeError) as error:
-            raise _damaged(folder / "catalogue.json") from error
-        self.apps.update(new)
+    def _add(self, shelf: Shelf) -> None:
+        for key, row in shelf.apps.items():
+            self.apps[key] = AppRow(key, row["id"], row["name"], row["kind"], shelf.folder)
+        for name, row in shelf.tools.items():
+            app = self.apps[row["module"]]
+            found = (row["module"], row["function"], row["offset"], row["level"], row["ceiling"])
+            self.tools[name] = ToolRow(name, app, *found)
 
     def find(self, name: str) -> ToolRow:
         """Return the tool called `name`.
@@ -121,15 +107,15 @@ class Catalogue:
                 try:
                     texts[path] = path.read_bytes()
                 except OSError as error:
-                    raise _damaged(path) from error
+                    raise damaged(path) from error
             text = texts[path]
             end = text.find(b"\n", row.offset)
             try:
                 entry = json.loads(text[row.offset : end if end >= 0 else len(text)])
             except ValueError as error:
-                raise _damaged(path) from error
+                raise damaged(path) from error
             if not isinstance(entry, dict) or entry.get("name") != name:
-                raise _damaged(path)
+                raise damaged(path)
             entries.append(entry)
         return entries
 
@@ -148,6 +134,7 @@ class Catalogue:
 
 
 _TABLES: dict[str, Tables] = {}
+_STAMPS: dict[str, tuple[Path, tuple[int, int]]] = {}
 _IMPORTING = threading.RLock()
 
 
@@ -196,10 +183,33 @@ def load_module(folder: Path, key: str) -> ModuleType:
         return _import(name, path)
 
 
+def forget_changed() -> None:
+    """Forget the modules whose files are not as they were imported; who needs one imports it."""
+    with _IMPORTING:
+        for name, (path, stamp) in list(_STAMPS.items()):
+            if _stamp(path) == stamp:
+                continue
+            for known in (sys.modules, _TABLES, _STAMPS):
+                known.pop(name, None)
+            # Its byte code is told apart by whole seconds and the size; a build may be quicker.
+            with contextlib.suppress(OSError, NotImplementedError):
+                Path(importlib.util.cache_from_source(str(path))).unlink(missing_ok=True)
+        importlib.invalidate_caches()
+
+
+def _stamp(path: Path) -> tuple[int, int]:
+    try:
+        found = path.stat()
+    except OSError:
+        return 0, 0
+    return found.st_mtime_ns, found.st_size
+
+
 def _import(name: str, path: Path) -> ModuleType:
     loaded = sys.modules.get(name)
     if loaded is not None:
         return loaded
+    _STAMPS[name] = path, _stamp(path)
     try:
         if name.startswith(f"{PACKAGE}."):
             return importlib.import_module(name)
@@ -216,19 +226,3 @@ def _import(name: str, path: Path) -> ModuleType:
             f"{path} cannot be imported ({reason}); build it again: iac-gen build"
         ) from error
     return module
-
-
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        raw = json.loads(path.read_bytes())
-    except FileNotFoundError:
-        raise SetupError(f"{path} is missing; build it again: iac-gen build") from None
-    except (OSError, ValueError) as error:
-        raise _damaged(path) from error
-    if not isinstance(raw, dict) or raw.get("format") != FORMAT:
-        raise SetupError(f"{path} is of another version; build it again: iac-gen build")
-    return raw
-
-
-def _damaged(path: Path) -> SetupError:
-    return SetupError(f"{path} is damaged; build it again: iac-gen build")

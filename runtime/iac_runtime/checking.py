@@ -4,8 +4,9 @@ Before the check, spellings that mean one thing are made one: keys in either spe
 without the underscore of a Python keyword, enumerators in any case, null for what is left out.
 """
 
+import math
 from collections.abc import Mapping
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from iac_runtime.errors import InvalidParameterError, near_text, quoted
 from iac_runtime.tables import fold
@@ -13,6 +14,13 @@ from iac_runtime.tables import fold
 __all__ = ["check_arguments"]
 
 _Schema: TypeAlias = Mapping[str, Any]
+
+MAX_TEXT: Final = 1_000_000
+MAX_ITEMS: Final = 10_000
+MAX_DEPTH: Final = 32
+MAX_EXACT: Final = 2**53
+"""What arguments may hold: characters of a text, items of a list, levels, and the largest whole
+number that JavaScript counts to without a gap."""
 
 
 def check_arguments(arguments: Mapping[str, Any], schema: _Schema) -> dict[str, Any]:
@@ -23,6 +31,7 @@ def check_arguments(arguments: Mapping[str, Any], schema: _Schema) -> dict[str, 
     """
     if not isinstance(arguments, Mapping):
         raise InvalidParameterError("The arguments must be one object.")
+    _bounded(arguments)
     rows: Mapping[str, _Schema] = schema.get("properties", {})
     required = schema.get("required", ())
     keys = {fold(key): key for key in rows}
@@ -42,6 +51,63 @@ def check_arguments(arguments: Mapping[str, Any], schema: _Schema) -> dict[str, 
         raise InvalidParameterError(f"{' and '.join(missing)} must be given.")
     _validate(found, schema)
     return found
+
+
+def _bounded(arguments: Mapping[str, Any]) -> None:
+    """Refuse what no app takes and what would only cost time: before anything is built of it."""
+    waiting: list[tuple[str, Any, int]] = [("", arguments, 0)]
+    while waiting:
+        where, value, depth = waiting.pop()
+        if isinstance(value, str):
+            _bounded_text(value, where)
+        elif isinstance(value, bool) or value is None:
+            continue
+        elif isinstance(value, int | float):
+            _bounded_number(value, where)
+        elif isinstance(value, Mapping | list | tuple):
+            if depth > MAX_DEPTH:
+                raise InvalidParameterError(
+                    f"{where[:80]} is nested deeper than {MAX_DEPTH} levels."
+                )
+            if len(value) > MAX_ITEMS:
+                raise InvalidParameterError(
+                    f"{where or 'arguments'} holds {len(value)} items; {MAX_ITEMS} is the most.",
+                    "Make several calls.",
+                )
+            if isinstance(value, Mapping):
+                for key, part in value.items():
+                    _bounded_text(str(key), where or "arguments")
+                    inner = f"{where}.{key}" if where else str(key)
+                    waiting.append((inner[:200], part, depth + 1))
+            else:
+                waiting += [
+                    (f"{where}[{n}]"[:200], part, depth + 1) for n, part in enumerate(value)
+                ]
+
+
+def _bounded_text(text: str, where: str) -> None:
+    if len(text) > MAX_TEXT:
+        raise InvalidParameterError(
+            f"{_place(where)}: a text of {len(text)} characters; {MAX_TEXT} is the most.",
+            "Make several calls.",
+        )
+    if not text.isascii() and any("\ud800" <= char <= "\udfff" for char in text):
+        raise InvalidParameterError(
+            f"{_place(where)}: half a character (a lone surrogate) stands in the text.",
+            "Send it as UTF-8.",
+        )
+
+
+def _bounded_number(value: float, where: str) -> None:
+    if not math.isfinite(value) if isinstance(value, float) else abs(value) > MAX_EXACT:
+        raise InvalidParameterError(
+            f"{_place(where)}: the number is beyond what JavaScript holds exactly (2^53).",
+            "Give it as a text, if the app takes one.",
+        )
+
+
+def _place(where: str) -> str:
+    return "".join(char if char.isprintable() else " " for char in where)[:80]
 
 
 def _alternatives(schema: _Schema) -> list[_Schema]:

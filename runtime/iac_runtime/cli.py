@@ -5,126 +5,172 @@ Exit status: 0 done, 1 refused or failed, 2 wrong usage or set-up.
 
 import json
 import sys
-from importlib import metadata
+from collections.abc import Callable, Sequence
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
 
 from iac_runtime.catalogue import Catalogue
+from iac_runtime.cleaning import escaped
+from iac_runtime.cli_examples import with_examples
 from iac_runtime.errors import IacError, SetupError, ToolError, UnknownToolError
-from iac_runtime.execution.executor import DEFAULT_TIMEOUT, Executor
 from iac_runtime.folders import tool_folders
-from iac_runtime.gate import Call, Gate, Refused
-from iac_runtime.levels import LEVELS
+from iac_runtime.front.options import CALL_OPTIONS, SERVE_OPTIONS, Option
+from iac_runtime.plans import Asks, Call, Outcome, Refused
 from iac_runtime.results import clean, structured
-from iac_runtime.simulation import HOME, simulation
-from iac_runtime.tool import Level
+from iac_runtime.version import VERSION
 
 __all__ = ["cli", "main"]
 
-_TOOLS = click.option(
-    "--tools",
-    multiple=True,
-    type=click.Path(path_type=Path, file_okay=False),
-    help="A folder of generated tools to look in first.",
-)
-_SIMULATE = click.option(
-    "--simulate",
-    is_flag=False,
-    flag_value="",
-    default=None,
-    metavar="[STATE]",
-    help="Use simulated apps; STATE is a file that keeps their state.",
-)
-_ALLOW = click.option(
-    "--allow",
-    type=click.Choice(LEVELS, case_sensitive=False),
-    default="SAFE",
-    show_default=True,
-    help="The highest level that runs.",
-)
-_READ_ONLY = click.option(
-    "--read-only", is_flag=True, help="Only tools that never change anything."
-)
-_TIMEOUT = click.option(
-    "--timeout",
-    type=click.FloatRange(min=0, min_open=True),
-    default=DEFAULT_TIMEOUT,
-    show_default=True,
-    help="Seconds for one call.",
-)
+
+def _options(rows: Sequence[Option]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return a decorator that gives a command the options of a table, as texts."""
+
+    def add(command: Callable[..., Any]) -> Callable[..., Any]:
+        for row in reversed(rows):
+            more: dict[str, Any] = {"help": row.help}
+            if row.kind == "flag":
+                more["is_flag"] = True
+            else:
+                more |= {"metavar": row.metavar, "multiple": row.several, "type": str}
+            if row.kind == "maybe":
+                more |= {"is_flag": False, "flag_value": "", "default": None}
+            command = click.option(row.flag, **more)(command)
+        return command
+
+    return add
 
 
-def _open(tools: tuple[Path, ...], simulate: str | None, allow: Level, timeout: float) -> Gate:
-    catalogue = Catalogue(tool_folders(tools))
-    if simulate is None:
-        return Gate(catalogue, Executor(timeout=timeout), allow)
-    world = simulation(catalogue, Path(simulate) if simulate else None)
-    return Gate(catalogue, Executor(world, timeout=timeout), allow, home=HOME)
+_LATER: Final = {
+    "audit": "cli_audit",
+    "bundle": "cli_install",
+    "completion": "cli_install",
+    "doctor": "cli_doctor",
+    "install": "cli_install",
+    "policy": "cli_policy",
+    "probe": "cli_probe",
+    "status": "cli_doctor",
+    "uninstall": "cli_install",
+}
+"""Commands with a module of their own, imported when they are asked for."""
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(package_name="iac")
-def cli() -> None:
-    """Tools of macOS apps over MCP."""
+class _Commands(click.Group):
+    """A group whose commands of `_LATER` are imported when they are run or listed."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted({*super().list_commands(ctx), *_LATER})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name in _LATER:
+            module = import_module(f"iac_runtime.{_LATER[cmd_name]}")
+            return with_examples(getattr(module, cmd_name.replace("-", "_")), cmd_name)
+        command = super().get_command(ctx, cmd_name)
+        return with_examples(command, cmd_name) if command is not None else None
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(VERSION)
+@click.option("-v", "--verbose", is_flag=True, help="Say more on standard error.")
+@click.option("--log-file", metavar="FILE", help="Write the log to a file as well.")
+def cli(verbose: bool, log_file: str | None) -> None:
+    """Tools of macOS apps over MCP.
+
+    \b
+    Examples:
+      iac-mcp install claude-desktop       let Claude Desktop start the server
+      iac-mcp doctor                       is all as it should be?
+      iac-mcp -v call notes_count '{"element": "note"}'
+    """
+    from iac_runtime.logs import begin
+
+    begin(verbose=verbose, file=log_file)
 
 
 @cli.command()
-@_TOOLS
-@_SIMULATE
-@_READ_ONLY
-@_ALLOW
-@_TIMEOUT
-def serve(
-    tools: tuple[Path, ...], simulate: str | None, read_only: bool, allow: Level, timeout: float
-) -> None:
-    """Serve the tools over MCP on standard input and output."""
-    gate = _open(tools, simulate, allow, timeout)
-    # The SDK is heavy; no other command needs it.
-    from iac_runtime.server import serve as run
+@_options(SERVE_OPTIONS)
+def serve(**raw: Any) -> int:
+    """Serve the tools over MCP on standard input and output.
 
-    run(gate, read_only=read_only, version=_version())
+    \b
+    Examples:
+      iac-mcp serve                        a few tools that find and call the rest
+      iac-mcp serve --pin notes,finder     and the tools of these apps beside them
+      iac-mcp serve --expose 'mail_*'      the tools of Mail alone
+      iac-mcp serve --simulate             with simulated apps, on any machine
+    """
+    from iac_runtime.serving import start
+
+    return start(raw)
 
 
 @cli.command()
 @click.argument("tool")
 @click.argument("arguments", default="{}", metavar="[JSON]")
-@_TOOLS
-@_SIMULATE
-@_READ_ONLY
-@_ALLOW
-@_TIMEOUT
+@_options(CALL_OPTIONS)
 @click.option("--dry-run", is_flag=True, help="Print the line of JXA and send nothing.")
-def call(
-    tool: str,
-    arguments: str,
-    tools: tuple[Path, ...],
-    simulate: str | None,
-    read_only: bool,
-    allow: Level,
-    timeout: float,
-    dry_run: bool,
-) -> int:
-    """Call TOOL with arguments as a JSON object and print the result as JSON."""
+def call(tool: str, arguments: str, dry_run: bool, **raw: Any) -> int:
+    """Call TOOL with arguments as a JSON object and print the result as JSON.
+
+    \b
+    Examples:
+      iac-mcp call notes_list '{"element": "note", "limit": 3}'
+      iac-mcp call --dry-run mail_set '{"target": "inbox.messages[0]",
+                                        "properties": {"read status": true}}'
+    """
+    from iac_runtime.opening import open_gate, read_wishes
+    from iac_runtime.surface.meta import Finder, through_door
+
     given = _arguments(arguments)
-    gate = _open(tools, simulate, "SAFE" if read_only else allow, timeout)
-    outcome = gate.call(Call(tool, given), dry_run=dry_run)
+    gate = open_gate(read_wishes(raw))
+    try:
+        catalogue = gate.catalogue
+        if tool == "find_tools" and catalogue is not None:
+            finder = Finder(lambda: catalogue, read_only=gate.read_only)
+            click.echo(json.dumps(finder.find(given), ensure_ascii=False, indent=2))
+            return 0
+        outcome = _asked(gate, through_door(Call(tool, given)), dry_run=dry_run)
+    finally:
+        gate.close()
     if isinstance(outcome, Refused):
         _complain(str(outcome.error))
-        _complain(f"It would have run: {outcome.line}")
+        if outcome.line:
+            _complain(f"It would have run: {outcome.line}")
         return 1
+    assert not isinstance(outcome, Asks)
     if dry_run:
-        click.echo(clean(outcome.line))
+        click.echo(escaped(outcome.line))
         return 0
     content = structured(outcome.value, outcome.output, clean(outcome.note))
     click.echo(json.dumps(content, ensure_ascii=False, indent=2))
     return 0
 
 
+def _asked(gate: Any, call: Call, *, dry_run: bool) -> Outcome:
+    """Carry out a call; where the policy wants it, the person at this terminal is asked first."""
+    from iac_runtime.cli_ask import ask_terminal, terminal_at_hand
+    from iac_runtime.policy.desk import Caller
+
+    caller = Caller("iac-mcp call", "terminal" if terminal_at_hand() else None)
+    call = call._replace(caller=caller)
+    outcome: Outcome = gate.call(call, dry_run=dry_run)
+    if not isinstance(outcome, Asks):
+        return outcome
+    verdict = ask_terminal(outcome.question)
+    answered: Outcome = gate.call(call._replace(token=outcome.token, verdict=verdict))
+    return answered
+
+
 @cli.command("tools")
 @click.option("--app", metavar="KEY", help="Only the tools of one app.")
-@_TOOLS
+@click.option(
+    "--tools",
+    multiple=True,
+    type=click.Path(path_type=Path, file_okay=False),
+    help="A folder of generated tools to look in first.",
+)
 def list_tools(app: str | None, tools: tuple[Path, ...]) -> None:
     """List the tools: name, level, and the highest level that arguments can reach."""
     catalogue = Catalogue(tool_folders(tools))
@@ -149,15 +195,8 @@ def _arguments(text: str) -> dict[str, Any]:
     return given
 
 
-def _version() -> str:
-    try:
-        return metadata.version("iac")
-    except metadata.PackageNotFoundError:
-        return ""
-
-
 def _complain(text: str) -> None:
-    click.echo(" ".join(str(clean(text)).split()), err=True)
+    click.echo(escaped(" ".join(text.split())), err=True)
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -5,21 +5,20 @@ from typing import Any, Final
 
 from iac_runtime.binding import Tool, parameters
 from iac_runtime.errors import InvalidParameterError, ToolError, near_text, quoted
-from iac_runtime.language.filters import read_filter
-from iac_runtime.language.paths import folder_reference, full_path, has_folders, is_path
-from iac_runtime.language.references import (
-    Reference,
+from iac_runtime.language.paths import Last, has_folders, is_path
+from iac_runtime.language.reader import Reader
+from iac_runtime.language.references import Reference, insertion
+from iac_runtime.language.steps import Every, RecordValue, Step, Value, Whose
+from iac_runtime.language.terms import (
     camel,
+    class_named,
     contains,
     find_properties,
     loose_name,
-    parse_reference,
     unknown_name,
 )
-from iac_runtime.language.steps import Every, RecordValue, Step, Value, Whose
 from iac_runtime.language.typespec import parse_type
-from iac_runtime.language.values import insertion, marshal, read_record
-from iac_runtime.request import ABSENT, Absent, Column, Event, EventOp
+from iac_runtime.request import ABSENT, Absent, Column, Event, EventOp, Order
 from iac_runtime.tables import Tables
 from iac_runtime.tool import Op, Param, Property
 
@@ -29,6 +28,13 @@ _INTO: Final = frozenset({"of", "at", "to", "folder"})
 """Parameters whose file path is a folder to look or put into, not an item."""
 
 _MAX_COLUMNS: Final = 80
+_MAX_TARGETS: Final = 100
+"""Objects that one get reads."""
+
+_OWN: Final = frozenset(
+    {"at", "element", "limit", "of", "offset", "order", "properties", "target", "where"}
+)
+"""What the object tools take themselves; what else a dictionary declares goes along as it is."""
 
 _ID_CODE: Final = "ID  "
 
@@ -48,11 +54,7 @@ def compose(tool: Tool, arguments: Mapping[str, Any], home: str) -> Event:
 
 def place(text: str | None, tables: Tables, home: str, *, item: bool = False) -> Reference:
     """Return the object that a reference, or where files are objects a path, names."""
-    if text and is_path(text) and has_folders(tables):
-        steps = folder_reference(full_path(text, home), home, tables, item=item)
-        classes = ("item",) if item and "item" in tables.classes else ("folder",)
-        return Reference(steps, classes)
-    return parse_reference(text or "", tables)
+    return Reader(tables, home).place(text or "", "item" if item else "folder")
 
 
 def class_term(name: str, tables: Tables) -> str:
@@ -61,7 +63,7 @@ def class_term(name: str, tables: Tables) -> str:
     Raises:
         InvalidParameterError: The app has no such class.
     """
-    found = tables.find_class(name)
+    found = class_named(name, tables)
     if found is None:
         raise InvalidParameterError(
             f"element: {tables.app.name} has no class {quoted(name)}.",
@@ -84,22 +86,14 @@ def _id_classes(tables: Tables) -> tuple[tuple[str, str], ...]:
 def _command(tool: Tool, given: Mapping[str, Any], home: str) -> Event:
     direct: Value | Absent = ABSENT
     named: list[tuple[str, Value]] = []
-    tables = tool.tables
+    tables, reader = tool.tables, Reader(tool.tables, home)
     for key, row in parameters(tool).items():
         if not row.code:
             continue
         value: Value = None
         if key in given:
-            into = row.term in _INTO
-            value = marshal(
-                given[key],
-                row.type,
-                tables,
-                home,
-                where=key,
-                item=not into,
-                direct=row.code == "----",
-            )
+            last: Last = "folder" if row.term in _INTO else "item"
+            value = reader.value(given[key], row.type, key, last=last, direct=row.code == "----")
         if row.code == "----":
             direct = value
         elif key in given:
@@ -119,32 +113,62 @@ def _jxa(row: Param) -> str:
     return row.jxa or camel(row.term)
 
 
-def _only(tool: Tool, given: Mapping[str, Any], keys: frozenset[str]) -> None:
+def _more(tool: Tool, given: Mapping[str, Any], home: str) -> tuple[tuple[str, Value], ...]:
+    """Return the parameters that the app's own get, set or count declares beyond the usual ones.
+
+    JXA takes them with the command of that name, as in `app.get(x, {as: "text"})`; that an app
+    reads them there only a Mac can confirm.
+    """
+    rows, named = parameters(tool), []
     for key in given:
-        if key not in keys:
+        if key in _OWN:
+            continue
+        row = rows.get(key)
+        if row is None or len(row.code) != 4 or row.code == "----":
             raise ToolError(
                 "NOT_SUPPORTED",
                 f'JavaScript for Automation has no way to pass "{key}" to {tool.spec.op}.',
                 "Leave it out.",
             )
+        value = Reader(tool.tables, home).value(given[key], row.type, key, last="item")
+        named.append((_jxa(row), value))
+    return tuple(named)
 
 
 def _get(tool: Tool, given: Mapping[str, Any], home: str) -> Event:
-    _only(tool, given, frozenset({"target", "properties"}))
+    target = given.get("target")
+    if not isinstance(target, list | tuple):
+        return _get_one(tool, given, home)
+    if not target or len(target) > _MAX_TARGETS:
+        raise InvalidParameterError(
+            f"target holds {len(target)} references; one get reads 1 to {_MAX_TARGETS}."
+        )
+    parts = []
+    for number, text in enumerate(target):
+        if not isinstance(text, str):
+            raise InvalidParameterError(f"target[{number}] wants a reference.")
+        parts.append(_get_one(tool, {**given, "target": text}, home))
+    return _event(tool, "each", parts=tuple(parts), writes=False)
+
+
+def _get_one(tool: Tool, given: Mapping[str, Any], home: str) -> Event:
     tables = tool.tables
     found = place(given.get("target"), tables, home, item=True)
+    op: EventOp = "get"
+    columns: tuple[Column, ...] = ()
     if "properties" in given:
-        columns = _columns(given["properties"], found.classes, tables)
-        return _event(tool, "columns", target=found.steps, columns=columns, writes=False)
-    if found.classes and not found.selectable and not _holds_text(found, tables):
-        return _event(
-            tool,
-            "properties",
-            target=found.steps,
-            columns=_all_columns(found.classes[0], tables),
-            writes=False,
-        )
-    return _event(tool, "get", target=found.steps, id_classes=_id_classes(tables), writes=False)
+        op, columns = "columns", _columns(given["properties"], found.classes, tables)
+    elif found.classes and not found.selectable and not _holds_text(found, tables):
+        op, columns = "properties", _all_columns(found.classes[0], tables)
+    return _event(
+        tool,
+        op,
+        target=found.steps,
+        more=_more(tool, given, home),
+        columns=columns,
+        id_classes=_id_classes(tables) if op == "get" else (),
+        writes=False,
+    )
 
 
 def _holds_text(found: Reference, tables: Tables) -> bool:
@@ -189,10 +213,9 @@ def _all_columns(term: str, tables: Tables) -> tuple[Column, ...]:
 
 
 def _set(tool: Tool, given: Mapping[str, Any], home: str) -> Event:
-    _only(tool, given, frozenset({"target", "properties"}))
-    tables = tool.tables
+    tables, reader = tool.tables, Reader(tool.tables, home)
     found = place(given.get("target"), tables, home, item=True)
-    values: list[tuple[str, Value]] = []
+    values: dict[str, Value] = {}
     for name, value in given.get("properties", {}).items():
         rows = find_properties(found.classes, name, tables)
         if not rows and found.classes is not None:
@@ -201,10 +224,13 @@ def _set(tool: Tool, given: Mapping[str, Any], home: str) -> Event:
             raise InvalidParameterError(f'"{rows[0].term}" of {found.text} is read-only.')
         kind = " | ".join(dict.fromkeys(row.type for row in rows)) or "any"
         jxa = rows[0].jxa if rows else loose_name(name, tables)
-        values.append((jxa, marshal(value, kind, tables, home, where=name, item=True)))
+        if jxa in values:
+            raise InvalidParameterError(f"{quoted(name)} is given twice.")
+        values[jxa] = reader.value(value, kind, name, last="item")
     if not values:
         raise InvalidParameterError("properties names nothing to set.")
-    return _event(tool, "set", target=found.steps, named=tuple(values))
+    more = _more(tool, given, home)
+    return _event(tool, "set", target=found.steps, named=tuple(values.items()), more=more)
 
 
 def _collection(
@@ -222,18 +248,17 @@ def _collection(
         raise unknown_name(plural, owner.classes, tables, what="element")
     steps: tuple[Step, ...] = (*owner.steps, Every(plural))
     if given.get("where"):
-        steps = (*steps, Whose(read_filter(given["where"], (term,), tables, home)))
+        steps = (*steps, Whose(Reader(tables, home).filter(given["where"], (term,))))
     return steps, term
 
 
 def _count(tool: Tool, given: Mapping[str, Any], home: str) -> Event:
-    _only(tool, given, frozenset({"element", "of", "where"}))
     steps, _ = _collection(given, tool.tables, home)
-    return _event(tool, "count", target=steps, writes=False)
+    more = _more(tool, given, home)
+    return _event(tool, "count", target=steps, more=more, writes=False)
 
 
 def _list(tool: Tool, given: Mapping[str, Any], home: str) -> Event:
-    _only(tool, given, frozenset({"element", "of", "where", "properties", "limit", "offset"}))
     tables = tool.tables
     steps, term = _collection(given, tables, home)
     ident = _id_property(term, tables)
@@ -249,13 +274,27 @@ def _list(tool: Tool, given: Mapping[str, Any], home: str) -> Event:
         tool,
         "list",
         target=steps,
+        more=_more(tool, given, home),
         columns=columns,
         id_column=ident.jxa if ident else "",
         name_column=name.jxa if name else "",
+        order=_order(given.get("order", ()), term, tables),
         offset=offset,
         limit=limit,
         writes=False,
     )
+
+
+def _order(names: Any, term: str, tables: Tables) -> tuple[Order, ...]:
+    """Return what to sort by: property names, each with `-` before it for descending."""
+    found: list[Order] = []
+    for name in [names] if isinstance(names, str) else names:
+        exact = any(name in (row.term, row.jxa) for row in tables.properties(term))
+        descending = name.startswith("-") and not exact
+        plain = name.removeprefix("-").strip() if descending else name
+        (column,) = _columns(plain, (term,), tables)
+        found.append(Order(column.jxa, descending))
+    return tuple(found)
 
 
 def _usual_columns(term: str, tables: Tables) -> tuple[Column, ...]:
@@ -279,9 +318,8 @@ def _usual_columns(term: str, tables: Tables) -> tuple[Column, ...]:
 
 
 def _make(tool: Tool, given: Mapping[str, Any], home: str) -> Event:
-    tables = tool.tables
+    tables, reader = tool.tables, Reader(tool.tables, home)
     rows = parameters(tool)
-    _only(tool, given, frozenset(rows))
     term = class_term(given["element"], tables)
     named: list[tuple[str, Value]] = []
     for key, row in rows.items():
@@ -291,11 +329,11 @@ def _make(tool: Tool, given: Mapping[str, Any], home: str) -> Event:
         if key == "element":
             value = tables.classes[term].jxa
         elif key == "at":
-            value = _at(given[key], tables, home)
+            value = _at(given[key], reader)
         elif key == "properties":
-            value = _new_properties(given[key], term, tables, home)
+            value = _new_properties(given[key], term, reader)
         else:
-            value = marshal(given[key], row.type, tables, home, where=key)
+            value = reader.value(given[key], row.type, key)
         named.append((_jxa(row), value))
     return _event(
         tool,
@@ -306,22 +344,22 @@ def _make(tool: Tool, given: Mapping[str, Any], home: str) -> Event:
     )
 
 
-def _at(text: str, tables: Tables, home: str) -> Value:
-    if is_path(text) and not has_folders(tables):
-        return marshal(text, "file", tables, home, where="at")
-    return insertion(place(text, tables, home)).value
+def _at(text: str, reader: Reader) -> Value:
+    if is_path(text) and not has_folders(reader.tables):
+        return reader.value(text, "file", "at")
+    return insertion(reader.place(text)).value
 
 
-def _new_properties(given: Any, term: str, tables: Tables, home: str) -> RecordValue:
+def _new_properties(given: Any, term: str, reader: Reader) -> RecordValue:
     def find(name: str) -> Property:
-        rows = find_properties((term,), name, tables)
+        rows = find_properties((term,), name, reader.tables)
         if not rows:
-            raise unknown_name(name, (term,), tables, what="property")
+            raise unknown_name(name, (term,), reader.tables, what="property")
         return rows[0]
 
     if not isinstance(given, Mapping):
         raise InvalidParameterError("properties wants an object.")
-    return read_record(given, find, tables, home)
+    return reader.record(given, find)
 
 
 _OPERATIONS: Final[Mapping[Op, Callable[[Tool, Mapping[str, Any], str], Event]]] = {

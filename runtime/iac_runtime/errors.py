@@ -58,7 +58,8 @@ class ToolError(IacError):
         message: Who failed at what, one line.
         suggestion: What to do now, one line; may be empty.
         retryable: Whether the same call may be sent again without harm.
-        app, tool: The app's name and the tool's; empty where not known.
+        app, command: The app's name, and the name of the tool that was called; empty where
+            not known.
         number: The Apple event error number, if there is one.
         original: The text that the app or osascript gave, untranslated.
     """
@@ -71,7 +72,7 @@ class ToolError(IacError):
         *,
         retryable: bool = False,
         app: str = "",
-        tool: str = "",
+        command: str = "",
         number: int | None = None,
         original: str = "",
     ) -> None:
@@ -81,7 +82,7 @@ class ToolError(IacError):
         self.suggestion = suggestion
         self.retryable = retryable
         self.app = app
-        self.tool = tool
+        self.command = command
         self.number = number
         self.original = original
 
@@ -96,7 +97,7 @@ class ToolError(IacError):
             "suggestion": self.suggestion,
             "retryable": self.retryable,
             "app": self.app,
-            "tool": self.tool,
+            "command": self.command,
             "number": self.number,
             "original": self.original,
         }
@@ -122,8 +123,8 @@ class UnknownToolError(ToolError):
 class CallRefusedError(ToolError):
     """The policy does not let this call run; nothing was sent to the app."""
 
-    def __init__(self, message: str, suggestion: str, *, app: str, tool: str) -> None:
-        super().__init__("REFUSED", message, suggestion, app=app, tool=tool)
+    def __init__(self, message: str, suggestion: str, *, app: str, command: str) -> None:
+        super().__init__("REFUSED", message, suggestion, app=app, command=command)
 
 
 def quoted(text: str, limit: int = 80) -> str:

@@ -12,7 +12,14 @@ from pathlib import Path
 
 from iac_runtime.errors import SetupError
 
-__all__ = ["check_own", "data_folder", "shipped_folder", "tool_folders", "user_folders"]
+__all__ = [
+    "check_own",
+    "config_file",
+    "data_folder",
+    "shipped_folder",
+    "tool_folders",
+    "user_folders",
+]
 
 
 def data_folder() -> Path:
@@ -23,6 +30,19 @@ def data_folder() -> Path:
     from platformdirs import user_data_path
 
     return user_data_path("iac", appauthor=False)
+
+
+def config_file() -> Path:
+    """Return where the user's policy is looked for; it need not be there.
+
+    In the folder that IAC_DATA names, else in the platform's config folder.
+    """
+    chosen = os.environ.get("IAC_DATA")
+    if chosen:
+        return Path(chosen) / "policy.toml"
+    from platformdirs import user_config_path
+
+    return user_config_path("iac", appauthor=False) / "policy.toml"
 
 
 def check_own(folder: Path) -> None:

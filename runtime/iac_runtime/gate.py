@@ -1,92 +1,47 @@
 """The gate: every call, whoever makes it, goes through here, in this order.
 
-    find -> check -> bind -> compose -> level -> policy -> execute -> clean
+    find -> check -> level -> policy -> limits -> audit the intent -> execute -> audit the outcome
 
-Synchronous and safe to share between threads. Nothing else sends anything to an app.
+Synchronous and safe to share between threads. Nothing else sends anything to an app. No lock is
+held while a person thinks: a call that must be asked about comes back as `Asks`, and the surface
+calls again with the answer.
 """
 
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+import threading
+import time
+from collections.abc import Callable, Collection, Mapping
+from typing import TYPE_CHECKING, Any, Final
 
-from iac_runtime.apptools import OWN_TOOLS, OwnTool, app_event, list_apps
-from iac_runtime.binding import Tool, bind
-from iac_runtime.catalogue import Catalogue
-from iac_runtime.checking import check_arguments
-from iac_runtime.compose import compose
-from iac_runtime.errors import CallRefusedError, ToolError, UnknownToolError, nearest, quoted
+from iac_runtime.apptools import OWN_TOOLS
+from iac_runtime.binding import Tool
+from iac_runtime.catalogue import Catalogue, forget_changed
+from iac_runtime.errors import ToolError, UnknownToolError, nearest
+from iac_runtime.execution.cancellation import Cancellation
 from iac_runtime.execution.executor import Executor
-from iac_runtime.language.references import contains
-from iac_runtime.language.text import text_literal
-from iac_runtime.levels import at_most, effective_level
-from iac_runtime.line import jxa_line
-from iac_runtime.request import Event
-from iac_runtime.results import cap, plain_result
-from iac_runtime.tables import APPLICATION
+from iac_runtime.levels import at_most
+from iac_runtime.limiter import Limiter, Permit
+from iac_runtime.planning import Planner
+from iac_runtime.plans import Asks, Call, Done, Found, Outcome, Plan, Refused
+from iac_runtime.policy.desk import Asked, Caller, Desk, default_desk
+from iac_runtime.policy.facts import Decision, Facts
+from iac_runtime.policy.lock import lock_digest
 from iac_runtime.tool import Level
 
-__all__ = ["Call", "Done", "Gate", "Refused"]
+if TYPE_CHECKING:
+    from iac_runtime.audit import Audit
+
+__all__ = ["Asks", "Call", "Done", "Gate", "Refused"]
 
 RESULT_LIMIT: Final = 100_000
 """Characters of JSON in an answer to a client; larger ones are refused by some."""
 
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """A call as it was asked for: a tool by its name on the wire, and its arguments."""
-
-    tool: str
-    arguments: Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Done:
-    """The call was carried out, or with `dry_run` would have been.
-
-    Attributes:
-        value: The result as plain values; a reference is a `RefText`.
-        line: The same request as one line of JXA; empty where no event is sent.
-        level: What the call needed.
-        note: What is missing from the value, one line; empty if nothing is.
-        output: The tool's output schema, if it has one.
-    """
-
-    value: Any
-    line: str
-    level: Level
-    note: str = ""
-    output: Mapping[str, Any] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Refused:
-    """The policy did not let the call run; nothing was sent. `line` is what would have been."""
-
-    tool: str
-    app: str
-    level: Level
-    reason: str
-    suggestion: str
-    line: str
-
-    @property
-    def error(self) -> CallRefusedError:
-        """The refusal as an error."""
-        return CallRefusedError(self.reason, self.suggestion, app=self.app, tool=self.tool)
-
-
-@dataclass(frozen=True, slots=True)
-class _Plan:
-    """A call that is ready to be judged and sent."""
-
-    tool: str
-    app: str
-    level: Level
-    event: Event
-
-
-Outcome: TypeAlias = Done | Refused
+DOORS: Final[Mapping[Level, str]] = {
+    "SAFE": "read_tool",
+    "MODIFY": "write_tool",
+    "DANGEROUS": "dangerous_tool",
+}
+"""The tools that call others by name, by the highest level that each takes."""
 
 
 class Gate:
@@ -95,10 +50,15 @@ class Gate:
     Args:
         catalogue: Which tools there are; None for a gate that is handed its tools (the library).
         executor: How events are sent.
-        allow: The highest level that runs without asking.
+        allow: Calls up to this level were written by the person who runs them and run unasked.
         home: The user's home folder, for `~` in paths.
         limit: Characters of JSON in a result, or None for no limit.
-        way: How a person allows more, for refusals.
+        way: How the person allows more where nobody can be asked; `{level}` stands for the level.
+        launch: Bundle ids of the apps that a SAFE call may start; others must be running for it.
+        desk: The user's policy; what holds without one if left out.
+        audit: Opens the audit, on first need; None for none.
+        limiter: How often calls may run; None for no limit.
+        renewed: Told of a catalogue that takes the place of the one before.
     """
 
     def __init__(
@@ -109,121 +69,258 @@ class Gate:
         *,
         home: str | None = None,
         limit: int | None = RESULT_LIMIT,
-        way: str = "The user can allow it by starting iac-mcp with --allow {level}.",
+        way: str = "",
+        launch: Collection[str] = (),
+        desk: Desk | None = None,
+        audit: Callable[[], "Audit"] | None = None,
+        limiter: Limiter | None = None,
+        renewed: Callable[[Catalogue], object] | None = None,
     ) -> None:
-        self.catalogue = catalogue
-        self.allow: Level = allow
-        self._executor = executor
-        self._home = os.path.expanduser("~") if home is None else home  # noqa: PTH111 (a text)
-        self._limit = limit
+        self.executor = executor
+        self.desk = desk or default_desk(home)
+        self._vouched: Level | None = None if allow == "SAFE" else allow
+        home = os.path.expanduser("~") if home is None else home  # noqa: PTH111 (a text)
+        starts = (*launch, *self.desk.policy.launch)
+        self._planner = Planner(catalogue, executor, self.desk, home, limit, starts)
         self._way = way
+        self._open_audit = audit
+        self._audit: Audit | None = None
+        self._opening = threading.Lock()
+        self._limiter = limiter
+        self._renewed = renewed
 
-    def call(self, call: Call, *, dry_run: bool = False) -> Outcome:
-        """Carry out a call by the tool's name.
+    @property
+    def catalogue(self) -> Catalogue | None:
+        """Which tools there are now."""
+        return self._planner.catalogue
+
+    def renew(self, catalogue: Catalogue) -> None:
+        """Take tools that were built anew; calls under way go on with those they began with.
+
+        Raises:
+            SetupError: A module cannot be read; the old tools stay.
+        """
+        forget_changed()
+        if self._renewed is not None:
+            self._renewed(catalogue)
+        self._planner.catalogue = catalogue
+
+    def call(
+        self, call: Call, *, dry_run: bool = False, cancel: Cancellation | None = None
+    ) -> Outcome:
+        """Carry out a call by the tool's name; `cancel` ends it from another thread.
 
         Raises:
             ToolError: It failed, or an argument is wrong; the error carries the facts.
-            SetupError: The tool's module cannot be read.
+            SetupError: The tool's module, the policy's state or the audit cannot be used.
         """
-        own = OWN_TOOLS.get(call.tool)
-        if own is not None:
-            return self._own(own, call.arguments, dry_run=dry_run)
-        if self.catalogue is None:
-            raise UnknownToolError(call.tool)
-        if call.tool not in self.catalogue.tools:
-            raise UnknownToolError(
-                call.tool, nearest(call.tool, [*self.catalogue.tools, *OWN_TOOLS])
-            )
-        row = self.catalogue.find(call.tool)
-        return self.run(self.catalogue.tool(row), call.arguments, dry_run=dry_run)
+        return self._run(self.plan(call), call, dry_run=dry_run, cancel=cancel)
 
-    def run(self, tool: Tool, arguments: Mapping[str, Any], *, dry_run: bool = False) -> Outcome:
+    def run(
+        self,
+        tool: Tool,
+        arguments: Mapping[str, Any],
+        *,
+        dry_run: bool = False,
+        cancel: Cancellation | None = None,
+    ) -> Outcome:
         """Carry out a call of a tool that was found already. Raises as `call` does."""
-        try:
-            checked = check_arguments(arguments, tool.schema)
-            operation = bind(tool.spec, checked)
-            event = compose(tool, operation, self._home)
-            level = effective_level(tool, operation, self._home)
-        except ToolError as error:
-            _hint(error, tool, arguments)
-            raise _named(error, tool.name, tool.tables.app.name) from None
-        plan = _Plan(tool.name, tool.tables.app.name, level, event)
-        refused = self._judge(plan)
-        if refused is not None and not dry_run:
-            return refused
-        if dry_run:
-            return Done(None, jxa_line(event), level, output=tool.output)
-        answer = self._executor.execute(event, app=plan.app, tool=plan.tool)
-        value = plain_result(answer, event, tool)
-        notes = list(answer.notes)
-        if answer.listing is not None:
-            notes += _listed(answer.listing["total"], event.offset, len(value))
-        if self._limit is not None:
-            before = len(value) if isinstance(value, list) else 0
-            value, cut = cap(value, self._limit)
-            if cut:
-                notes.append(_cut(before, value, self._limit))
-        return Done(value, jxa_line(event), level, "; ".join(notes), tool.output)
+        plan = self._planner.generated(tool, arguments)
+        return self._run(plan, Call(tool.name, arguments), dry_run=dry_run, cancel=cancel)
 
-    def _own(self, own: OwnTool, arguments: Mapping[str, Any], *, dry_run: bool) -> Outcome:
-        if self.catalogue is None:
-            raise UnknownToolError(own.name)
-        try:
-            checked = check_arguments(arguments, own.schema)
-            if own.op is None:
-                return Done(list_apps(self.catalogue, self.allow), "", own.level)
-            app, event = app_event(own, checked["app"], self.catalogue)
-        except ToolError as error:
-            raise _named(error, own.name, "") from None
-        plan = _Plan(own.name, app.name, own.level, event)
-        refused = self._judge(plan)
-        if dry_run:
-            return Done(None, jxa_line(event), own.level, output=own.output)
-        if refused is not None:
-            return refused
-        answer = self._executor.execute(event, app=app.name, tool=own.name)
-        return Done(answer.value, jxa_line(event), own.level, output=own.output)
+    def plan(self, call: Call) -> Plan:
+        """Return what a call would do. Raises as `call` does."""
+        # One catalogue from here on: another may take its place meanwhile.
+        catalogue = self.catalogue
+        own = OWN_TOOLS.get(call.tool)
+        if own is not None and catalogue is not None:
+            return self._planner.own(own, call.arguments, read_only=self.read_only)
+        if catalogue is None:
+            raise UnknownToolError(call.tool)
+        row = catalogue.tools.get(call.tool)
+        if row is None:
+            names = [*catalogue.tools, *OWN_TOOLS]
+            raise UnknownToolError(call.tool, nearest(call.tool, names))
+        digest = lock_digest(row.app.folder, call.tool)
+        return self._planner.generated(catalogue.tool(row), call.arguments, digest)
 
-    def _judge(self, plan: _Plan) -> Refused | None:
-        """Return why a call may not run, or None if it may."""
-        if at_most(plan.level, self.allow):
-            return None
-        return Refused(
-            plan.tool,
+    def judge(self, plan: Plan, caller: Caller) -> tuple[Facts, Decision]:
+        """Return what is known of a plan, and what is to be done with it."""
+        facts = self.desk.facts(
+            plan.name,
             plan.app,
-            plan.level,
-            f"This call is {plan.level}; here calls run up to {self.allow}.",
-            self._way.format(level=plan.level),
-            jxa_line(plan.event),
+            plan.tool,
+            plan.arguments,
+            plan.event,
+            plan.levels,
+            caller._replace(vouched=caller.vouched or self._vouched),
+            line=plan.line,
+            digest=plan.digest,
+        )
+        return facts, self.desk.judge(facts)
+
+    @property
+    def read_only(self) -> bool:
+        """Whether nothing is changed here at all."""
+        return bool(self.desk.settings.read_only.value)
+
+    def close(self) -> None:
+        """End what runs for this gate: calls under way are cancelled, workers and audit ended."""
+        self.executor.close()
+        if self._audit is not None:
+            self._audit.close()
+
+    def _run(
+        self, plan: Plan, call: Call, *, dry_run: bool, cancel: Cancellation | None
+    ) -> Outcome:
+        facts, decision = self.judge(plan, call.caller)
+        if dry_run:
+            return _done(plan, Found(None), decision)
+        if not at_most(decision.level, call.most):
+            return _other_door(plan, decision)
+        if decision.action == "ask" and not call.token:
+            asked = self.desk.ask(facts, decision)
+            if isinstance(asked, Asked):
+                self._record(plan, facts, decision, result="asked")
+                return Asks(asked.question, asked.token, decision.level)
+            decision = asked
+        delay = 0.0
+        if decision.action == "allow" or call.token:
+            # Before the answer is used up: a call that must wait can come back with it.
+            delay = self._wait(plan, facts, decision, cancel)
+        if call.token:
+            decision = self.desk.answer(facts, call.token, call.verdict)
+        if decision.action != "allow":
+            self._record(plan, facts, decision, result="refused")
+            return self._refused(plan, decision)
+        return self._carry_out(plan, facts, decision, delay, cancel)
+
+    def _wait(
+        self, plan: Plan, facts: Facts, decision: Decision, cancel: Cancellation | None
+    ) -> float:
+        """Wait for a place among the calls, and return the seconds that it took."""
+        if self._limiter is None or not plan.app[0]:
+            return 0.0
+        dangerous = decision.level == "DANGEROUS"
+        permit = self._limiter.take(
+            "dangerous" if dangerous else "write" if facts.writes else "read"
+        )
+        if isinstance(permit, Permit):
+            if permit.delay:
+                (cancel or Cancellation()).wait(permit.delay)
+            return permit.delay
+        raise ToolError(
+            "BUSY",
+            f"Too many calls: this one can run in {permit.seconds:.1f} seconds.",
+            "Wait that long, or do more with one call.",
+            retryable=True,
+            app=plan.app[1],
+            command=plan.name,
         )
 
+    def _carry_out(
+        self,
+        plan: Plan,
+        facts: Facts,
+        decision: Decision,
+        delay: float,
+        cancel: Cancellation | None,
+    ) -> Done:
+        number = self._intent(plan, facts, decision)
+        began = time.monotonic()
+        result, error = "EXECUTION_ERROR", ""
+        try:
+            found = plan.perform(cancel)
+            result = "done"
+        except ToolError as failure:
+            cancelled = cancel is not None and cancel.cancelled
+            result, error = "cancelled" if cancelled else failure.type, failure.message
+            failure.command = failure.command or plan.name
+            failure.app = failure.app or plan.app[1]
+            self.desk.saw(failure.original)
+            raise
+        finally:
+            self._outcome(number, result, time.monotonic() - began, error, delay)
+        if plan.app[0]:
+            self.desk.saw(found.value)
+        notes = [*found.notes]
+        if delay:
+            notes.append(f"waited {delay:.1f} seconds, for calls came too fast")
+        if self._audit is not None and self._audit.warning:
+            notes.append(self._audit.warning)
+        return _done(plan, Found(found.value, tuple(notes)), decision)
 
-def _named(error: ToolError, tool: str, app: str) -> ToolError:
-    error.tool = error.tool or tool
-    error.app = error.app or app
-    return error
+    def _refused(self, plan: Plan, decision: Decision) -> Refused:
+        way = self._way.format(level=decision.level) if decision.requires_prompt else ""
+        return Refused(
+            plan.name,
+            plan.app[1],
+            decision.level,
+            " ".join((f"This call is {decision.level} and may not run.", *decision.reasons)),
+            " ".join(filter(None, (way, decision.suggestion))),
+            plan.line,
+            decision.requires_prompt,
+            decision.source,
+        )
+
+    def _record(self, plan: Plan, facts: Facts, decision: Decision, result: str) -> None:
+        self._outcome(self._intent(plan, facts, decision), result, 0.0)
+
+    def _intent(self, plan: Plan, facts: Facts, decision: Decision) -> int | None:
+        if self._open_audit is None:
+            return None
+        # Loads sqlite3.
+        from iac_runtime.audit import Intent
+
+        with self._opening:
+            if self._audit is None:
+                self._audit = self._open_audit()
+        return self._audit.intent(
+            Intent(
+                plan.name,
+                decision.level,
+                app=plan.app[0],
+                client=facts.client,
+                reasons=decision.reasons,
+                decision=decision.action,
+                source=decision.source,
+                arguments=plan.arguments,
+                types=plan.types,
+                line=plan.line,
+            )
+        )
+
+    def _outcome(
+        self, number: int | None, result: str, seconds: float, error: str = "", delay: float = 0.0
+    ) -> None:
+        if number is None or self._audit is None:
+            return
+        from iac_runtime.audit import Outcome as Row
+
+        self._audit.outcome(number, Row(result, seconds, error=error, delay=delay))
 
 
-def _hint(error: ToolError, tool: Tool, arguments: Mapping[str, Any]) -> None:
-    """Say how an object is named, to a caller who gave its mere name where a reference is due."""
-    for key, row in tool.spec.params.items():
-        given = arguments.get(key)
-        if not isinstance(given, str) or quoted(given) not in error.message:
-            continue
-        found = tool.tables.classes.get(row.type)
-        if found is not None and contains((APPLICATION,), row.type, tool.tables):
-            example = f"{found.plural}[{text_literal(given)}]"
-            error.suggestion = f"To name a {row.type} of that name, write {example}."
+def _done(plan: Plan, found: Found, decision: Decision) -> Done:
+    return Done(
+        found.value,
+        plan.line,
+        decision.level,
+        "; ".join(found.notes),
+        plan.output,
+        plan.app,
+        decision.reasons,
+        decision.source,
+    )
 
 
-def _listed(total: int, offset: int, shown: int) -> list[str]:
-    if offset + shown >= total:
-        return []
-    return [f"{shown} of {total} items; ask with offset {offset + shown} for the next"]
-
-
-def _cut(before: int, value: Any, limit: int) -> str:
-    if isinstance(value, list) and len(value) < before:
-        shown = f"{len(value)} of {before} items"
-        return f"truncated at {limit} characters: {shown}; ask for fewer or less"
-    return f"truncated at {limit} characters; ask for less"
+def _other_door(plan: Plan, decision: Decision) -> Refused:
+    door = DOORS[decision.level]
+    return Refused(
+        plan.name,
+        plan.app[1],
+        decision.level,
+        " ".join((f"This call is {decision.level}.", *decision.reasons)),
+        f"Call it with {door}, the same name and arguments.",
+        plan.line,
+        source="the tool that was used",
+    )

@@ -1,15 +1,21 @@
 """The level that one call needs, from its arguments."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Final
 
 from iac_runtime.binding import Tool
 from iac_runtime.compose import place
-from iac_runtime.language.references import find_properties
+from iac_runtime.language.terms import find_properties
 from iac_runtime.tables import Tables
 from iac_runtime.tool import LEVELS, Level
 
 __all__ = ["LEVELS", "at_most", "effective_level", "highest"]
+
+_ALL: Final = "pALL"
+"""The code of the property that holds all properties of an object as a record (ASRegistry.h)."""
+
+_CONTENTS: Final = frozenset({"body", "ctxt", "pcnt", "PCnt", "text"})
+"""The codes of whole contents: replacing them loses the old ones, and a new object has none."""
 
 
 def highest(levels: Iterable[Level]) -> Level:
@@ -41,7 +47,9 @@ def effective_level(tool: Tool, arguments: Mapping[str, Any], home: str) -> Leve
         if term is None:
             wanted = spec.ceiling
         else:
-            given = _properties((term,), arguments.get("properties"), tables, spec.ceiling)
+            given = _properties(
+                (term,), arguments.get("properties"), tables, spec.ceiling, making=True
+            )
             wanted = highest((tables.classes[term].make, given))
     elif spec.event == "coredelo" and isinstance(arguments.get("target"), str):
         found = place(arguments["target"], tables, home, item=True)
@@ -57,12 +65,25 @@ def effective_level(tool: Tool, arguments: Mapping[str, Any], home: str) -> Leve
 
 
 def _properties(
-    classes: tuple[str, ...] | None, given: Any, tables: Tables, unknown: Level
+    classes: tuple[str, ...] | None,
+    given: Any,
+    tables: Tables,
+    unknown: Level,
+    *,
+    making: bool = False,
 ) -> Level:
     if not given:
         return "SAFE"
     levels: list[Level] = []
-    for name in given:
-        rows = find_properties(classes, name, tables)
-        levels.extend((row.level for row in rows) if rows else (unknown,))
+    for name, value in given.items():
+        for row in find_properties(classes, name, tables) or (None,):
+            if row is None:
+                levels.append(unknown)
+            elif row.code == _ALL and isinstance(value, Mapping):
+                # It sets what its record names, so it weighs what those weigh.
+                levels.append(_properties(classes, value, tables, unknown, making=making))
+            elif making and row.code in _CONTENTS and row.level == "DANGEROUS":
+                levels.append("MODIFY")
+            else:
+                levels.append(row.level)
     return highest(levels)

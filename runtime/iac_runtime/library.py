@@ -6,22 +6,28 @@ says otherwise. Without `connect`, calls go to the osascript of this Mac.
 
 import sys
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from iac_runtime.errors import SetupError
 from iac_runtime.tool import Level, spec_of
 
 if TYPE_CHECKING:
+    from iac_runtime.catalogue import Catalogue
     from iac_runtime.gate import Gate
     from iac_runtime.simulation import Simulation
 
 __all__ = ["Session", "connect", "dispatch"]
 
+_TIMEOUT: Final = 30.0
+_WAY: Final = "Pass allow='{level}' to connect."
+
 _lock = threading.RLock()
 _sessions: list["Session"] = []
+_standing: list["Session"] = []
+"""The session without `connect`, once it was needed: it keeps its workers between calls."""
 
 
 class Session:
@@ -58,10 +64,11 @@ class Session:
         return _value(self._gate.run(tool, given))
 
     def close(self) -> None:
-        """End the session: what was connected before holds again."""
+        """End the session and what runs for it: what was connected before holds again."""
         with _lock:
             if self in _sessions:
                 _sessions.remove(self)
+        self._gate.close()
 
     def __enter__(self) -> Self:
         return self
@@ -78,8 +85,9 @@ class Session:
 def connect(
     simulate: bool | str | Path | None = None,
     tools: str | Path | None = None,
-    timeout: float = 30.0,
+    timeout: float = _TIMEOUT,
     allow: Level = "DANGEROUS",
+    launch: Collection[str] = (),
 ) -> Session:
     """Choose where calls go from here on, in every thread.
 
@@ -87,32 +95,64 @@ def connect(
         simulate: True for simulated apps, or the path of a state file (JSON or TOML) for them.
         tools: A folder of generated modules to look in first.
         timeout: Seconds for one call.
-        allow: The highest level that runs; a call above it raises `CallRefusedError`.
+        allow: The highest level that runs; a call above it raises `CallRefusedError`. What the
+            user's policy denies is refused at every level.
+        launch: The apps that a call which only reads may start: keys, names or bundle ids.
 
     Returns:
         A session. It holds at once; at the end of its `with` block the earlier one holds again.
 
     Raises:
-        SetupError: The folder holds no tools, or the simulator or its state cannot be had.
+        SetupError: The folder holds no tools, the policy is not right, or the simulator or its
+            state cannot be had.
     """
     from iac_runtime.catalogue import Catalogue
     from iac_runtime.execution.executor import Executor
     from iac_runtime.folders import tool_folders
-    from iac_runtime.gate import Gate
 
     folders = tool_folders([Path(tools)] if tools else [])
     catalogue = Catalogue(folders) if folders else None
-    way = "Pass allow={level!r} to connect."
+    launch = [_bundle_id(catalogue, app) for app in launch]
     if simulate is None or simulate is False:
-        gate = Gate(catalogue, Executor(timeout=timeout), allow, limit=None, way=way)
-        return _begin(Session(gate, None))
+        return _begin(_on_this_mac(catalogue, timeout, allow, launch))
+    from iac_runtime.gate import Gate
     from iac_runtime.simulation import HOME, simulation
 
     if catalogue is None:
         raise SetupError("There are no tools yet; make them with: iac-gen build")
     world = simulation(catalogue, None if simulate is True else Path(simulate))
     executor = Executor(world, timeout=timeout)
-    return _begin(Session(Gate(catalogue, executor, allow, home=HOME, limit=None, way=way), world))
+    gate = Gate(catalogue, executor, allow, home=HOME, limit=None, way=_WAY, launch=launch)
+    return _begin(Session(gate, world))
+
+
+def _on_this_mac(
+    catalogue: "Catalogue | None", timeout: float, allow: Level, launch: Collection[str]
+) -> Session:
+    """Return a session on real apps: the user's policy holds, and every call is audited."""
+    from iac_runtime.execution.executor import Executor
+    from iac_runtime.gate import Gate
+    from iac_runtime.opening import open_audit
+    from iac_runtime.policy.desk import open_desk
+
+    return Session(
+        Gate(
+            catalogue,
+            Executor(timeout=timeout),
+            allow,
+            limit=None,
+            way=_WAY,
+            launch=launch,
+            desk=open_desk(),
+            audit=open_audit,
+        ),
+        None,
+    )
+
+
+def _bundle_id(catalogue: "Catalogue | None", app: str) -> str:
+    found = catalogue.find_app(app) if catalogue else None
+    return found.id if found else app
 
 
 def _begin(session: Session) -> Session:
@@ -135,10 +175,10 @@ def dispatch(function: Callable[..., Any], arguments: Mapping[str, Any], /) -> A
 
 
 def _default() -> Session:
-    from iac_runtime.execution.executor import Executor
-    from iac_runtime.gate import Gate
-
-    return Session(Gate(None, Executor(), "DANGEROUS", limit=None), None)
+    with _lock:
+        if not _standing:
+            _standing.append(_on_this_mac(None, _TIMEOUT, "DANGEROUS", ()))
+        return _standing[0]
 
 
 def _value(outcome: Any) -> Any:

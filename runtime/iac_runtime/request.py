@@ -25,13 +25,14 @@ from iac_runtime.language.steps import (
 )
 from iac_runtime.tool import Kind
 
-__all__ = ["ABSENT", "Absent", "Column", "Event", "EventOp", "event_json"]
+__all__ = ["ABSENT", "Absent", "Column", "Event", "EventOp", "Order", "event_json"]
 
 EventOp = Literal[
     "command",
     "get",
     "properties",
     "columns",
+    "each",
     "set",
     "list",
     "count",
@@ -39,8 +40,14 @@ EventOp = Literal[
     "launch",
     "quit",
     "running",
+    "test",
 ]
-"""What the harness does. `get` reads one value, `properties` all of an object, `columns` some."""
+"""What the harness does.
+
+`get` reads one value, `properties` all of an object, `columns` some, `each` does several requests
+in one call. `set`, `list` and `count` are what they say. `test` says how things stand with the app,
+without an event to it.
+"""
 
 
 class Absent:
@@ -49,6 +56,13 @@ class Absent:
 
 ABSENT = Absent()
 """Stands for a direct parameter that the command does not have."""
+
+
+class Order(NamedTuple):
+    """A property to sort by, by JXA name."""
+
+    jxa: str
+    descending: bool = False
 
 
 class Column(NamedTuple):
@@ -71,11 +85,15 @@ class Event:
         target: The object, or for `list` and `count` the collection.
         direct: The direct parameter; None where it is optional and left out.
         named: Named parameters, or for `set` the new values, by JXA name.
+        more: Parameters that go along with each event of get, set, list or count, by JXA name.
         columns: The properties to read.
         id_column, name_column: What names the items of a list: properties by JXA name, or empty.
+        order: What to sort a list by, the first before the second.
         offset, limit: Which items of a list; no limit means all.
         id_classes: The classes that have an id, and the property that holds it, by JXA name.
+        parts: The requests of `each`.
         writes: Whether the call may change something: then it is never sent twice.
+        may_launch: Whether an app that is not running may be started by it.
     """
 
     app: str
@@ -86,13 +104,17 @@ class Event:
     target: tuple[Step, ...] = ()
     direct: Value | Absent = ABSENT
     named: tuple[tuple[str, Value], ...] = ()
+    more: tuple[tuple[str, Value], ...] = ()
     columns: tuple[Column, ...] = ()
     id_column: str = ""
     name_column: str = ""
+    order: tuple[Order, ...] = ()
     offset: int = 0
     limit: int | None = None
     id_classes: tuple[tuple[str, str], ...] = ()
+    parts: tuple["Event", ...] = ()
     writes: bool = True
+    may_launch: bool = True
 
 
 Json: TypeAlias = Any
@@ -108,15 +130,20 @@ def event_json(event: Event, mark: str) -> dict[str, Json]:
         "command": event.command,
         "target": [_step(step) for step in event.target],
         "named": [[name, _value(value)] for name, value in event.named],
+        "more": [[name, _value(value)] for name, value in event.more],
         "columns": [[column.label, column.jxa] for column in event.columns],
         "idColumn": event.id_column,
         "nameColumn": event.name_column,
+        "order": [list(row) for row in event.order],
         "offset": event.offset,
         "limit": event.limit,
         "idClasses": [list(pair) for pair in event.id_classes],
+        "parts": [event_json(part, mark) for part in event.parts],
     }
     if not isinstance(event.direct, Absent):
         request["direct"] = _value(event.direct)
+    if event.kind == "application" and not event.may_launch:
+        request["needRunning"] = True
     return request
 
 
@@ -139,7 +166,7 @@ def _step(step: Step) -> Json:
 def _filter(test: Filter) -> Json:
     if isinstance(test, Join):
         return [test.word, [_filter(part) for part in test.tests]]
-    return ["test", list(test.path), test.operator, _value(test.value)]
+    return ["test", [_step(step) for step in test.path], test.operator, _value(test.value)]
 
 
 def _value(value: Value) -> Json:

@@ -1,29 +1,34 @@
 """Answers of an app to plain values: references as text, dates as ISO 8601, terms as declared.
 
-What an app answers is foreign text. It is cleaned here, and nowhere else: a lone surrogate would
-end the connection of a server, control characters disturb whoever shows them.
+What an app answers is foreign text; it is cleaned before it leaves (`iac_runtime.cleaning`).
 """
 
 import json
 import re
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
+from iac_runtime import cleaning
 from iac_runtime.binding import Tool
-from iac_runtime.errors import InvalidParameterError
+from iac_runtime.errors import InvalidParameterError, ToolError
+from iac_runtime.execution.appleerrors import describe
 from iac_runtime.execution.executor import Answer
-from iac_runtime.language.references import parse_reference
+from iac_runtime.language.reader import Reader
 from iac_runtime.language.steps import ById, ByIndex, ByName, Step, Whose
+from iac_runtime.language.terms import code_key
 from iac_runtime.language.text import steps_text
 from iac_runtime.language.typespec import parse_type
 from iac_runtime.request import Event
+from iac_runtime.stale import look_again
 from iac_runtime.tables import Tables, fold
 
-__all__ = ["RefText", "cap", "clean", "plain_result", "structured"]
+__all__ = ["Plain", "RefText", "cap", "clean", "plain_result", "structured"]
 
-_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
-_PREFIX = re.compile(r'Application(?:\("(?:[^"\\]|\\.)*"\)|\.currentApplication\(\))\.?')
+_PREFIX: Final = re.compile(r'Application(?:\("(?:[^"\\]|\\.)*"\)|\.currentApplication\(\))\.?')
 _MARK: Final = "… [truncated]"
+_SHIFTING: Final = (
+    "a reference here ends in a position, and positions shift when objects come or go: use it soon"
+)
 
 
 class RefText(str):
@@ -32,21 +37,85 @@ class RefText(str):
     __slots__ = ()
 
 
-def plain_result(answer: Answer, event: Event, tool: Tool) -> Any:
+class Plain(NamedTuple):
+    """A result as plain values, and what is to be said about it, a clause each."""
+
+    value: Any
+    notes: tuple[str, ...] = ()
+
+
+def plain_result(answer: Answer, event: Event, tool: Tool) -> Plain:
     """Return the value of an answer in the words of the dictionary.
 
     A list becomes one object an item with `ref` and the properties. Properties are keyed by the
-    dictionary's terms, the fields of a declared record as the output schema keys them.
+    dictionary's terms, the fields of a declared record as the output schema keys them. Of several
+    requests each gives `{"target": …, "value": …}` or `{"target": …, "error": {…}}`.
     """
     tables = tool.tables
-    if answer.listing is not None:
-        return clean(_items(answer.listing, event, tables))
+    if event.op == "each":
+        return _each(answer, event, tool)
+    notes = list(answer.notes)
     terms = _field_names(tool)
-    if event.op in ("properties", "columns"):
-        fields = answer.value["record"]
+    if answer.listing is not None:
+        value: Any = _items(answer.listing, event, tables)
+        notes += _listed(answer.listing["total"], event, len(value))
+    elif event.op in ("properties", "columns"):
         terms |= {column.jxa: column.label for column in event.columns}
-        return clean({terms.get(key, key): _plain(value, tables, terms) for key, value in fields})
-    return clean(_plain(answer.value, tables, terms))
+        fields = answer.value["record"]
+        value = {terms.get(key, key): _plain(part, tables, terms) for key, part in fields}
+    else:
+        value = _plain(answer.value, tables, terms)
+    if _shifts(value):
+        notes.append(_SHIFTING)
+    return Plain(clean(value), tuple(notes))
+
+
+def _each(answer: Answer, event: Event, tool: Tool) -> Plain:
+    found: list[Any] = []
+    notes: list[str] = []
+    for part, told in zip(event.parts, answer.value, strict=True):
+        row: dict[str, Any] = {"target": RefText(steps_text(part.target) or "application")}
+        if told.get("ok"):
+            plain = plain_result(
+                Answer(told.get("value"), None, tuple(told.get("notes") or ())), part, tool
+            )
+            row["value"] = plain.value
+            notes += plain.notes
+        else:
+            row["error"] = _error(told, part, tool).facts()
+        found.append(row)
+    return Plain(clean(found), tuple(dict.fromkeys(notes)))
+
+
+def _error(told: Mapping[str, Any], part: Event, tool: Tool) -> ToolError:
+    error = describe(
+        told.get("number"),
+        str(told.get("message", "")),
+        app=tool.tables.app.name,
+        command=tool.name,
+        writes=part.writes,
+    )
+    return look_again(error, part, tool)
+
+
+def _listed(total: int, event: Event, shown: int) -> list[str]:
+    if total == 0:
+        filtered = event.target and isinstance(event.target[-1], Whose)
+        return ["nothing matched the filter" if filtered else "there is none"]
+    if shown == 0:
+        return [f"there are {total} items, none from offset {event.offset} on"]
+    if event.offset + shown >= total:
+        return []
+    return [f"{shown} of {total} items; ask with offset {event.offset + shown} for the next"]
+
+
+def _shifts(value: Any) -> bool:
+    """Say whether a result, or an item of it, is named by its position."""
+    if isinstance(value, RefText):
+        return value.endswith("]") and not value.endswith('"]')
+    if isinstance(value, list):
+        return any(_shifts(part.get("ref") if isinstance(part, dict) else part) for part in value)
+    return False
 
 
 def _field_names(tool: Tool) -> dict[str, str]:
@@ -54,7 +123,7 @@ def _field_names(tool: Tool) -> dict[str, str]:
     declared = (tool.output or {}).get("properties", {}).get("result", {}).get("properties", ())
     keys = {fold(key): key for key in declared}
     return {
-        row.jxa: keys.get(fold(row.term), row.term)
+        row.jxa: keys.get(fold(row.term)) or keys.get(fold(code_key(row.code))) or row.term
         for kind in parse_type(tool.spec.result)
         if kind.name in tool.tables.records
         for row in tool.tables.records[kind.name].properties
@@ -70,6 +139,10 @@ def _plain(value: Any, tables: Tables, terms: Mapping[str, str]) -> Any:
         return RefText(_reference(value["ref"], value.get("id"), tables))
     if "record" in value:
         return {terms.get(key, key): _plain(part, tables, terms) for key, part in value["record"]}
+    if "opaque" in value:
+        return dict(value["opaque"])
+    if "cut" in value:
+        return {"truncated": value["cut"]}
     return value.get("path") or value.get("date")
 
 
@@ -77,7 +150,7 @@ def _reference(shown: str, ident: str | int | None, tables: Tables) -> str:
     """Return the canonical text of a display string, by id where the id is known."""
     relative = _PREFIX.sub("", shown, count=1)
     try:
-        found = parse_reference(relative, tables, strict=False)
+        found = Reader(tables, strict=False).reference(relative)
     except InvalidParameterError:
         return relative
     steps = found.steps
@@ -92,21 +165,18 @@ def _unfiltered(steps: tuple[Step, ...]) -> tuple[Step, ...]:
 
 
 def _items(listing: Mapping[str, Any], event: Event, tables: Tables) -> list[dict[str, Any]]:
-    by, base = listing["by"], event.target
-    bare = _unfiltered(base)
+    base, bare = event.target, _unfiltered(event.target)
+    if listing["by"] == "id" or listing["filteredHere"]:
+        base = bare
     found: list[dict[str, Any]] = []
-    for key, row in listing["rows"]:
-        steps: tuple[Step, ...]
-        if by == "id":
-            steps = (*bare, ById(key))
-        elif by == "name" and bare == base:
-            # Unique among the items that were found, which are all there are.
-            steps = (*base, ByName(str(key)))
-        elif by == "name":
-            steps = (*base, ByIndex(event.offset + len(found)))
-        else:
-            steps = (*base, ByIndex(int(key)))
-        item: dict[str, Any] = {"ref": RefText(steps_text(steps))}
+    for key, position, row in listing["rows"]:
+        step: Step = ByIndex(int(position))
+        if listing["by"] == "id":
+            step = ById(key)
+        elif listing["by"] == "name" and bare == base:
+            # Unique among all items: of a filtered collection only the found ones are known.
+            step = ByName(str(key))
+        item: dict[str, Any] = {"ref": RefText(steps_text((*base, step)))}
         for column, value in zip(event.columns, row, strict=True):
             item[column.label] = _plain(value, tables, {})
         found.append(item)
@@ -114,16 +184,8 @@ def _items(listing: Mapping[str, Any], event: Event, tables: Tables) -> list[dic
 
 
 def clean(value: Any) -> Any:
-    """Return `value` without control characters and lone surrogates, at every depth."""
-    if isinstance(value, RefText):
-        return RefText(_CONTROL.sub("", value))
-    if isinstance(value, str):
-        return _CONTROL.sub("", value)
-    if isinstance(value, list | tuple):
-        return [clean(part) for part in value]
-    if isinstance(value, Mapping):
-        return {clean(str(key)): clean(part) for key, part in value.items()}
-    return value
+    """Return `value` without hidden characters at every depth; in a reference they are escaped."""
+    return cleaning.clean(value, RefText)
 
 
 def cap(value: Any, limit: int) -> tuple[Any, bool]:

@@ -8,6 +8,7 @@ from typing import Any, Final
 from iac_runtime.catalogue import Catalogue
 from iac_runtime.errors import SetupError
 from iac_runtime.execution.process import Completed
+from iac_runtime.tables import Tables
 
 __all__ = ["HOME", "Simulation", "simulation"]
 
@@ -36,6 +37,22 @@ class Simulation:
                 self._save(self._path)
         return done
 
+    def renew(self, catalogue: Catalogue) -> None:
+        """Take the apps of another catalogue; those that were there keep their state.
+
+        Raises:
+            SetupError: A module cannot be read, or a state does not fit its app any more.
+        """
+        from iac_simulator import Simulator, StateError
+
+        apps = _apps(catalogue)
+        with self._lock:
+            state = {**Simulator(apps).state(), **self.simulator.state()}
+            try:
+                self.simulator = Simulator(apps, state)
+            except StateError as error:
+                raise SetupError(str(error)) from error
+
     def _save(self, path: Path) -> None:
         state = self.simulator.state()
         if state == self._saved:
@@ -54,17 +71,22 @@ def simulation(catalogue: Catalogue, path: Path | None) -> Simulation:
         SetupError: The simulator is not installed, or the state cannot be read.
     """
     try:
-        from iac_simulator import Simulator, StateError
+        from iac_simulator import MissingEngineError, Simulator, StateError
     except ModuleNotFoundError as error:
         raise SetupError(
             f"The simulator needs {error.name}; install it with: pip install 'iac[simulator]'"
         ) from error
     try:
-        simulator = Simulator([catalogue.tables(app) for app in catalogue.apps.values()])
+        simulator = Simulator(_apps(catalogue))
         if path is not None and path.exists():
             simulator.load(path)
-    except StateError as error:
+        simulator.check_engine()
+    except (StateError, MissingEngineError) as error:
         raise SetupError(str(error)) from error
     except OSError as error:
         raise SetupError(f"{path} cannot be read: {error.strerror}.") from error
     return Simulation(simulator, path)
+
+
+def _apps(catalogue: Catalogue) -> list[Tables]:
+    return [catalogue.tables(app) for app in catalogue.apps.values()]

@@ -79,6 +79,7 @@ class Class(NamedTuple):
 
     `jxa` names the class as a value (`outgoingMessage`), `plural` its collection
     (`outgoingMessages`). `make` and `delete` are the levels of making and deleting one.
+    `synonyms` are other names that the dictionary gives it.
     """
 
     code: str
@@ -89,6 +90,7 @@ class Class(NamedTuple):
     delete: Level
     properties: tuple[Property, ...] = ()
     elements: tuple[Element, ...] = ()
+    synonyms: tuple[str, ...] = ()
 
 
 class Record(NamedTuple):

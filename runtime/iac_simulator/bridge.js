@@ -47,9 +47,9 @@
     get readDataToEndOfFile() { return new NSData(ask("read", { descriptor: this.#descriptor, size: null })); }
     get availableData() { return new NSData(ask("read", { descriptor: this.#descriptor, size: 0 })); }
     readDataOfLength(size) { return new NSData(ask("read", { descriptor: this.#descriptor, size: Number(size) })); }
-    writeData(data) { ask("write", { descriptor: this.#descriptor, data: data.bytes }); }
+    writeData(data) { if (data instanceof NSData === false) throw new TypeError("writeData takes NSData"); ask("write", { descriptor: this.#descriptor, data: data.bytes }); }
     get synchronizeFile() { return undefined; }
-    get closeFile() { return undefined; }
+    get closeFile() { ask("close", { descriptor: this.#descriptor }); }
   }
 
   const decoded = (data, _encoding) => {
@@ -78,8 +78,42 @@
       initWithFileDescriptorCloseOnDealloc: (descriptor) => new NSFileHandle(descriptor),
     },
   };
+  class NSDictionary extends Boxed {
+    objectForKey(key) {
+      const value = this.js[bridged.unwrap(key)];
+      return value === undefined ? new Nil() : $(value);
+    }
+  }
+  $.NSProcessInfo = {
+    get processInfo() {
+      return {
+        get processIdentifier() { return ask("pid", {}); },
+        get environment() { return new NSDictionary(ask("surroundings", {})); },
+      };
+    },
+  };
+  // The apps as the system's launch services know them; asking sends no event.
+  const installed = (app) => ({
+    get bundleIdentifier() { return new NSString(app.id); },
+    get localizedName() { return new NSString(app.name); },
+  });
+  $.NSWorkspace = {
+    get sharedWorkspace() {
+      return {
+        URLForApplicationWithBundleIdentifier(id) {
+          const found = ask("installed", {}).find((app) => app.id === bridged.unwrap(id));
+          return found ? { isNil: () => false, get path() { return new NSString(`/Applications/${found.name}.app`); } }
+            : new Nil();
+        },
+        get runningApplications() {
+          return new Boxed(ask("installed", {}).filter((app) => app.running).map(installed));
+        },
+      };
+    },
+  };
   $.NSData = { get data() { return new NSData(""); } };
   $.NSMutableData = { get data() { return new NSData(""); } };
+  $.getpid = () => ask("pid", {});
   $.getenv = (name) => { const value = environment(name); return value === null ? undefined : value; };
   $.exit = (status) => void ask("exit", { status: Number(status) });
 

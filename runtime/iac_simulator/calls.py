@@ -13,7 +13,15 @@ from iac_simulator.errors import AppError
 from iac_simulator.names import alternatives
 from iac_simulator.values import Refer, Undefined
 
-__all__ = ["Arguments", "Command", "command_named", "read_arguments", "timeout_of"]
+__all__ = [
+    "STANDARD_EVENTS",
+    "Arguments",
+    "Command",
+    "command_named",
+    "read_arguments",
+    "standard_names",
+    "timeout_of",
+]
 
 
 class Command(NamedTuple):
@@ -80,6 +88,8 @@ _STANDARD: Final[Mapping[str, Command]] = {
 }
 """What every app answers, in its dictionary or not: name -> command, codes of the core suite."""
 
+STANDARD_EVENTS: Final = frozenset(command.event for command in _STANDARD.values())
+
 _MODIFIERS: Final = {"timeout", "considering", "ignoring"}
 
 
@@ -105,6 +115,11 @@ def command_named(tables: Tables, name: str) -> Command | None:
             name, spec.event, direct or standard.direct, {**standard.params, **named}, spec.result
         )
     return found
+
+
+def standard_names(tables: Tables) -> tuple[str, ...]:
+    """Return the names of what an app answers whatever its dictionary says; none for additions."""
+    return tuple(_STANDARD) if tables.app.kind == "application" else ()
 
 
 def _codes(command: Command) -> set[str]:

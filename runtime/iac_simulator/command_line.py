@@ -13,6 +13,7 @@ class UsageError(ValueError):
 class Options(NamedTuple):
     """`lines` are those of `-e`, None without one; `file` is None for a script on stdin.
 
+    `interactive` is `-i`: `lines` or `file` are loaded, then lines of standard input answered.
     `form` is `h` or `s` (human or source form), `errors` is `e` or `o` (stderr or stdout).
     """
 
@@ -22,6 +23,7 @@ class Options(NamedTuple):
     argv: tuple[str, ...]
     form: str
     errors: str
+    interactive: bool = False
 
 
 def read_options(argv: Sequence[str]) -> Options:
@@ -33,7 +35,7 @@ def read_options(argv: Sequence[str]) -> Options:
     Raises:
         UsageError: An unknown option, or a value that is missing.
     """
-    language, form, errors = "AppleScript", "h", "e"
+    language, form, errors, interactive = "AppleScript", "h", "e", False
     lines: list[str] = []
     words = list(argv)
     while words and words[0].startswith("-") and words[0] != "-":
@@ -41,9 +43,12 @@ def read_options(argv: Sequence[str]) -> Options:
         if word == "--":
             break
         flag, value = word[1], word[2:]
+        if flag == "i":
+            interactive = True
+            if value:
+                words.insert(0, f"-{value}")
+            continue
         if flag not in "les":
-            if flag == "i":
-                raise UsageError("osascript: the simulator has no interactive mode (-i)")
             raise UsageError(f"osascript: illegal option -- {flag}")
         if not value:
             if not words:
@@ -59,6 +64,7 @@ def read_options(argv: Sequence[str]) -> Options:
                     raise UsageError(f"osascript: unknown flag {letter!r} for -s")
                 form, errors = (letter, errors) if letter in "hs" else (form, letter)
     if lines:
-        return Options(language, tuple(lines), None, tuple(words), form, errors)
+        return Options(language, tuple(lines), None, tuple(words), form, errors, interactive)
     file = words.pop(0) if words else None
-    return Options(language, None, None if file == "-" else file, tuple(words), form, errors)
+    file = None if file == "-" else file
+    return Options(language, None, file, tuple(words), form, errors, interactive)

@@ -1,25 +1,35 @@
 """Where requests of a script arrive: names are decided, events logged, worlds asked and changed."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
-from iac_runtime.tables import APPLICATION, Tables
+from iac_runtime.tables import Tables
 from iac_simulator import filters
+from iac_simulator.answers import answer_by_type
 from iac_simulator.calls import Command, command_named, read_arguments, timeout_of
-from iac_simulator.chains import Chain, Step, chain_of
-from iac_simulator.encode import direct_of, encoded, enumerators, properties_of
+from iac_simulator.chains import Chain, chain_of, notation
+from iac_simulator.encode import direct_of, encoded, properties_of
 from iac_simulator.errors import AppError, Unreachable
 from iac_simulator.follow import Value, answer
-from iac_simulator.names import alternatives, names_of, place_of, property_named
+from iac_simulator.names import (
+    element_class,
+    is_member,
+    names_of,
+    place_of,
+    property_named,
+    unknown_name,
+)
+from iac_simulator.reflection import reflect
+from iac_simulator.scenario import Fault, Faults
 from iac_simulator.values import UNDEFINED, Refer, Undefined, from_wire, to_wire
-from iac_simulator.verbs import VERBS, Call, change, make
-from iac_simulator.world import World, default_value
+from iac_simulator.verbs import VERBS, Call, change, make, shift
+from iac_simulator.world import World
 
 __all__ = ["CURRENT", "OPERATIONS", "Desk", "SentEvent"]
 
 OPERATIONS: Final = frozenset(
-    ("application", "kind", "member", "names", "filter", "get", "set", "length", "call", "create")
+    "application kind member names reflect installed filter get set length call create".split()
 )
 
 CURRENT: Final = ""
@@ -44,20 +54,46 @@ class SentEvent(NamedTuple):
 
 @dataclass(frozen=True)
 class Desk:
-    """The apps of a simulator. `now` gives the moment as ISO 8601, `log` gets each event."""
+    """The apps of a simulator. `now` gives the moment as ISO 8601, `log` gets each event,
+    `warn` what the strict variant has to say.
+    """
 
     worlds: Mapping[str, World]
     now: Callable[[], str]
     log: Callable[[SentEvent], None]
+    faults: Faults
+    warn: Callable[[str], None]
+    struck: list[Fault] = field(default_factory=list)
 
     @property
-    def operations(self) -> Mapping[str, Callable[[Request], Any]]:
-        """The requests that concern apps, by the name that jxa.js gives them."""
+    def language(self) -> str:
+        """The language of error texts."""
+        return self.faults.scenario.language
+
+    def answer(self, name: str, request: Request, struck: list[Fault]) -> Any:
+        """Carry out the request called `name`; what struck on the way is added to `struck`.
+
+        Raises:
+            AppError: The app refuses.
+            Unreachable: There is no such app.
+        """
+        if self.faults.scenario.strict and name in ("get", "set", "length", "call"):
+            self._hold_against_dictionary(request)
+        try:
+            return self._operations[name](request)
+        finally:
+            struck += self.struck
+            self.struck.clear()
+
+    @property
+    def _operations(self) -> Mapping[str, Callable[[Request], Any]]:
         return {
             "application": self._application,
             "kind": self._kind,
             "member": self._member,
             "names": self._names,
+            "reflect": self._reflect,
+            "installed": self._installed,
             "filter": lambda request: filters.fold(request["filter"]),
             "get": self._get,
             "set": self._set,
@@ -65,6 +101,13 @@ class Desk:
             "call": self._call,
             "create": self._create,
         }
+
+    def _hold_against_dictionary(self, request: Request) -> None:
+        tables, chain = self._tables(request), chain_of(request["chain"])
+        unknown = unknown_name(tables, chain) if tables is not None else None
+        if tables is None or unknown is None or command_named(tables, chain[-1].value):
+            return
+        self.warn(f"{tables.app.name}: {notation(chain)}: {unknown} is not in the dictionary")
 
     # What a script can ask without an event.
 
@@ -78,7 +121,7 @@ class Desk:
             if app.kind == "application" and stem in (app.name, app.id):
                 dictionary = world.data.get("@dictionary", True) is not False
                 return {"key": key, "name": app.name, "current": False, "dictionary": dictionary}
-        raise Unreachable("Application can't be found.")
+        raise Unreachable(name)
 
     def _tables(self, request: Request) -> Tables | None:
         world = self.worlds.get(request["root"]["key"])
@@ -96,14 +139,34 @@ class Desk:
         """Say whether a name after a collection is one of its terms; else it names an object."""
         tables, name = self._tables(request), request["name"]
         if tables is None:
-            return True
-        place = place_of(tables, (*chain_of(request["chain"]), Step("p", name)))
-        return place.kind != "unknown" or command_named(tables, name) is not None
+            return not request.get("command")
+        place = place_of(tables, chain_of(request["chain"]))
+        if request.get("command"):
+            return command_named(tables, name) is not None
+        if request.get("own"):
+            return place.term is not None and element_class(tables, place.term, name) is not None
+        return is_member(tables, place.term, name) or command_named(tables, name) is not None
 
     def _names(self, request: Request) -> list[str]:
         tables = self._tables(request)
         place = place_of(tables, chain_of(request["chain"])) if tables else None
         return names_of(tables, place.term) if tables and place and place.term else []
+
+    def _installed(self, _request: Request) -> list[dict[str, Any]]:
+        return [
+            {
+                "id": world.tables.app.id,
+                "name": world.tables.app.name,
+                "running": world.data.get("@running", True),
+            }
+            for world in self.worlds.values()
+            if world.tables.app.kind == "application"
+        ]
+
+    def _reflect(self, request: Request) -> Any:
+        tables = self._tables(request)
+        arguments = [from_wire(argument) for argument in request["args"]]
+        return to_wire(reflect(tables, request["name"], arguments)) if tables else None
 
     # What sends an event.
 
@@ -123,7 +186,12 @@ class Desk:
         run: Callable[[], Any],
     ) -> Any:
         """Log an event, then let faults, canned answers and the world have their say."""
-        self.log(SentEvent(world.tables.app.id, event, direct, params, timeout))
+        app = world.tables.app
+        self.log(SentEvent(app.id, event, direct, params, timeout))
+        struck = self.faults.strike("event", (app.id, app.name, world.tables.key), event)
+        self.struck.extend(struck)
+        for fault in struck:
+            self._disturb(world, fault)
         if event != "aevtquit" and world.data.get("@running") is False:
             del world.data["@running"]
         for data in self._answering(world):
@@ -133,7 +201,29 @@ class Desk:
             results = data.get("@results", {})
             if event in results:
                 return answer(world, Value(results[event]))
-        return run()
+        given = run()
+        for fault in struck:
+            if fault.error is not None:
+                raise AppError(fault.error)
+            if fault.size:
+                given = "x" * fault.size
+            elif fault.value is not None:
+                given = answer(world, Value(fault.value))
+        return given
+
+    def _disturb(self, world: World, fault: Fault) -> None:
+        """Do what happens before the app gets to its work.
+
+        Raises:
+            AppError: It does not get there.
+        """
+        if fault.shift:
+            shift(world, fault.shift)
+        if fault.quit:
+            world.data["@running"] = False
+            raise AppError(-600 if fault.error is None else fault.error)
+        if fault.error is not None and not fault.after:
+            raise AppError(fault.error)
 
     def _answering(self, world: World) -> list[Mapping[str, Any]]:
         """Return the worlds whose faults and answers count: an addition is loaded into an app."""
@@ -290,7 +380,7 @@ class Desk:
                 raise AppError(-1700)
             value = verb(live) if verb is not None else UNDEFINED
             if isinstance(value, Undefined) and verb is None:
-                return self._by_type(world, command, call.direct)
+                return answer_by_type(world, command, call.direct, self.now())
             return value
 
         return to_wire(self._send(world, command.event, direct, params, call.timeout, run))
@@ -306,31 +396,3 @@ class Desk:
             else:
                 params[param.code] = encoded(tables, value, param.type)
         return params
-
-    def _by_type(self, world: World, command: Command, direct: Any) -> Any:
-        """Return a plausible answer of the type that the command declares."""
-        if not command.result:
-            return UNDEFINED
-        for term, listed in alternatives(command.result):
-            if listed:
-                return []
-            if term in ("specifier", "any"):
-                return direct if isinstance(direct, Refer) else UNDEFINED
-            if term == "boolean":
-                return True
-            if term == "date":
-                return {"date": self.now()}
-            if term in ("file", "alias"):
-                return {"path": "/Users/me/Desktop"}
-            if term in world.tables.records or term == "record":
-                return {"record": {}}
-            if enumerators(world.tables, term):
-                return enumerators(world.tables, term)[0][0]
-            if term in world.tables.classes and term != APPLICATION:
-                if isinstance(direct, Refer):
-                    return direct
-                nodes = world.descendants(world.root)
-                found = next((n for n in nodes if world.tables.descends(n.term, term)), None)
-                return Refer(world.tables.key, found.chain) if found else UNDEFINED
-            return default_value(world.tables, term)
-        return UNDEFINED

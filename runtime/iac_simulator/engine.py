@@ -1,31 +1,57 @@
 """The seam between the simulator and a JavaScript engine.
 
-An engine evaluates source text and gives it one function, `__send(json) -> json`. quickjs-ng is
-the engine of this module; another one has to offer the same three methods.
+An engine evaluates source text and gives it one function, `__send(json) -> json`. There are two:
+quickjs-ng (the default) and JavaScriptCore, the engine of the real osascript, which takes a real
+time limit and has its own error texts.
 """
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Mapping
 from functools import cache
+from importlib import import_module
 from importlib.resources import files
-from typing import Protocol
+from types import ModuleType
+from typing import Final, Protocol
 
-import quickjs  # type: ignore[import-untyped]
+__all__ = [
+    "ENGINES",
+    "VARIABLE",
+    "Check",
+    "Engine",
+    "EngineError",
+    "EngineName",
+    "MissingEngineError",
+    "engine_name",
+    "load_engine",
+    "new_engine",
+]
 
-__all__ = ["Engine", "EngineError", "new_engine"]
+VARIABLE: Final = "IAC_SIMULATOR_ENGINE"
 
-_STACK = 1024 * 1024
-"""Bytes of stack that a script may use; a proxy chain costs more than plain calls do."""
+EngineName = str
+ENGINES: Final[Mapping[EngineName, str]] = {
+    "quickjs": "iac_simulator.engine_quickjs",
+    "jsc": "iac_simulator.engine_jsc",
+}
+"""Engine -> its module, which offers `new(check)`; imported when it is first used."""
 
-_MEMORY = 256 * 1024 * 1024
-"""Bytes that a script may take: a runaway one ends with an error, not with the process."""
+Check = Callable[[], None]
+"""Asked now and then while a script runs; an exception ends the script."""
 
 
 class EngineError(Exception):
     """The engine gave up on a script in a way that the script cannot catch."""
 
 
+class MissingEngineError(ImportError):
+    """An engine is not installed, or there is none of that name; the text says what to do."""
+
+
 class Engine(Protocol):
     """A fresh global scope in which one script runs."""
+
+    translated: bool
+    """Whether the engine's error texts have to be put into JavaScriptCore's words."""
 
     def bind(self, name: str, function: Callable[[str], str]) -> None:
         """Make `function` a global of the script; an exception in it ends the script."""
@@ -42,50 +68,43 @@ class Engine(Protocol):
         ...
 
 
-class _QuickJS:
-    """quickjs-ng. It knows no time limit while a Python function is bound."""
-
-    def __init__(self) -> None:
-        self._context = quickjs.Context()
-        self._context.set_max_stack_size(_STACK)
-        self._context.set_memory_limit(_MEMORY)
-        self._raised: BaseException | None = None
-
-    def bind(self, name: str, function: Callable[[str], str]) -> None:
-        def guarded(text: str) -> str:
-            if self._raised is None:
-                try:
-                    return function(text)
-                except BaseException as raised:
-                    self._raised = raised
-            # A JavaScript `catch` would lose a Python exception: it is raised again in `call`.
-            return '{"missing": "stopped"}'
-
-        self._context.add_callable(name, guarded)
-
-    def evaluate(self, source: str) -> None:
-        self._context.eval(source)
-
-    def call(self, name: str, argument: str) -> str:
-        function = self._context.get(name)
-        try:
-            text = function(argument)
-        except quickjs.JSException as raised:
-            raise self._raised or EngineError(str(raised)) from None
-        if self._raised is not None:
-            raise self._raised
-        return str(text)
+_SOURCES: Final = ("jxa.js", "bridge.js", "script.js")
 
 
 @cache
 def _sources() -> tuple[str, ...]:
     folder = files("iac_simulator")
-    return tuple(folder.joinpath(name).read_text("utf-8") for name in ("jxa.js", "bridge.js"))
+    return tuple(folder.joinpath(name).read_text("utf-8") for name in _SOURCES)
 
 
-def new_engine(send: Callable[[str], str]) -> Engine:
-    """Return an engine with JXA's globals whose events go through `send`."""
-    engine = _QuickJS()
+def engine_name(name: str | None = None) -> EngineName:
+    """Return the engine to use: `name`, else the environment's, else quickjs.
+
+    Raises:
+        MissingEngineError: There is no engine of that name.
+    """
+    wanted = name or os.environ.get(VARIABLE) or "quickjs"
+    if wanted not in ENGINES:
+        raise MissingEngineError(f"There is no engine {wanted!r}: use one of {', '.join(ENGINES)}.")
+    return wanted
+
+
+def load_engine(name: EngineName) -> ModuleType:
+    """Return the module of an engine.
+
+    Raises:
+        MissingEngineError: It is not installed.
+    """
+    return import_module(ENGINES[name])
+
+
+def new_engine(name: EngineName, send: Callable[[str], str], check: Check) -> Engine:
+    """Return a new engine with JXA's globals whose events go through `send`.
+
+    Raises:
+        MissingEngineError: It is not installed.
+    """
+    engine: Engine = load_engine(name).new(check)
     engine.bind("__send", send)
     for source in _sources():
         engine.evaluate(source)

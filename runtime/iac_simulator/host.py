@@ -3,12 +3,15 @@
 import codecs
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from iac_simulator.desk import OPERATIONS, Desk
-from iac_simulator.errors import AppError, Unreachable, text_of
+from iac_simulator.errors import AppError, Unreachable
+from iac_simulator.scenario import Fault
+from iac_simulator.streams import Streams
+from iac_simulator.texts import LANGUAGES, NOT_FOUND, text_of
 
 __all__ = ["Exit", "Outside", "TimedOut", "handler"]
 
@@ -25,25 +28,17 @@ class TimedOut(BaseException):
     """The script ran past its time."""
 
 
-class Reader(Protocol):
-    """Standard input: what `readDataToEndOfFile`, `availableData` and the script's text use."""
-
-    def read(self) -> bytes: ...
-
-    def read1(self, size: int, /) -> bytes: ...
-
-
 class Outside(NamedTuple):
     """The world outside of the apps, as one run has it.
 
-    `write` takes a file descriptor and bytes; `sleep` takes seconds; `check` raises `TimedOut`
-    once the run is past its deadline.
+    `sleep` takes seconds; `check` raises `TimedOut` once the run is past its deadline; `own` says
+    that the process is the script's own.
     """
 
-    stdin: Reader
-    write: Callable[[int, bytes], None]
+    streams: Streams
     sleep: Callable[[float], None]
     check: Callable[[], None]
+    own: bool = False
 
 
 @dataclass(frozen=True)
@@ -51,22 +46,21 @@ class _Host:
     outside: Outside
 
     def log(self, request: Mapping[str, Any]) -> None:
-        self.outside.write(2, request["text"].encode("utf-8", "replace") + b"\n")
+        self.outside.streams.write(2, request["text"].encode("utf-8", "replace") + b"\n")
 
     def delay(self, request: Mapping[str, Any]) -> None:
         self.outside.sleep(max(0.0, float(request["seconds"] or 0)))
         self.outside.check()
 
     def read(self, request: Mapping[str, Any]) -> str:
-        size = request["size"]
-        if size is None:
-            data = self.outside.stdin.read()
-        else:
-            data = self.outside.stdin.read1(size) if size else self.outside.stdin.read1(65536)
+        data = self.outside.streams.read(int(request["descriptor"]), request["size"])
         return data.decode("latin-1")
 
     def write(self, request: Mapping[str, Any]) -> None:
-        self.outside.write(int(request["descriptor"]), request["data"].encode("latin-1"))
+        self.outside.streams.write(int(request["descriptor"]), request["data"].encode("latin-1"))
+
+    def close(self, request: Mapping[str, Any]) -> None:
+        self.outside.streams.close(int(request["descriptor"]))
 
     def encode(self, request: Mapping[str, Any]) -> str:
         return str(request["text"].encode("utf-8", "replace").decode("latin-1"))
@@ -80,6 +74,12 @@ class _Host:
     def environment(self, request: Mapping[str, Any]) -> str | None:
         return os.environ.get(request["name"])
 
+    def surroundings(self, _request: Mapping[str, Any]) -> dict[str, str]:
+        return dict(os.environ)
+
+    def pid(self, _request: Mapping[str, Any]) -> int:
+        return os.getpid()
+
     def exit(self, request: Mapping[str, Any]) -> None:
         raise Exit(int(request["status"]))
 
@@ -87,10 +87,16 @@ class _Host:
 Handled = Callable[[Mapping[str, Any], Callable[[Any], Any]], Any]
 
 
-def handler(desk: Callable[[], Desk], outside: Outside, handled: Handled) -> Callable[[str], str]:
+def handler(
+    desk: Callable[[], Desk],
+    outside: Outside,
+    handled: Handled,
+    settle: Callable[[Sequence[Fault]], None],
+) -> Callable[[str], str]:
     """Return the `__send` of a run: a request as JSON in, its answer as JSON out.
 
-    Requests to apps go through `handled(request, operation)`, which may load and save around them.
+    Requests to apps go through `handled(request, operation)`, which may load and save around them;
+    the faults that struck go to `settle` when that is done.
 
     Raises:
         Exit: The script ended itself.
@@ -102,18 +108,20 @@ def handler(desk: Callable[[], Desk], outside: Outside, handled: Handled) -> Cal
         outside.check()
         request = json.loads(text)
         name = request["op"]
+        struck: list[Fault] = []
         try:
             if name in OPERATIONS:
-                value = handled(request, lambda r: desk().operations[name](r))
+                value = handled(request, lambda r: desk().answer(name, r, struck))
             else:
                 value = getattr(host, name)(request)
             reply = {"value": value}
         except AppError as error:
             reply = {"error": {"number": error.number, "message": _message(desk(), request, error)}}
-        except Unreachable as error:
-            reply = {"missing": str(error)}
+        except Unreachable:
+            reply = {"missing": NOT_FOUND[LANGUAGES.index(desk().language)]}
         except OSError as error:
             reply = {"missing": str(error.strerror)}
+        settle(struck)
         return json.dumps(reply)
 
     return send
@@ -121,4 +129,5 @@ def handler(desk: Callable[[], Desk], outside: Outside, handled: Handled) -> Cal
 
 def _message(desk: Desk, request: Mapping[str, Any], error: AppError) -> str:
     world = desk.worlds.get(request.get("root", {}).get("key"))
-    return text_of(error.number, world.tables.app.name if world is not None else "osascript")
+    name = world.tables.app.name if world is not None else "osascript"
+    return text_of(error.number, name, desk.language)

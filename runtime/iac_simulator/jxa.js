@@ -15,6 +15,8 @@
   const bridged = { test: () => false, unwrap: (value) => value };
   const APP_SWITCHES = ["includeStandardAdditions", "strictPropertyScope", "strictCommandScope",
     "strictParameterType"];
+  const REFLECTION = ["commandsOfClass", "elementsOfClass", "propertiesOfClass", "parentOfClass",
+    "displayNameForCommand", "displayNameForElementOfClass", "displayNameForPropertyOfClass"];
   const WITHOUT_DICTIONARY = ["id", "name", "version", "running", "frontmost", "activate", "launch", "quit"];
 
   function appError(number, message) {
@@ -23,7 +25,11 @@
     return error;
   }
 
+  // JavaScriptCore runs the jobs of promises once a script is done; in osascript they never run.
+  let done = false;
+
   function ask(op, body) {
+    if (done) throw new Error("the script is over");
     const reply = JSON.parse(send(JSON.stringify(Object.assign({ op }, body))));
     if (reply.error) throw appError(reply.error.number, reply.error.message);
     if (reply.missing) throw new Error(reply.missing);
@@ -71,13 +77,13 @@
       }
       case "ref": {
         const same = root && !root.item && root.key === wire.root.key;
-        return specifier(same ? root : Object.assign({ additions: false }, wire.root), wire.v);
+        return specifier(same ? root : Object.assign({ switches: {} }, wire.root), wire.v);
       }
       default: return specifier({ item: true }, wire.v);
     }
   }
 
-  const rootOf = (spec) => ({ key: spec.root.key, additions: Boolean(spec.root.additions) });
+  const rootOf = (spec) => ({ key: spec.root.key, additions: spec.root.switches.includeStandardAdditions === true });
 
   // ---- specifiers
 
@@ -130,6 +136,8 @@
     length: (spec) => answer("length", spec, {}),
   };
 
+  const NOT_OF_LISTS = ["unshift", "splice", "pop", "shift"];
+
   const NATURAL = {
     toString: (spec) => () => source(spec.proxy),
     toLocaleString: (spec) => () => source(spec.proxy),
@@ -156,10 +164,13 @@
 
   function member(spec, key) {
     const own = (table) => Object.prototype.hasOwnProperty.call(table, key);
-    if (own(NATURAL)) return NATURAL[key](spec);
+    if (own(NATURAL) && !isCommand(spec, key)) return NATURAL[key](spec);
     const last = lastKind(spec);
     if (last === "app" && !spec.root.item) {
-      if (APP_SWITCHES.includes(key)) return key === "includeStandardAdditions" ? Boolean(spec.root.additions) : false;
+      if (APP_SWITCHES.includes(key)) return Boolean(spec.root.switches[key]);
+      if (REFLECTION.includes(key)) {
+        return (...names) => decode(request("reflect", spec, { name: key, args: names.map(encode) }));
+      }
       if (spec.root.dictionary === false && !WITHOUT_DICTIONARY.includes(key)) return Object.freeze(Object.create(null));
       return grow(spec, "p", key);
     }
@@ -172,10 +183,23 @@
       const { kind, names } = kindOf(spec);
       if (kind === "elements" || last === "w") {
         if (own(OF_ELEMENTS)) return OF_ELEMENTS[key](spec);
+        if (NOT_OF_LISTS.includes(key)) return undefined;
+        if (last === "w" && isNamedAgain(spec, key)) return spec.proxy;
         if (!spec.root.item && !request("member", spec, { name: key })) return grow(spec, "n", key);
       }
     }
     return grow(spec, "p", key);
+  }
+
+  // Functions have methods of these names; a command of the dictionary is what is meant.
+  const isCommand = (spec, key) => ["call", "apply", "bind"].includes(key) && !spec.root.item &&
+    request("member", spec, { name: key, command: true });
+
+  // A display text names the collection again after a filter; read back, it means the same.
+  function isNamedAgain(spec, key) {
+    const names = spec.chain.filter(([kind]) => kind === "p");
+    const same = names.length > 0 && names[names.length - 1][1] === key;
+    return same && !spec.root.item && !request("member", spec, { name: key, own: true });
   }
 
   function assign(spec, value, modifiers) {
@@ -207,7 +231,7 @@
     set(target, key, value) {
       const spec = specs.get(target);
       if (spec.chain.length === 0 && APP_SWITCHES.includes(key)) {
-        if (key === "includeStandardAdditions") spec.root.additions = Boolean(value);
+        spec.root.switches[key] = Boolean(value);
       } else if (spec.made) {
         spec.made.properties.v[key] = encode(value);
       } else {
@@ -234,10 +258,10 @@
 
   global.Application = function Application(name) {
     const root = ask("application", { name: encode(name) });
-    return specifier(Object.assign(root, { additions: false }), []);
+    return specifier(Object.assign(root, { switches: {} }), []);
   };
   global.Application.currentApplication = () =>
-    specifier(Object.assign(ask("application", { name: null }), { additions: false }), []);
+    specifier(Object.assign(ask("application", { name: null }), { switches: {} }), []);
 
   function Path(text) {
     if (paths.has(text)) return text;
@@ -259,6 +283,12 @@
     if (!specs.has(value)) return undefined;
     return isSpecifier(value) ? kindOf(specs.get(value)).jxa : "application";
   };
+  // The release notes also write `ObjectSpecifier.tabs[0]`, without the call.
+  const OF_FUNCTION = ["classOf", "hasInstance", "prototype", "call", "apply", "bind", "toString"];
+  global.ObjectSpecifier = new Proxy(global.ObjectSpecifier, {
+    get: (target, key) => (typeof key === "symbol" || OF_FUNCTION.includes(key)
+      ? Reflect.get(target, key) : specifier({ item: true }, [["p", key]])),
+  });
 
   global.Automation = {
     getDisplayString: (value) => source(value),
@@ -330,52 +360,6 @@
     return "{_" + key + ": [" + filter[key].map(criterion).join(", ") + "]}";
   }
 
-  // ---- running a script: called once by the host, for the completion value or that of run()
-
-  const EMPTY = "\u0000iac-empty";
-
-  function failure(error) {
-    let text = "";
-    try { text = String(error); } catch (_) { text = "[object Object]"; }
-    const isError = error instanceof Error;
-    const coded = isPlain(error) && typeof error.errorNumber === "number";
-    return { text, number: coded ? error.errorNumber : -2700, coded: coded && isError,
-      message: isError ? String(error.message) : "", name: isError ? String(error.name) : "",
-      stack: isError ? String(error.stack) : "" };
-  }
-
-  // A fixed clock moves on by what a script waits: a loop until a moment has to end.
-  function fixClock(now) {
-    const real = global.delay;
-    let moment = now;
-    global.delay = (seconds) => {
-      real(seconds);
-      moment += Math.max(0, Number(seconds) || 0) * 1000;
-    };
-    global.Date = new Proxy(Date, {
-      construct: (target, args, made) => Reflect.construct(target, args.length ? args : [moment], made),
-      apply: (target) => String(new target(moment)),
-      get: (target, key) => (key === "now" ? () => moment : Reflect.get(target, key)),
-    });
-  }
-
-  let entry;
-  global.__keep = (found) => { if (typeof found === "function") entry = found; };
-
-  global.__run = function (request) {
-    const { script, argv, form, now } = JSON.parse(request);
-    const evaluate = eval;
-    if (now !== null) fixClock(now);
-    const keep = "\n;let __iac_kept = __keep(typeof run === 'function' ? run : undefined);";
-    try {
-      // A string first and a declaration last leave the completion value as it is.
-      let value = evaluate(literal(EMPTY) + ";" + script + keep);
-      if (entry && !specs.has(entry)) value = entry(argv);
-      if (value === EMPTY) return JSON.stringify({ text: "", empty: true });
-      return JSON.stringify({ text: form === "s" ? source(value) : human(value) });
-    } catch (error) {
-      return JSON.stringify({ error: failure(error), prefix: literal(EMPTY).length + 1 });
-    }
-  };
-  global.__bridge = { ask, bridged, human };
+  global.__bridge = { ask, bridged };
+  global.__inner = { specs, source, human, finish: (over) => { done = over; } };
 })(globalThis);

@@ -19,10 +19,12 @@ __all__ = [
     "class_of_type",
     "element_class",
     "elements_of",
+    "is_member",
     "kin",
     "names_of",
     "place_of",
     "property_named",
+    "unknown_name",
 ]
 
 Kind = Literal["application", "object", "elements", "value", "unknown", "class"]
@@ -102,6 +104,28 @@ def names_of(tables: Tables, term: str) -> list[str]:
         tables.classes[e.term].plural for e in tables.elements(term) if e.term in tables.classes
     ]
     return names
+
+
+def unknown_name(tables: Tables, chain: Chain) -> str | None:
+    """Return the first name of `chain` that the dictionary lacks; commands are not looked at."""
+    for length, step in enumerate(chain, 1):
+        if step.kind == "p" and place_of(tables, chain[:length]).kind == "unknown":
+            return str(step.value)
+    return None
+
+
+def is_member(tables: Tables, term: str | None, name: str) -> bool:
+    """Say whether `name` after a collection of `term` is a term; else it names an object.
+
+    `layers["a"]` and `layers.a` are one expression in JavaScript. A property counts if an object of
+    the collection can have it; a collection counts wherever the dictionary has it.
+    """
+    if name in ("class", "properties", "id", "name"):
+        return True
+    rows = kin(tables, term) if term in tables.classes and term is not None else [None]
+    if any(property_named(tables, row, name) for row in rows):
+        return True
+    return element_class(tables, None, name) is not None
 
 
 def place_of(tables: Tables, chain: Chain) -> Place:

@@ -7,6 +7,9 @@ Environment:
         something, under a lock, so that no process loses what another one did. A file that is
         missing is begun with the shipped world.
     IAC_SIMULATOR_EVENTS: A file to which each sent event is appended as a line of JSON.
+    IAC_SIMULATOR_FAULTS: A scenario file: what goes wrong, with which event, how often. What was
+        counted is kept beside it (`.counts`), so that several processes share one count.
+    IAC_SIMULATOR_ENGINE: `quickjs` (the default) or `jsc`.
 """
 
 import contextlib
@@ -21,9 +24,12 @@ from typing import Any
 
 from iac_runtime.tables import Tables, tables_of
 from iac_simulator import storage
+from iac_simulator.engine import MissingEngineError
 from iac_simulator.errors import StateError
 from iac_simulator.host import Outside
+from iac_simulator.scenario import read_scenario, share_counts
 from iac_simulator.simulator import Simulator
+from iac_simulator.streams import Descriptors
 
 __all__ = ["load_tables", "main"]
 
@@ -31,10 +37,15 @@ __all__ = ["load_tables", "main"]
 def main() -> int:
     """Run sys.argv as osascript would and return the exit status."""
     try:
-        simulator = Simulator(load_tables(_folders()))
+        faults = os.environ.get("IAC_SIMULATOR_FAULTS")
+        scenario = read_scenario(Path(faults)) if faults else None
+        simulator = Simulator(load_tables(_folders()), faults=scenario)
+        if faults:
+            share_counts(simulator.faults, Path(f"{faults}.counts"))
         session = _Session(simulator)
-        return simulator.run(sys.argv[1:], _outside(), session.turn)
-    except (StateError, OSError) as error:
+        outside = Outside(Descriptors(), time.sleep, lambda: None, own=True)
+        return simulator.run(sys.argv[1:], outside, session.turn)
+    except (StateError, MissingEngineError, OSError) as error:
         os.write(2, f"osascript: {error}\n".encode("utf-8", "replace"))
         return 1
 
@@ -82,15 +93,6 @@ def _tables(path: Path, key: str) -> Tables:
         raise StateError(f"{path}: not a generated module: {error}") from None
 
 
-def _outside() -> Outside:
-    def write(descriptor: int, data: bytes) -> None:
-        while data:
-            data = data[os.write(descriptor, data) :]
-
-    stdin = os.fdopen(0, "rb", closefd=False)
-    return Outside(stdin, write, time.sleep, lambda: None)
-
-
 class _Session:
     """Keeps a simulator and its files the same, request by request."""
 
@@ -100,6 +102,7 @@ class _Session:
         self._state = Path(state) if state else None
         self._log = Path(events) if events else None
         self._seen: Any = None
+        self._kept: Any = None
         if self._state is not None:
             with storage.locked(self._state):
                 self._refresh(self._state)
@@ -107,44 +110,43 @@ class _Session:
     @contextlib.contextmanager
     def turn(self) -> Iterator[None]:
         """Hold the state file around a request: read what others changed, write what this did."""
-        sent = len(self._simulator.events)
         try:
             if self._state is None:
                 yield
             else:
                 with storage.locked(self._state):
                     self._refresh(self._state)
-                    before = self._simulator.state()
                     try:
                         yield
                     finally:
                         # Only an event can have changed anything; a failed one too.
-                        if len(self._simulator.events) > sent:
-                            self._keep(self._state, before)
+                        if self._simulator.events:
+                            self._keep(self._state)
         finally:
-            self._append(sent)
+            self._append()
 
     def _refresh(self, path: Path) -> None:
         mark = _mark(path)
         if mark != self._seen:
             if mark is not None:
                 self._simulator.load(path)
-            self._seen = mark
+            self._seen, self._kept = mark, None
+        if self._kept is None:
+            self._kept = self._simulator.state()
 
-    def _keep(self, path: Path, before: dict[str, Any]) -> None:
-        if self._simulator.state() != before:
+    def _keep(self, path: Path) -> None:
+        state = self._simulator.state()
+        if state != self._kept:
             self._simulator.save(path)
-            self._seen = _mark(path)
+            self._seen, self._kept = _mark(path), state
 
-    def _append(self, sent: int) -> None:
-        if self._log is None or len(self._simulator.events) == sent:
-            return
-        lines = [
-            json.dumps(event._asdict(), ensure_ascii=False)
-            for event in self._simulator.events[sent:]
-        ]
-        with self._log.open("a", encoding="utf-8") as file:
-            file.write("".join(f"{line}\n" for line in lines))
+    def _append(self) -> None:
+        """Write the new events down and forget them: a worker runs for days."""
+        events, self._simulator.events[:] = list(self._simulator.events), []
+        if self._log is not None and events:
+            lines = [json.dumps(event._asdict(), ensure_ascii=False) for event in events]
+            with self._log.open("a", encoding="utf-8") as file:
+                file.write("".join(f"{line}\n" for line in lines))
 
 
 def _mark(path: Path) -> tuple[int, int, int] | None:

@@ -1,44 +1,49 @@
 """One run of osascript: arguments to script, script to result, result to text and status."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, NamedTuple
 
 from iac_simulator.command_line import Options, UsageError, read_options
 from iac_simulator.desk import Desk
-from iac_simulator.engine import EngineError, new_engine
+from iac_simulator.engine import Engine, EngineError, MissingEngineError, new_engine
+from iac_simulator.error_lines import error_line, error_text
 from iac_simulator.host import Exit, Outside, handler
-from iac_simulator.wording import in_words
+from iac_simulator.process import suffer
 
-__all__ = ["run_script"]
+__all__ = ["Setting", "run_script"]
 
 Handled = Callable[[Mapping[str, Any], Callable[[Any], Any]], Any]
 
-_SELF_NAMED = ("Not authorized",)
-"""Messages that JXA prints without the name of the error class before them."""
+_PROMPT: Final = b">> "
 
 
-def run_script(
-    argv: Sequence[str],
-    desk: Callable[[], Desk],
-    outside: Outside,
-    handled: Handled,
-    moment: datetime | None,
-) -> int:
-    """Run the arguments of osascript and return the exit status; texts go to `outside.write`.
+class Setting(NamedTuple):
+    """What a run has around it.
+
+    `desk` is asked for at each request; `handled` is called around each request to an app;
+    `moment` is what `new Date()` is, None for the real clock; `engine` names the engine.
+    """
+
+    desk: Callable[[], Desk]
+    outside: Outside
+    handled: Handled
+    moment: datetime | None
+    engine: str
+
+
+def run_script(argv: Sequence[str], setting: Setting) -> int:
+    """Run the arguments of osascript and return the exit status; texts go to the streams.
 
     Args:
         argv: The arguments without the program's name.
-        desk: The apps, asked for at each request.
-        outside: Streams and clock.
-        handled: Called around each request to an app.
-        moment: What `new Date()` is, None for the real clock.
 
     Raises:
         TimedOut: `outside.check` said so.
     """
+    outside = setting.outside
     try:
         options = read_options(argv)
     except UsageError as error:
@@ -52,9 +57,19 @@ def run_script(
         reason = error.strerror if isinstance(error, OSError) else "is not UTF-8 text"
         return _fail(outside, 2, f"osascript: {options.file or 'stdin'}: {reason}\n")
     try:
-        return _run(options, script, desk, outside, handled, moment)
+        suffer(setting.desk().faults.strike("start"), outside)
+        engine = new_engine(
+            setting.engine,
+            handler(setting.desk, outside, setting.handled, lambda struck: suffer(struck, outside)),
+            outside.check,
+        )
+        if options.interactive:
+            return _interactive(engine, script, setting)
+        return _run(engine, options, script, setting)
+    except MissingEngineError as error:
+        return _fail(outside, 2, f"osascript: {error}\n")
     except Exit as ended:
-        return ended.status & 0xFF
+        return ended.status if ended.status < 0 else ended.status & 0xFF
 
 
 def _script(options: Options, outside: Outside) -> str:
@@ -62,47 +77,74 @@ def _script(options: Options, outside: Outside) -> str:
         text = "\n".join(options.lines)
     elif options.file is not None:
         text = Path(options.file).read_bytes().decode("utf-8")
+    elif options.interactive:
+        return ""
     else:
-        text = outside.stdin.read().decode("utf-8")
+        text = outside.streams.read(0, None).decode("utf-8")
     text = text.removeprefix("\ufeff").replace("\r\n", "\n")
     # The line stays, so that places in error texts do.
     return "//" + text if text.startswith("#!") else text
 
 
-def _run(
-    options: Options,
-    script: str,
-    desk: Callable[[], Desk],
-    outside: Outside,
-    handled: Handled,
-    moment: datetime | None,
-) -> int:
-    engine = new_engine(handler(desk, outside, handled))
+def _call(engine: Engine, name: str, request: Mapping[str, Any]) -> dict[str, Any]:
+    try:
+        reply: dict[str, Any] = json.loads(engine.call(name, json.dumps(request)))
+    except EngineError as stopped:
+        text = str(stopped).partition("\n")[0] or "the engine stopped"
+        return {"error": {"text": text, "number": -2700, "coded": True, "message": text}}
+    return reply
+
+
+def _start(setting: Setting) -> float | None:
+    return None if setting.moment is None else setting.moment.timestamp() * 1000
+
+
+def _run(engine: Engine, options: Options, script: str, setting: Setting) -> int:
     request = {
         "script": script,
         "argv": list(options.argv),
         "form": options.form,
-        "now": None if moment is None else moment.timestamp() * 1000,
+        "now": _start(setting),
     }
-    reply: dict[str, Any]
-    try:
-        reply = json.loads(engine.call("__run", json.dumps(request)))
-    except EngineError as stopped:
-        name = str(stopped).partition("\n")[0] or "the engine stopped"
-        reply = {"error": {"text": name, "number": -2700, "coded": True, "message": name}}
+    reply = _call(engine, "__run", request)
     if "error" not in reply:
         if not reply.get("empty"):
-            outside.write(1, f"{reply['text']}\n".encode("utf-8", "replace"))
+            setting.outside.streams.write(1, f"{reply['text']}\n".encode("utf-8", "replace"))
         return 0
-    error = reply["error"]
-    text = error["text"] if error["coded"] else in_words(error, script, reply.get("prefix", 0))
-    if error["message"].startswith(_SELF_NAMED):
-        text = error["message"]
-    where = f"{options.file}: " if options.file is not None else ""
-    line = f"{where}execution error: Error: {text} ({error['number']})\n"
-    return _fail(outside, 1 if options.errors == "o" else 2, line)
+    style = setting.desk().faults.scenario.error_lines
+    text = error_text(reply, script, translated=engine.translated)
+    line = error_line(reply["error"], text, script, options.file, style)
+    return _fail(setting.outside, 1 if options.errors == "o" else 2, line)
+
+
+def _interactive(engine: Engine, script: str, setting: Setting) -> int:
+    """Answer line by line; a script that was given is loaded first, its `run` is not called."""
+    streams = setting.outside.streams
+    if script:
+        _call(engine, "__step", {"line": script, "now": _start(setting)})
+    streams.write(1, _PROMPT)
+    for line in _lines(setting.outside):
+        reply = _call(engine, "__step", {"line": line, "now": None})
+        if "error" in reply:
+            text = error_text(reply, line, translated=engine.translated)
+            said = f"!! Error on line 1: {text}\n"
+        else:
+            said = f"=> {reply['text']}\n"
+        streams.write(1, said.encode("utf-8", "replace") + _PROMPT)
+    streams.write(1, b"\n")
+    return 0
+
+
+def _lines(outside: Outside) -> Iterator[str]:
+    """Yield the lines of standard input as they come; the rest at the end counts as one."""
+    rest = b""
+    while data := outside.streams.read(0, 0):
+        *lines, rest = (rest + data).split(b"\n")
+        yield from (line.decode("utf-8", "replace") for line in lines if line.strip())
+    if rest.strip():
+        yield rest.decode("utf-8", "replace")
 
 
 def _fail(outside: Outside, descriptor: int, text: str, status: int = 1) -> int:
-    outside.write(descriptor, text.encode("utf-8", "replace"))
+    outside.streams.write(descriptor, text.encode("utf-8", "replace"))
     return status

@@ -19,16 +19,22 @@ from iac_runtime.tool import App
 from iac_simulator import storage
 from iac_simulator.check import check_world
 from iac_simulator.desk import Desk, SentEvent
+from iac_simulator.engine import engine_name, load_engine
 from iac_simulator.errors import StateError
 from iac_simulator.host import Outside, TimedOut
 from iac_simulator.plausible import plausible_world
-from iac_simulator.run import run_script
+from iac_simulator.run import Setting, run_script
+from iac_simulator.scenario import Faults, Scenario
+from iac_simulator.streams import Buffers
 from iac_simulator.values import instant, to_iso
 from iac_simulator.world import World
 
 __all__ = ["Simulator", "demo_state"]
 
 _NOW: Final = "@now"
+
+_KEPT: Final = 10_000
+"""Events that are kept at least; a server runs for days."""
 
 
 @cache
@@ -80,17 +86,38 @@ class Simulator:
         apps: The tables of the apps that there are.
         state: {app key: world}; None for the shipped world. An app without a world gets a few
             plausible objects of each class.
+        engine: `quickjs` or `jsc`; None for the environment's IAC_SIMULATOR_ENGINE, else quickjs.
+        faults: What goes wrong, and the machine's habits; None for nothing.
 
     Raises:
+        MissingEngineError: There is no such engine.
         StateError: The state does not fit the tables; one line that says where.
     """
 
-    def __init__(self, apps: Sequence[Tables], state: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self,
+        apps: Sequence[Tables],
+        state: Mapping[str, Any] | None = None,
+        *,
+        engine: str | None = None,
+        faults: Scenario | None = None,
+    ) -> None:
+        self._engine = engine_name(engine)
+        self.faults = Faults(faults or Scenario())
+        self._warnings: list[str] = []
         self.events: list[SentEvent] = []
         self._apps = {tables.key: tables for tables in apps}
         self._lock = threading.RLock()
         self._state: dict[str, Any] = {}
         self._adopt(demo_state() if state is None else copy.deepcopy(dict(state)), state is None)
+
+    def check_engine(self) -> None:
+        """Load the engine now, which is otherwise done for the first script.
+
+        Raises:
+            MissingEngineError: It is not installed; the text says how to get it.
+        """
+        load_engine(self._engine)
 
     def _adopt(self, state: dict[str, Any], shipped: bool) -> None:
         """Take over a state; of the shipped one only what concerns the apps that there are."""
@@ -106,7 +133,7 @@ class Simulator:
             check_world(apps[key], world)
         self._state = state
         self._worlds = _Worlds(apps, state)
-        self._desk = Desk(self._worlds, self._now, self._log)
+        self._desk = Desk(self._worlds, self._now, self._log, self.faults, self._warnings.append)
 
     def _fits(self, key: str, world: Any) -> bool:
         """Say whether a shipped world fits the app: another version may have other terms."""
@@ -124,15 +151,14 @@ class Simulator:
 
     def _log(self, event: SentEvent) -> None:
         self.events.append(event)
+        if len(self.events) > 2 * _KEPT:
+            del self.events[:-_KEPT]
 
     def __call__(self, argv: Sequence[str], stdin: bytes, timeout: float) -> Completed:
         """Run `argv[1:]` with `stdin`; past `timeout` seconds the result says `timed_out`."""
-        written: dict[int, bytearray] = {}
+        streams = Buffers(io.BytesIO(stdin))
         waited = [0.0]
         start = time.monotonic()
-
-        def write(descriptor: int, data: bytes) -> None:
-            written.setdefault(descriptor, bytearray()).extend(data)
 
         def sleep(seconds: float) -> None:
             waited[0] += seconds
@@ -141,13 +167,13 @@ class Simulator:
             if time.monotonic() - start + waited[0] > timeout:
                 raise TimedOut
 
-        outside = Outside(io.BytesIO(stdin), write, sleep, check)
+        outside = Outside(streams, sleep, check)
         try:
             status, timed_out = self.run(argv[1:], outside), False
         except TimedOut:
             status, timed_out = -9, True
-        streams = (bytes(written.get(1, b"")), bytes(written.get(2, b"")))
-        return Completed(*streams, status, timed_out)
+        written = streams.written
+        return Completed(bytes(written[1]), bytes(written[2]), status, timed_out)
 
     def run(
         self,
@@ -167,9 +193,15 @@ class Simulator:
 
         def handled(request: Mapping[str, Any], operation: Callable[[Any], Any]) -> Any:
             with self._lock, turn():
-                return operation(request)
+                try:
+                    return operation(request)
+                finally:
+                    for text in self._warnings:
+                        outside.streams.write(2, f"warning: {text}\n".encode())
+                    self._warnings.clear()
 
-        return run_script(argv, lambda: self._desk, outside, handled, moment)
+        setting = Setting(lambda: self._desk, outside, handled, moment, self._engine)
+        return run_script(argv, setting)
 
     def state(self) -> dict[str, Any]:
         """Return a copy of the current state, in the format of the constructor."""

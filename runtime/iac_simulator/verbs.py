@@ -6,6 +6,7 @@ from pathlib import PurePosixPath
 from typing import Any, Final, NamedTuple
 
 from iac_runtime.tables import APPLICATION
+from iac_simulator.chains import parse
 from iac_simulator.checks import check_value, settable
 from iac_simulator.errors import AppError
 from iac_simulator.follow import Found, Many, Value, answer, follow
@@ -14,7 +15,7 @@ from iac_simulator.text import TEXT
 from iac_simulator.values import UNDEFINED, Refer, stored
 from iac_simulator.world import Node, World
 
-__all__ = ["VERBS", "Call", "change", "make"]
+__all__ = ["VERBS", "Call", "change", "make", "shift"]
 
 _STAMPS: Final = ("creation date", "modification date", "date created", "date modified")
 
@@ -145,7 +146,11 @@ def _remove(node: Node) -> None:
     if node.home is None:
         raise AppError(-10003)
     items = node.home.items
-    del items[next(i for i, data in enumerate(items) if data is node.data)]
+    at = next((i for i, data in enumerate(items) if data is node.data), None)
+    if at is None:
+        # It was named twice in one list, and is gone.
+        raise AppError(-1728)
+    del items[at]
 
 
 def _delete(call: Call) -> Any:
@@ -309,6 +314,15 @@ def change(world: World, chain: Any, value: Any) -> None:
         check_value(world.tables, prop.type, value)
         node.attach()
         node.data[name] = stored(value)
+
+
+def shift(world: World, place: str) -> None:
+    """Move a list of the world by one: its last object comes first, all others one later."""
+    chain = parse(place)
+    owner = follow(world, chain[:-1])
+    items = owner.data.get(chain[-1].value) if isinstance(owner, Node) else None
+    if isinstance(items, list) and items:
+        items.insert(0, items.pop())
 
 
 def _set(call: Call) -> Any:

@@ -30,12 +30,15 @@ def in_words(error: Mapping[str, Any], script: str, prefix: int) -> str:
     return str(error["text"])
 
 
-def _expression(error: Mapping[str, Any], script: str, prefix: int) -> tuple[str, str]:
-    """Return the failing expression and the call it is in, as far as the stack tells the place."""
+def _expression(error: Mapping[str, Any], script: str, prefix: int) -> tuple[str, str, str]:
+    """Return the failing expression, the call it is in and what follows on its line.
+
+    All are empty where the stack does not tell the place.
+    """
     place = _PLACE.search(str(error["stack"]))
     lines = script.split("\n")
     if place is None or int(place[1]) > len(lines):
-        return "", ""
+        return "", "", ""
     line, column = lines[int(place[1]) - 1], int(place[2]) - 1
     column -= prefix if place[1] == "1" else 0
     column = min(max(column, 0), len(line))
@@ -45,7 +48,7 @@ def _expression(error: Mapping[str, Any], script: str, prefix: int) -> tuple[str
     tail = _CALLEE.match(line, column)
     end = tail.end() if tail else column
     callee = line[start:end].lstrip("([")
-    return callee, callee + _parenthesised(line[end:])
+    return callee, callee + _parenthesised(line[end:]), line[end:]
 
 
 def _parenthesised(text: str) -> str:
@@ -58,27 +61,38 @@ def _parenthesised(text: str) -> str:
     return ""
 
 
-Say = Callable[[re.Match[str], tuple[str, str]], str]
+Say = Callable[[re.Match[str], tuple[str, str, str]], str]
 
 
-def _not_a_function(_found: re.Match[str], where: tuple[str, str]) -> str:
-    callee, call = where
+def _not_a_function(_found: re.Match[str], where: tuple[str, str, str]) -> str:
+    callee, call, _ = where
     if not callee:
         return "undefined is not a function"
     return f"{callee} is not a function. (In '{call}', '{callee}' is undefined)"
 
 
-def _no_object(found: re.Match[str], where: tuple[str, str]) -> str:
+def _no_object(found: re.Match[str], where: tuple[str, str, str]) -> str:
     callee = where[0] or f"{found['what']}.{found['name']}"
     return f"{found['what']} is not an object (evaluating '{callee}')"
+
+
+def _no_target(found: re.Match[str], where: tuple[str, str, str]) -> str:
+    """An assignment is named whole, to the end of its statement."""
+    rest = where[2].partition(";")[0].rstrip()
+    said = _no_object(found, where)
+    return f"{said[:-2]}{rest}')" if where[0] else said
 
 
 _TABLE: Final[tuple[tuple[re.Pattern[str], Say], ...]] = (
     (re.compile(r"(?P<name>\S+) is not defined"), lambda m, _: f"Can't find variable: {m['name']}"),
     (re.compile(r"not a function|\S+ is not a function"), _not_a_function),
     (
-        re.compile(r"cannot (?:read|set) property '(?P<name>.*)' of (?P<what>null|undefined)"),
+        re.compile(r"cannot read property '(?P<name>.*)' of (?P<what>null|undefined)"),
         _no_object,
+    ),
+    (
+        re.compile(r"cannot set property '(?P<name>.*)' of (?P<what>null|undefined)"),
+        _no_target,
     ),
     (
         re.compile(r"unexpected token in expression: '(?P<token>.*)'"),

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 from samples import arguments, complete
+from unguarded import unguarded
 
 from iac_runtime.catalogue import Catalogue
 from iac_runtime.errors import ToolError
-from iac_runtime.execution.executor import Executor
 from iac_runtime.gate import Call, Done, Gate
 from iac_simulator import Simulator
 
@@ -26,7 +26,7 @@ def fresh(name: str) -> tuple[Gate, Simulator]:
     row = CATALOGUE.find(name)
     apps = [app for app in CATALOGUE.apps.values() if app.key == row.module]
     simulator = Simulator([CATALOGUE.tables(app) for app in apps])
-    return Gate(CATALOGUE, Executor(simulator), "DANGEROUS", home="/Users/me"), simulator
+    return unguarded(CATALOGUE, simulator), simulator
 
 
 def sample(name: str) -> tuple[dict[str, Any], Any]:

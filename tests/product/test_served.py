@@ -31,7 +31,7 @@ CALLS: dict[str, tuple[str, dict[str, Any]]] = {
     "reminders": ("reminders_list_open", {}),
     "safari": ("safari_get_url", {}),
     "shortcuts": ("shortcuts_list_shortcuts", {}),
-    "standard_additions": ("standard_additions_get_clipboard_text", {}),
+    "standard_additions": ("standard_additions_current_date", {}),
     "system_events": ("system_events_list_processes", {}),
     "terminal": ("terminal_get_contents", {}),
     "textedit": ("textedit_get_text", {}),
@@ -42,7 +42,7 @@ CALLS: dict[str, tuple[str, dict[str, Any]]] = {
 async def client(*options: str, mode: str = "auto") -> AsyncIterator[Client]:
     server = StdioServerParameters(
         command=str(Path(sys.executable).with_name("iac-mcp")),
-        args=["serve", "--tools", str(TOOLS), "--simulate", *options],
+        args=["serve", "--expose", "all", "--tools", str(TOOLS), "--simulate", *options],
     )
     async with Client(server, mode=mode) as connected:  # type: ignore[arg-type]
         yield connected
@@ -114,5 +114,5 @@ def test_the_demo_plays_to_its_end() -> None:
         capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert "was stopped by its level" in done.stdout
+    assert "deleting is DANGEROUS" in done.stdout
     assert done.stderr == ""

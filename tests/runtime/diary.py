@@ -47,12 +47,15 @@ ClassName = Literal["application", "day book", "entry", "journal", "picture"]
     params={
         "target": Param("", "----", "specifier"),
         "properties": Param("", "", "list of property"),
+        "as_": Param("as", "rtyp", "type"),
     },
     result="any",
 )
-def get(target: Ref, *, properties: ListOf[str] | None = None) -> Any:
-    """Read an object of Diary."""
-    return APP.call(get, target=target, properties=properties)
+def get(
+    target: Ref | ListOf[Ref], *, properties: ListOf[str] | None = None, as_: str | None = None
+) -> Any:
+    """Read an object of Diary, or several."""
+    return APP.call(get, target=target, properties=properties, as_=as_)
 
 
 @tool(
@@ -60,11 +63,15 @@ def get(target: Ref, *, properties: ListOf[str] | None = None) -> Any:
     op="set",
     level="SAFE",
     ceiling="DANGEROUS",
-    params={"target": Param("", "----", "specifier"), "properties": Param("", "data", "record")},
+    params={
+        "target": Param("", "----", "specifier"),
+        "properties": Param("", "data", "record"),
+        "quietly": Param("quietly", "quie", "boolean"),
+    },
 )
-def set(target: Ref, *, properties: Mapping[str, Any]) -> None:
+def set(target: Ref, *, properties: Mapping[str, Any], quietly: bool | None = None) -> None:
     """Change properties of an object of Diary."""
-    return APP.call(set, target=target, properties=properties)
+    return APP.call(set, target=target, properties=properties, quietly=quietly)
 
 
 @tool(
@@ -76,6 +83,7 @@ def set(target: Ref, *, properties: Mapping[str, Any]) -> None:
         "of": Param("", "----", "specifier"),
         "where": Param("", "", "filter"),
         "properties": Param("", "", "list of property"),
+        "order": Param("", "", "list of property"),
         "limit": Param("", "", "integer"),
         "offset": Param("", "", "integer"),
     },
@@ -87,6 +95,7 @@ def list(
     of: Ref | None = None,
     where: Mapping[str, Any] | None = None,
     properties: ListOf[str] | None = None,
+    order: ListOf[str] | None = None,
     limit: int | None = None,
     offset: int | None = None,
 ) -> ListOf[Mapping[str, Any]]:
@@ -97,6 +106,7 @@ def list(
         of=of,
         where=where,
         properties=properties,
+        order=order,
         limit=limit,
         offset=offset,
     )
@@ -110,14 +120,19 @@ def list(
         "element": Param("each", "kocl", "class"),
         "of": Param("", "----", "specifier"),
         "where": Param("", "", "filter"),
+        "with_hidden": Param("with hidden", "hidn", "boolean", "withHidden"),
     },
     result="integer",
 )
 def count(
-    element: ClassName, *, of: Ref | None = None, where: Mapping[str, Any] | None = None
+    element: ClassName,
+    *,
+    of: Ref | None = None,
+    where: Mapping[str, Any] | None = None,
+    with_hidden: bool | None = None,
 ) -> int:
     """Count objects of Diary."""
-    return APP.call(count, element=element, of=of, where=where)
+    return APP.call(count, element=element, of=of, where=where, with_hidden=with_hidden)
 
 
 @tool(
@@ -367,7 +382,9 @@ def _schema(required: ListOf[str], **rows: _Json) -> _Json:
 
 _TREES: Final[Mapping[str, Mapping[str, _Json]]] = {
     "count": {
-        "input": _schema(["element"], element=_CLASS, of=_TEXT, where=_OPEN),
+        "input": _schema(
+            ["element"], element=_CLASS, of=_TEXT, where=_OPEN, with_hidden={"type": "boolean"}
+        ),
         "output": _schema(["result"], result={"type": "integer"}),
     },
     "delete": {"input": _schema(["target"], target=_TEXT)},
@@ -376,7 +393,11 @@ _TREES: Final[Mapping[str, Mapping[str, _Json]]] = {
         "output": _schema(["result"], result={"type": "integer"}),
     },
     "export": {"input": _schema(["to"], target=_TEXT, to=_TEXT, settings=_OPEN)},
-    "get": {"input": _schema(["target"], target=_TEXT, properties=_TEXTS)},
+    "get": {
+        "input": _schema(
+            ["target"], target={"anyOf": [_TEXT, _TEXTS]}, properties=_TEXTS, as_=_TEXT
+        )
+    },
     "list": {
         "input": _schema(
             ["element"],
@@ -384,6 +405,7 @@ _TREES: Final[Mapping[str, Mapping[str, _Json]]] = {
             of=_TEXT,
             where=_OPEN,
             properties=_TEXTS,
+            order=_TEXTS,
             limit={"type": "integer", "minimum": 0},
             offset={"type": "integer", "minimum": 0},
         ),
@@ -413,7 +435,14 @@ _TREES: Final[Mapping[str, Mapping[str, _Json]]] = {
         ),
         "output": _schema(["result"], result=_TEXTS),
     },
-    "set": {"input": _schema(["target", "properties"], target=_TEXT, properties=_OPEN)},
+    "set": {
+        "input": _schema(
+            ["target", "properties"],
+            target=_TEXT,
+            properties=_OPEN,
+            quietly={"type": "boolean"},
+        )
+    },
     "write_in": {
         "input": _schema(["words"], words=_TEXT),
         "output": _schema(["result"], result=_TEXTS),

@@ -67,7 +67,7 @@ def test_simulated_apps_need_no_state_file(
         (
             ["call", "diary_make", '{"element": "entry"}', "--read-only", "--allow", "MODIFY"],
             1,
-            "SAFE",
+            "--read-only",
         ),
         (["call", "diary_get", '{"target": "journals[9]"}'], 1, "Diary"),
         (["call", "diary_get", '{"target": "journls"}'], 1, "Nearest: journals"),
@@ -76,7 +76,7 @@ def test_simulated_apps_need_no_state_file(
         (["call", "diary_get", "[" * 100_000], 2, "no JSON"),
         (["call", "diary_get", "[]"], 2, "one JSON object"),
         (["call"], 2, "TOOL"),
-        (["call", "diary_get", "--allow", "ALL"], 2, "modify"),
+        (["call", "diary_get", "--allow", "ALL"], 2, "MODIFY"),
         (["call", "diary_get", "--timeout", "0"], 2, "timeout"),
         (["call", "diary_get", "--tools", "/nowhere"], 2, "/nowhere"),
         (["tols"], 2, "tols"),

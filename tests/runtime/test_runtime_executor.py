@@ -1,17 +1,29 @@
-"""Failures of osascript itself, and the table of numbers."""
+"""Turns, retries, deadlines and cancellation of calls, and failures of osascript itself."""
 
+import contextlib
+import errno
 import json
+import os
 import sys
+import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scripted import APP, Scripted, end_many, request, scripted, until
 
 from iac_runtime.errors import ToolError
-from iac_runtime.execution.appleerrors import KNOWN, describe
-from iac_runtime.execution.executor import HARNESS, Executor
+from iac_runtime.execution import permission
+from iac_runtime.execution.cancellation import Cancellation
+from iac_runtime.execution.examination import app_state
+from iac_runtime.execution.executor import HARNESS, Answer, Executor
 from iac_runtime.execution.process import Completed
 from iac_runtime.request import Event
+from iac_simulator import Simulator
 
 READ = Event("com.example.Diary", "application", "running", "", writes=False)
 WRITE = Event("com.example.Diary", "application", "quit", "aevtquit")
@@ -19,7 +31,7 @@ WRITE = Event("com.example.Diary", "application", "quit", "aevtquit")
 
 def failing(done: Completed, event: Event = READ) -> ToolError:
     with pytest.raises(ToolError) as caught:
-        Executor(lambda argv, stdin, timeout: done).execute(event, app="Diary", tool="t")
+        Executor(lambda argv, stdin, timeout: done).execute(event, app="Diary", command="t")
     return caught.value
 
 
@@ -73,7 +85,7 @@ def test_what_else_is_printed_does_not_disturb_the_answer() -> None:
         answer = '{"ok": true, "value": "</iac:x>"}'
         return Completed(f"noise\n<iac:{mark}>{answer}</iac:{mark}>\nmore".encode(), b"log", 0)
 
-    assert Executor(runner).execute(READ, app="Diary", tool="t").value == "</iac:x>"
+    assert Executor(runner).execute(READ, app="Diary", command="t").value == "</iac:x>"
 
 
 @pytest.mark.parametrize("body", ["{", "[]", "\udcff"])
@@ -84,14 +96,31 @@ def test_a_damaged_answer_is_an_error_not_a_crash(body: str) -> None:
         return Completed(text, b"", 0)
 
     with pytest.raises(ToolError, match="no answer"):
-        Executor(runner).execute(READ, app="Diary", tool="t")
+        Executor(runner).execute(READ, app="Diary", command="t")
 
 
 def test_a_missing_osascript_means_this_is_no_mac(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "platform", "linux")
     with pytest.raises(ToolError, match=r"simulate=True") as caught:
-        Executor(program="/nowhere/osascript").execute(READ, app="Diary", tool="t")
+        Executor(program="/nowhere/osascript").execute(READ, app="Diary", command="t")
     assert caught.value.type == "UNAVAILABLE"
+
+
+@pytest.mark.parametrize("workers", [True, False])
+def test_a_machine_without_descriptors_left_is_not_taken_for_one_without_osascript(
+    osascript: Scripted, monkeypatch: pytest.MonkeyPatch, workers: bool
+) -> None:
+    executor = osascript.executor(workers=workers)
+
+    def full() -> None:
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    with monkeypatch.context() as patch:
+        patch.setattr("os.pipe", full)
+        error = fails(executor, "answer", writes=True)
+    assert (error.type, error.retryable) == ("UNAVAILABLE", True)
+    assert "less busy" in error.suggestion
+    assert isinstance(ask(executor, "answer").value, int)
 
 
 def test_the_program_can_be_named_in_the_environment(
@@ -102,7 +131,7 @@ def test_the_program_can_be_named_in_the_environment(
         "print(f'<iac:{m}>' + json.dumps({'ok': True, 'value': sys.argv[1:]}) + f'</iac:{m}>')"
     )
     monkeypatch.setenv("IAC_OSASCRIPT", str(program))
-    answer = Executor().execute(READ, app="Diary", tool="t")
+    answer = Executor().execute(READ, app="Diary", command="t")
     assert answer.value == ["-l", "JavaScript", str(HARNESS)]
 
 
@@ -117,32 +146,349 @@ def executable(tmp_path: Path) -> Callable[[str], Path]:
     return make
 
 
-@pytest.mark.parametrize("number", sorted(KNOWN))
-def test_every_known_number_says_who_and_is_never_retried_after_a_write(number: int) -> None:
-    error = describe(number, "text", app="Diary", tool="t", writes=True)
-    assert "{app}" not in error.message
+@pytest.fixture
+def osascript(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Scripted:
+    return scripted(tmp_path, monkeypatch)
+
+
+def ask(executor: Executor, command: str, timeout: float | None = None, **more: Any) -> Answer:
+    event = request(command, **more)
+    return executor.execute(event, app="Diary", command="diary_get", timeout=timeout)
+
+
+def fails(executor: Executor, command: str, **more: Any) -> ToolError:
+    with pytest.raises(ToolError) as caught:
+        ask(executor, command, **more)
+    return caught.value
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("workers", [True, False])
+@pytest.mark.parametrize(
+    ("number", "writes", "sent"),
+    [
+        (-609, False, 2),
+        (-10000, False, 2),
+        (-609, True, 1),
+        (-10000, True, 1),
+        (-1728, False, 1),
+        (-1743, False, 1),
+        (-1712, False, 1),
+    ],
+)
+def test_only_a_read_is_sent_again_once_and_only_where_the_table_allows_it(
+    osascript: Scripted, tmp_path: Path, number: int, writes: bool, sent: int, workers: bool
+) -> None:
+    log = tmp_path / "log"
+    executor = osascript.executor(workers=workers)
+    error = fails(executor, f"error {number} 99 {log}", writes=writes)
     assert error.number == number
-    if number not in (-600, -10810):
-        assert not error.retryable
+    assert log.read_text().split() == ["command"] * sent
+    if sent == 2:
+        log.unlink()
+        assert isinstance(ask(executor, f"error {number} 1 {log}").value, int)
 
 
-def test_words_decide_for_javascript_errors_only() -> None:
-    gone = describe(-2700, "Error: Application can't be found.", app="X", tool="t", writes=False)
-    assert gone.type == "APP_NOT_FOUND"
-    unloaded = describe(None, "TypeError: x.y is not a function.", app="X", tool="t", writes=False)
-    assert unloaded.type == "NOT_SUPPORTED"
-    plain = describe(None, "boom", app="X", tool="t", writes=False)
-    assert (plain.type, plain.message) == ("EXECUTION_ERROR", "X failed: boom.")
-    other = describe(8800, "General error", app="X", tool="t", writes=False)
-    assert (other.type, other.message) == ("UNKNOWN", "X failed: General error (8800).")
+@pytest.mark.process
+def test_an_app_that_quit_before_the_event_is_launched_and_asked_again(
+    osascript: Scripted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log, launched = tmp_path / "log", tmp_path / "launched"
+    monkeypatch.setenv("SCRIPTED_LAUNCHED", str(launched))
+    executor = osascript.executor()
+    assert isinstance(ask(executor, f"error -600 1 {log}").value, int)
+    assert launched.read_text() == "launch\n"
+    log.unlink()
+    # Where reading may not start the app, it is not launched behind the user's back.
+    error = fails(executor, f"error -600 1 {log}", may_launch=False)
+    assert (error.type, launched.read_text()) == ("APP_NOT_RUNNING", "launch\n")
+    log.unlink()
+    assert fails(executor, f"error -600 1 {log}", writes=True).type == "APP_NOT_RUNNING"
+    assert launched.read_text() == "launch\n"
 
 
-def test_the_page_of_errors_has_a_row_for_every_type() -> None:
-    from typing import get_args
+@pytest.mark.process
+def test_calls_to_an_app_take_turns_and_four_apps_run_at_once(
+    osascript: Scripted, tmp_path: Path
+) -> None:
+    log = tmp_path / "log"
+    apps = [f"com.example.{name}" for name in "ABCDEF"] * 2
+    executors = osascript.executor(), osascript.executor()
+    with ThreadPoolExecutor(12) as pool:
+        calls = [
+            pool.submit(ask, executors[number % 2], f"log {log} 0.1", app=app)
+            for number, app in enumerate(apps)
+        ]
+        for call in calls:
+            call.result()
+    running: list[str] = []
+    most = 0
+    for line in log.read_text().split():
+        if line[0] == "+":
+            assert line[1:] not in running
+            running.append(line[1:])
+        else:
+            running.remove(line[1:])
+        most = max(most, len(running))
+    assert 1 < most <= 4
 
-    from iac_runtime.errors import ErrorType
 
-    page = Path(__file__).parents[2] / "docs" / "errors.md"
-    text = page.read_text(encoding="utf-8")
-    for name in get_args(ErrorType):
-        assert f"| {name} |" in text
+@pytest.mark.process
+def test_who_gets_no_turn_is_told_that_nothing_was_sent(osascript: Scripted) -> None:
+    executor = osascript.executor(waiting=1)
+    cancel = Cancellation()
+    hanging = request("hang")
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(executor.execute, hanging, app="Diary", command="t", cancel=cancel)
+        assert until(lambda: len(osascript.processes()) == 1)
+        with pytest.raises(ToolError, match=r"busy with other calls for 0\.2 s") as caught:
+            executor.execute(request("answer"), app="Diary", command="t", timeout=0.2)
+        assert caught.value.retryable
+        assert "Nothing was sent" in caught.value.suggestion
+
+        waiting = Cancellation()
+        second = pool.submit(executor.execute, hanging, app="D", command="t", cancel=waiting)
+        assert until(lambda: executor._locks is not None and executor._locks._waiting == 1)
+        error = fails(executor, "answer")
+        assert (error.type, error.message) == ("BUSY", "Too many calls are waiting.")
+        assert isinstance(ask(executor, "answer", app="com.example.Other").value, int)
+
+        waiting.cancel()
+        with pytest.raises(ToolError, match="cancelled before it was sent"):
+            second.result(20)
+        cancel.cancel()
+        with pytest.raises(ToolError, match="was cancelled"):
+            first.result(20)
+    executor.close()
+    assert osascript.nothing_is_left()
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("workers", [True, False])
+def test_a_cancelled_write_has_an_unknown_outcome(osascript: Scripted, workers: bool) -> None:
+    executor, cancel = osascript.executor(workers=workers), Cancellation()
+    threading.Timer(0.4, cancel.cancel).start()
+    with pytest.raises(ToolError, match="not known") as caught:
+        executor.execute(
+            request("hang forks", writes=True), app="Diary", command="t", cancel=cancel
+        )
+    assert (caught.value.type, caught.value.retryable) == ("USER_CANCELLED", False)
+    assert osascript.nothing_is_left()
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("way", ["timeout", "cancel"])
+@pytest.mark.parametrize("workers", [True, False])
+def test_after_many_ends_nothing_is_left(osascript: Scripted, way: str, workers: bool) -> None:
+    executor = osascript.executor(workers=workers, grace=0.02)
+    before = end_many(executor, way, 2)
+    assert end_many(executor, way, 12) == before
+    assert osascript.nothing_is_left(1)
+    executor.close()
+
+
+HOSTILE = {
+    "O02": ("flood 2", "TIMEOUT"),
+    "O03": (
+        r'raw "{\"ok\": true, \"mark\": \"MARK\", \"value\": \"\u00ff\u00fe\u0080\"}"',
+        "",
+    ),
+    "O04": ("echo", ""),
+    "O05": ("deep", "EXECUTION_ERROR"),
+    "O06": ('raw "POLLUTION\\n{}"', "EXECUTION_ERROR"),
+    "O07": ("words -1743", "PERMISSION_DENIED"),
+    "O09": ("hang stubborn", "TIMEOUT"),
+    "O10": ("hang stubborn forks", "TIMEOUT"),
+    "O11": ("hang setsid", "TIMEOUT"),
+}
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("workers", [True, False])
+def test_every_hostile_output_ends_in_its_safe_outcome(
+    osascript: Scripted, corpus: Path, workers: bool
+) -> None:
+    lines = (corpus / "hostile-inputs.tsv").read_text(encoding="utf-8").splitlines()
+    rows = [line.split("\t") for line in lines]
+    mine = {row[0] for row in rows if row[1] == "osascript-output"} & HOSTILE.keys()
+    assert mine >= {"O02", "O03", "O04", "O05", "O06", "O07", "O09", "O11"}
+    executor = osascript.executor(workers=workers, grace=0.05)
+    for ident in sorted(mine):
+        command, type_ = HOSTILE[ident]
+        if type_:
+            seconds = 0.4 if type_ == "TIMEOUT" else None
+            error = fails(executor, command, writes=True, timeout=seconds)
+            assert error.type == type_, ident
+            assert not error.retryable, ident
+            assert "\n" not in str(error), ident
+            if ident == "O06":
+                assert "diary_get" in error.message
+            if type_ == "TIMEOUT":
+                assert "not known" in error.suggestion, ident
+        elif ident == "O03":
+            answer = ask(executor, command)
+            assert answer.value == "\ufffd\ufffd\ufffd"
+            assert "no text" in " ".join(answer.notes)
+        else:
+            assert ask(executor, command, direct="\ud800").value == "\ud800"
+        assert isinstance(ask(executor, "answer").value, int), ident
+    executor.close()
+    assert osascript.nothing_is_left()
+
+
+@given(st.text(max_size=200))
+def test_whatever_is_answered_is_a_result_or_one_line(body: str) -> None:
+    def runner(argv: object, stdin: bytes, timeout: float) -> Completed:
+        mark = json.loads(stdin)["mark"]
+        text = f"<iac:{mark}>{body}</iac:{mark}>"
+        return Completed(text.encode("utf-8", "surrogatepass"), b"", 0)
+
+    with contextlib.suppress(ToolError):
+        Executor(runner).execute(READ, app="Diary", command="t")
+
+
+def test_a_run_in_this_process_is_not_begun_once_cancelled() -> None:
+    cancel = Cancellation()
+    cancel.cancel()
+    with pytest.raises(ToolError, match="cancelled"):
+        Executor(lambda *_: Completed(b"", b"", 0)).execute(
+            READ, app="Diary", command="t", cancel=cancel
+        )
+
+
+def test_an_app_that_is_not_running_is_named_with_the_way_to_start_it() -> None:
+    def runner(argv: object, stdin: bytes, timeout: float) -> Completed:
+        mark = json.loads(stdin)["mark"]
+        body = json.dumps({"ok": False, "kind": "not-running", "mark": mark})
+        return Completed(f"<iac:{mark}>{body}</iac:{mark}>".encode(), b"", 0)
+
+    with pytest.raises(ToolError) as caught:
+        Executor(runner).execute(READ, app="Diary", command="t")
+    assert (caught.value.type, caught.value.retryable) == ("APP_NOT_RUNNING", True)
+    assert "app_launch" in caught.value.suggestion
+
+
+class TestHowThingsStand:
+    def test_the_program_is_looked_for_where_it_would_be_run(self, osascript: Scripted) -> None:
+        assert osascript.executor().available()
+        assert osascript.executor().version().osascript == str(osascript.program)
+        nowhere = Executor(program="/nowhere/osascript")
+        assert not nowhere.available()
+        assert nowhere.version().osascript is None
+        simulated = Executor(lambda *_: Completed(b"", b"", 0))
+        assert simulated.available()
+        assert simulated.version().osascript is None
+
+    @pytest.mark.parametrize(
+        ("app", "installed", "scriptable", "running", "reason"),
+        [
+            ("com.apple.mail", "yes", "yes", "yes", ""),
+            ("com.example.None", "no", "unknown", "unknown", "It is not installed."),
+        ],
+    )
+    def test_an_app_is_asked_without_an_event(
+        self, app: str, installed: str, scriptable: str, running: str, reason: str
+    ) -> None:
+        from iac_runtime.catalogue import Catalogue
+
+        folder = Path(__file__).parents[2] / "generated" / "iac_tools"
+        catalogue = Catalogue([folder])
+        simulator = Simulator([catalogue.tables(catalogue.apps["mail"])])
+        found = Executor(simulator).test_app(app)
+        assert (found.installed, found.scriptable, found.running) == (
+            installed,
+            scriptable,
+            running,
+        )
+        assert found.permitted == ("unknown" if sys.platform != "darwin" else found.permitted)
+        assert found.reason == reason
+        assert simulator.events == []
+
+    @pytest.mark.process
+    def test_an_app_that_hangs_does_not_keep_the_answer(self, osascript: Scripted) -> None:
+        executor, cancel = osascript.executor(), Cancellation()
+        with ThreadPoolExecutor(1) as pool:
+            call = pool.submit(
+                executor.execute, request("hang"), app="D", command="t", cancel=cancel
+            )
+            assert until(lambda: len(osascript.processes()) == 1)
+            found = executor.test_app(APP)
+            assert (found.installed, found.running) == ("unknown", "unknown")
+            assert "status 1" in found.reason
+            cancel.cancel()
+            with pytest.raises(ToolError):
+                call.result(20)
+
+    @pytest.mark.parametrize(
+        ("record", "may", "reason"),
+        [
+            ([True, True, True], "yes", ""),
+            ([False, None, None], "yes", "not installed"),
+            ([True, False, True], "yes", "dictionary"),
+            ([True, True, True], "no", "Automation"),
+            ([True, True, False], "unknown", "app_launch"),
+            ([True, True, True], "would ask", "will ask"),
+        ],
+    )
+    def test_the_reason_is_what_stands_in_the_way(
+        self,
+        monkeypatch: pytest.MonkeyPatch,
+        record: list[bool | None],
+        may: str,
+        reason: str,
+    ) -> None:
+        monkeypatch.setattr("iac_runtime.execution.examination.permitted", lambda _: may)
+        fields = zip(("installed", "scriptable", "running"), record, strict=True)
+        found = app_state({"record": [list(field) for field in fields]}, APP)
+        assert reason in found.reason
+        assert bool(found.reason) == bool(reason)
+
+    @pytest.mark.parametrize("facts", [None, [], {"record": None}, {"record": [1, ["a"]]}])
+    def test_facts_that_are_none_are_unknown(self, facts: object) -> None:
+        assert app_state(facts, APP).installed == "unknown"
+
+
+class CoreServices:
+    """The two functions of the framework, in the place of a Mac's."""
+
+    def __init__(self, status: int, failed: int = 0) -> None:
+        self.made: list[bytes] = []
+        self.disposed = 0
+        self.AECreateDesc = self._function(self._make)
+        self.AEDeterminePermissionToAutomateTarget = self._function(lambda *_: status)
+        self.AEDisposeDesc = self._function(self._dispose)
+        self._failed = failed
+
+    @staticmethod
+    def _function(behaviour: Any) -> Any:
+        def function(*arguments: Any) -> Any:
+            return behaviour(*arguments)
+
+        return function
+
+    def _make(self, kind: int, data: bytes, size: int, into: Any) -> int:
+        assert (kind, size) == (int.from_bytes(b"bund", "big"), len(data))
+        self.made.append(data)
+        return self._failed
+
+    def _dispose(self, target: Any) -> int:
+        self.disposed += 1
+        return 0
+
+
+@pytest.mark.parametrize(
+    ("status", "expected"), [(0, "yes"), (-1743, "no"), (-1744, "would ask"), (-600, "unknown")]
+)
+def test_the_permission_is_read_from_the_status(
+    monkeypatch: pytest.MonkeyPatch, status: int, expected: str
+) -> None:
+    library = CoreServices(status)
+    monkeypatch.setattr(sys, "platform", "darwin")
+    monkeypatch.setattr("ctypes.CDLL", lambda path: library)
+    assert permission.permitted("com.apple.mail") == expected
+    assert (library.made, library.disposed) == ([b"com.apple.mail"], 1)
+    failing = CoreServices(0, failed=-108)
+    monkeypatch.setattr("ctypes.CDLL", lambda path: failing)
+    assert permission.permitted("x") == "unknown"
+    monkeypatch.setattr("ctypes.CDLL", lambda path: object())
+    assert permission.permitted("x") == "unknown"

@@ -44,6 +44,56 @@ def test_connecting_can_allow_less(output: Path) -> None:
     assert isinstance(caught.value, iac_runtime.ToolError)
 
 
+def test_a_call_that_fails_carries_its_facts(output: Path, state_file: Path) -> None:
+    diary = load_module(output, "diary")
+    with (
+        pytest.raises(ToolError) as caught,
+        iac_runtime.connect(simulate=state_file, tools=output),
+    ):
+        diary.get('journals["No"]')
+    error = caught.value
+    assert (error.type, error.number, error.retryable) == ("NOT_FOUND", -1728, False)
+    assert (error.app, error.command) == ("Diary", "diary_get")
+    assert error.original == "Can't get object."
+    assert str(error) == f"{error.message} {error.suggestion}"
+    assert error.facts()["command"] == "diary_get"
+
+
+def test_a_block_that_fails_ends_the_session_all_the_same(output: Path) -> None:
+    diary = load_module(output, "diary")
+
+    def fail() -> None:
+        with iac_runtime.connect(simulate=True, tools=output):
+            diary.make("entry")
+            raise ZeroDivisionError
+
+    with iac_runtime.connect(simulate=True, tools=output) as outer:
+        before = diary.count("entry")
+        with pytest.raises(ZeroDivisionError):
+            fail()
+        assert diary.count("entry") == before
+        assert outer.simulator is not None
+
+
+@pytest.mark.process
+def test_without_simulate_calls_go_to_the_osascript_of_this_machine(
+    output: Path, state_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "osascript"
+    program.write_text(
+        f'#!/bin/sh\nexec "{sys.executable}" -m iac_simulator.osascript "$@"\n', encoding="utf-8"
+    )
+    program.chmod(0o755)
+    monkeypatch.setenv("IAC_OSASCRIPT", str(program))
+    monkeypatch.setenv("IAC_SIMULATOR_TOOLS", str(output))
+    monkeypatch.setenv("IAC_SIMULATOR_STATE", str(state_file))
+    diary = load_module(output, "diary")
+    with iac_runtime.connect(tools=output) as session:
+        assert session.simulator is None
+        assert diary.count("entry", of='journals["Work"]') == 2
+        assert session.call("diary_get", target="journals[0].name") == "Work"
+
+
 def test_the_earlier_connection_holds_again_after_the_block(output: Path, tmp_path: Path) -> None:
     diary = load_module(output, "diary")
     with iac_runtime.connect(simulate=True, tools=output):

@@ -3,10 +3,9 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from language_helpers import parse_reference, read_filter
 
 from iac_runtime.errors import InvalidParameterError
-from iac_runtime.language.filters import read_filter
-from iac_runtime.language.references import parse_reference
 from iac_runtime.language.steps import (
     Boundary,
     ById,
@@ -151,41 +150,56 @@ def test_filters_take_json_in_either_spelling(tables: Tables) -> None:
             Join(
                 "or",
                 (
-                    Compare(("name",), "_beginsWith", "a"),
-                    Join("not", (Compare(("words",), "=", 3),)),
+                    Compare((Go("name"),), "_beginsWith", "a"),
+                    Join("not", (Compare((Go("words"),), "=", 3),)),
                 ),
             ),
-            Join("not", (Compare(("isPrivate",), "=", True),)),
+            Join("not", (Compare((Go("isPrivate"),), "=", True),)),
         ),
     )
 
 
+def test_a_key_of_a_filter_may_lead_on(tables: Tables) -> None:
+    found = read_filter({"Pictures[0].name": "x", "container.owner": "y"}, ("entry",), tables)
+    assert found == Join(
+        "and",
+        (
+            Compare((Every("pictures"), ByIndex(0), Go("name")), "=", "x"),
+            Compare((Go("container"), Go("owner")), "=", "y"),
+        ),
+    )
+    for key in ("container.nam", "pictures[0", "pictures.end", "nam.x", "entries[0]"):
+        with pytest.raises(InvalidParameterError) as caught:
+            read_filter({key: 1}, ("entry",), tables)
+        assert "\n" not in str(caught.value)
+
+
 def test_a_filter_compares_dates_as_dates(tables: Tables) -> None:
     found = read_filter({"creation date": {"after": "2026-03-09T00:00:00Z"}}, ("entry",), tables)
-    assert found == Compare(("creationDate",), ">", DateValue(1773014400000))
+    assert found == Compare((Go("creationDate"),), ">", DateValue(1773014400000))
 
 
 ENTRY_TESTS = st.recursive(
     st.one_of(
         st.builds(
             Compare,
-            st.sampled_from([("name",), ("body",), ("container", "name")]),
+            st.sampled_from([(Go("name"),), (Go("body"),), (Go("container"), Go("name"))]),
             st.sampled_from(["=", "_contains", "_beginsWith", "_endsWith"]),
             st.text(),
         ),
         st.builds(
             Compare,
-            st.just(("words",)),
+            st.just((Go("words"),)),
             st.sampled_from(["=", ">", ">=", "<", "<="]),
             st.integers(-(2**53), 2**53),
         ),
         st.builds(
             Compare,
-            st.just(("creationDate",)),
+            st.just((Go("creationDate"),)),
             st.sampled_from(["=", ">", "<"]),
             st.builds(DateValue, st.integers(-(10**13), 10**14)),
         ),
-        st.builds(Compare, st.just(("isPrivate",)), st.just("="), st.booleans()),
+        st.builds(Compare, st.just((Go("isPrivate"),)), st.just("="), st.booleans()),
     ),
     lambda inner: st.one_of(
         st.builds(

@@ -11,12 +11,14 @@ import pytest
 from diary_output import write_output
 from diary_world import WORLD
 from mcp import Client, MCPError, StdioServerParameters
+from served import server_of
 
 from iac_runtime.catalogue import Catalogue
 from iac_runtime.execution.executor import Executor
 from iac_runtime.execution.process import Completed
 from iac_runtime.gate import Gate
-from iac_runtime.server import build_server
+from iac_runtime.policy.desk import open_desk
+from iac_runtime.policy.settings import Flags
 from iac_simulator import Simulator
 
 
@@ -38,7 +40,7 @@ def text_of(result: Any) -> Any:
 def test_a_client_lists_calls_and_is_told_of_errors(
     output: Path, state_file: Path, mode: str
 ) -> None:
-    command = ["-m", "iac_runtime.cli", "serve", "--tools", str(output)]
+    command = ["-m", "iac_runtime.cli", "serve", "--expose", "all", "--tools", str(output)]
     server = StdioServerParameters(
         command=sys.executable,
         args=[*command, "--simulate", str(state_file)],
@@ -77,9 +79,9 @@ def test_a_client_lists_calls_and_is_told_of_errors(
     ask(server, question, mode)
 
 
-def gate_of(catalogue: Catalogue, world: dict[str, Any] = WORLD) -> Gate:
+def gate_of(catalogue: Catalogue, world: dict[str, Any] = WORLD, **more: Any) -> Gate:
     tables = [catalogue.tables(app) for app in catalogue.apps.values()]
-    return Gate(catalogue, Executor(Simulator(tables, {"diary": world})), "DANGEROUS")
+    return Gate(catalogue, Executor(Simulator(tables, {"diary": world})), "DANGEROUS", **more)
 
 
 def test_a_read_only_server_hides_and_refuses_what_can_change(catalogue: Catalogue) -> None:
@@ -88,11 +90,17 @@ def test_a_read_only_server_hides_and_refuses_what_can_change(catalogue: Catalog
         assert "diary_get" in names
         assert "list_apps" in names
         assert not names & {"diary_set", "diary_make", "diary_delete", "app_quit", "app_launch"}
-        for name in ("diary_set", "app_quit"):
-            refused = await client.call_tool(name, {})
-            assert text_of(refused)["type"] == "REFUSED"
+        for name, arguments in (
+            ("diary_set", {"target": "entries[0]", "properties": {"body": "x"}}),
+            ("app_quit", {"app": "diary"}),
+        ):
+            refused = await client.call_tool(name, arguments)
+            facts = text_of(refused)
+            assert facts["type"] == "REFUSED"
+            assert "--read-only" in facts["suggestion"]
 
-    ask(build_server(gate_of(catalogue), read_only=True), question)
+    desk = open_desk(Flags(read_only=True))
+    ask(server_of(gate_of(catalogue, desk=desk)), question)
 
 
 def test_every_result_fits_its_schema_and_every_text_can_be_sent(catalogue: Catalogue) -> None:
@@ -114,7 +122,7 @@ def test_every_result_fits_its_schema_and_every_text_can_be_sent(catalogue: Cata
         )
         assert text_of(missing)["type"] == "NOT_FOUND"
 
-    ask(build_server(gate_of(catalogue, world)), question)
+    ask(server_of(gate_of(catalogue, world)), question)
 
 
 def test_a_note_goes_with_a_result_that_was_cut(catalogue: Catalogue) -> None:
@@ -123,7 +131,7 @@ def test_a_note_goes_with_a_result_that_was_cut(catalogue: Catalogue) -> None:
         assert found.meta is not None
         assert found.meta["iac/note"] == "1 of 2 items; ask with offset 1 for the next"
 
-    ask(build_server(gate_of(catalogue)), question)
+    ask(server_of(gate_of(catalogue)), question)
 
 
 def test_a_failure_inside_is_an_answer_and_the_server_lives_on(
@@ -142,7 +150,7 @@ def test_a_failure_inside_is_an_answer_and_the_server_lives_on(
         assert apps.structured_content is not None
         assert apps.structured_content["apps"][0]["key"] == "diary"
 
-    ask(build_server(Gate(catalogue, Executor(broken))), question)
+    ask(server_of(Gate(catalogue, Executor(broken))), question)
 
 
 def test_a_module_that_cannot_be_read_is_an_answer_too(tmp_path: Path) -> None:
@@ -153,7 +161,7 @@ def test_a_module_that_cannot_be_read_is_an_answer_too(tmp_path: Path) -> None:
         failed = await client.call_tool("diary_get", {"target": "today"})
         assert "iac-gen build" in text_of(failed)["message"]
 
-    ask(build_server(Gate(Catalogue([folder]), Executor())), question)
+    ask(server_of(Gate(Catalogue([folder]), Executor())), question)
 
 
 def test_a_damaged_listing_is_an_error_of_the_protocol(tmp_path: Path) -> None:
@@ -165,7 +173,7 @@ def test_a_damaged_listing_is_an_error_of_the_protocol(tmp_path: Path) -> None:
         with pytest.raises(MCPError, match="iac-gen build"):
             await client.list_tools()
 
-    ask(build_server(Gate(catalogue, Executor())), question)
+    ask(server_of(Gate(catalogue, Executor())), question)
 
 
 def test_calls_run_beside_each_other(catalogue: Catalogue) -> None:
@@ -183,4 +191,4 @@ def test_calls_run_beside_each_other(catalogue: Catalogue) -> None:
             for _ in range(2):
                 group.start_soon(client.call_tool, "app_running", {"app": "Diary"})
 
-    ask(build_server(Gate(catalogue, Executor(runner))), question)
+    ask(server_of(Gate(catalogue, Executor(runner))), question)

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from language_helpers import HOME, marshal
 
 from iac_runtime.errors import InvalidParameterError
 from iac_runtime.language.steps import (
@@ -18,12 +19,8 @@ from iac_runtime.language.steps import (
     RecordValue,
     RefValue,
 )
-from iac_runtime.language.text import value_text
-from iac_runtime.language.values import marshal
 from iac_runtime.tables import Tables
-from iac_runtime.tool import App, Class, Element, Property
 
-HOME = "/Users/me"
 WORK = RefValue((Every("journals"), ByName("Work")))
 
 
@@ -58,7 +55,18 @@ WORK = RefValue((Every("journals"), ByName("Work")))
         (["/a", "/b"], "file", (PathValue("/a"), PathValue("/b"))),
         ([1, [2, "x"]], "any", (1, (2, "x"))),
         ({"x": 1, "y": 2}, "point", RecordValue((("x", 1), ("y", 2)))),
+        ([10, 20], "point", (10, 20)),
         ([0, 0.5, 1], "RGB color", (0, 0.5, 1)),
+        (
+            {"height": 4, "x": 1, "y": 2.5, "width": 3},
+            "rectangle",
+            RecordValue((("x", 1), ("y", 2.5), ("width", 3), ("height", 4))),
+        ),
+        (["HAPPY", "nhap"], "list of mood", ("happy", "not so happy")),
+        ({"a": {"b": None}}, "any", RecordValue((("a", RecordValue((("b", None),))),))),
+        (2**53, "integer", 2**53),
+        (1e300, "real", 1e300),
+        ("raw", "data", "raw"),
         ({"read It": "x"}, "record", RecordValue((("readIt", "x"),))),
         ({"creation date": 1}, "record", RecordValue((("creationDate", 1),))),
         (
@@ -114,6 +122,17 @@ def test_a_value_is_read_as_its_type_says(
         ("x", "missing value", "wants null"),
         ({"__proto__": 1}, "record", "no name of a field"),
         (["x"], "text", "wants a text"),
+        ([0, 1], "RGB color", "is no colour"),
+        ([65535, 0, 0], "RGB color", "from 0 to 1"),
+        ([True, 0, 0], "color", "from 0 to 1"),
+        ([0, 0, 1, 1], "rectangle", "is no rectangle"),
+        ({"x": 0, "y": 0, "width": 1}, "rectangle", "Write"),
+        (2**53 + 1, "integer", "2\\^53"),
+        (float(2**60), "integer", "2\\^53"),
+        (10**400, "any", "2\\^53"),
+        (float("nan"), "any", "a number"),
+        ({"a b": 1, "aB": 1}, "record", "given twice"),
+        ({"": 1}, "record", "no name of a field"),
         ("sad", "mood | journal", "Known"),
     ],
 )
@@ -157,62 +176,3 @@ def marshal_index(index: int) -> Any:
     from iac_runtime.language.steps import ByIndex
 
     return ByIndex(index)
-
-
-FILES = Tables(
-    "files",
-    App("com.example.Files", "Files"),
-    {
-        "application": Class(
-            "capp",
-            "application",
-            "applications",
-            None,
-            "SAFE",
-            "SAFE",
-            (
-                Property("startup disk", "sdsk", "startupDisk", "folder", "r", "SAFE"),
-                Property("home", "home", "home", "folder", "r", "SAFE"),
-                Property("desktop", "desk", "desktop", "folder", "r", "SAFE"),
-            ),
-        ),
-        "item": Class("cobj", "item", "items", None, "SAFE", "SAFE"),
-        "folder": Class(
-            "cfol",
-            "folder",
-            "folders",
-            "item",
-            "SAFE",
-            "SAFE",
-            (),
-            (Element("item", "rw"), Element("folder", "rw")),
-        ),
-        "file": Class("file", "file", "files", "item", "SAFE", "SAFE"),
-    },
-    {},
-    {},
-    {},
-)
-
-
-@pytest.mark.parametrize(
-    ("path", "item", "text"),
-    [
-        ("~", False, "home"),
-        ("~/Desktop", False, "desktop"),
-        ("/Users/me/Desktop/x", False, 'desktop.folders["x"]'),
-        ("~/Desktop/x", True, 'desktop.items["x"]'),
-        ("~/Documents", False, 'home.folders["Documents"]'),
-        ("/Users/other/x", False, 'startupDisk.folders["Users"].folders["other"].folders["x"]'),
-        ("/", False, "startupDisk"),
-        ("/", True, "startupDisk"),
-        ("/Users/meandyou", False, 'startupDisk.folders["Users"].folders["meandyou"]'),
-    ],
-)
-@pytest.mark.parametrize("kind", ["specifier", "file"])
-def test_where_files_are_objects_a_path_is_a_folder_or_an_item(
-    path: str, item: bool, text: str, kind: str
-) -> None:
-    found = marshal(path, kind, FILES, HOME, item=item)
-    assert isinstance(found, RefValue)
-    assert value_text(found, "app") == f"app.{text}"

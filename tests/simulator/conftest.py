@@ -8,8 +8,21 @@ import pytest
 from simulated_diary import ADDITION, DIARY, NOW, WORLD, Script
 
 from iac_runtime.tables import Tables
-from iac_simulator import Simulator
+from iac_simulator import MissingEngineError, Simulator, engine_jsc
+from iac_simulator.engine import ENGINES
 from iac_simulator.osascript import load_tables
+
+
+@pytest.fixture(params=list(ENGINES))
+def engine(request: pytest.FixtureRequest) -> str:
+    """Each engine; JavaScriptCore is skipped, with the way to install it, where it is missing."""
+    name: str = request.param
+    if name == "jsc":
+        try:
+            engine_jsc.library()
+        except MissingEngineError as missing:
+            pytest.skip(str(missing))
+    return name
 
 
 @pytest.fixture

@@ -1,130 +1,98 @@
-"""The executable JXA cases of the corpus, each run through the simulator."""
+"""Executable JXA cases on both engines: those of the corpus, and our own over its dictionaries."""
 
 import json
-import re
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-from iac_runtime.execution.process import Completed
-from iac_runtime.tables import Tables
-from iac_simulator import SentEvent, Simulator
+import conformance
+import pytest
 
-Case = dict[str, Any]
-
-# What a case calls an app is the stem of its dictionary; the rest are called as their module is.
-KEYS = {
-    "SystemEvents": "system_events",
-    "GoogleChrome": "google_chrome",
-    "StandardAdditions": "standard_additions",
-}
-
-ENCODE = """
-function plain(v) {
-  if (v === undefined) return null
-  if (ObjectSpecifier.hasInstance(v)) return {ref: Automation.getDisplayString(v)}
-  if (v instanceof Date) return {date: v.toISOString()}
-  if (Array.isArray(v)) return v.map(plain)
-  if (v === null || typeof v !== 'object') return v
-  if (Automation.getDisplayString(v).startsWith('Path(')) return {path: v.toString()}
-  return Object.fromEntries(Object.entries(v).map(([k, x]) => [k, plain(x)]))
-}
-function run() {
-  try {
-    const v = (0, eval)(SOURCE)
-    return JSON.stringify({value: plain(v), display: Automation.getDisplayString(v)})
-  } catch (e) {
-    return JSON.stringify({error: e && e.errorNumber !== undefined ? e.errorNumber : -2700})
-  }
-}
-"""
+OWN = Path(__file__).parent / "cases"
 
 
-def read_cases(corpus: Path) -> list[Case]:
-    text = (corpus / "jxa-cases.jsonl").read_text("utf-8")
-    return [json.loads(line) for line in text.splitlines()]
+def wrong(file: Path, corpus: Path, engine: str) -> dict[str, tuple[str, ...]]:
+    outcomes = conformance.run_cases(conformance.read_cases(file), corpus / "sdef", engine)
+    assert [o.case["id"] for o in outcomes if o.failed is None] == []
+    return {o.case["id"]: o.failed for o in outcomes if o.failed}
 
 
-def failures(case: Case, simulator: Simulator, folder: Path) -> Iterator[str]:
-    if "osascript" in case:
-        yield from printed(case, simulator, folder)
-    else:
-        source = ENCODE.replace("SOURCE", json.dumps(case["script"]))
-        done = simulator(["osascript", "-l", "JavaScript", "-e", source], b"", 10)
-        yield from answered(case, json.loads(done.stdout))
-    if "events" in case:
-        yield from sent(case["events"], simulator.events)
+def test_the_cases_of_the_corpus_hold(corpus: Path, engine: str) -> None:
+    assert wrong(corpus / "jxa-cases.jsonl", corpus, engine) == {}
 
 
-def printed(case: Case, simulator: Simulator, folder: Path) -> Iterator[str]:
-    file = folder / "script.js"
-    file.write_text(case["script"], "utf-8")
-    args = [
-        a.replace("{script}", case["script"]).replace("{file}", str(file))
-        for a in case["osascript"]
+@pytest.mark.parametrize("file", sorted(OWN.glob("*.jsonl")), ids=lambda file: file.stem)
+def test_our_own_cases_hold(corpus: Path, engine: str, file: Path) -> None:
+    assert wrong(file, corpus, engine) == {}
+
+
+WORLD = {"documents": [{"name": "a"}]}
+GET = "Application('TextEdit').documents[0].name()"
+
+
+@pytest.mark.parametrize(
+    ("expectation", "said"),
+    [
+        ({"value": "b"}, 'value: expected "b", got "a"'),
+        ({"display": "x"}, 'display: expected "x", got "\\"a\\""'),
+        ({"display_regex": "^x"}, 'display: expected "^x"'),
+        ({"error": -1728}, "error: expected -1728"),
+        ({"events": []}, "events: expected []"),
+        ({"events": [{"event": "coresetd"}]}, 'event 1, code: expected "coresetd"'),
+        ({"events": [{"event": "coregetd", "timeout": 3}]}, "event 1, timeout: expected 3"),
+        ({"events": [{"event": "coregetd", "no_direct": True}]}, "event 1, direct: expected"),
+        ({"events": [{"event": "coregetd", "direct": "x"}]}, 'event 1, direct: expected "x"'),
+        ({"events": [{"event": "coregetd", "params": {"a": 1}}]}, "event 1, parameter a"),
+        ({"world": {"nonsense": 1}}, "world: expected one that fits"),
+        ({"osascript": ["-l", "JavaScript", "-e", "{script}"], "stdout": "b\n"}, "stdout:"),
+        ({"osascript": ["-l", "JavaScript", "-e", "{script}"], "status": 1}, "status: expected 1"),
+        ({"osascript": ["-l", "JavaScript", "-e", "1"], "stdout_regex": "x"}, "stdout_regex"),
+        ({"osascript": ["-l", "JavaScript", "-e", "1"], "error": 4}, "error: expected 4"),
+    ],
+)
+def test_a_case_that_fails_says_what_was_expected_and_what_came(
+    corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str],
+    expectation: dict[str, object], said: str,
+) -> None:  # fmt: skip
+    file = tmp_path / "cases.jsonl"
+    case = {"id": "T1", "app": "TextEdit", "kind": "get", "script": GET, "world": WORLD}
+    rows = [
+        {**case, "value": "a", "note": "holds"},
+        {**case, **expectation},
+        {**case, "app": "NoSuchDictionary"},
     ]
-    stdin = case.get("stdin", "").replace("{script}", case["script"])
-    done: Completed = simulator(["osascript", *args], stdin.encode(), 10)
-    if "stdout" in case and done.stdout.decode() != case["stdout"]:
-        yield f"stdout {done.stdout!r}"
-    for name, text in (("stdout_regex", done.stdout), ("stderr_regex", done.stderr)):
-        if name in case and not re.search(case[name], text.decode()):
-            yield f"{name} {text!r}"
-    if case.get("status", done.status) != done.status:
-        yield f"status {done.status}"
+    file.write_text("\n".join(json.dumps(row) for row in rows) + "\n\n", "utf-8")
+    assert conformance.main([str(file), str(corpus / "sdef")]) == 1
+    out = capsys.readouterr().out
+    assert f"T1 (get) {GET}\n" in out
+    assert said in out
+    assert out.endswith("1 passed, 1 failed, 1 skipped\n")
 
 
-def answered(case: Case, found: dict[str, Any]) -> Iterator[str]:
-    if "error" in case and found.get("error") != case["error"]:
-        yield f"error {found}"
-    if "value" in case and brief(found.get("value")) != case["value"]:
-        yield f"value {found}"
-    if "display" in case and found.get("display") != case["display"]:
-        yield f"display {found}"
-    if "display_regex" in case and not re.search(case["display_regex"], found.get("display", "")):
-        yield f"display {found}"
+def test_references_are_equal_by_what_they_name(
+    corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "cases.jsonl"
+    # fmt: off
+    script = "Application('TextEdit').documents.whose({name: {_equals: 'a'}})[0]"
+    row = {"id": "T", "app": "TextEdit", "script": f"const d = {script}; d.name(); d",
+           "world": WORLD, "value": {"ref": "documents.whose({name: 'a'}).at(0)"},
+           "events": [{"event": "coregetd", "direct": "documents.whose({name: 'a'})[0].name"}]}
+    # fmt: on
+    file.write_text(json.dumps(row), "utf-8")
+    assert conformance.main([str(file), str(corpus / "sdef")]) == 0
+    assert capsys.readouterr().out == "1 passed, 0 failed, 0 skipped\n"
 
 
-def brief(value: Any) -> Any:
-    """Write a display form as the cases write references."""
-    if isinstance(value, dict) and set(value) == {"ref"}:
-        text = re.sub(r'^Application\("[^"]*"\)\.', "", value["ref"])
-        return {"ref": re.sub(r"\.(?:byName|at)\(([^)]*)\)", r"[\1]", text)}
-    return value
-
-
-def sent(expected: list[Case], events: list[SentEvent]) -> Iterator[str]:
-    if len(expected) != len(events):
-        yield f"{len(events)} events: {events}"
-        return
-    for want, got in zip(expected, events, strict=True):
-        if want["event"] != got.event or want.get("timeout", got.timeout) != got.timeout:
-            yield f"event {got}"
-        if ("direct" in want and want["direct"] != got.direct) or (
-            want.get("no_direct") and got.direct is not None
-        ):
-            yield f"direct {got}"
-        for code, value in want.get("params", {}).items():
-            if code not in got.params or got.params[code] != value:
-                yield f"parameter {code}: {got}"
-        if set(want.get("absent", ())) & set(got.params):
-            yield f"absent {got}"
-
-
-def test_the_cases_hold(corpus: Path, shipped: list[Tables], tmp_path: Path) -> None:
-    by_key = {tables.key: tables for tables in shipped}
-    wrong: dict[str, list[str]] = {}
-    judged = 0
-    for case in read_cases(corpus):
-        stem = case["app"]
-        key = KEYS.get(stem, stem.lower()) if stem else None
-        if key is not None and key not in by_key:
-            continue
-        state = {} if key is None else {key: case["world"] or {}}
-        simulator = Simulator([by_key[k] for k in {key, "standard_additions"} if k], state)
-        found = list(failures(case, simulator, tmp_path))
-        judged += 1
-        if found:
-            wrong[case["id"]] = found
-    assert judged >= 118
-    assert wrong == {}
+@pytest.mark.parametrize(
+    ("text", "said"), [("{", ":1: no JSON"), ("3", ":1: a case needs a script"), (None, "No such")]
+)
+def test_a_file_that_holds_no_cases_gives_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str | None, said: str
+) -> None:
+    file = tmp_path / "cases.jsonl"
+    if text is not None:
+        file.write_text(text, "utf-8")
+    assert conformance.main([str(file), str(tmp_path)]) == 2
+    [line] = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"cases: {file}")
+    assert said in line
+    assert conformance.main([str(file), str(tmp_path / "none")]) == 2

@@ -1,182 +1,169 @@
-"""The failures that Apple events and osascript report, by number.
+"""From what an app or osascript reported to an error with its facts.
 
-Numbers and causes: AppleScript Language Guide, error tables B-1 to B-4, and MacErrors.h. Texts are
-localised by the system, so the number decides; only -2700, which covers every JavaScript
-exception, is told apart by its words. That a silent status 1 is a denied permission is known from
-reports of macOS 27 only; a Mac can confirm it.
+The number decides, because texts are in the language of the system. Only -2700, which covers every
+JavaScript exception, is told apart by its words, and in another language it stays what it is: a
+script that failed. That a silent status 1 is a denied permission is known from reports of
+macOS 27 only; a Mac can confirm it.
 """
 
 import re
 from typing import Final, NamedTuple
 
-from iac_runtime.errors import ErrorType, ToolError
-
-__all__ = ["KNOWN", "Known", "describe", "script_error", "silent_failure"]
-
-
-class Known(NamedTuple):
-    """What a number means; `{app}` stands for the app's name."""
-
-    type: ErrorType
-    message: str
-    suggestion: str
-    retryable: bool = False
-
-
-_ALLOW: Final = (
-    "Allow it in System Settings > Privacy & Security > Automation, under the program that starts "
-    "this one, then call again."
-)
-_ACCESSIBILITY: Final = "Allow it in System Settings > Privacy & Security > Accessibility."
-_VALUE: Final = "Check the types of the arguments; a file is an absolute path, a date is ISO 8601."
-_LOOK: Final = "Read the list again and use a reference that it gives."
-
-_NO_VALUE: Final = Known("INVALID_PARAMETER", "{app} could not use a value.", _VALUE)
-_NO_ACCESS: Final = Known(
-    "NOT_SUPPORTED", "{app} does not let this be changed or read.", "Try another property."
-)
-_DENIED: Final = Known("PERMISSION_DENIED", "macOS does not allow control of {app}.", _ALLOW)
-_FILE: Final = Known(
-    "EXECUTION_ERROR", "The file system refused it.", "Check the path, the disk and your rights."
-)
-_LAUNCH: Final = Known(
-    "APP_NOT_FOUND", "{app} cannot be found or started.", "Check that it is installed."
-)
-_LOST: Final = Known(
-    "APP_NOT_RUNNING", "{app} quit or crashed.", "Launch it, see what was done, then call again."
-)
-_MODEL: Final = Known(
-    "NOT_SUPPORTED", "{app} cannot do this with this object.", "Try another object or property."
+from iac_runtime.errors import ToolError
+from iac_runtime.execution.errortable import (
+    APP_ERROR,
+    APP_GONE,
+    DENIED,
+    KNOWN,
+    UNLOADED,
+    Again,
+    Known,
 )
 
-KNOWN: Final[dict[int, Known]] = {
-    -43: Known("NOT_FOUND", "{app} did not find the file.", "Check the path."),
-    -50: _NO_VALUE,
-    **dict.fromkeys((-34, -35, -37, -39, -48, -49, -54, -61, -108, -120), _FILE),
-    -128: Known(
-        "USER_CANCELLED", "{app}: the user cancelled.", "Ask the user before you try again."
-    ),
-    -192: Known("NOT_SUPPORTED", "{app} has no scripting dictionary.", ""),
-    -600: Known(
-        "APP_NOT_RUNNING",
-        "{app} is not running.",
-        "Launch it with app_launch, then call again.",
-        True,
-    ),
-    -609: _LOST,
-    **dict.fromkeys(
-        (-610, -1713),
-        Known("BUSY", "{app} needs a person to answer a dialog.", "Answer it in the app."),
-    ),
-    **dict.fromkeys((-1700, -1703, -1704, -1705, -10001, -10023), _NO_VALUE),
-    **dict.fromkeys(
-        (-1701, -1715, -1721),
-        Known("INVALID_PARAMETER", "{app} misses a parameter.", "Give the optional ones too."),
-    ),
-    -1708: Known(
-        "NOT_SUPPORTED",
-        "{app} does not understand this here.",
-        "The object may be of another class.",
-    ),
-    -1712: Known(
-        "TIMEOUT",
-        "{app} did not answer in time.",
-        "It may show a dialog, or still be at work; look before you try again.",
-    ),
-    **dict.fromkeys(
-        (-1719, -10007), Known("NOT_FOUND", "{app} has nothing at this position.", _LOOK)
-    ),
-    **dict.fromkeys((-1720, -1723, -1725, -1726, -1727, -1729, -1730, -1731), _MODEL),
-    -1728: Known("NOT_FOUND", "{app} cannot find this object.", _LOOK),
-    **dict.fromkeys((-1743, -1744), _DENIED),
-    -10000: Known(
-        "EXECUTION_ERROR", "{app} failed at it.", "Check the values; the app gives no reason."
-    ),
-    -10002: Known(
-        "INVALID_PARAMETER",
-        "{app} does not name this object that way.",
-        "Name it by id or by index.",
-    ),
-    **dict.fromkeys((-10003, -10005, -10006), _NO_ACCESS),
-    -10004: Known(
-        "PERMISSION_DENIED",
-        "{app} lacks the right to do this.",
-        "The app's own settings or its sandbox refuse it.",
-    ),
-    **dict.fromkeys((-10008, -10009, -10010, -10014, -10015, -10016), _MODEL),
-    -10011: Known("BUSY", "{app} is in another transaction.", "Try again later.", True),
-    -10013: Known("NOT_FOUND", "{app} has no selection.", "Select something first."),
-    -10024: Known("INVALID_PARAMETER", "{app} cannot put that there.", "Give another place in at."),
-    -10025: Known(
-        "INVALID_PARAMETER", "{app}: these properties exclude each other.", "Set fewer of them."
-    ),
-    -10810: Known("APP_NOT_FOUND", "{app} could not be launched.", "Open it by hand once.", True),
-    **dict.fromkeys((-10814, -10827), _LAUNCH),
-    -25211: Known("PERMISSION_DENIED", "macOS does not allow assistive access.", _ACCESSIBILITY),
-    1002: Known("PERMISSION_DENIED", "macOS does not allow keystrokes to be sent.", _ACCESSIBILITY),
-}
+__all__ = [
+    "KNOWN",
+    "OUTCOME_UNKNOWN",
+    "ErrorLine",
+    "Known",
+    "describe",
+    "parse_error_line",
+    "script_error",
+    "silent_failure",
+    "timed_out",
+]
 
+OUTCOME_UNKNOWN: Final = "Whether it was done is not known: look before you try again."
+
+_SCRIPT_ERROR: Final = -2700
 _WORDS: Final = (
-    ("can't be found", _LAUNCH),
-    (
-        "is not a function",
-        Known(
-            "NOT_SUPPORTED",
-            "{app}'s dictionary could not be loaded.",
-            "Check that the app is installed and opens.",
-        ),
-    ),
+    ("application can't be found", APP_GONE),
+    ("is not a function", UNLOADED),
 )
-_LINE = re.compile(r"execution error: (.*) \((-?\d+)\)\s*$", re.DOTALL)
+_UNKNOWN: Final = Known("UNKNOWN", APP_ERROR.message, "")
+_LINE: Final = re.compile(
+    r"(?:(?P<start>\d+):(?P<end>\d+): )?(?:execution|syntax) error: (?P<text>.*) "
+    r"\((?P<number>-?\d+)\)\s*\Z",
+    re.DOTALL,
+)
+# The words "execution error" may be of another language too; the number at the end is not.
+_BARE_LINE: Final = re.compile(r"^(?P<text>.*) \((?P<number>-?\d+)\)\s*\Z", re.MULTILINE)
+_SCRIPT_LINE: Final = re.compile(r"Error on line (?P<line>\d+): (?P<text>.*)\Z", re.DOTALL)
 
 
-def describe(number: int | None, original: str, *, app: str, tool: str, writes: bool) -> ToolError:
+class ErrorLine(NamedTuple):
+    """osascript's own error line: its text, its number, and where in the script (macOS 10.10-13).
+
+    `line` counts from 1; `start` and `end` are offsets in characters. macOS 10.14 and later give
+    none of them.
+    """
+
+    text: str
+    number: int
+    line: int | None = None
+    start: int | None = None
+    end: int | None = None
+
+
+def parse_error_line(stderr: str) -> ErrorLine | None:
+    """Return the error line at the end of what osascript wrote, or None if there is none.
+
+    Understands the forms of every macOS, with the path of a script file before them or without.
+    """
+    text = stderr.strip()
+    found = _LINE.search(text)
+    if found is None:
+        bare = _BARE_LINE.search(text)
+        if bare is None or int(bare["number"]) not in KNOWN:
+            return None
+        return ErrorLine(bare["text"], int(bare["number"]))
+    start, end = (None if found[name] is None else int(found[name]) for name in ("start", "end"))
+    placed = _SCRIPT_LINE.match(found["text"])
+    if placed is None:
+        return ErrorLine(found["text"], int(found["number"]), None, start, end)
+    return ErrorLine(placed["text"], int(found["number"]), int(placed["line"]), start, end)
+
+
+def describe(
+    number: int | None, original: str, *, app: str, command: str, writes: bool
+) -> ToolError:
     """Return the error for a failure that the harness caught.
 
     Args:
         number: The Apple event error number; None for a JavaScript exception.
         original: The text that came with it.
-        writes: Whether the call may have changed something; then it is never called retryable.
+        app, command: The names of the app and of the tool.
+        writes: Whether the call may have changed something.
     """
-    known = KNOWN.get(number) if number is not None else None
-    if number in (None, -2700):
-        plain = original.replace("’", "'").lower()
-        known = next((row for words, row in _WORDS if words in plain), None)
-    if known is None:
-        reason = original.strip() or "no reason was given"
-        shown = f" ({number})" if number is not None else ""
-        known = Known(
-            "EXECUTION_ERROR" if number is None else "UNKNOWN",
-            f"{{app}} failed: {reason}{shown}.",
-            "",
-        )
-    retryable = known.retryable and (not writes or number in (-600, -10810))
+    known = _known(number, original)
+    suggestion = known.suggestion
+    if writes and known.retryable == "read":
+        suggestion = f"{suggestion} {OUTCOME_UNKNOWN}"
     return ToolError(
         known.type,
-        known.message.replace("{app}", app),
-        known.suggestion,
-        retryable=retryable,
+        _filled(known.message, app, _reason(number, original)),
+        _filled(suggestion, app),
+        retryable=_retryable(known.retryable, writes=writes),
         app=app,
-        tool=tool,
+        command=command,
         number=number,
         original=original,
     )
 
 
-def script_error(stderr: str, *, app: str, tool: str, writes: bool) -> ToolError | None:
+def script_error(stderr: str, *, app: str, command: str, writes: bool) -> ToolError | None:
     """Return the error of osascript's own error line, or None if there is no such line."""
-    found = _LINE.search(stderr.strip())
+    found = parse_error_line(stderr)
     if found is None:
         return None
-    return describe(int(found.group(2)), found.group(1), app=app, tool=tool, writes=writes)
+    return describe(found.number, found.text, app=app, command=command, writes=writes)
 
 
-def silent_failure(app: str, tool: str) -> ToolError:
+def silent_failure(app: str, command: str) -> ToolError:
     """Return the error for a status of 1 without a word: on some hosts a denied permission."""
     return ToolError(
-        "PERMISSION_DENIED",
-        f"osascript ended without a word; most likely macOS does not allow control of {app}.",
-        _ALLOW,
+        DENIED.type,
+        f"osascript ended without a word; most likely permission to control {app} was denied.",
+        _filled(DENIED.suggestion, app),
         app=app,
-        tool=tool,
+        command=command,
     )
+
+
+def timed_out(app: str, command: str, seconds: float, *, writes: bool) -> ToolError:
+    """Return the error for a call that did not end within `seconds`."""
+    unit = "second" if seconds == 1 else "seconds"
+    suggestion = KNOWN[-1712].suggestion
+    return ToolError(
+        "TIMEOUT",
+        f"The command timed out after {seconds:g} {unit}.",
+        _filled(f"{suggestion} {OUTCOME_UNKNOWN}" if writes else suggestion, app),
+        retryable=not writes,
+        app=app,
+        command=command,
+    )
+
+
+def _known(number: int | None, original: str) -> Known:
+    if number is None or number == _SCRIPT_ERROR:
+        plain = original.replace("’", "'").lower()
+        return next((row for words, row in _WORDS if words in plain), APP_ERROR)
+    # Positive numbers are an app's own; what they mean is in its words.
+    return KNOWN.get(number) or (APP_ERROR if number > 0 else _UNKNOWN)
+
+
+def _retryable(again: Again, *, writes: bool) -> bool:
+    return again == "always" or (again == "read" and not writes)
+
+
+def _reason(number: int | None, original: str) -> str:
+    reason = original.strip().rstrip(".") or "no reason was given"
+    return reason if number is None or number == _SCRIPT_ERROR else f"{reason} ({number})"
+
+
+def _filled(text: str, app: str, reason: str = "") -> str:
+    if "{process}" in text:
+        # The walk over processes is paid for by a denied call only.
+        from iac_runtime.execution.responsible import responsible_name
+
+        text = text.replace("{process}", responsible_name())
+    return text.replace("{app}", app).replace("{reason}", reason)

@@ -1,127 +1,296 @@
-"""Carrying out a request: one osascript, one constant script, one JSON in, one JSON out."""
+"""Carrying out a request: a turn, one exchange with the harness, one answer or one error.
 
+    lock of the app -> one of few slots -> worker, or a process of its own -> answer
+
+A request is data; the harness is a constant script, and nothing of a request becomes source text
+or an argument of a program.
+"""
+
+import contextlib
 import json
 import os
-import secrets
+import shutil
 import sys
+import threading
+import time
+import weakref
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from iac_runtime.errors import ToolError
-from iac_runtime.execution.appleerrors import describe, script_error, silent_failure
-from iac_runtime.execution.process import Completed, Runner, run_process
+from iac_runtime.execution.answers import Answer, Caller, Reply, answer_of, framed
+from iac_runtime.execution.appleerrors import KNOWN
+from iac_runtime.execution.cancellation import Cancellation
+from iac_runtime.execution.ending import Grace
+from iac_runtime.execution.limits import DEFAULT_TIMEOUT, Limits
+from iac_runtime.execution.locks import Locks, NoTurnError
+from iac_runtime.execution.process import Runner
+from iac_runtime.execution.single import run_process
+from iac_runtime.execution.workers import Workers
 from iac_runtime.request import Event, event_json
+from iac_runtime.state import open_state
 
-__all__ = ["DEFAULT_TIMEOUT", "Answer", "Executor"]
+if TYPE_CHECKING:
+    from iac_runtime.execution.examination import AppState, Version
 
-DEFAULT_TIMEOUT: Final = 30.0
-"""Seconds. Below the 60 after which some clients give up on a call."""
+__all__ = ["DEFAULT_TIMEOUT", "HARNESS", "Answer", "Executor"]
 
 HARNESS: Final = Path(__file__).parent / "jxa" / "harness.js"
-_OUTCOME: Final = "Whether the app did it is not known: look before you try again."
+_LAST_GRACE: Final = 0.2
+"""Seconds between TERM and KILL once the executor is closed."""
+
+_OVER: Final = 3.0
+"""Seconds in which a cancelled call is expected to be over."""
+
 _NOT_A_MAC: Final = (
     "This is not a Mac. To try it with simulated apps, use connect(simulate=True) or --simulate."
 )
 
 
-class Answer(NamedTuple):
-    """What the harness answered: a tagged value or a list, and remarks on what is missing."""
-
-    value: Any
-    listing: dict[str, Any] | None
-    notes: tuple[str, ...]
-
-
 class Executor:
-    """Runs requests, one process each; safe to share between threads.
+    """Carries out requests; safe to share between threads.
 
     Args:
-        runner: How a process is run; a simulator passes itself.
+        runner: Something in this process that stands for osascript (a simulator): one run a call,
+            no locks, for its apps are nobody else's. It cannot be ended from outside, so a
+            cancelled call returns when its run does.
         program: The osascript to run; the environment's IAC_OSASCRIPT if left out.
-        timeout: Seconds until the process group is killed.
+        timeout: Seconds for one call.
+        limits: The other settings; `timeout` goes before the one in it.
+        workers: Whether a worker is kept for each app; otherwise each call is a process.
+        state: The folder for locks; this user's state folder if left out.
     """
 
     def __init__(
         self,
-        runner: Runner = run_process,
+        runner: Runner | None = None,
         program: str | None = None,
         timeout: float = DEFAULT_TIMEOUT,
+        *,
+        limits: Limits | None = None,
+        workers: bool = True,
+        state: Path | None = None,
     ) -> None:
         self._runner = runner
         self._program = program or os.environ.get("IAC_OSASCRIPT") or "osascript"
-        self._timeout = timeout
+        self._limits = replace(limits or Limits(), timeout=timeout)
+        self._grace = Grace(self._limits.grace)
+        self._argv = (self._program, "-l", "JavaScript", str(HARNESS))
+        self._state = state
+        self._locks: Locks | None = None
+        self._lock = threading.Lock()
+        self._change = threading.Condition(self._lock)
+        self._under_way: set[Cancellation] = set()
+        self._closed = False
+        self._workers: Workers | None = None
+        if workers and runner is None:
+            self._workers = Workers(self._argv, self._limits, self._grace)
+        # Also at the end of the interpreter, and when nobody has the executor any more.
+        self._end_workers: Callable[[], object] = (
+            weakref.finalize(self, self._workers.close) if self._workers else lambda: None
+        )
 
-    def execute(self, event: Event, *, app: str, tool: str) -> Answer:
-        """Send one request and return the answer; `app` and `tool` are names for errors.
+    def execute(
+        self,
+        event: Event,
+        *,
+        app: str,
+        command: str,
+        timeout: float | None = None,
+        cancel: Cancellation | None = None,
+    ) -> Answer:
+        """Send one request and return the answer.
+
+        The app has `timeout` seconds from the moment that it is the call's turn; for the turn the
+        call waits no longer than that. A read is sent a second time if the error's row allows it.
+
+        Args:
+            app, command: The names of the app and of the tool, for errors.
+            timeout: Seconds; those of the executor if left out.
+            cancel: Ends the call from another thread.
 
         Raises:
             ToolError: It failed; the error has been told apart by number.
+            SetupError: The state folder is not as it must be.
         """
-        mark = secrets.token_hex(8)
-        request = json.dumps(event_json(event, mark)).encode()
-        argv = [self._program, "-l", "JavaScript", str(HARNESS)]
+        seconds = self._limits.timeout if timeout is None else timeout
+        caller = Caller(app, command, event.writes, seconds)
+        with self._call(cancel or Cancellation(), caller) as wanted:
+            if self._runner is not None:
+                return self._attempts(event, caller, wanted)
+            try:
+                with self._turns().turn(event.app, time.monotonic() + seconds, wanted):
+                    return self._attempts(event, caller, wanted)
+            except NoTurnError as error:
+                raise _no_turn(error, caller, cancelled=wanted.cancelled) from None
+
+    def available(self) -> bool:
+        """Say whether there is an osascript to run."""
+        return self._runner is not None or shutil.which(self._program) is not None
+
+    def version(self) -> "Version":
+        """Return the versions that requests meet."""
+        from iac_runtime.execution.examination import read_version
+
+        found = None if self._runner is not None else shutil.which(self._program)
+        return read_version(found)
+
+    def test_app(self, bundle_id: str, timeout: float = 10.0) -> "AppState":
+        """Say how things stand with an app, without an event to it, a prompt or a launch.
+
+        It takes no turn, so that it answers while a call to the app hangs.
+
+        Args:
+            bundle_id: The app's bundle id.
+            timeout: Seconds.
+        """
+        from iac_runtime.execution.examination import app_state
+
+        event = Event(bundle_id, "application", "test", "", writes=False)
+        caller = Caller(bundle_id, "test", writes=False, timeout=timeout)
         try:
-            done = self._runner(argv, request, self._timeout)
-        except OSError as error:
-            raise ToolError(
-                "UNAVAILABLE",
-                f"{self._program} could not be started: {error.strerror or error}.",
-                "Check IAC_OSASCRIPT." if sys.platform == "darwin" else _NOT_A_MAC,
-                app=app,
-                tool=tool,
-            ) from error
-        if done.timed_out:
-            raise ToolError(
-                "TIMEOUT",
-                f"{app} did not answer within {self._timeout:g} seconds.",
-                _OUTCOME if event.writes else "It may show a dialog; look, or allow more time.",
-                retryable=not event.writes,
-                app=app,
-                tool=tool,
+            with self._call(Cancellation(), caller) as wanted:
+                reply = self._single(event, _new_mark(), timeout, wanted, caller)
+            return app_state(answer_of(reply, caller).value, bundle_id)
+        except ToolError as error:
+            return app_state(None, bundle_id, str(error))
+
+    def close(self) -> None:
+        """Cancel the calls under way, wait until they are over, and end the workers.
+
+        Nobody is given long: who closes may be about to be killed.
+        """
+        self._grace.cut(_LAST_GRACE)
+        with self._change:
+            self._closed = True
+            under_way = tuple(self._under_way)
+        for wanted in under_way:
+            wanted.cancel()
+        if self._runner is None:
+            with self._change:
+                self._change.wait_for(lambda: not self._under_way, _OVER)
+        self._end_workers()
+
+    @contextlib.contextmanager
+    def _call(self, wanted: Cancellation, caller: Caller) -> Iterator[Cancellation]:
+        """Make a call known to `close`."""
+        with self._change:
+            if self._closed:
+                raise ToolError(
+                    "UNAVAILABLE",
+                    "The connection to the apps was closed.",
+                    "Connect again.",
+                    app=caller.app,
+                    command=caller.command,
+                )
+            self._under_way.add(wanted)
+        try:
+            yield wanted
+        finally:
+            with self._change:
+                self._under_way.discard(wanted)
+                self._change.notify_all()
+
+    def _turns(self) -> Locks:
+        with self._lock:
+            if self._locks is None:
+                folder = (self._state or open_state()) / "locks"
+                self._locks = Locks(folder, self._limits.running, self._limits.waiting)
+            return self._locks
+
+    def _attempts(self, event: Event, caller: Caller, cancel: Cancellation) -> Answer:
+        deadline = time.monotonic() + caller.timeout
+        try:
+            return self._attempt(event, caller, deadline, cancel)
+        except ToolError as error:
+            retry = _retry_of(error) if not event.writes else "never"
+            if retry == "never" or (retry == "launch" and not event.may_launch):
+                raise
+        if retry == "launch":
+            launch = Event(event.app, event.kind, "launch", "ascrnoop")
+            self._attempt(launch, caller, deadline, cancel)
+        return self._attempt(event, caller, deadline, cancel)
+
+    def _attempt(
+        self, event: Event, caller: Caller, deadline: float, cancel: Cancellation
+    ) -> Answer:
+        mark = _new_mark()
+        reply: Reply | None = None
+        if self._workers is not None:
+            line = json.dumps(event_json(event, mark)).encode() + b"\n"
+            with _started(self._program, caller):
+                reply = self._workers.exchange(event.app, line, mark, deadline, cancel)
+        if reply is None:
+            seconds = max(0.0, deadline - time.monotonic())
+            reply = self._single(event, mark, seconds, cancel, caller)
+        return answer_of(reply, caller)
+
+    def _single(
+        self, event: Event, mark: str, seconds: float, cancel: Cancellation, caller: Caller
+    ) -> Reply:
+        """Carry out a request in a process of its own, or in one run of the runner."""
+        request = json.dumps(event_json(event, mark)).encode()
+        if self._runner is not None and cancel.cancelled:
+            return Reply("cancelled")
+        with _started(self._program, caller):
+            if self._runner is not None:
+                return framed(self._runner(self._argv, request, seconds), mark)
+            done = run_process(
+                self._argv,
+                request,
+                seconds,
+                cancel=cancel,
+                grace=self._grace,
+                cap=self._limits.answer,
             )
-        answer = _framed(done.stdout, mark)
-        if answer is None:
-            raise _broken(done, app, tool, writes=event.writes)
-        if not answer.get("ok"):
-            message = str(answer.get("message", ""))
-            raise describe(answer.get("number"), message, app=app, tool=tool, writes=event.writes)
-        notes = tuple(str(note) for note in answer.get("notes") or ())
-        return Answer(answer.get("value"), answer.get("list"), notes)
+            return framed(done, mark)
 
 
-def _framed(stdout: bytes, mark: str) -> dict[str, Any] | None:
-    """Return the answer between the marks, whatever else was printed."""
-    text = stdout.decode("utf-8", "replace")
-    _, opening, rest = text.partition(f"<iac:{mark}>")
-    body, closing, _ = rest.rpartition(f"</iac:{mark}>")
-    if not opening or not closing:
-        return None
+def _new_mark() -> str:
+    """Return what frames or names an answer; nothing that an app prints can guess it."""
+    return os.urandom(8).hex()
+
+
+def _retry_of(error: ToolError) -> str:
+    row = KNOWN.get(error.number) if error.number is not None else None
+    return row.retry if row is not None else "never"
+
+
+@contextlib.contextmanager
+def _started(program: str, caller: Caller) -> Iterator[None]:
+    """Turn the failure to start the program into an error of the call."""
     try:
-        answer = json.loads(body)
-    except ValueError:
-        return None
-    return answer if isinstance(answer, dict) else None
+        yield
+    except OSError as error:
+        absent = isinstance(error, FileNotFoundError | NotADirectoryError | PermissionError)
+        way = "Check IAC_OSASCRIPT." if sys.platform == "darwin" else _NOT_A_MAC
+        raise ToolError(
+            "UNAVAILABLE",
+            f"{program} could not be started: {error.strerror or error}.",
+            way if absent else "Nothing was sent. Call again when this machine is less busy.",
+            retryable=not absent,
+            app=caller.app,
+            command=caller.command,
+        ) from error
 
 
-def _broken(done: Completed, app: str, tool: str, *, writes: bool) -> ToolError:
-    """Return the error for a process that left no answer."""
-    stderr = done.stderr.decode("utf-8", "replace")
-    found = script_error(stderr, app=app, tool=tool, writes=writes)
-    if found is not None:
-        return found
-    if done.status == 1 and not stderr.strip() and not done.stdout.strip():
-        return silent_failure(app, tool)
-    how = (
-        f"was ended by signal {-done.status}"
-        if done.status < 0
-        else f"ended with status {done.status}"
+def _no_turn(error: NoTurnError, caller: Caller, *, cancelled: bool) -> ToolError:
+    """Return the error for a call that was never sent."""
+    if cancelled:
+        message = "The call was cancelled before it was sent."
+        return ToolError("USER_CANCELLED", message, app=caller.app, command=caller.command)
+    message = (
+        "Too many calls are waiting."
+        if error.full
+        else f"{caller.app} was busy with other calls for {caller.timeout:g} seconds."
     )
     return ToolError(
-        "EXECUTION_ERROR",
-        f"osascript {how} and gave no answer.",
-        _OUTCOME if writes else "Call again; if it stays so, the app may not take these values.",
-        retryable=not writes,
-        app=app,
-        tool=tool,
-        original=stderr.strip()[-500:],
+        "BUSY",
+        message,
+        "Nothing was sent. Call again when some of them have ended.",
+        retryable=True,
+        app=caller.app,
+        command=caller.command,
     )

@@ -1,22 +1,42 @@
-"""Running one process to its end: the only module that starts `osascript`."""
+"""Starting processes: the only module that starts `osascript`."""
 
 import contextlib
+import fcntl
 import os
 import signal
-import subprocess
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
-__all__ = ["Completed", "Runner", "run_process"]
+__all__ = ["ANSWERS", "MARK", "REQUESTS", "Child", "Completed", "Runner", "spawn"]
+
+REQUESTS: Final = 3
+ANSWERS: Final = 4
+"""The descriptors on which a worker reads requests and writes answers."""
+
+MARK: Final = "IAC_CALL"
+"""The environment variable by which a process and all that it starts can be told."""
+
+_CLEAR: Final = 16
+"""Above every descriptor that a child is given, so that no dup2 hits another's source."""
+
+_UNKNOWN_STATUS: Final = 255
 
 
 class Completed(NamedTuple):
-    """What a process left behind; `status` is negative for the signal that ended it."""
+    """What a process left behind; `status` is negative for the signal that ended it.
+
+    Attributes:
+        timed_out: It was killed at the deadline.
+        cancelled: It was killed because the call was cancelled.
+        too_large: It was killed because it wrote more than the cap to standard output.
+    """
 
     stdout: bytes
     stderr: bytes
     status: int
     timed_out: bool = False
+    cancelled: bool = False
+    too_large: bool = False
 
 
 class Runner(Protocol):
@@ -25,24 +45,94 @@ class Runner(Protocol):
     def __call__(self, argv: Sequence[str], stdin: bytes, timeout: float) -> Completed: ...
 
 
-def run_process(argv: Sequence[str], stdin: bytes, timeout: float) -> Completed:
-    """Run `argv` in a session of its own; at the deadline the whole process group is killed.
+class Child:
+    """A process in a session of its own. One thread at a time may use it.
+
+    Attributes:
+        pid: Its number, and that of its session and group.
+        token: What it and its descendants carry in their environment under `MARK`.
+        feed: The descriptor that it reads from: standard input, or a worker's requests.
+        stdout, stderr: The descriptors of its output; all descriptors are non-blocking.
+        answers: The descriptor of a worker's answers, else None.
+        status: Its exit status once it was reaped.
+    """
+
+    def __init__(self, pid: int, token: str, ours: dict[int, int]) -> None:
+        self.pid = pid
+        self.token = token
+        self.stdout = ours[1]
+        self.stderr = ours[2]
+        self.feed = ours[REQUESTS] if REQUESTS in ours else ours[0]
+        self.answers = ours.get(ANSWERS)
+        self.status: int | None = None
+        self._open = set(ours.values())
+
+    def reap(self) -> bool:
+        """Say whether it has ended, and let go of its number if so; never waits."""
+        if self.status is None:
+            try:
+                pid, raw = os.waitpid(self.pid, os.WNOHANG)
+            except ChildProcessError:
+                # Where the host ignores SIGCHLD, the system reaps.
+                self.status = _UNKNOWN_STATUS
+            else:
+                if pid:
+                    self.status = os.waitstatus_to_exitcode(raw)
+        return self.status is not None
+
+    def hang_up(self) -> None:
+        """Close what it reads from: a worker that is well ends at that."""
+        self._close(self.feed)
+
+    def close(self) -> None:
+        """Close all descriptors."""
+        for descriptor in tuple(self._open):
+            self._close(descriptor)
+
+    def _close(self, descriptor: int) -> None:
+        if descriptor in self._open:
+            self._open.remove(descriptor)
+            os.close(descriptor)
+
+
+def spawn(argv: Sequence[str], *, channel: bool = False) -> Child:
+    """Start `argv` as the leader of a new session, with pipes to this process.
+
+    With `channel` the child reads requests on descriptor 3 and answers on 4, and its standard
+    input is empty. (posix_spawn places descriptors without running Python in a forked child,
+    which threads make unsafe. POSIX_SPAWN_SETSID needs macOS 10.15.)
 
     Raises:
-        OSError: The program could not be started.
+        OSError: The program could not be started, or there are no descriptors left.
     """
-    with subprocess.Popen(
-        argv,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-    ) as child:
-        try:
-            stdout, stderr = child.communicate(stdin, timeout)
-        except subprocess.TimeoutExpired:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(child.pid, signal.SIGKILL)
-            stdout, stderr = child.communicate()
-            return Completed(stdout, stderr, child.returncode, timed_out=True)
-    return Completed(stdout, stderr, child.returncode)
+    token = os.urandom(16).hex()
+    read_by_child = (REQUESTS,) if channel else (0,)
+    written_by_child = (1, 2, ANSWERS) if channel else (1, 2)
+    ours: dict[int, int] = {}
+    with contextlib.ExitStack() as theirs, contextlib.ExitStack() as on_failure:
+        actions: list[tuple[int, int, int] | tuple[int, int, str, int, int]] = []
+        if channel:
+            actions.append((os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0))
+        for number in (*read_by_child, *written_by_child):
+            reading, writing = os.pipe()
+            mine, its = (writing, reading) if number in read_by_child else (reading, writing)
+            ours[number] = mine
+            on_failure.callback(os.close, mine)
+            try:
+                clear = fcntl.fcntl(its, fcntl.F_DUPFD_CLOEXEC, _CLEAR)
+            finally:
+                os.close(its)
+            theirs.callback(os.close, clear)
+            os.set_blocking(mine, False)
+            actions.append((os.POSIX_SPAWN_DUP2, clear, number))
+        pid = os.posix_spawnp(
+            argv[0],
+            list(argv),
+            {**os.environ, MARK: token},
+            file_actions=actions,
+            setsid=True,
+            # Python ignores these, and what is ignored is inherited.
+            setsigdef=(signal.SIGPIPE, signal.SIGXFSZ),
+        )
+        on_failure.pop_all()
+    return Child(pid, token, ours)

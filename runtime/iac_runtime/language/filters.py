@@ -1,23 +1,25 @@
 """Reading filters: the JSON of `where` and the object of JXA's `whose` are one language.
 
 `{"read status": false}`, `{"subject": {"contains": "x"}}`, `{"or": [{…}, {…}]}`; several keys mean
-and. JXA's spellings (`_contains`, `_and`, `_match`) are taken too. JXA has no `_notEquals`, so
-`!=` becomes `_not`; its `_and` and `_or` want two tests, so one alone stands for itself
-(JXA release notes 10.10, "Filtering arrays").
+and. A key is a property, or a way to one (`container.name`). JXA's spellings (`_contains`, `_and`,
+`_match`) are taken too. JXA has no `_notEquals`, so `!=` becomes `_not`; its `_and` and `_or` want
+two tests, so one alone stands for itself (JXA release notes 10.10, "Filtering arrays").
 """
 
-from collections.abc import Mapping
-from typing import Any, Final
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TypeAlias
 
 from iac_runtime.errors import InvalidParameterError, near_text, quoted
-from iac_runtime.language.references import find_properties, loose_name, unknown_name
-from iac_runtime.language.steps import Compare, DateValue, Filter, Join, Operator
-from iac_runtime.language.syntax import Chain
-from iac_runtime.language.typespec import object_classes
-from iac_runtime.language.values import marshal
+from iac_runtime.language.references import Reference, walk
+from iac_runtime.language.steps import Boundary, Compare, Filter, Go, Join, Operator, Value
+from iac_runtime.language.syntax import Chain, Name, Part, read_syntax
+from iac_runtime.language.terms import find_properties, unknown_name
 from iac_runtime.tables import Tables, fold
 
-__all__ = ["read_filter"]
+__all__ = ["ReadValue", "read_filter"]
+
+ReadValue: TypeAlias = Callable[[Any, str, str], Value]
+"""How to read a value: the raw one, its type, and what to call it in an error."""
 
 _OPERATORS: Final[Mapping[str, Operator]] = {
     "=": "=",
@@ -46,7 +48,11 @@ MAX_DEPTH: Final = 16
 
 
 def read_filter(
-    raw: Any, classes: tuple[str, ...] | None, tables: Tables, home: str = "", depth: int = 0
+    raw: Any,
+    classes: tuple[str, ...] | None,
+    tables: Tables,
+    read_value: ReadValue,
+    depth: int = 0,
 ) -> Filter:
     """Return the filter that `raw` describes, over objects of `classes` (None: not known).
 
@@ -65,12 +71,16 @@ def read_filter(
         word = fold(str(key))
         if word in _JOINS and isinstance(value, list | tuple | Mapping):
             parts = [value] if isinstance(value, Mapping) else list(value)
-            inner = tuple(read_filter(part, classes, tables, home, depth + 1) for part in parts)
+            inner = tuple(
+                read_filter(part, classes, tables, read_value, depth + 1) for part in parts
+            )
             tests.append(_join(word, inner))
-        elif str(key) == "_match":
-            tests.append(_match(value, classes, tables, home))
-        else:
-            tests.append(_tests((str(key),), value, classes, tables, home))
+            continue
+        way, asked = (
+            _match(value) if str(key) == "_match" else (_way(str(key), classes, tables), value)
+        )
+        found = _item(way, classes, tables, read_value, depth)
+        tests.append(_tests(found, asked, read_value))
     return _join("and", tuple(tests))
 
 
@@ -84,58 +94,62 @@ def _join(word: str, tests: tuple[Filter, ...]) -> Filter:
     return Join("and" if word == "and" else "or", tests)
 
 
-def _match(value: Any, classes: tuple[str, ...] | None, tables: Tables, home: str) -> Filter:
-    if (
-        isinstance(value, list)
-        and len(value) == 2
-        and isinstance(value[0], Chain)
-        and value[0].names
-    ):
-        return _tests(value[0].names, value[1], classes, tables, home)
+def _match(value: Any) -> tuple[tuple[Part, ...], Any]:
+    if isinstance(value, list) and len(value) == 2:
+        way, asked = value
+        if isinstance(way, Chain) and way.parts:
+            return way.parts, asked
     raise InvalidParameterError("_match wants [ObjectSpecifier().property, value].")
 
 
-def _tests(
-    names: tuple[str, ...], value: Any, classes: tuple[str, ...] | None, tables: Tables, home: str
-) -> Filter:
-    path, types = _path(names, classes, tables)
-    if isinstance(value, Mapping) and value and not ("x" in value and "y" in value):
-        return _join(
-            "and",
-            tuple(_compare(path, str(op), item, types, tables, home) for op, item in value.items()),
-        )
-    return _compare(path, "=", value, types, tables, home)
+def _way(key: str, classes: tuple[str, ...] | None, tables: Tables) -> tuple[Part, ...]:
+    """Return the parts that a key names: one property, or a way to one from the item."""
+    if find_properties(classes, key, tables) or not ("." in key or "[" in key):
+        return (Name(key),)
+    return read_syntax(key)
 
 
-def _path(
-    names: tuple[str, ...], classes: tuple[str, ...] | None, tables: Tables
-) -> tuple[tuple[str, ...], str]:
-    """Return the JXA names of a path of properties, and the type at its end."""
-    path: list[str] = []
-    kind = "any"
-    for name in names:
-        found = find_properties(classes, name, tables)
-        if not found and classes is not None:
+def _item(
+    way: tuple[Part, ...],
+    classes: tuple[str, ...] | None,
+    tables: Tables,
+    read_value: ReadValue,
+    depth: int,
+) -> Reference:
+    """Return what a test looks at, as a reference that begins at the item."""
+    if classes is not None and len(way) == 1 and isinstance(way[0], Name):
+        name = way[0].name
+        if not find_properties(classes, name, tables):
             raise unknown_name(name, classes, tables, what="property")
-        path.append(found[0].jxa if found else loose_name(name, tables))
-        kind = " | ".join(dict.fromkeys(prop.type for prop in found)) or "any"
-        classes = object_classes(kind, tables) if found else None
-    return tuple(path), kind
+    return walk(
+        Reference((), classes),
+        way,
+        tables,
+        lambda raw, inner: read_filter(raw, inner, tables, read_value, depth + 1),
+    )
 
 
-def _compare(
-    path: tuple[str, ...], word: str, value: Any, kind: str, tables: Tables, home: str
-) -> Filter:
-    key = word if not fold(word) else fold(word)
+def _tests(found: Reference, value: Any, read_value: ReadValue) -> Filter:
+    if isinstance(value, Mapping) and value and not ("x" in value and "y" in value):
+        tests = (_compare(found, str(op), item, read_value) for op, item in value.items())
+        return _join("and", tuple(tests))
+    return _compare(found, "=", value, read_value)
+
+
+def _compare(found: Reference, word: str, value: Any, read_value: ReadValue) -> Filter:
+    key = fold(word) or word
     if key in _UNEQUAL:
-        return Join("not", (_compare(path, "=", value, kind, tables, home),))
+        return Join("not", (_compare(found, "=", value, read_value),))
     operator = _OPERATORS.get(key)
     if operator is None:
         raise InvalidParameterError(
             f"{quoted(word)} is no comparison in a filter.", near_text(word, _KNOWN)
         )
-    if isinstance(value, DateValue):
-        return Compare(path, operator, value)
+    kind = found.prop.type if found.prop is not None else "any"
     if operator in ("_contains", "_beginsWith", "_endsWith"):
-        kind = "any" if not isinstance(value, str) else "text"
-    return Compare(path, operator, marshal(value, kind, tables, home, where=path[-1]))
+        kind = "text" if isinstance(value, str) else "any"
+    last = found.steps[-1]
+    if isinstance(last, Boundary):
+        raise InvalidParameterError(f"{found.text} is a place; nothing can be compared with it.")
+    where = last.name if isinstance(last, Go) else found.text
+    return Compare(found.steps, operator, read_value(value, kind, where))

@@ -1,19 +1,32 @@
-"""File paths, and the folder references that Finder and System Events want in their place.
+"""File paths, and the references that Finder and System Events want in their place.
 
 Apple's guide names a folder step by step from the startup disk (Mac Automation Scripting Guide,
-"Reference Files and Folders"); `home`, `desktop` and the like are properties of the application.
+"Reference Files and Folders"); the home folder, the desktop and the trash are properties of the
+application, and other volumes are its disks.
 """
 
 import posixpath
-from typing import Final
+from typing import Final, Literal
 
 from iac_runtime.errors import InvalidParameterError, quoted
 from iac_runtime.language.steps import ByName, Every, Go, Step
+from iac_runtime.language.terms import element_named
 from iac_runtime.tables import APPLICATION, Tables
 
-__all__ = ["folder_reference", "full_path", "has_folders", "is_path"]
+__all__ = ["Last", "folder_reference", "full_path", "has_folders", "is_path"]
 
-_PLACES: Final = (("~/Desktop", "desktop"), ("~", "home"))
+Last = Literal["folder", "item", "file"]
+"""What a path ends in: a folder, a file, or either."""
+
+_PLACES: Final = (
+    ("~/Desktop", ("desktop", "desktop folder")),
+    ("~/.Trash", ("trash",)),
+    ("~", ("home", "home folder")),
+)
+"""Folder -> the property of the application that holds it; Finder's name, System Events' name."""
+
+_VOLUMES: Final = "/Volumes/"
+_CLASSES: Final = {"folder": ("folder",), "file": ("file",), "item": ("item", "disk item")}
 
 
 def is_path(text: str) -> bool:
@@ -47,33 +60,42 @@ def has_folders(tables: Tables) -> bool:
 
 
 def folder_reference(
-    path: str, home: str, tables: Tables, *, item: bool = False
+    path: str, home: str, tables: Tables, last: Last = "folder"
 ) -> tuple[Step, ...]:
-    """Return the steps to the folder at an absolute path, from the nearest known place.
+    """Return the steps to what lies at an absolute path, from the nearest known place.
 
-    With `item` the last step is taken among all items of its folder, for it may be a file.
+    `last` says among what the last name is looked for.
     """
-    steps: list[Step] = []
-    rest = path
-    for place, term in _PLACES:
-        root = place.replace("~", home, 1)
-        prop = tables.find_property(APPLICATION, term)
-        if home and prop is not None and (path == root or path.startswith(root + "/")):
-            steps.append(Go(prop.jxa))
-            rest = path[len(root) :]
-            break
-    else:
-        disk = tables.find_property(APPLICATION, "startup disk")
-        assert disk is not None
-        steps = [Go(disk.jxa)]
+    steps, rest = _place(path, home, tables)
     names = [name for name in rest.split("/") if name]
-    folders = tables.classes["folder"].plural
     for name in names:
-        steps += [Every(folders), ByName(name)]
-    if item and names:
-        held = {row.term for row in tables.elements("folder")} & tables.classes.keys()
-        for term in ("item", "disk item"):
-            if term in held:
-                steps[-2] = Every(tables.classes[term].plural)
-                break
+        steps += [Every(tables.classes["folder"].plural), ByName(name)]
+    if names and last != "folder":
+        steps[-2] = Every(_plural(last, tables))
     return tuple(steps)
+
+
+def _place(path: str, home: str, tables: Tables) -> tuple[list[Step], str]:
+    """Return the way to the nearest place of its own, and what of the path follows it."""
+    for place, terms in _PLACES:
+        root = place.replace("~", home, 1)
+        if not home or not (path == root or path.startswith(root + "/")):
+            continue
+        for term in terms:
+            prop = tables.find_property(APPLICATION, term)
+            if prop is not None:
+                return [Go(prop.jxa)], path[len(root) :]
+    disks = element_named((APPLICATION,), "disks", tables)
+    if path.startswith(_VOLUMES) and disks is not None:
+        volume, _, rest = path.removeprefix(_VOLUMES).partition("/")
+        return [Every(tables.classes[disks].plural), ByName(volume)], rest
+    disk = tables.find_property(APPLICATION, "startup disk")
+    assert disk is not None
+    return [Go(disk.jxa)], path
+
+
+def _plural(last: Last, tables: Tables) -> str:
+    held = {row.term for row in tables.elements("folder")} & tables.classes.keys()
+    wanted = (*_CLASSES[last], *_CLASSES["item"], "folder")
+    term = next((term for term in wanted if term in held), "folder")
+    return tables.classes[term].plural

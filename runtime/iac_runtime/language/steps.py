@@ -5,7 +5,7 @@ last object is not documented by Apple; only a Mac can confirm it.
 """
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime, timedelta
 from typing import Literal, TypeAlias
 
 __all__ = [
@@ -75,9 +75,9 @@ class Boundary:
 
 @dataclass(frozen=True, slots=True)
 class Compare:
-    """A test of one property of the item; `path` holds JXA names, `value` is a tagged value."""
+    """A test of something of the item: `path` leads there from it, `value` is a tagged value."""
 
-    path: tuple[str, ...]
+    path: tuple["Step", ...]
     operator: Operator
     value: "Value"
 
@@ -112,15 +112,15 @@ class PathValue:
 
 @dataclass(frozen=True, slots=True)
 class DateValue:
-    """A moment: milliseconds since 1970 in UTC."""
+    """A moment: milliseconds since 1970 in UTC; within the years 1 to 9999."""
 
     ms: int
 
     @property
     def iso(self) -> str:
         """The moment as JavaScript's `toISOString` writes it."""
-        moment = datetime.fromtimestamp(self.ms / 1000, UTC)
-        return moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{self.ms % 1000:03d}Z"
+        moment = datetime(1970, 1, 1) + timedelta(milliseconds=self.ms)
+        return f"{moment.isoformat(timespec='milliseconds')}Z"
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ step = "." name ["()"] | "[" (string | integer) "]" | "." selector "(" literal "
 selector = at | byName | byId | whose | where
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, NoReturn, TypeAlias
 
@@ -53,9 +54,9 @@ Part: TypeAlias = Name | Key | Select
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """`ObjectSpecifier().a.b` in a filter: names from the tested item on."""
+    """`ObjectSpecifier().a.b[0]` in a filter: the way from the tested item on."""
 
-    names: tuple[str, ...]
+    parts: tuple[Part, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +80,7 @@ class _Reader:
         self.text = text
         self.tokens = tokenize(text)
         self.at = 0
+        self.depth = 0
 
     def peek(self, ahead: int = 0) -> Token:
         return self.tokens[min(self.at + ahead, len(self.tokens) - 1)]
@@ -143,8 +145,8 @@ class _Reader:
             key: str | int
             if token.kind == "string":
                 key = token.string()
-            elif token.kind == "number" and isinstance(token.number(), int):
-                key = int(token.text)
+            elif token.kind == "number" and isinstance(number := token.number(), int):
+                key = number
             else:
                 self.fail(token, "a name in quotes or a whole number")
             self.mark("]")
@@ -166,27 +168,32 @@ class _Reader:
         how = _SELECTORS.get(fold(name))
         if how is None:
             self.fail(self.peek(-1), "one of .at( .byName( .byId( .whose(")
-        argument = self.literal(0)
+        argument = self.literal()
         self.mark(")")
         return Select(how, argument)
 
-    def literal(self, depth: int) -> Any:
-        token = self.take()
-        if depth > MAX_DEPTH:
+    def literal(self) -> Any:
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
             raise InvalidParameterError(f"The filter is nested deeper than {MAX_DEPTH} levels.")
+        token = self.take()
+        found: Any
         if token.kind == "string":
-            return token.string()
-        if token.kind == "number":
-            return token.number()
-        if token.kind == "name":
-            return self.word(token)
-        if token.kind == "mark" and token.text == "[":
-            return self.items("]", lambda: self.literal(depth + 1))
-        if token.kind == "mark" and token.text == "{":
-            return dict(self.items("}", lambda: self.field(depth + 1)))
-        return self.fail(token, "a value")
+            found = token.string()
+        elif token.kind == "number":
+            found = token.number()
+        elif token.kind == "name":
+            found = self.word(token)
+        elif token.kind == "mark" and token.text == "[":
+            found = self.items("]", self.literal)
+        elif token.kind == "mark" and token.text == "{":
+            found = dict(self.items("}", self.field))
+        else:
+            self.fail(token, "a value")
+        self.depth -= 1
+        return found
 
-    def items(self, closing: str, item: Any) -> list[Any]:
+    def items(self, closing: str, item: Callable[[], Any]) -> list[Any]:
         found: list[Any] = []
         while not self.sees(closing):
             found.append(item())
@@ -195,13 +202,13 @@ class _Reader:
         self.at += 1
         return found
 
-    def field(self, depth: int) -> tuple[str, Any]:
+    def field(self) -> tuple[str, Any]:
         token = self.take()
         if token.kind not in ("name", "string"):
             self.fail(token, "a name")
         name = token.string() if token.kind == "string" else token.text
         self.mark(":")
-        return name, self.literal(depth)
+        return name, self.literal()
 
     def word(self, token: Token) -> Any:
         if token.text in ("true", "false", "null"):
@@ -217,14 +224,8 @@ class _Reader:
             if self.sees("("):
                 self.at += 1
                 self.mark(")")
-            names: list[str] = []
+            parts: list[Part] = []
             while self.sees(".") or self.sees("["):
-                bracket = self.take().text == "["
-                name = self.take()
-                if name.kind != ("string" if bracket else "name"):
-                    self.fail(name, "a name")
-                names.append(name.string() if bracket else name.text)
-                if bracket:
-                    self.mark("]")
-            return Chain(tuple(names))
+                parts.append(self.part())
+            return Chain(tuple(parts))
         return self.fail(token, "a value")

@@ -72,9 +72,10 @@ def filter_text(test: Filter, root: str = "") -> str:
     if test.operator != "=":
         word = test.operator if test.operator.startswith("_") else text_literal(test.operator)
         value = f"{{{word}: {value}}}"
-    if len(test.path) == 1 and _IDENTIFIER.match(test.path[0]):
-        return f"{{{test.path[0]}: {value}}}"
-    path = "".join(member(name) for name in test.path)
+    match test.path:
+        case (Go(name),) if _IDENTIFIER.match(name):
+            return f"{{{name}: {value}}}"
+    path = "".join(_step(step, root) for step in test.path)
     return f"{{_match: [ObjectSpecifier(){path}, {value}]}}"
 
 

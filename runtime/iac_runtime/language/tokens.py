@@ -11,11 +11,13 @@ __all__ = ["MAX_LENGTH", "Token", "tokenize"]
 MAX_LENGTH = 10_000
 """Characters of a reference; longer ones are refused."""
 
+MAX_DIGITS = 40
+
 _TOKEN = re.compile(
     r"""\s*(?:
       (?P<string>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')
     | (?P<number>-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)
-    | (?P<name>[^\W\d][\w$]*(?:[ -]+[^\W\d][\w$]*)*)
+    | (?P<name>(?:[^\W\d]|\$)[\w$]*(?:[ -]+(?:[^\W\d]|\$)[\w$]*)*)
     | (?P<mark>[][(){}.,:])
     )""",
     re.VERBOSE | re.DOTALL,
@@ -39,7 +41,13 @@ class Token(NamedTuple):
         return found.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
 
     def number(self) -> int | float:
-        """Return the number that a literal stands for."""
+        """Return the number that a literal stands for.
+
+        Raises:
+            InvalidParameterError: It has more digits than any number that an app takes.
+        """
+        if len(self.text) > MAX_DIGITS:
+            raise InvalidParameterError(f"The number {quoted(self.text)} has too many digits.")
         found: int | float = json.loads(self.text)
         return found
 

@@ -26,11 +26,11 @@ PropertyName = Literal["motto"]
     },
     result="any",
 )
-def get(target: Ref, *, properties: ListOf[PropertyName] | None = None) -> Any:
+def get(target: Ref | ListOf[Ref], *, properties: ListOf[PropertyName] | None = None) -> Any:
     """Read an object of Guest Book, all of its properties or those named. SAFE, reads.
 
     Args:
-        target: Reference to the object.
+        target: Reference to the object, or several.
         properties: Property names.
 
     Returns:
@@ -57,7 +57,7 @@ def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
 
 @tool(
     event="guesgree",
-    level="MODIFY",
+    level="DANGEROUS",
     params={
         "target": Param("", "----", "text | list of text"),
         "from_": Param("from", "from", "date | missing value"),
@@ -65,8 +65,8 @@ def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
     result="missing value | integer",
 )
 def greet(target: str | ListOf[str], *, from_: str | None = None) -> int:
-    """Greet, given text or a list of text, in Guest Book. Returns a whole number. MODIFY, may
-    change something.
+    """Greet, given text or a list of text, in Guest Book. Returns a whole number. DANGEROUS, takes
+    text or a file, and its verb is unknown.
 
     Args:
         target: Text or a list of text.
@@ -92,7 +92,7 @@ RECORDS: Final[Mapping[str, Record]] = {}
 UNVERIFIED: Final[tuple[str, ...]] = ()
 
 SCHEMAS: Final[Mapping[str, Schema]] = {
-    "get": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as application"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}}, "required": ["target"], "additionalProperties": false}'),
+    "get": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as application"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}}, "required": ["target"], "additionalProperties": false}'),
     "set": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as application"}, "properties": {"type": "object", "description": "Property to value"}}, "required": ["target", "properties"], "additionalProperties": false}'),
     "greet": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}, "from_": {"type": "string", "format": "date-time", "description": "ISO 8601"}}, "required": ["target"], "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "integer"}, "note": {"type": "string"}}, "additionalProperties": false}'),
 }

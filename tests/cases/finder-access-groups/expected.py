@@ -26,11 +26,11 @@ PropertyName = Literal["passed"]
     },
     result="any",
 )
-def get(target: Ref, *, properties: ListOf[PropertyName] | None = None) -> Any:
+def get(target: Ref | ListOf[Ref], *, properties: ListOf[PropertyName] | None = None) -> Any:
     """Read an object of Turnstile, all of its properties or those named. SAFE, reads.
 
     Args:
-        target: Reference to the object.
+        target: Reference to the object, or several.
         properties: Property names.
 
     Returns:
@@ -39,9 +39,9 @@ def get(target: Ref, *, properties: ListOf[PropertyName] | None = None) -> Any:
     return APP.call(get, target=target, properties=properties)
 
 
-@tool(event="turnadmt", level="MODIFY", params={"target": Param("", "----", "file")})
+@tool(event="turnadmt", level="DANGEROUS", params={"target": Param("", "----", "file")})
 def admit(target: str) -> None:
-    """Admit a file in Turnstile. MODIFY, may change something.
+    """Admit a file in Turnstile. DANGEROUS, takes text or a file, and its verb is unknown.
 
     Args:
         target: A file.
@@ -63,6 +63,6 @@ RECORDS: Final[Mapping[str, Record]] = {}
 UNVERIFIED: Final[tuple[str, ...]] = ()
 
 SCHEMAS: Final[Mapping[str, Schema]] = {
-    "get": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as application"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}}, "required": ["target"], "additionalProperties": false}'),
+    "get": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as application"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}}, "required": ["target"], "additionalProperties": false}'),
     "admit": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Absolute path or ~"}}, "required": ["target"], "additionalProperties": false}'),
 }

@@ -38,11 +38,11 @@ ClassName = Literal["application", "sort"]
     },
     result="any",
 )
-def get(target: Ref, *, properties: ListOf[str] | None = None) -> Any:
+def get(target: Ref | ListOf[Ref], *, properties: ListOf[str] | None = None) -> Any:
     """Read an object of Typecase, all of its properties or those named. SAFE, reads.
 
     Args:
-        target: Reference to the object.
+        target: Reference to the object, or several.
         properties: Property names.
 
     Returns:
@@ -60,6 +60,7 @@ def get(target: Ref, *, properties: ListOf[str] | None = None) -> Any:
         "of": Param("", "----", "specifier"),
         "where": Param("", "", "filter"),
         "properties": Param("", "", "list of property"),
+        "order": Param("", "", "list of property"),
         "limit": Param("", "", "integer"),
         "offset": Param("", "", "integer"),
     },
@@ -71,6 +72,7 @@ def list(
     of: Ref | None = None,
     where: Mapping[str, Any] | None = None,
     properties: ListOf[str] | None = None,
+    order: ListOf[str] | None = None,
     limit: int | None = None,
     offset: int | None = None,
 ) -> ListOf[Mapping[str, Any]]:
@@ -82,6 +84,7 @@ def list(
         of: Reference to the container, else the app.
         where: Conditions by property name, all of which must hold.
         properties: Property names.
+        order: Property names, -name for descending.
         limit: Integer.
         offset: Integer.
 
@@ -89,7 +92,14 @@ def list(
         A row an object, its reference under ref.
     """
     return APP.call(
-        list, element=element, of=of, where=where, properties=properties, limit=limit, offset=offset
+        list,
+        element=element,
+        of=of,
+        where=where,
+        properties=properties,
+        order=order,
+        limit=limit,
+        offset=offset,
     )
 
 
@@ -164,8 +174,8 @@ RECORDS: Final[Mapping[str, Record]] = {}
 UNVERIFIED: Final[tuple[str, ...]] = ()
 
 SCHEMAS: Final[Mapping[str, Schema]] = {
-    "get": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as sorts[0]"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}}, "required": ["target"], "additionalProperties": false}'),
-    "list": Schema('{"type": "object", "properties": {"element": {"type": "string", "enum": ["sort"]}, "of": {"type": "string", "description": "Reference to the container, else the app"}, "where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}, "limit": {"type": "integer"}, "offset": {"type": "integer"}}, "required": ["element"], "additionalProperties": false}'),
+    "get": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as sorts[0]"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}}, "required": ["target"], "additionalProperties": false}'),
+    "list": Schema('{"type": "object", "properties": {"element": {"type": "string", "enum": ["sort"]}, "of": {"type": "string", "description": "Reference to the container, else the app"}, "where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}, "order": {"type": "array", "items": {"type": "string"}, "description": "Property names, -name for descending"}, "limit": {"type": "integer"}, "offset": {"type": "integer"}}, "required": ["element"], "additionalProperties": false}'),
     "count": Schema('{"type": "object", "properties": {"element": {"type": "string", "enum": ["sort"]}, "of": {"type": "string", "description": "Reference to the container, else the app"}, "where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}}, "required": ["element"], "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "integer"}, "note": {"type": "string"}}, "additionalProperties": false}'),
     "set": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as sorts[0]"}, "properties": {"type": "object", "description": "Property to value"}}, "required": ["target", "properties"], "additionalProperties": false}'),
     "cast": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as sorts[0]"}}, "required": ["target"], "additionalProperties": false}'),

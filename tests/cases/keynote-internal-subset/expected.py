@@ -27,11 +27,11 @@ PropertyName = Literal["class"]
     },
     result="any",
 )
-def get(target: Ref, *, properties: ListOf[PropertyName] | None = None) -> Any:
+def get(target: Ref | ListOf[Ref], *, properties: ListOf[PropertyName] | None = None) -> Any:
     """Read an object of Slides, all of its properties or those named. SAFE, reads.
 
     Args:
-        target: Reference to the object.
+        target: Reference to the object, or several.
         properties: Property names.
 
     Returns:
@@ -50,7 +50,7 @@ def get(target: Ref, *, properties: ListOf[PropertyName] | None = None) -> Any:
     },
 )
 def export(target: Ref | str, *, as_: N360pSizes, n2_up: bool | None = None) -> None:
-    """Export, given text or a slide, in Slides. MODIFY, may change something.
+    """Export, given text or a slide, in Slides. MODIFY, makes something new.
 
     Args:
         target: Text or a slide.
@@ -66,9 +66,9 @@ def hide_switcher() -> None:
     return APP.call(hide_switcher)
 
 
-@tool(event="sldshide", level="MODIFY", jxa="cancelSwitcher", params={})
+@tool(event="sldshide", level="SAFE", jxa="cancelSwitcher", params={})
 def cancel_switcher() -> None:
-    """Cancel switcher in Slides. MODIFY, may change something."""
+    """Cancel switcher in Slides. SAFE, changes the view only."""
     return APP.call(cancel_switcher)
 
 
@@ -91,7 +91,7 @@ UNVERIFIED: Final[tuple[str, ...]] = (
 )
 
 SCHEMAS: Final[Mapping[str, Schema]] = {
-    "get": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as application"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}}, "required": ["target"], "additionalProperties": false}'),
+    "get": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as application"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}}, "required": ["target"], "additionalProperties": false}'),
     "export": Schema('{"type": "object", "properties": {"target": {"type": "string"}, "as_": {"type": "string", "enum": ["360p", "None"]}, "n2_up": {"type": "boolean"}}, "required": ["target", "as_"], "additionalProperties": false}'),
     "hide_switcher": Schema('{"type": "object", "properties": {}, "additionalProperties": false}'),
     "cancel_switcher": Schema('{"type": "object", "properties": {}, "additionalProperties": false}'),

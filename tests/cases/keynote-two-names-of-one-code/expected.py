@@ -16,7 +16,7 @@ APP: Final = App("com.example.MagicLantern", "Magic Lantern")
 
 @tool(event="lantshut", level="MODIFY", jxa="cancelShutter", params={})
 def cancel_shutter() -> None:
-    """Cancel shutter in Magic Lantern. MODIFY, may change something."""
+    """Cancel shutter in Magic Lantern. MODIFY, starts or ends something."""
     return APP.call(cancel_shutter)
 
 

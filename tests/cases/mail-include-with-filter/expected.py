@@ -71,11 +71,11 @@ PropertyName = Literal[
     },
     result="any",
 )
-def get(target: Ref, *, properties: ListOf[PropertyName] | None = None) -> Any:
+def get(target: Ref | ListOf[Ref], *, properties: ListOf[PropertyName] | None = None) -> Any:
     """Read an object of Postbox, all of its properties or those named. SAFE, reads.
 
     Args:
-        target: Reference to the object.
+        target: Reference to the object, or several.
         properties: Property names.
 
     Returns:
@@ -93,6 +93,7 @@ def get(target: Ref, *, properties: ListOf[PropertyName] | None = None) -> Any:
         "of": Param("", "----", "specifier"),
         "where": Param("", "", "filter"),
         "properties": Param("", "", "list of property"),
+        "order": Param("", "", "list of property"),
         "limit": Param("", "", "integer"),
         "offset": Param("", "", "integer"),
     },
@@ -104,6 +105,7 @@ def list(
     of: Ref | None = None,
     where: Mapping[str, Any] | None = None,
     properties: ListOf[PropertyName] | None = None,
+    order: ListOf[str] | None = None,
     limit: int | None = None,
     offset: int | None = None,
 ) -> ListOf[Mapping[str, Any]]:
@@ -115,6 +117,7 @@ def list(
         of: Reference to the container, else the app.
         where: Conditions by property name, all of which must hold.
         properties: Property names.
+        order: Property names, -name for descending.
         limit: Integer.
         offset: Integer.
 
@@ -122,7 +125,14 @@ def list(
         A row an object, its reference under ref.
     """
     return APP.call(
-        list, element=element, of=of, where=where, properties=properties, limit=limit, offset=offset
+        list,
+        element=element,
+        of=of,
+        where=where,
+        properties=properties,
+        order=order,
+        limit=limit,
+        offset=offset,
     )
 
 
@@ -353,8 +363,8 @@ RECORDS: Final[Mapping[str, Record]] = {
 UNVERIFIED: Final[tuple[str, ...]] = ()
 
 SCHEMAS: Final[Mapping[str, Schema]] = {
-    "get": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as documents[0]"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}}, "required": ["target"], "additionalProperties": false}'),
-    "list": Schema('{"type": "object", "properties": {"element": {"type": "string", "enum": ["document", "window", "letter"]}, "of": {"type": "string", "description": "Reference to the container, else the app"}, "where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}, "limit": {"type": "integer"}, "offset": {"type": "integer"}}, "required": ["element"], "additionalProperties": false}'),
+    "get": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}}, "required": ["target"], "additionalProperties": false}'),
+    "list": Schema('{"type": "object", "properties": {"element": {"type": "string", "enum": ["document", "window", "letter"]}, "of": {"type": "string", "description": "Reference to the container, else the app"}, "where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}, "order": {"type": "array", "items": {"type": "string"}, "description": "Property names, -name for descending"}, "limit": {"type": "integer"}, "offset": {"type": "integer"}}, "required": ["element"], "additionalProperties": false}'),
     "count": Schema('{"type": "object", "properties": {"element": {"type": "string", "enum": ["document", "window", "letter"]}, "of": {"type": "string", "description": "Reference to the container, else the app"}, "where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}}, "required": ["element"], "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "integer"}, "note": {"type": "string"}}, "additionalProperties": false}'),
     "make": Schema('{"type": "object", "properties": {"element": {"type": "string", "enum": ["document", "window", "letter"]}, "properties": {"type": "object", "description": "Property to value"}, "at": {"type": "string", "description": "Reference to the container, else the app chooses"}, "with_data": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}}, "required": ["element"], "additionalProperties": false}', '{"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
     "set": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as documents[0]"}, "properties": {"type": "object", "description": "Property to value"}}, "required": ["target", "properties"], "additionalProperties": false}'),

@@ -16,7 +16,7 @@ APP: Final = App("com.example.Attic", "Attic")
 
 @tool(event="attcload", level="MODIFY", jxa="loadBox", params={"target": Param("", "----", "text")})
 def load_box(target: str) -> None:
-    """Load box, given text, in Attic. MODIFY, may change something.
+    """Load box, given text, in Attic. MODIFY, starts or ends something.
 
     Args:
         target: Text.
@@ -28,7 +28,7 @@ def load_box(target: str) -> None:
     event="attcldb_", level="MODIFY", jxa="_loadBox_", params={"target": Param("", "----", "text")}
 )
 def load_box_2(target: str) -> None:
-    """_load box_, given text, in Attic. MODIFY, may change something.
+    """_load box_, given text, in Attic. MODIFY, starts or ends something.
 
     Args:
         target: Text.

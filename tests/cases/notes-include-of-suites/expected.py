@@ -74,11 +74,11 @@ PropertyName = Literal[
     },
     result="any",
 )
-def get(target: Ref, *, properties: ListOf[PropertyName] | None = None) -> Any:
+def get(target: Ref | ListOf[Ref], *, properties: ListOf[PropertyName] | None = None) -> Any:
     """Read an object of Diary, all of its properties or those named. SAFE, reads.
 
     Args:
-        target: Reference to the object.
+        target: Reference to the object, or several.
         properties: Property names.
 
     Returns:
@@ -96,6 +96,7 @@ def get(target: Ref, *, properties: ListOf[PropertyName] | None = None) -> Any:
         "of": Param("", "----", "specifier"),
         "where": Param("", "", "filter"),
         "properties": Param("", "", "list of property"),
+        "order": Param("", "", "list of property"),
         "limit": Param("", "", "integer"),
         "offset": Param("", "", "integer"),
     },
@@ -107,6 +108,7 @@ def list(
     of: Ref | None = None,
     where: Mapping[str, Any] | None = None,
     properties: ListOf[PropertyName] | None = None,
+    order: ListOf[str] | None = None,
     limit: int | None = None,
     offset: int | None = None,
 ) -> ListOf[Mapping[str, Any]]:
@@ -118,6 +120,7 @@ def list(
         of: Reference to the container, else the app.
         where: Conditions by property name, all of which must hold.
         properties: Property names.
+        order: Property names, -name for descending.
         limit: Integer.
         offset: Integer.
 
@@ -125,7 +128,14 @@ def list(
         A row an object, its reference under ref.
     """
     return APP.call(
-        list, element=element, of=of, where=where, properties=properties, limit=limit, offset=offset
+        list,
+        element=element,
+        of=of,
+        where=where,
+        properties=properties,
+        order=order,
+        limit=limit,
+        offset=offset,
     )
 
 
@@ -160,6 +170,7 @@ def count(
     event="corecrel",
     op="make",
     level="MODIFY",
+    ceiling="DANGEROUS",
     params={
         "element": Param("new", "kocl", "class"),
         "properties": Param("with properties", "prdt", "record", "withProperties"),
@@ -193,11 +204,11 @@ def make(
     event="coresetd",
     op="set",
     level="SAFE",
-    ceiling="MODIFY",
+    ceiling="DANGEROUS",
     params={"target": Param("", "----", "specifier"), "properties": Param("", "data", "record")},
 )
 def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
-    """Change properties of an object of Diary. SAFE to MODIFY, by property.
+    """Change properties of an object of Diary. SAFE to DANGEROUS, by property.
 
     Args:
         target: Reference to the object.
@@ -404,7 +415,7 @@ CLASSES: Final[Mapping[str, Class]] = {
     )),
     "entry": Class("entr", "entry", "entrys", None, "MODIFY", "DANGEROUS", (
         Property("id", "ID  ", "id", "text", "r", "SAFE"),
-        Property("body", "body", "body", "text", "rw", "MODIFY"),
+        Property("body", "body", "body", "text", "rw", "DANGEROUS"),
     )),
 }
 
@@ -431,8 +442,8 @@ RECORDS: Final[Mapping[str, Record]] = {
 UNVERIFIED: Final[tuple[str, ...]] = ()
 
 SCHEMAS: Final[Mapping[str, Schema]] = {
-    "get": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as documents[0]"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}}, "required": ["target"], "additionalProperties": false}'),
-    "list": Schema('{"type": "object", "properties": {"element": {"type": "string", "enum": ["document", "window", "entry"]}, "of": {"type": "string", "description": "Reference to the container, else the app"}, "where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}, "limit": {"type": "integer"}, "offset": {"type": "integer"}}, "required": ["element"], "additionalProperties": false}'),
+    "get": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}}, "required": ["target"], "additionalProperties": false}'),
+    "list": Schema('{"type": "object", "properties": {"element": {"type": "string", "enum": ["document", "window", "entry"]}, "of": {"type": "string", "description": "Reference to the container, else the app"}, "where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}, "order": {"type": "array", "items": {"type": "string"}, "description": "Property names, -name for descending"}, "limit": {"type": "integer"}, "offset": {"type": "integer"}}, "required": ["element"], "additionalProperties": false}'),
     "count": Schema('{"type": "object", "properties": {"element": {"type": "string", "enum": ["document", "window", "entry"]}, "of": {"type": "string", "description": "Reference to the container, else the app"}, "where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}}, "required": ["element"], "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "integer"}, "note": {"type": "string"}}, "additionalProperties": false}'),
     "make": Schema('{"type": "object", "properties": {"element": {"type": "string", "enum": ["document", "window", "entry"]}, "properties": {"type": "object", "description": "Property to value"}, "at": {"type": "string", "description": "Reference to the container, else the app chooses"}, "with_data": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}}, "required": ["element"], "additionalProperties": false}', '{"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
     "set": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as documents[0]"}, "properties": {"type": "object", "description": "Property to value"}}, "required": ["target", "properties"], "additionalProperties": false}'),

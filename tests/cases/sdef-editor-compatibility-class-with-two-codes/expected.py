@@ -26,11 +26,11 @@ PropertyName = Literal["legend", "scale"]
     },
     result="any",
 )
-def get(target: Ref, *, properties: ListOf[PropertyName] | None = None) -> Any:
+def get(target: Ref | ListOf[Ref], *, properties: ListOf[PropertyName] | None = None) -> Any:
     """Read an object of Old Atlas, all of its properties or those named. SAFE, reads.
 
     Args:
-        target: Reference to the object.
+        target: Reference to the object, or several.
         properties: Property names.
 
     Returns:
@@ -57,7 +57,7 @@ def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
 
 @tool(
     event="atlsunfo",
-    level="MODIFY",
+    level="DANGEROUS",
     params={
         "target": Param("", "----", "map"),
         "at": Param("at", "attt", "place"),
@@ -65,7 +65,7 @@ def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
     },
 )
 def unfold(target: Ref, *, at: Mapping[str, Any], onto: ListOf[Any] | None = None) -> None:
-    """Unfold a map in Old Atlas. MODIFY, may change something.
+    """Unfold a map in Old Atlas. DANGEROUS, takes text or a file, and its verb is unknown.
 
     Args:
         target: Reference to a map.
@@ -96,7 +96,7 @@ RECORDS: Final[Mapping[str, Record]] = {
 UNVERIFIED: Final[tuple[str, ...]] = ()
 
 SCHEMAS: Final[Mapping[str, Schema]] = {
-    "get": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as application"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}}, "required": ["target"], "additionalProperties": false}'),
+    "get": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as application"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}}, "required": ["target"], "additionalProperties": false}'),
     "set": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as application"}, "properties": {"type": "object", "description": "Property to value"}}, "required": ["target", "properties"], "additionalProperties": false}'),
     "unfold": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as application"}, "at": {"type": "object", "properties": {"north": {"type": "number"}, "east": {"type": "number"}}, "additionalProperties": false}, "onto": {"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}}}, "required": ["target", "at"], "additionalProperties": false}'),
 }

@@ -25,7 +25,7 @@ APP: Final = App("com.example.Parrot", "Parrot")
     result="any",
 )
 def repeat_after(target: str, *, perched_on: int) -> Any:
-    """Repeat after, given text, in Parrot. Returns any value. MODIFY, may change something.
+    """Repeat after, given text, in Parrot. Returns any value. MODIFY, changes something.
 
     Args:
         target: Text.

@@ -16,7 +16,7 @@ APP: Final = App("com.example.Ledger", "Ledger")
 
 @tool(
     event="ledgpick",
-    level="MODIFY",
+    level="DANGEROUS",
     jxa="pickRows",
     params={
         "target": Param("", "----", "list of text|number"),
@@ -34,7 +34,7 @@ def pick_rows(
     using_dividers: ListOf[str] | None = None,
 ) -> ListOf[str] | bool:
     """Pick rows a list of text or a number in Ledger. Returns a list of text or true or false.
-    MODIFY, may change something.
+    DANGEROUS, takes text or a file, and its verb is unknown.
 
     Args:
         target: A list of text or a number.

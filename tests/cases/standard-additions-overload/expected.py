@@ -19,7 +19,7 @@ LandmarkName = Literal["north pole", "home"]
 
 @tool(
     event="cmpsbear",
-    level="MODIFY",
+    level="SAFE",
     jxa="bearingOf",
     params={
         "target": Param("", "----", "landmark name | integer"),
@@ -34,8 +34,8 @@ def bearing_of(
     from_: str | None = None,
     rounded: bool | None = None,
 ) -> float | str:
-    """Bearing of north pole or home or a whole number in Compass. Returns text or a number. MODIFY,
-    may change something.
+    """Bearing of north pole or home or a whole number in Compass. Returns text or a number. SAFE,
+    reads.
 
     Args:
         target: North pole or home or a whole number.
@@ -57,7 +57,7 @@ def bearing_of(
     },
 )
 def mark(target: str, *, with_sign: str | int | SignShape | None = None) -> None:
-    """Mark, given text, in Compass. MODIFY, may change something.
+    """Mark, given text, in Compass. MODIFY, changes something.
 
     Args:
         target: Text.

@@ -16,7 +16,7 @@ APP: Final = App("com.example.Blotter", "Blotter")
 
 @tool(
     event="blotsoak",
-    level="MODIFY",
+    level="DANGEROUS",
     params={
         "target": Param("", "----", "text | file"),
         "with_": Param("with", "with", "integer"),
@@ -33,7 +33,8 @@ def soak(
     after: str | None = None,
     under: Any = None,
 ) -> None:
-    """Soak, given text or a file, in Blotter. MODIFY, may change something.
+    """Soak, given text or a file, in Blotter. DANGEROUS, takes text or a file, and its verb is
+    unknown.
 
     Args:
         target: Text or a file.

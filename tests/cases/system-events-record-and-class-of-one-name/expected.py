@@ -39,11 +39,11 @@ PropertyName = Literal["settings", "speed"]
     },
     result="any",
 )
-def get(target: Ref, *, properties: ListOf[PropertyName] | None = None) -> Any:
+def get(target: Ref | ListOf[Ref], *, properties: ListOf[PropertyName] | None = None) -> Any:
     """Read an object of Caretaker, all of its properties or those named. SAFE, reads.
 
     Args:
-        target: Reference to the object.
+        target: Reference to the object, or several.
         properties: Property names.
 
     Returns:
@@ -61,6 +61,7 @@ def get(target: Ref, *, properties: ListOf[PropertyName] | None = None) -> Any:
         "of": Param("", "----", "specifier"),
         "where": Param("", "", "filter"),
         "properties": Param("", "", "list of property"),
+        "order": Param("", "", "list of property"),
         "limit": Param("", "", "integer"),
         "offset": Param("", "", "integer"),
     },
@@ -72,6 +73,7 @@ def list(
     of: Ref | None = None,
     where: Mapping[str, Any] | None = None,
     properties: ListOf[PropertyName] | None = None,
+    order: ListOf[str] | None = None,
     limit: int | None = None,
     offset: int | None = None,
 ) -> ListOf[Mapping[str, Any]]:
@@ -83,6 +85,7 @@ def list(
         of: Reference to the container, else the app.
         where: Conditions by property name, all of which must hold.
         properties: Property names.
+        order: Property names, -name for descending.
         limit: Integer.
         offset: Integer.
 
@@ -90,7 +93,14 @@ def list(
         A row an object, its reference under ref.
     """
     return APP.call(
-        list, element=element, of=of, where=where, properties=properties, limit=limit, offset=offset
+        list,
+        element=element,
+        of=of,
+        where=where,
+        properties=properties,
+        order=order,
+        limit=limit,
+        offset=offset,
     )
 
 
@@ -150,7 +160,7 @@ def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
 def paint(
     target: Ref, *, in_: ListOf[float], using: Mapping[str, Any] | None = None
 ) -> ListOf[Ref]:
-    """Paint a tool in Caretaker. Returns a list of a tool. MODIFY, may change something.
+    """Paint a tool in Caretaker. Returns a list of a tool. MODIFY, changes something.
 
     Args:
         target: Reference to a tool.
@@ -186,8 +196,8 @@ RECORDS: Final[Mapping[str, Record]] = {
 UNVERIFIED: Final[tuple[str, ...]] = ()
 
 SCHEMAS: Final[Mapping[str, Schema]] = {
-    "get": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as tools[0]"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}}, "required": ["target"], "additionalProperties": false}'),
-    "list": Schema('{"type": "object", "properties": {"element": {"type": "string", "enum": ["tool"]}, "of": {"type": "string", "description": "Reference to the container, else the app"}, "where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}, "limit": {"type": "integer"}, "offset": {"type": "integer"}}, "required": ["element"], "additionalProperties": false}'),
+    "get": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as tools[0]"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}}, "required": ["target"], "additionalProperties": false}'),
+    "list": Schema('{"type": "object", "properties": {"element": {"type": "string", "enum": ["tool"]}, "of": {"type": "string", "description": "Reference to the container, else the app"}, "where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}, "order": {"type": "array", "items": {"type": "string"}, "description": "Property names, -name for descending"}, "limit": {"type": "integer"}, "offset": {"type": "integer"}}, "required": ["element"], "additionalProperties": false}'),
     "count": Schema('{"type": "object", "properties": {"element": {"type": "string", "enum": ["tool"]}, "of": {"type": "string", "description": "Reference to the container, else the app"}, "where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}}, "required": ["element"], "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "integer"}, "note": {"type": "string"}}, "additionalProperties": false}'),
     "set": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as tools[0]"}, "properties": {"type": "object", "description": "Property to value"}}, "required": ["target", "properties"], "additionalProperties": false}'),
     "paint": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as tools[0]"}, "in_": {"type": "array", "items": {"type": "number"}, "minItems": 3, "maxItems": 3, "description": "Red, green, blue, each 0 to 1"}, "using": {"type": "object", "properties": {"speed": {"type": "integer"}, "spare": {"type": "object"}}, "additionalProperties": false}}, "required": ["target", "in_"], "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "array", "items": {"type": "string"}}, "note": {"type": "string"}}, "additionalProperties": false}'),

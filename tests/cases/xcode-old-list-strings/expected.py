@@ -26,11 +26,11 @@ PropertyName = Literal["gauge", "owner", "steps"]
     },
     result="any",
 )
-def get(target: Ref, *, properties: ListOf[PropertyName] | None = None) -> Any:
+def get(target: Ref | ListOf[Ref], *, properties: ListOf[PropertyName] | None = None) -> Any:
     """Read an object of Workbench, all of its properties or those named. SAFE, reads.
 
     Args:
-        target: Reference to the object.
+        target: Reference to the object, or several.
         properties: Property names.
 
     Returns:
@@ -65,7 +65,7 @@ def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
 )
 def choose_jobs(target: ListOf[str | float]) -> ListOf[Ref] | ListOf[str]:
     """Choose jobs a list of text or a number in Workbench. Returns a list of a job or a list of
-    text. MODIFY, may change something.
+    text. MODIFY, asks or tells the user.
 
     Args:
         target: A list of text or a number.
@@ -78,12 +78,12 @@ def choose_jobs(target: ListOf[str | float]) -> ListOf[Ref] | ListOf[str]:
 
 @tool(
     event="worktime",
-    level="MODIFY",
+    level="SAFE",
     params={"target": Param("", "----", "date")},
     result="real | missing value",
 )
 def time(target: str) -> float:
-    """Time a date in Workbench. Returns a number. MODIFY, may change something.
+    """Time a date in Workbench. Returns a number. SAFE, reads.
 
     Args:
         target: A date.
@@ -111,7 +111,7 @@ RECORDS: Final[Mapping[str, Record]] = {}
 UNVERIFIED: Final[tuple[str, ...]] = ()
 
 SCHEMAS: Final[Mapping[str, Schema]] = {
-    "get": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as application"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}}, "required": ["target"], "additionalProperties": false}'),
+    "get": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as application"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}}, "required": ["target"], "additionalProperties": false}'),
     "set": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as application"}, "properties": {"type": "object", "description": "Property to value"}}, "required": ["target", "properties"], "additionalProperties": false}'),
     "choose_jobs": Schema('{"type": "object", "properties": {"target": {"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "number"}]}}}, "required": ["target"], "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "array", "items": {"type": "string"}}, "note": {"type": "string"}}, "additionalProperties": false}'),
     "time": Schema('{"type": "object", "properties": {"target": {"type": "string", "format": "date-time", "description": "ISO 8601"}}, "required": ["target"], "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "number"}, "note": {"type": "string"}}, "additionalProperties": false}'),

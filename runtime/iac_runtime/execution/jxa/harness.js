@@ -1,21 +1,88 @@
-// Reads one request (JSON, see request.py) from standard input, carries it out, and answers JSON
-// between two marks. The text of this file is constant: nothing of a request becomes source.
+// Reads requests (JSON, see request.py), carries them out, and answers JSON: as a worker line by
+// line over two descriptors, else one request from standard input, answered between two marks.
+// The text of this file is constant: nothing of a request becomes source.
 // ES5 in the main, for the engine is that of the system.
 
 var FATAL = [-128, -600, -609, -1712, -1743, -1744];
-var MAX_DEPTH = 12, MAX_ITEMS = 50000, MAX_TEXT = 2000000;
+// What an app answers that cannot decide a filter: then its columns are read and filtered here.
+var NO_FILTER = [-1700, -1708, -1723, -1725, -1726, -1727, -10000];
+var MAX_DEPTH = 32, MAX_ITEMS = 50000, MAX_TEXT = 2000000, CUT = '\u2026 [truncated]';
 
-function run() {
+// osascript harness.js 3 4: a worker on these descriptors. Without arguments: one request.
+function run(argv) {
+  if (argv && argv.length === 2) return serve(Number(argv[0]), Number(argv[1]));
   var stdin = $.NSFileHandle.fileHandleWithStandardInput.readDataToEndOfFile;
   var request = JSON.parse(ObjC.unwrap($.NSString.alloc.initWithDataEncoding(stdin, 4)));
+  var text = ascii(JSON.stringify(answerTo(request)));
+  return '<iac:' + request.mark + '>' + text + '</iac:' + request.mark + '>';
+}
+
+// A request a line, an answer a line, until the requests end. Nothing of a request outlives it.
+function serve(requests, answers) {
+  var input = $.NSFileHandle.alloc.initWithFileDescriptor(requests);
+  var output = $.NSFileHandle.alloc.initWithFileDescriptor(answers);
+  function say(answer) {
+    output.writeData($(ascii(JSON.stringify(answer)) + '\n').dataUsingEncoding(4));
+  }
+  say({ mark: 'hello' });
+  var pending = [], data, lines, i;
+  for (;;) {
+    data = input.availableData;
+    // A 64-bit integer arrives as text. Nothing to read means the end.
+    if (Number(data.length) === 0) return undefined;
+    // Requests are ASCII, so a piece of one is text too.
+    lines = ObjC.unwrap($.NSString.alloc.initWithDataEncoding(data, 4)).split('\n');
+    for (i = 0; i < lines.length - 1; i++) {
+      pending.push(lines[i]);
+      say(answerTo(JSON.parse(pending.join(''))));
+      pending = [];
+    }
+    pending.push(lines[i]);
+  }
+}
+
+// Lone surrogates, which JSON allows, cannot be written as UTF-8: all but ASCII is escaped.
+function ascii(json) {
+  return json.replace(/[\u0080-\uffff]/g, function (unit) {
+    return '\\u' + ('000' + unit.charCodeAt(0).toString(16)).slice(-4);
+  });
+}
+
+function answerTo(request) {
   var answer;
   try {
-    answer = carryOut(request);
-    answer.ok = true;
+    if (request.op === 'test') answer = { value: examine(request.app) };
+    else if (request.needRunning && !Application(request.app).running()) answer = { kind: 'not-running' };
+    else answer = carryOut(request);
+    answer.ok = !answer.kind;
   } catch (error) {
     answer = failure(error);
   }
-  return '<iac:' + request.mark + '>' + JSON.stringify(answer) + '</iac:' + request.mark + '>';
+  answer.mark = request.mark;
+  return answer;
+}
+
+// How things stand with an app, without an event to it; null for what cannot be said.
+function examine(id) {
+  var installed = null, scriptable = null, running = null, app;
+  try {
+    ObjC.import('AppKit');
+    installed = !$.NSWorkspace.sharedWorkspace.URLForApplicationWithBundleIdentifier(id).isNil();
+  } catch (error) {
+    // Without AppKit, making the object below tells.
+  }
+  if (installed !== false) {
+    try {
+      app = Application(id);
+      running = app.running();
+      // With a dictionary every name is a term to JXA, without one only a few are.
+      scriptable = typeof app.windows === 'function';
+      installed = true;
+    } catch (error) {
+      if (running === null && installed === null) installed = false;
+    }
+  }
+  return { record: [['installed', installed], ['scriptable', scriptable], ['running', running]] };
 }
 
 function failure(error) {
@@ -35,15 +102,16 @@ function carryOut(request) {
   } else {
     app = Application(request.app);
   }
-  var work = { app: app, notes: [], items: 0 };
+  var work = { app: app, more: request.more || [], notes: [], items: 0, within: [] };
   switch (request.op) {
     case 'command': return { value: command(work, request), notes: work.notes };
-    case 'get': return { value: single(work, request, build(app, request.target)()), notes: work.notes };
+    case 'get': return { value: single(work, request, read(work, build(app, request.target))), notes: work.notes };
     case 'properties': return { value: properties(work, request), notes: work.notes };
     case 'columns': return { value: columns(work, request), notes: work.notes };
     case 'list': return { list: list(work, request), notes: work.notes };
-    case 'count': return { value: build(app, request.target).length };
-    case 'set': return { value: assign(app, request) };
+    case 'count': return { value: count(work, request), notes: work.notes };
+    case 'each': return { value: request.parts.map(part) };
+    case 'set': return { value: assign(work, request) };
     case 'activate': app.activate(); return { value: null };
     case 'launch': app.launch(); return { value: null };
     case 'quit': app.quit(); return { value: null };
@@ -66,10 +134,31 @@ function command(work, request) {
   return single(work, request, value);
 }
 
+// Several requests in one call: each its own answer or error.
+function part(request) {
+  try {
+    var answer = carryOut(request);
+    answer.ok = true;
+    return answer;
+  } catch (error) {
+    if (isFatal(error)) throw error;
+    return failure(error);
+  }
+}
+
+// One event. Parameters that the app's own get or count declares go along.
+function read(work, specifier) {
+  return work.more.length ? work.app.get(specifier, record(work.app, work.more)) : specifier();
+}
+
+function size(work, items) {
+  return work.more.length ? work.app.count(items, record(work.app, work.more)) : items.length;
+}
+
 function properties(work, request) {
   var target = build(work.app, request.target), all, first;
   try {
-    all = target.properties();
+    all = read(work, target.properties);
     if (all && typeof all === 'object' && !Array.isArray(all)) return plain(work, all, 0);
   } catch (error) {
     // -1719: there is no such object, so there is nothing to ask.
@@ -80,7 +169,7 @@ function properties(work, request) {
   var fields = [], failed = 0;
   for (var i = 0; i < request.columns.length; i++) {
     try {
-      fields.push([request.columns[i][0], plain(work, target[request.columns[i][1]](), 0)]);
+      fields.push([request.columns[i][0], plain(work, read(work, target[request.columns[i][1]]), 0)]);
     } catch (error) {
       if (isFatal(error)) throw error;
       failed += 1;
@@ -92,89 +181,271 @@ function properties(work, request) {
 }
 
 function columns(work, request) {
-  var target = build(work.app, request.target), fields = [];
+  var target = build(work.app, request.target), fields = [], failed = 0, first = null;
   for (var i = 0; i < request.columns.length; i++) {
-    fields.push([request.columns[i][0], plain(work, target[request.columns[i][1]](), 0)]);
+    var value = null;
+    try {
+      value = plain(work, read(work, target[request.columns[i][1]]), 0);
+    } catch (error) {
+      if (isFatal(error)) throw error;
+      first = first || error;
+      failed += 1;
+      unreadable(work, request.columns[i][0], error);
+    }
+    fields.push([request.columns[i][0], value]);
   }
+  if (failed && failed === request.columns.length) throw first;
   return { record: fields };
 }
 
-// One event a property for all items, not one an item.
-function list(work, request) {
-  var items = build(work.app, request.target), read = {}, total = null, i, j;
-  function column(name) {
-    if (!read.hasOwnProperty(name)) read[name] = wholeColumn(work, items, name);
-    if (total === null) total = read[name].length;
-    if (read[name].length !== total) throw { errorNumber: -1719, message: 'The list changed while it was read.' };
-    return read[name];
-  }
-  for (i = 0; i < request.columns.length; i++) column(request.columns[i][1]);
-  var keys = null, by = null;
-  if (request.idColumn) {
-    keys = whole(column, request.idColumn, false);
-    if (keys) by = 'id';
-  }
-  if (!keys && request.nameColumn) {
-    keys = whole(column, request.nameColumn, true);
-    if (keys) by = 'name';
-  }
-  if (total === null) total = items.length;
-  var end = request.limit === null ? total : Math.min(total, request.offset + request.limit), rows = [];
-  for (i = request.offset; i < end; i++) {
-    var row = [];
-    for (j = 0; j < request.columns.length; j++) row.push(plain(work, read[request.columns[j][1]][i], 1));
-    rows.push([keys ? keys[i] : i, row]);
-    if (work.items > MAX_ITEMS) break;
-  }
-  return { total: total, by: by || 'index', rows: rows };
+function unreadable(work, label, error) {
+  note(work, '"' + label + '" could not be read (' + ((error && error.errorNumber) || 'error') + ')');
 }
 
-// Ids or names of all items, or null if one is missing or (for names) taken twice.
-function whole(column, name, unique) {
-  var keys, seen = {};
-  try {
-    keys = column(name);
-  } catch (error) {
-    if (isFatal(error)) throw error;
-    return null;
-  }
-  for (var i = 0; i < keys.length; i++) {
-    var key = keys[i], mark = typeof key + ':' + key;
-    if (typeof key !== 'string' && typeof key !== 'number') return null;
-    if (unique && seen.hasOwnProperty(mark)) return null;
-    seen[mark] = true;
-  }
-  return keys;
+// A collection whose properties are read whole: one event a property, never one an item.
+function table(work, request) {
+  var steps = request.target, last = steps[steps.length - 1];
+  return {
+    work: work,
+    items: build(work.app, steps),
+    filter: last[0] === 'whose' ? last[1] : null,
+    bare: steps.slice(0, -1),
+    kept: null, // positions that passed the filter here; null where the app filtered
+    total: null,
+    read: {}
+  };
 }
 
-function wholeColumn(work, items, name) {
+// The values of one property, or null where the app cannot give them.
+function column(list, name, label) {
+  if (list.read.hasOwnProperty(name)) return list.read[name];
+  var values = null;
   try {
-    var column = name ? items[name]() : items();
-    if (Array.isArray(column)) return column;
+    values = whole(list, name ? list.items[name] : list.items);
   } catch (error) {
-    if (isFatal(error)) throw error;
-    var first = error;
-  }
-  var count = items.length, values = [], failed = 0;
-  for (var i = 0; i < count; i++) {
-    try {
-      values.push(name ? items.at(i)[name]() : items.at(i)());
-    } catch (error) {
-      if (isFatal(error)) throw error;
-      failed += 1;
-      values.push(null);
+    if (list.filter && list.total === null && NO_FILTER.indexOf(error.errorNumber) >= 0) {
+      filterHere(list);
+      return column(list, name, label);
     }
+    if (isFatal(error) || error.changed) throw error;
+    // Is it the property, or is there no such collection at all?
+    if (list.total === null) list.total = total(list, error);
+    if (label) unreadable(list.work, label, error);
   }
-  if (failed && failed === count) throw first || new Error('no item answers ' + name);
-  if (failed) work.notes.push(name + ' could not be read of ' + failed + ' of ' + count + ' items');
+  list.read[name] = values;
   return values;
 }
 
-function assign(app, request) {
-  var target = build(app, request.target);
-  for (var i = 0; i < request.named.length; i++) {
-    target[request.named[i][0]] = convert(app, request.named[i][1]);
+function whole(list, specifier) {
+  var values = read(list.work, specifier);
+  if (!Array.isArray(values)) throw { errorNumber: -1700, message: 'The app gave no list.' };
+  if (list.total === null) list.total = values.length;
+  if (values.length !== list.total) {
+    throw { errorNumber: -1719, message: 'The list changed while it was read.', changed: true };
   }
+  return values;
+}
+
+function total(list, error) {
+  try {
+    return size(list.work, list.items);
+  } catch (_) {
+    throw error;
+  }
+}
+
+function filterHere(list) {
+  var test = list.filter;
+  list.filter = null;
+  list.items = build(list.work.app, list.bare);
+  var passes = tester(list, test);
+  list.kept = [];
+  for (var i = 0; i < list.total; i++) if (passes(i)) list.kept.push(i);
+  note(list.work, 'the app cannot filter by this, so all ' + list.total + ' items were read and filtered here');
+}
+
+function tester(list, test) {
+  if (test[0] !== 'test') {
+    var parts = test[1].map(function (inner) { return tester(list, inner); });
+    return function (i) {
+      function passed(inner) { return inner(i); }
+      if (test[0] === 'and') return parts.every(passed);
+      return parts.some(passed) === (test[0] === 'or');
+    };
+  }
+  var values = tested(list, test[1]), wanted = comparable(convert(list.work.app, test[3]));
+  return function (i) { return compares(comparable(values[i]), test[2], wanted); };
+}
+
+function tested(list, path) {
+  var name = path[0][1];
+  if (path.length > 1) return whole(list, follow(list.work.app, list.items, path));
+  if (!list.read.hasOwnProperty(name)) list.read[name] = whole(list, list.items[name]);
+  return list.read[name];
+}
+
+// Values as AppleScript compares them: text without case, dates by their time, a missing value
+// equal to nothing but itself.
+function comparable(value) {
+  if (value === null || value === undefined) return { type: 'missing', key: null };
+  if (typeof value === 'string') return { type: 'text', key: value.toLowerCase() };
+  if (value instanceof Date) return { type: 'date', key: value.getTime() };
+  if (Array.isArray(value)) return { type: 'list', key: value.map(comparable) };
+  if (typeof value === 'number' || typeof value === 'boolean') return { type: typeof value, key: value };
+  return { type: 'object', key: display(value) };
+}
+
+function compares(a, operator, b) {
+  if (operator === '=') return same(a, b);
+  if (operator === '_contains' && a.type === 'list') {
+    return a.key.some(function (inner) { return same(inner, b); });
+  }
+  if (a.type !== b.type || a.key === null) return false;
+  if (operator.charAt(0) === '_') {
+    if (a.type !== 'text') return false;
+    var at = a.key.length - b.key.length;
+    if (operator === '_contains') return a.key.indexOf(b.key) >= 0;
+    if (operator === '_beginsWith') return a.key.slice(0, b.key.length) === b.key;
+    return at >= 0 && a.key.slice(at) === b.key;
+  }
+  if (['text', 'number', 'date'].indexOf(a.type) < 0) return false;
+  if (operator === '>') return a.key > b.key;
+  if (operator === '>=') return a.key >= b.key;
+  return operator === '<' ? a.key < b.key : a.key <= b.key;
+}
+
+function same(a, b) {
+  if (a.type !== b.type) return false;
+  if (a.type !== 'list') return a.key === b.key;
+  return a.key.length === b.key.length && a.key.every(function (one, i) { return same(one, b.key[i]); });
+}
+
+function count(work, request) {
+  var list = table(work, request);
+  try {
+    return size(work, list.items);
+  } catch (error) {
+    if (!list.filter || NO_FILTER.indexOf(error.errorNumber) < 0) throw error;
+    filterHere(list);
+    return list.kept.length;
+  }
+}
+
+function list(work, request) {
+  var found = table(work, request);
+  request.columns.forEach(function (pair) { column(found, pair[1], pair[0]); });
+  var order = request.order.map(function (pair) { return sortKeys(found, pair); });
+  var naming = names(work, found, request), rows = [];
+  if (found.total === null) found.total = bareTotal(found);
+  var places = sorted(naming.places(found), order);
+  var end = request.limit === null ? places.length : request.offset + request.limit;
+  places.slice(request.offset, end).every(function (at) {
+    var row = request.columns.map(function (pair) { return cell(work, found, pair[1], at); });
+    rows.push([naming.keys ? naming.keys[at] : at, at, row]);
+    return work.items <= MAX_ITEMS;
+  });
+  return { total: places.length, by: naming.by, filteredHere: found.kept !== null, rows: rows };
+}
+
+function cell(work, list, name, at) {
+  var values = list.read[name];
+  return values ? plain(work, values[at], 1) : null;
+}
+
+function bareTotal(list) {
+  try {
+    return size(list.work, list.items);
+  } catch (error) {
+    if (!list.filter || NO_FILTER.indexOf(error.errorNumber) < 0) throw error;
+    filterHere(list);
+    return list.total;
+  }
+}
+
+function sortKeys(list, pair) {
+  var values = column(list, pair[0], '');
+  if (!values) throw { errorNumber: -1700, message: 'The items cannot be sorted by ' + pair[0] + '.' };
+  return { keys: values.map(comparable), sign: pair[1] ? -1 : 1 };
+}
+
+// Missing values come last either way; equal items keep their order.
+function sorted(places, order) {
+  if (!order.length) return places;
+  return places.slice().sort(function (one, other) {
+    for (var i = 0; i < order.length; i++) {
+      var a = order[i].keys[one], b = order[i].keys[other];
+      var gone = (a.type === 'missing') - (b.type === 'missing');
+      if (gone) return gone;
+      if (a.type !== b.type) return a.type < b.type ? -1 : 1;
+      if (a.key !== b.key && !same(a, b)) return a.key < b.key ? -order[i].sign : order[i].sign;
+    }
+    return one - other;
+  });
+}
+
+// What the items are named by: id, else a name that no other has, else position.
+function names(work, list, request) {
+  var keys = request.idColumn ? keysOf(list, request.idColumn) : null, doubled = {};
+  if (keys && distinct(work, list, request, keys, doubled)) {
+    return { by: 'id', keys: keys, places: function (found) { return kept(found, doubled); } };
+  }
+  keys = request.nameColumn ? keysOf(list, request.nameColumn) : null;
+  if (keys && unique(keys)) return { by: 'name', keys: keys, places: function (found) { return kept(found, {}); } };
+  return { by: 'index', keys: null, places: function (found) { return kept(found, {}); } };
+}
+
+function kept(list, doubled) {
+  var places = list.kept || [];
+  for (var i = 0; !list.kept && i < list.total; i++) places.push(i);
+  return places.filter(function (at) { return !doubled[at]; });
+}
+
+function keysOf(list, name) {
+  var keys = column(list, name, '');
+  return keys && keys.every(function (key) { return typeof key === 'string' || typeof key === 'number'; }) ? keys : null;
+}
+
+function unique(keys) {
+  var seen = {};
+  return keys.every(function (key) {
+    var mark = typeof key + ':' + String(key).toLowerCase();
+    return !seen.hasOwnProperty(mark) && (seen[mark] = true);
+  });
+}
+
+// An app may list one object twice (a track that is in two playlists). The same id with other
+// values is another object, and then ids name nothing.
+function distinct(work, list, request, keys, doubled) {
+  var seen = {}, twice = 0;
+  for (var i = 0; i < keys.length; i++) {
+    var mark = typeof keys[i] + ':' + keys[i];
+    if (seen.hasOwnProperty(mark)) {
+      for (var j = 0; j < request.columns.length; j++) {
+        var values = list.read[request.columns[j][1]];
+        if (values && !same(comparable(values[seen[mark]]), comparable(values[i]))) return false;
+      }
+      doubled[i] = true;
+      twice += 1;
+    } else seen[mark] = i;
+  }
+  if (twice) note(work, 'the app listed ' + twice + ' of the items more than once; each is shown once');
+  return true;
+}
+
+function assign(work, request) {
+  var app = work.app, target = build(app, request.target), done = [];
+  request.named.forEach(function (pair) {
+    var value = convert(app, pair[1]);
+    try {
+      if (work.more.length) {
+        app.set(target[pair[0]], record(app, [['to', pair[1]]].concat(work.more)));
+      } else target[pair[0]] = value;
+    } catch (error) {
+      if (!done.length || typeof error.errorNumber !== 'number') throw error;
+      throw { errorNumber: error.errorNumber, message: error.message + ' (' + done.join(', ') + ' was set before)' };
+    }
+    done.push(pair[0]);
+  });
   return null;
 }
 
@@ -183,7 +454,11 @@ function isFatal(error) {
 }
 
 function build(app, steps) {
-  var here = app;
+  return follow(app, app, steps);
+}
+
+function follow(app, begin, steps) {
+  var here = begin;
   for (var i = 0; i < steps.length; i++) {
     var how = steps[i][0], what = steps[i][1];
     if (how === 'go') here = here[what];
@@ -196,9 +471,9 @@ function build(app, steps) {
 }
 
 function filter(app, test) {
-  var made = {}, i;
+  var made = {};
   if (test[0] !== 'test') {
-    made['_' + test[0]] = test[1].map(function (part) { return filter(app, part); });
+    made['_' + test[0]] = test[1].map(function (inner) { return filter(app, inner); });
     return made;
   }
   var path = test[1], value = convert(app, test[3]);
@@ -207,13 +482,9 @@ function filter(app, test) {
     compared[test[2]] = value;
     value = compared;
   }
-  if (path.length === 1) {
-    made[path[0]] = value;
-    return made;
-  }
-  var item = ObjectSpecifier();
-  for (i = 0; i < path.length; i++) item = item[path[i]];
-  return { _match: [item, value] };
+  if (path.length === 1) made[path[0][1]] = value;
+  else made._match = [follow(app, ObjectSpecifier(), path), value];
+  return made;
 }
 
 function convert(app, value) {
@@ -257,33 +528,40 @@ function folded(name) {
 function plain(work, value, depth) {
   if (value === null || value === undefined) return null;
   work.items += 1;
-  if (typeof value === 'string') {
-    if (value.length <= MAX_TEXT) return value;
-    note(work, 'a text was cut at ' + MAX_TEXT + ' characters');
-    return value.slice(0, MAX_TEXT);
-  }
+  if (typeof value === 'string') return text(work, value);
   if (typeof value === 'number') return isFinite(value) ? value : null;
   if (typeof value === 'boolean') return value;
   if (value instanceof Date) return { date: isNaN(value.getTime()) ? null : value.toISOString() };
-  if (Array.isArray(value)) return items(work, value, depth);
-  var shown = display(value);
+  var isList = Array.isArray(value), shown = isList ? '' : display(value);
   if (shown.indexOf('Path(') === 0) return { path: value.toString() };
-  if (typeof value === 'function') return { ref: shown };
-  if (depth >= MAX_DEPTH) {
-    note(work, 'what lies deeper than ' + MAX_DEPTH + ' levels was left out');
-    return null;
-  }
-  var fields = [];
-  Object.keys(value).forEach(function (key) { fields.push([key, plain(work, value[key], depth + 1)]); });
-  return { record: fields };
+  if (/^Application[(.]/.test(shown)) return { ref: shown };
+  if (!isList && (typeof value !== 'object' || /^[$[]/.test(shown))) return { opaque: opaque(value, shown) };
+  if (depth >= MAX_DEPTH) return cut(work, 'nested deeper than ' + MAX_DEPTH + ' levels');
+  if (work.within.indexOf(value) >= 0) return cut(work, 'contains itself');
+  work.within.push(value);
+  var made = isList ? items(work, value, depth) : { record: fields(work, value, depth) };
+  work.within.pop();
+  return made;
+}
+
+function text(work, value) {
+  if (value.length <= MAX_TEXT) return value;
+  note(work, 'a text was cut at ' + MAX_TEXT + ' characters');
+  // Not between the halves of one character.
+  return value.slice(0, MAX_TEXT).replace(/[\ud800-\udbff]$/, '') + CUT;
+}
+
+function cut(work, why) {
+  note(work, 'a part was left out: ' + why);
+  return { cut: why };
+}
+
+function fields(work, value, depth) {
+  return Object.keys(value).map(function (key) { return [key, plain(work, value[key], depth + 1)]; });
 }
 
 function items(work, value, depth) {
   var made = [];
-  if (depth >= MAX_DEPTH) {
-    note(work, 'what lies deeper than ' + MAX_DEPTH + ' levels was left out');
-    return made;
-  }
   for (var i = 0; i < value.length; i++) {
     if (work.items > MAX_ITEMS) {
       note(work, 'only the first ' + i + ' of ' + value.length + ' items were read');
@@ -292,6 +570,24 @@ function items(work, value, depth) {
     made.push(plain(work, value[i], depth + 1));
   }
   return made;
+}
+
+// A type that JavaScript has no form for comes wrapped: its four-character code or its class, and
+// its bytes where they can be had. What a Mac wraps how only a Mac can confirm.
+function opaque(value, shown) {
+  var named = /^\[\w+ (\w+)/.exec(shown), found = { type: named ? named[1] : shown || typeof value };
+  try {
+    if (typeof value.descriptorType === 'number') {
+      found.type = [24, 16, 8, 0].map(function (shift) {
+        return String.fromCharCode((value.descriptorType >> shift) & 255);
+      }).join('');
+      value = value.data;
+    }
+    found.base64 = String(ObjC.unwrap(value.base64EncodedStringWithOptions(0)));
+  } catch (error) {
+    return found;
+  }
+  return found;
 }
 
 function note(work, text) {

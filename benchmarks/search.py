@@ -1,0 +1,129 @@
+"""How well and how fast tools are found: recall at five, and the time of a search.
+
+    python benchmarks/search.py [FILE.jsonl [TOOLS]]
+
+A line of FILE is a request and what serves it, in the terms of a dictionary:
+
+    {"query": "anything new?", "accept": [{"app": "Mail", "command": "check for new mail"},
+                                          {"app": "Mail", "op": "list", "class": "message"}]}
+
+`app` is a name, a key, a bundle id or the stem of a dictionary's file. A hit serves a request if
+it is
+- the tool of that command of that app, or a recipe that binds it;
+- or, for `op`, the object tool of that operation of that app, or a recipe that binds it. With a
+  `class`, the hit must be for the class: it suggests it, or the tool offers it in its enumeration
+  of classes; a recipe must bind it, or a reference; `get` and `set` take a reference to any
+  object, so they are for every class. A recipe on an object of no class (a property of the app)
+  is for every class too.
+`property` is not asked for: a request is served by the tool that reads or sets it. The stricter
+figure, printed beside, counts only hits that suggest the class themselves.
+"""
+
+import argparse
+import json
+import statistics
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from iac_runtime.catalogue import AppRow, Catalogue
+from iac_runtime.search import Hit, Index
+from iac_runtime.tables import fold
+
+ROOT = Path(__file__).parent.parent
+REQUESTS = ROOT / "tests" / "search" / "requests.jsonl"
+TOOLS = ROOT / "generated" / "iac_tools"
+AT = 5
+ENOUGH = 0.95
+WARM_UP = 20
+
+
+class Outcome(NamedTuple):
+    """One request: the hits, the seconds it took, whether one serves, whether one suggests."""
+
+    query: str
+    hits: list[Hit]
+    seconds: float
+    served: bool
+    suggested: bool
+
+
+def is_app(name: str, app: AppRow) -> bool:
+    """Say whether `name` means this app."""
+    wanted = fold(name)
+    known = (fold(app.name), fold(app.key), fold(app.id))
+    # A dictionary's file stem is the last of the words of a name: Illustrator, Chrome.
+    return wanted in known or (known[0].endswith(wanted) and wanted != "")
+
+
+def serves(hit: Hit, wanted: Mapping[str, str], catalogue: Catalogue) -> bool:
+    """Say whether a hit is what is wanted (see the module)."""
+    row = catalogue.tools.get(hit.tool)
+    if row is None or not is_app(wanted["app"], row.app):
+        return False
+    tool = catalogue.tool(row)
+    spec = tool.spec
+    if "command" in wanted:
+        names = {fold(row.function), fold(spec.jxa)}
+        return spec.op == "command" and fold(wanted["command"]) in names
+    if spec.op != wanted["op"]:
+        return False
+    term = wanted.get("class")
+    if term is None or spec.op in ("get", "set"):
+        return True
+    if spec.bind:
+        return spec.bind.get("element") in (term, None)
+    return hit.element == term or term in tool.schema["properties"]["element"].get("enum", ())
+
+
+def suggests(hit: Hit, wanted: Mapping[str, str], catalogue: Catalogue) -> bool:
+    """Say whether a hit serves and names the class itself."""
+    term = wanted.get("class")
+    return serves(hit, wanted, catalogue) and (term is None or hit.element == term)
+
+
+def ask(index: Index, catalogue: Catalogue, row: Mapping[str, Any]) -> Outcome:
+    """Search once."""
+    start = time.perf_counter()
+    hits = index.find(row["query"], limit=AT)
+    seconds = time.perf_counter() - start
+    pairs = [(hit, wanted) for hit in hits for wanted in row["accept"]]
+    served = any(serves(hit, wanted, catalogue) for hit, wanted in pairs)
+    suggested = any(suggests(hit, wanted, catalogue) for hit, wanted in pairs)
+    return Outcome(row["query"], hits, seconds, served, suggested)
+
+
+def main() -> int:
+    """Print each miss, recall and times; end with 1 where recall is too low."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("file", nargs="?", type=Path, default=REQUESTS)
+    parser.add_argument("tools", nargs="?", type=Path, default=TOOLS)
+    chosen = parser.parse_args()
+    catalogue = Catalogue([chosen.tools])
+    start = time.perf_counter()
+    index = Index.build(catalogue)
+    made = time.perf_counter() - start
+    lines = chosen.file.read_text(encoding="utf-8").splitlines()
+    rows = [json.loads(line) for line in lines if line.strip()]
+    for row in rows[:WARM_UP]:
+        index.find(row["query"])
+    outcomes = [ask(index, catalogue, row) for row in rows]
+    for one in outcomes:
+        if not one.served:
+            print(f"miss: {one.query}")
+            for hit in one.hits:
+                print(f"    {hit.tool:<44} {hit.score:5.2f}  {hit.why}")
+    recall = sum(one.served for one in outcomes) / len(outcomes)
+    strict = sum(one.suggested for one in outcomes) / len(outcomes)
+    times = sorted(one.seconds * 1000 for one in outcomes)
+    tail = times[min(len(times) - 1, int(len(times) * 0.95))]
+    print(f"{len(outcomes)} requests, {len(catalogue.tools)} tools, index made in {made:.2f} s")
+    print(f"recall@{AT} {recall:.3f} (at least {ENOUGH}); with the class suggested {strict:.3f}")
+    print(f"a search takes {statistics.median(times):.2f} ms (median), {tail:.2f} ms (p95)")
+    return 0 if recall >= ENOUGH else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

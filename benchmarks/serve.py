@@ -1,0 +1,242 @@
+"""How fast the server starts and answers, against a bare loop and against the SDK alone.
+
+    python benchmarks/serve.py [RUNS]
+
+Every start is a process of its own: spawn -> initialize -> the complete tools/list. The bare loop
+prints the very bytes that our server printed; the SDK's low-level server has the same tools. The
+three take turns, so that a busy moment falls on all. Medians; ratios travel better than
+milliseconds. Exits with 1 when a bound is missed.
+"""
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import psutil
+
+ROOT: Final = Path(__file__).parent.parent
+SHIPPED: Final = ROOT / "generated" / "iac_tools"
+PEERS: Final = Path(__file__).with_name("serve_peers.py")
+SERVE: Final = (sys.executable, "-P", "-m", "iac_runtime", "serve")
+"""As `iac-mcp install` writes it into a client's configuration."""
+
+RUNS: Final = 15
+CALLS: Final = 1_000
+APP_TOOLS: Final = 25
+CLIENT: Final = {"name": "bench", "version": "1"}
+HANDSHAKE: Final = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": CLIENT}
+
+BARE_RATIO: Final = 4.0
+SDK_RATIO: Final = 0.15
+FIRST_CALL: Final = 1.0
+OVER_SDK: Final = 0.5
+
+
+class Peer(NamedTuple):
+    """A server and its client's end of the pipes."""
+
+    process: subprocess.Popen[bytes]
+    spawned: float
+
+    def ask(self, id_: int, method: str, params: Mapping[str, Any] | None = None) -> bytes:
+        """Send a request and return the line that answers it."""
+        self.say({"id": id_, "method": method, **({"params": params} if params else {})})
+        assert self.process.stdout
+        return self.process.stdout.readline()
+
+    def say(self, message: Mapping[str, Any]) -> None:
+        """Send a message."""
+        assert self.process.stdin
+        self.process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
+        self.process.stdin.flush()
+
+    def open(self) -> bytes:
+        """Go through the handshake and return the answer."""
+        answer = self.ask(1, "initialize", HANDSHAKE)
+        self.say({"method": "notifications/initialized"})
+        return answer
+
+    def since(self) -> float:
+        """Return the milliseconds since the spawn."""
+        return (time.perf_counter() - self.spawned) * 1000
+
+    def close(self) -> None:
+        """End the input and wait."""
+        assert self.process.stdin
+        assert self.process.stdout
+        self.process.stdin.close()
+        self.process.stdout.close()
+        self.process.wait()
+
+
+class Started(NamedTuple):
+    """One start: milliseconds to the whole list, megabytes then, and the two answers."""
+
+    milliseconds: float
+    megabytes: float
+    opened: bytes
+    listed: bytes
+
+
+def spawn(command: Sequence[str], data: Path) -> Peer:
+    """Start a server with a data folder of its own."""
+    env = {key: value for key, value in os.environ.items() if not key.startswith("IAC_")}
+    now = time.perf_counter()
+    process = subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env={**env, "IAC_DATA": str(data)},
+    )
+    return Peer(process, now)
+
+
+def start(command: Sequence[str], data: Path) -> Started:
+    """Start a server, list its tools, end it."""
+    peer = spawn(command, data)
+    opened = peer.open()
+    listed = peer.ask(2, "tools/list")
+    milliseconds = peer.since()
+    megabytes = psutil.Process(peer.process.pid).memory_info().rss / 1e6
+    peer.close()
+    return Started(milliseconds, megabytes, opened, listed)
+
+
+def write_tools(folder: Path, count: int) -> Path:
+    """Write an output folder of `count` tools that are like those of real apps."""
+    models = [json.loads(line) for line in (SHIPPED / "listing.jsonl").open("rb")]
+    lines, tools, apps = b"", {}, {}
+    for number in range(count):
+        key = f"bench{number // APP_TOOLS:03}"
+        function = f"tool{number % APP_TOOLS:02}"
+        entry = {**models[number % len(models)], "name": f"{key}_{function}"}
+        apps[key] = {"id": f"com.example.{key}", "name": key.title(), "kind": "application"}
+        tools[entry["name"]] = {
+            "module": key,
+            "function": function,
+            "offset": len(lines),
+            "level": "SAFE",
+            "ceiling": "SAFE",
+            "digest": f"{number:012x}",
+        }
+        lines += json.dumps(entry, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+    folder.mkdir(parents=True)
+    (folder / "listing.jsonl").write_bytes(lines)
+    (folder / "catalogue.json").write_text(json.dumps({"format": 1, "apps": apps, "tools": tools}))
+    return folder
+
+
+def result_of(line: bytes) -> bytes:
+    """Return the result in a response as the bytes that were printed."""
+    return line[line.index(b'"result":') + len(b'"result":') : -2]
+
+
+def starts(folder: Path, count: int, runs: int) -> bool:
+    """Print the starts with `count` tools; say whether the bounds hold."""
+    others = (SHIPPED / "listing.jsonl").read_bytes().count(b"\n") + own_tools()
+    tools = write_tools(folder / f"tools{count}", count - others)
+    ours = (*SERVE, "--tools", str(tools), "--expose", "all")
+    first = start(ours, folder)
+    entries = json.loads(first.listed)["result"]["tools"]
+    assert len(entries) == count, len(entries)
+    answers, listing = folder / f"answers{count}", folder / f"entries{count}"
+    answers.write_bytes(result_of(first.opened) + b"\n" + result_of(first.listed) + b"\n")
+    listing.write_text("".join(json.dumps(entry) + "\n" for entry in entries))
+    commands = {
+        "bare": (sys.executable, str(PEERS), "bare", str(answers)),
+        "ours": ours,
+        "sdk": (sys.executable, str(PEERS), "sdk", str(listing)),
+    }
+    taken: dict[str, list[Started]] = {name: [] for name in commands}
+    for _ in range(runs):
+        for name, command in commands.items():
+            taken[name].append(start(command, folder))
+    assert taken["bare"][0].listed == first.listed, "not the same bytes"
+    medians = {name: statistics.median(t.milliseconds for t in ts) for name, ts in taken.items()}
+    memory = {name: statistics.median(t.megabytes for t in ts) for name, ts in taken.items()}
+    print(f"{count} tools, {len(first.listed) / 1e6:.2f} MB of listing, {runs} starts each")
+    for name in commands:
+        print(f"  {name:<30} {medians[name]:8.1f} ms  {memory[name]:6.1f} MB resident")
+    bare = medians["ours"] / medians["bare"]
+    good = bounded("times the bare loop", bare, BARE_RATIO)
+    sdk = medians["ours"] / medians["sdk"]
+    return bounded("of the SDK's time", sdk, SDK_RATIO if count == 1000 else None) and good
+
+
+def own_tools() -> int:
+    """Return how many tools the runtime itself lists beside `all`."""
+    from iac_runtime.entries import OWN_ENTRIES
+
+    return len(OWN_ENTRIES)
+
+
+def first_call(folder: Path, runs: int) -> bool:
+    """Print the time from spawn to the answer of the first call; say whether the bound holds."""
+    taken = []
+    for _ in range(runs):
+        peer = spawn((*SERVE, "--expose", "all", "--simulate"), folder)
+        peer.open()
+        peer.ask(2, "tools/list")
+        call = {"name": "mail_count", "arguments": {"element": "mailbox"}}
+        answer = json.loads(peer.ask(3, "tools/call", call))
+        taken.append(peer.since() / 1000)
+        assert answer["result"]["structuredContent"]["result"] >= 0, answer
+        peer.close()
+    return bounded("s from spawn to the first call", statistics.median(taken), FIRST_CALL)
+
+
+def later_calls(folder: Path) -> bool:
+    """Print what a call costs with a stubbed gate, and with the SDK alone."""
+    listing = folder / "entries1000"
+    peers = {
+        name: spawn((sys.executable, str(PEERS), name, str(listing)), folder)
+        for name in ("stub", "sdk")
+    }
+    for peer in peers.values():
+        peer.open()
+    call = {"name": "bench000_tool00", "arguments": {}}
+    taken: dict[str, list[float]] = {name: [] for name in peers}
+    for number in range(CALLS):
+        for name, peer in peers.items():
+            taken[name].append(timed(lambda peer=peer: peer.ask(number + 9, "tools/call", call)))  # type: ignore[misc]
+    for peer in peers.values():
+        peer.close()
+    medians = {name: statistics.median(values[50:]) for name, values in taken.items()}
+    print(f"  a later call: ours {medians['stub']:.3f} ms, the SDK {medians['sdk']:.3f} ms")
+    return bounded("ms over the SDK", medians["stub"] - medians["sdk"], OVER_SDK)
+
+
+def timed(call: Callable[[], object]) -> float:
+    """Return the milliseconds that a call took."""
+    begun = time.perf_counter()
+    call()
+    return (time.perf_counter() - begun) * 1000
+
+
+def bounded(what: str, value: float, bound: float | None) -> bool:
+    """Print a figure with its bound, and say whether it holds."""
+    said = "" if bound is None else f"(bound: {bound:g})"
+    print(f"  {what:<30} {value:8.3f}  {said}")
+    return bound is None or value <= bound
+
+
+def main() -> int:
+    """Print all figures; 1 if a bound is missed."""
+    runs = int(sys.argv[1]) if len(sys.argv) > 1 else RUNS
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        good = [starts(folder, count, runs) for count in (1000, 5000)]
+        good += [first_call(folder, runs), later_calls(folder)]
+    return 0 if all(good) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,239 @@
+"""Write docs/reference/ from the code: `python docs/make_reference.py`.
+
+`pages` is pure, so that a test can tell when a page is not what the code says.
+"""
+
+import json
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, get_args
+
+import click
+
+from iac_gen.cli import cli as gen
+from iac_runtime.care.clients import CLIENTS
+from iac_runtime.cli import cli as mcp
+from iac_runtime.errors import ErrorType
+from iac_runtime.execution.errortable import KNOWN
+from iac_runtime.policy.escalation import RULES
+from iac_runtime.policy.presets import PRESETS
+from iac_runtime.tool import LEVELS
+
+ROOT: Final = Path(__file__).resolve().parent.parent
+REFERENCE: Final = ROOT / "docs" / "reference"
+TOOLS: Final = ROOT / "generated" / "iac_tools"
+
+_MADE: Final = "Made from the code by `python docs/make_reference.py`; not edited by hand."
+_WIDTH: Final = 96
+
+VARIABLES: Final[Mapping[str, str]] = {
+    "IAC_DATA": "The data folder, in place of that of your platform: tools, state, policy.",
+    "IAC_OSASCRIPT": "The osascript to run.",
+    "IAC_READ_ONLY": "1: only tools that never change anything.",
+    "IAC_RATE_LIMIT": "Writes a second.",
+    "IAC_BLOCKLIST": "Bundle ids of more apps that no tool writes to, with commas between.",
+    "ACCESSIBILITY_MCP_READ_ONLY": "The same as IAC_READ_ONLY, which goes before it.",
+    "ACCESSIBILITY_MCP_RATE_LIMIT": "The same as IAC_RATE_LIMIT, which goes before it.",
+    "ACCESSIBILITY_MCP_BLOCKLIST": "The same as IAC_BLOCKLIST.",
+    "IAC_LEARNING": "off: keep no scripts that worked.",
+    "IAC_SIMULATOR_ENGINE": "jsc or quickjs: the JavaScript engine of the simulator.",
+    "IAC_SIMULATOR_EVENTS": "A file that gets the Apple events of simulated apps.",
+    "IAC_SIMULATOR_FAULTS": "Faults that simulated apps make, as JSON.",
+    "IAC_SIMULATOR_STATE": "The file that keeps the state of simulated apps.",
+    "IAC_SIMULATOR_TOOLS": "The folder of tools that apps are simulated from.",
+    "IAC_SCENARIO_MCP_CONFIG": "The client's configuration in a scripted conversation.",
+    "IAC_CALL": "Set by IAC in what it starts, so that all of it can be ended; not yours to set.",
+}
+"""Every variable that the programs read, and what it says."""
+
+
+def pages() -> dict[str, str]:
+    """Return every page of the reference: its path below docs/reference/, and its text."""
+    apps = _apps()
+    made = {
+        "iac-mcp.md": _program("iac-mcp", mcp),
+        "iac-gen.md": _program("iac-gen", gen),
+        "settings.md": _settings(),
+        "errors.md": _errors(),
+        **{f"tools/{key}.md": _app(row, tools) for key, (row, tools) in apps.items()},
+    }
+    return {**made, "README.md": _index(apps)}
+
+
+def _index(apps: Mapping[str, tuple[Mapping[str, Any], Sequence[Mapping[str, Any]]]]) -> str:
+    rows = [
+        (f"[{row['name']}](tools/{key}.md)", f"`{row['id']}`", str(len(tools)))
+        for key, (row, tools) in sorted(apps.items())
+    ]
+    return _page(
+        "Reference",
+        _table(
+            ("page", "has"),
+            [
+                ("[iac-mcp](iac-mcp.md)", "the commands and options of the server's program"),
+                ("[iac-gen](iac-gen.md)", "the commands and options of the generator"),
+                ("[settings](settings.md)", "variables, presets, rules, clients' files"),
+                ("[errors](errors.md)", "types of errors, and the number of each Apple error"),
+            ],
+        ),
+        "## Tools of the committed apps",
+        _table(("app", "bundle id", "tools"), rows),
+    )
+
+
+def _program(name: str, command: click.Command) -> str:
+    context = click.Context(
+        command, info_name=name, terminal_width=_WIDTH, max_content_width=_WIDTH
+    )
+    parts = [
+        part
+        for words, help_text in _helps(command, context)
+        for part in (f"## {words}", f"```text\n{help_text.rstrip()}\n```")
+    ]
+    return _page(name, *parts)
+
+
+def _helps(command: click.Command, context: click.Context) -> Iterator[tuple[str, str]]:
+    text = command.get_help(context)
+    yield context.command_path, "\n".join(line.rstrip() for line in text.splitlines())
+    if isinstance(command, click.Group):
+        for name in command.list_commands(context):
+            inner = command.get_command(context, name)
+            if inner is not None and not inner.hidden:
+                below = click.Context(inner, info_name=name, parent=context)
+                yield from _helps(inner, below)
+
+
+def _settings() -> str:
+    presets = [
+        (f"`{name}`", *(preset.levels[level] for level in LEVELS), preset.says)
+        for name, preset in PRESETS.items()
+    ]
+    # A rule that looks at several places stands in the table once for each.
+    rules = dict.fromkeys(
+        (f"`{rule.name}`", rule.to, rule.says.replace("{}", "…")) for rule in RULES
+    )
+    clients = [
+        (row.name, f"`{row.key}`", f"`{row.root}`", _places(row.places), _yes(row.merged))
+        for row in CLIENTS.values()
+    ]
+    return _page(
+        "Settings",
+        "## Variables",
+        _table(("variable", "says"), [(f"`{key}`", says) for key, says in VARIABLES.items()]),
+        "## Presets of the policy",
+        "What happens with calls that no rule of yours speaks of; see [policy](../policy.md).",
+        _table(("preset", *LEVELS, "in words"), presets),
+        "## Rules that raise a level",
+        _table(("rule", "to", "what you are told"), rules),
+        "## Clients",
+        "`merged` says that `iac-mcp install` changes the file; for the others it prints what to"
+        " paste.",
+        _table(("client", "name", "key", "file (macOS, else where it differs)", "merged"), clients),
+    )
+
+
+def _places(places: Mapping[str, str]) -> str:
+    wanted = dict.fromkeys((places.get("darwin", places[""]), places[""]))
+    return ", ".join(f"`{place}`" for place in wanted)
+
+
+def _yes(value: object) -> str:
+    return "yes" if value else ""
+
+
+def _errors() -> str:
+    types = ", ".join(f"`{name}`" for name in get_args(ErrorType))
+    numbers = [
+        (str(number), f"`{row.type}`", row.message, row.suggestion, row.retryable, row.retry)
+        for number, row in sorted(KNOWN.items(), key=lambda pair: (pair[0] > 0, -pair[0]))
+    ]
+    return _page(
+        "Errors",
+        f"The types are {types}; what each means and what to do: [errors](../errors.md).",
+        "## Numbers",
+        "`again` says whether a caller may send the same call again; `by itself`, what IAC does"
+        " once.",
+        _table(("number", "type", "message", "way out", "again", "by itself"), numbers),
+    )
+
+
+def _apps() -> dict[str, tuple[Mapping[str, Any], list[Mapping[str, Any]]]]:
+    catalogue = json.loads((TOOLS / "catalogue.json").read_text(encoding="utf-8"))
+    lines = (TOOLS / "listing.jsonl").read_text(encoding="utf-8").splitlines()
+    entries = {entry["name"]: entry for entry in map(json.loads, lines)}
+    found: dict[str, tuple[Mapping[str, Any], list[Mapping[str, Any]]]] = {
+        key: (row, []) for key, row in catalogue["apps"].items()
+    }
+    for name, row in sorted(catalogue["tools"].items()):
+        found[row["module"]][1].append({**entries[name], **row, "name": name})
+    return found
+
+
+def _app(row: Mapping[str, Any], tools: Iterable[Mapping[str, Any]]) -> str:
+    parts: list[str] = [f"`{row['id']}`. A level with `to` says what arguments can reach."]
+    for tool in tools:
+        reach = (
+            tool["level"]
+            if tool["level"] == tool["ceiling"]
+            else f"{tool['level']} to {tool['ceiling']}"
+        )
+        parts += [f"## {tool['name']}", f"{_plain(tool['description'])}\n\n{reach}"]
+        schema = tool["inputSchema"]
+        required = set(schema.get("required", ()))
+        arguments = [
+            (f"`{key}`", _type(part), _yes(key in required), _says(part))
+            for key, part in schema.get("properties", {}).items()
+        ]
+        if arguments:
+            parts.append(_table(("argument", "type", "required", "says"), arguments))
+    return _page(str(row["name"]), *parts)
+
+
+def _type(schema: Mapping[str, Any]) -> str:
+    if "anyOf" in schema:
+        return " or ".join(_type(part) for part in schema["anyOf"])
+    if schema.get("type") == "array":
+        return f"list of {_type(schema.get('items', {}))}"
+    return str(schema.get("type", "any"))
+
+
+def _says(schema: Mapping[str, Any]) -> str:
+    known = schema.get("enum", ())
+    words = f"One of: {', '.join(map(str, known))}." if known else ""
+    return f"{schema.get('description', '')} {words}".strip()
+
+
+def _page(title: str, *parts: str) -> str:
+    return "\n\n".join((f"# {title}", _MADE, *parts)) + "\n"
+
+
+def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [heads, ["---"] * len(heads), *([_plain(cell) for cell in row] for row in rows)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _plain(text: str) -> str:
+    # A dictionary's words could otherwise end a cell, or begin a tag.
+    return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")
+
+
+def main() -> int:
+    """Write the pages that differ and remove those that are gone; name them."""
+    made = pages()
+    there = {path.relative_to(REFERENCE).as_posix() for path in REFERENCE.rglob("*.md")}
+    for name in sorted(there - made.keys()):
+        (REFERENCE / name).unlink()
+        click.echo(f"removed {name}")
+    for name, text in sorted(made.items()):
+        path = REFERENCE / name
+        if not path.is_file() or path.read_text(encoding="utf-8") != text:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+            click.echo(f"wrote {name}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

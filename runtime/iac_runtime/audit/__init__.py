@@ -1,0 +1,14 @@
+"""The audit: what was asked, who decided, what came of it; a row before and a row after each call.
+
+    audit = Audit.open(open_state())
+    call = audit.intent(Intent(tool="mail_set", level="MODIFY", ...))
+    audit.outcome(call, Outcome("done", seconds))
+
+The store is one SQLite file that several servers share; each row holds the hash of the one before.
+"""
+
+from iac_runtime.audit.faults import AuditError
+from iac_runtime.audit.records import Intent, Outcome
+from iac_runtime.audit.writer import Audit
+
+__all__ = ["Audit", "AuditError", "Intent", "Outcome"]

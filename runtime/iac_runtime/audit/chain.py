@@ -1,0 +1,112 @@
+"""The chain of rows: each row's hash covers the row and the hash of the row before.
+
+Without a key it shows accident and clumsy edits: a row that was changed, removed or put in. Who
+can write the file and knows this page can make a new chain that holds.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+__all__ = ["START", "Row", "Verdict", "link", "verify"]
+
+START: Final = bytes(32)
+"""The hash before the first row."""
+
+MOST_FAULTS: Final = 100
+
+
+class Row(NamedTuple):
+    """A row of the audit.
+
+    Attributes:
+        seq: Its place; places have no gap. Order is by place, never by time.
+        time: UTC, ISO 8601 with milliseconds.
+        session: The run of a program that the row tells of, 16 hexadecimal digits.
+        call: The number of the call in the session; 0 for rows about the session.
+        event: `opened`, `intent`, `outcome`, `interrupted`, `lost`, `closed` or `dropped`.
+        body: JSON on one line, ASCII.
+        hash: 32 bytes.
+    """
+
+    seq: int
+    time: str
+    session: str
+    call: int
+    event: str
+    body: str
+    hash: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What verifying found: how many rows, from which to which, and one line a fault."""
+
+    rows: int
+    first: int
+    last: int
+    faults: tuple[str, ...]
+
+    @property
+    def holds(self) -> bool:
+        """Whether the chain holds."""
+        return not self.faults
+
+
+def link(
+    before: bytes, seq: int, time: str, session: str, call: int, event: str, body: str
+) -> bytes:
+    """Return the hash of a row that stands after the hash `before`."""
+    text = json.dumps([seq, time, session, call, event, body], separators=(",", ":"))
+    return hashlib.sha256(before + text.encode()).digest()
+
+
+def verify(rows: Iterable[Row], dropped: Mapping[int, bytes], counter: int) -> Verdict:
+    """Follow the chain.
+
+    Args:
+        rows: All rows, by place.
+        dropped: Place -> hash of the last row of each part that was dropped from the front, as
+            later rows of the chain say.
+        counter: The highest place ever given.
+    """
+    faults: list[str] = []
+    first = last = count = 0
+    before: bytes | None = START
+    for row in rows:
+        count += 1
+        if count == 1:
+            first = row.seq
+            if row.seq != 1:
+                before = dropped.get(row.seq - 1)
+                if before is None:
+                    faults.append(f"{_rows(1, row.seq - 1)} missing, and no row says so")
+        elif row.seq != last + 1:
+            faults.append(f"{_rows(last + 1, row.seq - 1)} missing")
+            before = None
+        # Where the row before is missing, this one's hash cannot be made again.
+        if before is not None and link(before, *row[:6]) != row.hash:
+            faults.append(f"row {row.seq} was changed, or the row before it was")
+        before, last = row.hash, row.seq
+        if len(faults) >= MOST_FAULTS:
+            break
+    else:
+        if counter > last:
+            faults.append(f"{_rows(last + 1, counter)} missing from the end")
+    return Verdict(count, first, last, tuple(faults))
+
+
+def _rows(first: int, last: int) -> str:
+    return f"row {first} is" if first == last else f"rows {first} to {last} are"
+
+
+def chained(
+    before: bytes, seq: int, parts: Iterable[tuple[str, str, int, str, str]]
+) -> Iterator[Row]:
+    """Yield rows after the row `seq` with the hash `before`; parts are time to body."""
+    for time, session, call, event, body in parts:
+        seq += 1
+        before = link(before, seq, time, session, call, event, body)
+        yield Row(seq, time, session, call, event, body, before)

@@ -1,0 +1,189 @@
+"""Reading the audit: calls with their outcomes, and the rows as they are."""
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from iac_runtime.audit.chain import Row, Verdict, verify
+from iac_runtime.audit.faults import AuditError, translate
+from iac_runtime.audit.schema import FILE, connect_read
+from iac_runtime.audit.sessions import live_sessions
+from iac_runtime.audit.store import last_place
+from iac_runtime.errors import SetupError
+
+__all__ = ["Entry", "Query", "dropped_places", "find", "opened", "rows", "verified"]
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """Which calls to find; an empty field asks nothing.
+
+    Attributes:
+        text: Occurs in what was written of the intent, in any case.
+        app, client, level, result: Exactly this, in any case.
+        tool: A name with `*` and `?`.
+        since, until: From this time on, and before that one; UTC as in a row.
+    """
+
+    text: str = ""
+    app: str = ""
+    client: str = ""
+    tool: str = ""
+    level: str = ""
+    result: str = ""
+    since: str = ""
+    until: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A call and what came of it.
+
+    Attributes:
+        seq: The place of its intent.
+        result: As in the outcome; `interrupted` without one, `running` while its program lives.
+        ms: Milliseconds from the intent to the answer, if one came.
+    """
+
+    seq: int
+    time: str
+    client: str
+    app: str
+    tool: str
+    level: str
+    reasons: list[str]
+    decision: str
+    source: str
+    arguments: Any
+    digest: str
+    line: str
+    result: str
+    ms: float | None
+    error: str
+    delay_ms: float
+
+    def facts(self) -> dict[str, Any]:
+        """Return the entry as one JSON object."""
+        return asdict(self)
+
+
+_ENTRIES = """
+SELECT intent.seq, intent.time, intent.session, intent.body, outcome.event, outcome.body
+FROM rows AS intent LEFT JOIN rows AS outcome ON outcome.seq = (
+    SELECT seq FROM rows WHERE session = intent.session AND call = intent.call
+    AND event IN ('outcome', 'interrupted') ORDER BY event DESC LIMIT 1)
+WHERE intent.event = 'intent'"""
+
+# Each condition with the field of the query that it takes.
+_CONDITIONS = (
+    ("text", "instr(lower(intent.body), lower(?))"),
+    ("app", "lower(json_extract(intent.body, '$.app')) = lower(?)"),
+    ("client", "lower(json_extract(intent.body, '$.client')) = lower(?)"),
+    ("tool", "json_extract(intent.body, '$.tool') GLOB ?"),
+    ("level", "json_extract(intent.body, '$.level') = upper(?)"),
+    ("since", "intent.time >= ?"),
+    ("until", "intent.time < ?"),
+)
+
+
+@contextmanager
+def opened(folder: Path) -> Iterator[sqlite3.Connection]:
+    """Give a connection that reads the audit of a state folder.
+
+    Raises:
+        SetupError: There is none, or it cannot be read; one line with the way out.
+    """
+    path = folder / FILE
+    try:
+        connection = connect_read(path)
+    except FileNotFoundError:
+        raise SetupError(f"There is no audit in {folder} yet; the first call begins it.") from None
+    except AuditError as error:
+        raise _unreadable(error) from error
+    try:
+        yield connection
+    except sqlite3.Error as error:
+        raise _unreadable(translate(error, path)) from error
+    finally:
+        connection.close()
+
+
+def _unreadable(error: AuditError) -> SetupError:
+    return SetupError(f"The audit cannot be read ({error.why}). {error.suggestion}")
+
+
+def find(folder: Path, query: Query, limit: int) -> list[Entry]:
+    """Return the newest calls that fit, at most `limit`, oldest first. Raises SetupError."""
+    wanted = [(test, getattr(query, name)) for name, test in _CONDITIONS if getattr(query, name)]
+    sql = _ENTRIES + "".join(f" AND {test}" for test, _ in wanted) + " ORDER BY intent.seq DESC"
+    values = [
+        # A body is ASCII: what is not stands in it as an escape.
+        json.dumps(value)[1:-1] if test.startswith("instr") else value
+        for test, value in wanted
+    ]
+    found: list[Entry] = []
+    with opened(folder) as connection:
+        live = live_sessions(connection, folder)
+        for seq, time, session, body, event, outcome in connection.execute(sql, values):
+            result = _result(event, outcome, running=session in live)
+            entry = _entry(seq, time, json.loads(body), result)
+            if query.result and entry.result.casefold() != query.result.casefold():
+                continue
+            found.append(entry)
+            if len(found) >= limit:
+                break
+    return found[::-1]
+
+
+def _result(event: str | None, body: str | None, *, running: bool) -> dict[str, Any]:
+    if event == "outcome" and body:
+        return dict(json.loads(body))
+    return {"result": "running" if event is None and running else "interrupted"}
+
+
+def _entry(seq: int, time: str, intent: dict[str, Any], outcome: dict[str, Any]) -> Entry:
+    return Entry(
+        seq,
+        time,
+        intent["client"],
+        intent["app"],
+        intent["tool"],
+        intent["level"],
+        intent["reasons"],
+        intent["decision"],
+        intent["source"],
+        intent["arguments"],
+        intent["digest"],
+        intent["line"],
+        outcome["result"],
+        outcome.get("ms"),
+        outcome.get("error", ""),
+        outcome.get("delay_ms", 0.0),
+    )
+
+
+def rows(connection: sqlite3.Connection) -> Iterator[Row]:
+    """Yield all rows by place."""
+    found = connection.execute(
+        "SELECT seq, time, session, call, event, body, hash FROM rows ORDER BY seq"
+    )
+    return map(Row._make, found)
+
+
+def dropped_places(connection: sqlite3.Connection) -> dict[int, bytes]:
+    """Return the ends of the parts that were dropped, as the rows about it say."""
+    found = connection.execute("SELECT body FROM rows WHERE event = 'dropped'")
+    bodies = (json.loads(body) for (body,) in found)
+    return {body["through"]: bytes.fromhex(body["hash"]) for body in bodies}
+
+
+def verified(folder: Path) -> Verdict:
+    """Follow the chain of the audit in a state folder. Raises SetupError."""
+    with opened(folder) as connection:
+        # One snapshot for the three reads: a server may write meanwhile.
+        connection.execute("BEGIN")
+        return verify(rows(connection), dropped_places(connection), last_place(connection))

@@ -1,0 +1,226 @@
+"""The audit as the gate uses it: any thread may call, one thread writes.
+
+The intent of a call that changes something is on the disk when `intent` returns. All other rows
+are written together, at the latest 100 ms later; a process that dies before loses these alone, and
+a call whose outcome is lost reads "interrupted".
+"""
+
+import atexit
+import os
+import threading
+import time
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final, Self
+
+from iac_runtime.audit.faults import AuditError
+from iac_runtime.audit.records import Intent, Outcome, intent_body, outcome_body
+from iac_runtime.audit.store import Part, Store
+from iac_runtime.state import private_folder
+
+__all__ = ["Audit"]
+
+GROUP_SECONDS: Final = 0.1
+"""How long a row may wait for others."""
+
+RETRY_SECONDS: Final = 1.0
+MOST_WAITING: Final = 10_000
+"""Rows kept in memory while the file cannot be written; the oldest go first, and are counted."""
+
+
+@dataclass(slots=True, eq=False)
+class _Waiting:
+    """A row on its way; `done` is set once it is durable or was refused."""
+
+    part: Part
+    since: float
+    done: threading.Event | None = None
+    error: AuditError | None = None
+
+
+@dataclass(slots=True)
+class _Queue:
+    """What is shared between the threads, under one lock."""
+
+    rows: list[_Waiting] = field(default_factory=list)
+    urgent: bool = False
+    closing: bool = False
+    lost: int = 0
+
+
+class Audit:
+    """The audit of one run of a program. Thread-safe."""
+
+    def __init__(self, folder: Path) -> None:
+        self._store = Store(folder)
+        self._queue = _Queue()
+        self._wake = threading.Condition()
+        self._calls = 0
+        self._open: dict[int, tuple[str, ...]] = {}
+        self._problem: AuditError | None = None
+        self._tried = 0.0
+        self._pid = os.getpid()
+        self._thread = threading.Thread(target=self._run, name="iac-audit", daemon=True)
+
+    @classmethod
+    def open(cls, folder: Path) -> Self:
+        """Begin to audit in a state folder. The file is opened by the writing thread.
+
+        Raises:
+            SetupError: The folder cannot be made or is not safe.
+        """
+        audit = cls(private_folder(folder))
+        audit._thread.start()
+        atexit.register(audit.close)
+        return audit
+
+    @property
+    def warning(self) -> str:
+        """Why rows cannot be written now, one line; empty if they can."""
+        problem = self._problem
+        return f"This call is not in the audit yet: {problem.why}." if problem else ""
+
+    def intent(self, intent: Intent) -> int:
+        """Write down a call that was decided, and return its number in this run.
+
+        Raises:
+            AuditError: The call would change something and cannot be written down; it must not
+                be sent. For other calls `warning` tells of it.
+        """
+        if os.getpid() != self._pid:
+            # A fork has the queue and not the thread: what is put in it stays there.
+            return _unwritten(intent, "this process was forked from the one that writes it")
+        body, secrets = intent_body(intent)
+        done = threading.Event() if intent.durable else None
+        with self._wake:
+            if self._queue.closing:
+                return _unwritten(intent, "it is closed")
+            self._calls += 1
+            call = self._calls
+            self._open[call] = secrets
+            row = self._put(call, "intent", body, done)
+        if done is not None:
+            done.wait()
+            if row.error is not None:
+                self._open.pop(call, None)
+                raise row.error
+        return call
+
+    def outcome(self, call: int, outcome: Outcome) -> None:
+        """Write down what came of a call; a second outcome of the same call is left out."""
+        if os.getpid() != self._pid:
+            return
+        with self._wake:
+            secrets = self._open.pop(call, None)
+        if secrets is None:
+            return
+        body = outcome_body(outcome, secrets)
+        with self._wake:
+            if not self._queue.closing:
+                self._put(call, "outcome", body, None)
+
+    def close(self) -> None:
+        """Write what waits, mark calls without an outcome as interrupted, and end."""
+        atexit.unregister(self.close)
+        if os.getpid() != self._pid:
+            return
+        with self._wake:
+            self._queue.closing = True
+            self._wake.notify()
+        self._thread.join()
+
+    def _put(self, call: int, event: str, body: str, done: threading.Event | None) -> _Waiting:
+        queue = self._queue
+        row = _Waiting(Part(_now(), "", call, event, body), time.monotonic(), done)
+        queue.rows.append(row)
+        if done is not None:
+            queue.urgent = True
+        _drop_oldest(queue)
+        if done is not None or len(queue.rows) == 1:
+            self._wake.notify()
+        return row
+
+    def _run(self) -> None:
+        while True:
+            with self._wake:
+                self._wait()
+                rows, self._queue.rows = self._queue.rows, []
+                self._queue.urgent = False
+                lost, closing = self._queue.lost, self._queue.closing
+            self._write(rows, lost)
+            if closing:
+                self._close()
+                return
+
+    def _wait(self) -> None:
+        queue = self._queue
+        while not queue.urgent and not queue.closing:
+            if not queue.rows:
+                self._wake.wait()
+                continue
+            # What could not be written is as old as it is; it is tried again in its own time.
+            due = RETRY_SECONDS if self._problem else GROUP_SECONDS
+            begun = self._tried if self._problem else queue.rows[0].since
+            left = begun + due - time.monotonic()
+            if left <= 0:
+                return
+            self._wake.wait(left)
+
+    def _write(self, rows: list[_Waiting], lost: int) -> None:
+        if not rows and not lost:
+            return
+        parts = [row.part for row in rows]
+        if lost:
+            parts.insert(0, Part(_now(), "", 0, "lost", f'{{"rows":{lost}}}'))
+        try:
+            self._store.write(parts, _now())
+        except AuditError as error:
+            self._failed(rows, error)
+        except Exception as error:
+            # The thread must outlive a fault of ours, or every later write would hang.
+            self._failed(rows, AuditError(f"{type(error).__name__}: {error}", "Report this."))
+        else:
+            self._problem = None
+            with self._wake:
+                self._queue.lost -= lost
+            for row in rows:
+                if row.done is not None:
+                    row.done.set()
+
+    def _failed(self, rows: list[_Waiting], error: AuditError) -> None:
+        self._problem, self._tried = error, time.monotonic()
+        # A refused intent is not tried again: its call is not sent.
+        kept = [row for row in rows if row.done is None]
+        with self._wake:
+            self._queue.rows = kept + self._queue.rows
+            _drop_oldest(self._queue)
+        for row in rows:
+            if row.done is not None:
+                row.error = error
+                row.done.set()
+
+    def _close(self) -> None:
+        try:
+            self._store.close(_now())
+        except AuditError as error:
+            self._problem = error
+
+
+def _unwritten(intent: Intent, why: str) -> int:
+    if intent.durable:
+        raise AuditError(why, "Open a session of its own in this process.")
+    return 0
+
+
+def _drop_oldest(queue: _Queue) -> None:
+    if len(queue.rows) > MOST_WAITING:
+        # A tenth at once, so that a long failure does not cost a pass over all rows a call.
+        lost = [row for row in queue.rows if row.done is None][: MOST_WAITING // 10]
+        gone = set(map(id, lost))
+        queue.rows = [row for row in queue.rows if id(row) not in gone]
+        queue.lost += len(lost)
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -1,0 +1,1 @@
+"""Installing the server and looking after it: clients' files, health, freshness, status."""

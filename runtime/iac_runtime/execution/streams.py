@@ -1,0 +1,149 @@
+"""Talking with a process over its pipes, in one thread, until an answer, a deadline or the end."""
+
+import contextlib
+import os
+import select
+import time
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final, Literal
+
+from iac_runtime.execution.cancellation import Cancellation
+from iac_runtime.execution.ending import has_ended
+from iac_runtime.execution.process import Child
+
+__all__ = ["Ended", "Tail", "converse"]
+
+Ended = Literal["answered", "gone", "timeout", "cancelled"]
+"""How a conversation ended: with all that was wanted, because the process ended first, or by us."""
+
+_CHUNK: Final = 1 << 16
+_GLANCE: Final = 0.1
+"""Seconds between looks at whether the process lives: its end shows on no pipe while a grandchild
+holds them open."""
+
+_LAST_READS: Final = 256
+"""Reads of what an ended process left; a grandchild may go on writing for ever."""
+
+
+class Tail:
+    """The last `limit` bytes of a stream."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._kept = bytearray()
+        self.overflowed = False
+
+    def add(self, data: bytes) -> None:
+        """Take in what was read."""
+        self._kept += data
+        if len(self._kept) > self._limit:
+            self.overflowed = True
+            # Cut rarely: each cut moves what is kept.
+            if len(self._kept) > 2 * self._limit:
+                del self._kept[: -self._limit]
+
+    def content(self) -> bytes:
+        """Return what is kept."""
+        return bytes(self._kept[-self._limit :])
+
+
+def converse(
+    child: Child,
+    message: bytes,
+    sinks: Mapping[int, Callable[[bytes], object]],
+    enough: Callable[[set[int]], bool],
+    deadline: float,
+    cancel: Cancellation,
+    *,
+    hang_up: bool = False,
+) -> Ended:
+    """Write `message` to the child and read its output until there is enough.
+
+    Args:
+        sinks: What to do with the bytes of each descriptor.
+        enough: Asked after each round, with the descriptors that are still open.
+        deadline: On the monotonic clock.
+        hang_up: Close what the child reads from, once the message is written.
+    """
+    poller = select.poll()
+    still_open = set(sinks)
+    for descriptor in sinks:
+        poller.register(descriptor, select.POLLIN)
+    rest = memoryview(message)
+    sending = True
+    poller.register(child.feed, select.POLLOUT)
+    glanced = time.monotonic()
+    with _waker(cancel) as wake:
+        poller.register(wake, select.POLLIN)
+        while True:
+            now = time.monotonic()
+            if cancel.cancelled:
+                return "cancelled"
+            if now >= deadline:
+                return "timeout"
+            ready = poller.poll(min(deadline - now, _GLANCE) * 1000)
+            for descriptor, _ in ready:
+                if descriptor in still_open:
+                    data = _read(descriptor)
+                    if data:
+                        sinks[descriptor](data)
+                    elif data is not None:
+                        poller.unregister(descriptor)
+                        still_open.discard(descriptor)
+                elif descriptor == child.feed and sending:
+                    rest = _write(descriptor, rest)
+                    if not rest:
+                        sending = False
+                        poller.unregister(descriptor)
+                        if hang_up:
+                            child.hang_up()
+            if enough(still_open):
+                return "answered"
+            if now - glanced >= _GLANCE:
+                glanced = now
+                if has_ended(child):
+                    return _last_words(still_open, sinks, enough)
+
+
+def _last_words(
+    still_open: set[int],
+    sinks: Mapping[int, Callable[[bytes], object]],
+    enough: Callable[[set[int]], bool],
+) -> Ended:
+    for descriptor in still_open:
+        for _ in range(_LAST_READS):
+            data = _read(descriptor)
+            if not data:
+                break
+            sinks[descriptor](data)
+    return "answered" if enough(set()) else "gone"
+
+
+def _read(descriptor: int) -> bytes | None:
+    """Return what is there, nothing at the end, None if there is nothing yet."""
+    try:
+        return os.read(descriptor, _CHUNK)
+    except BlockingIOError:
+        return None
+
+
+def _write(descriptor: int, rest: memoryview) -> memoryview:
+    """Write what fits and return the rest; a reader that is gone needs no more."""
+    try:
+        return rest[os.write(descriptor, rest) :]
+    except BlockingIOError:
+        return rest
+    except BrokenPipeError:
+        return rest[:0]
+
+
+@contextlib.contextmanager
+def _waker(cancel: Cancellation) -> Iterator[int]:
+    """Give a descriptor that can be read once the call is cancelled."""
+    reading, writing = os.pipe()
+    try:
+        with cancel.watched(lambda: os.write(writing, b"x")):
+            yield reading
+    finally:
+        os.close(reading)
+        os.close(writing)

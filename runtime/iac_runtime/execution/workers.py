@@ -1,0 +1,188 @@
+"""The workers of an executor: one an app, started on demand, replaced when it is time.
+
+An app's lock is held around all use of its worker, so no two calls meet in one.
+"""
+
+import os
+import threading
+import time
+from collections.abc import Sequence
+from typing import Final
+
+from iac_runtime.execution.answers import Reply, parsed
+from iac_runtime.execution.cancellation import Cancellation
+from iac_runtime.execution.ending import NO_GRACE, Grace
+from iac_runtime.execution.limits import Limits
+from iac_runtime.execution.process import Completed
+from iac_runtime.execution.worker import Line, Worker
+
+__all__ = ["LOST", "Workers"]
+
+LOST: Final = frozenset((-600, -609))
+"""The numbers after which a worker's connection to the app is gone for good."""
+
+_HELLO: Final = "hello"
+
+
+class Workers:
+    """Workers by app; safe to share between threads that hold the locks of their apps.
+
+    Args:
+        argv: The command that runs the harness.
+        limits: When a worker is replaced or given up.
+        grace: How long one that must be ended has.
+    """
+
+    def __init__(self, argv: Sequence[str], limits: Limits, grace: Grace) -> None:
+        self._argv = tuple(argv)
+        self._grace = grace
+        self._limits = limits
+        self._change = threading.Condition()
+        self._idle: dict[str, Worker] = {}
+        self._leaving: list[Worker] = []
+        self._without: set[str] = set()
+        self._keeper: threading.Thread | None = None
+        self._closed = False
+        self._owner = os.getpid()
+
+    def exchange(
+        self, app: str, request: bytes, mark: str, deadline: float, cancel: Cancellation
+    ) -> Reply | None:
+        """Have a request carried out by the worker of an app; its lock is the caller's to hold.
+
+        Args:
+            app: The bundle id.
+            request: One line.
+            mark: What the request carries and its answer has to repeat.
+            deadline: On the monotonic clock.
+
+        Returns:
+            The reply; None where no worker can be had for this app: nothing was sent.
+
+        Raises:
+            OSError: The program could not be started.
+        """
+        worker = self._take(app)
+        if worker is None:
+            if app in self._without:
+                return None
+            started = self._start(app, deadline, cancel)
+            if not isinstance(started, Worker):
+                return started
+            worker = started
+        strays = 0
+        try:
+            reply = _meaning(worker.exchange(request, deadline, cancel), mark)
+            while reply.how == "stray":
+                # The answer to an earlier request is no answer to this one, nor a fault of it.
+                strays += 1
+                reply = _meaning(worker.hear(deadline, cancel), mark)
+        except BaseException:
+            worker.end(NO_GRACE)
+            raise
+        if reply.answer is None:
+            worker.end(self._grace)
+            left = Completed(*worker.words, worker.status)
+            return reply._replace(left=left) if reply.how == "gone" else reply
+        lost = reply.answer.get("number") in LOST
+        worn = worker.calls >= self._limits.calls
+        self._put(app, worker, keep=not (strays or lost or worn))
+        return reply
+
+    def close(self) -> None:
+        """End all workers that wait for work; those at work are ended by their calls."""
+        with self._change:
+            self._closed = True
+            keeper = self._keeper
+            self._retire(list(self._idle))
+            self._change.notify_all()
+        if keeper is not None and self._owner == os.getpid():
+            keeper.join()
+
+    def _take(self, app: str) -> Worker | None:
+        """Return the app's worker, if there is one that is still good."""
+        with self._change:
+            if self._owner != os.getpid():
+                # A forked copy of this process: the workers are those of the original.
+                self._idle, self._leaving, self._keeper = {}, [], None
+                self._owner = os.getpid()
+            worker = self._idle.pop(app, None)
+        if worker is not None and not worker.is_silent():
+            worker.end(self._grace)
+            return None
+        return worker
+
+    def _start(self, app: str, deadline: float, cancel: Cancellation) -> Worker | Reply | None:
+        """Return a worker that said hello; else why the call ends, or None to do without."""
+        worker = Worker(self._argv, self._limits.answer)
+        patience = time.monotonic() + self._limits.hello
+        try:
+            line = worker.hear(min(patience, deadline), cancel)
+        except BaseException:
+            worker.end(NO_GRACE)
+            raise
+        if _meaning(line, _HELLO).how == "answered":
+            return worker
+        worker.end(self._grace)
+        if line.how == "cancelled":
+            return Reply("cancelled")
+        if line.how == "timeout" and deadline <= patience:
+            return Reply("timeout")
+        self._without.add(app)
+        import logging
+
+        logging.getLogger(__name__).warning(
+            "no worker can be had for %s: each call starts a process of its own", app
+        )
+        return None
+
+    def _put(self, app: str, worker: Worker, *, keep: bool) -> None:
+        """Let a worker wait for the next call, or see it off."""
+        with self._change:
+            if keep and not self._closed:
+                self._idle[app] = worker
+                if len(self._idle) > self._limits.kept:
+                    self._retire([min(self._idle, key=lambda key: self._idle[key].rested)])
+            else:
+                self._leaving.append(worker)
+            if self._keeper is None:
+                self._keeper = threading.Thread(target=self._keep, name="iac-workers", daemon=True)
+                self._keeper.start()
+            elif self._leaving:
+                self._change.notify_all()
+
+    def _retire(self, apps: list[str]) -> None:
+        for app in apps:
+            self._leaving.append(self._idle.pop(app))
+
+    def _keep(self) -> None:
+        """See workers off when it is time, away from the calls; ends when there are none."""
+        while True:
+            with self._change:
+                while not self._leaving:
+                    now = time.monotonic()
+                    due = [
+                        app
+                        for app, worker in self._idle.items()
+                        if now - worker.rested >= self._limits.idle
+                    ]
+                    self._retire(due)
+                    if due:
+                        break
+                    if self._closed:
+                        self._keeper = None
+                        return
+                    rested = [worker.rested for worker in self._idle.values()]
+                    wait = min(rested, default=now) + self._limits.idle - now
+                    self._change.wait(wait)
+                leaving, self._leaving = self._leaving, []
+            for worker in leaving:
+                worker.hang_up()
+            for worker in leaving:
+                worker.see_off(self._grace)
+
+
+def _meaning(line: Line, mark: str) -> Reply:
+    if line.too_large:
+        return Reply("too large")
+    return parsed(line.body, mark) if line.how == "answered" else Reply(line.how)

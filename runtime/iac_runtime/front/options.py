@@ -1,0 +1,98 @@
+"""The options of `iac-mcp serve`, in one table for the quick reading here and for click.
+
+The quick reading takes what is beyond doubt and nothing else: `--help`, a misspelt option or a
+missing value is left to click, which explains it and takes its time.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Final, Literal, NamedTuple
+
+__all__ = ["CALL_OPTIONS", "SERVE_OPTIONS", "Option", "read_quickly"]
+
+
+class Option(NamedTuple):
+    """One option.
+
+    Attributes:
+        kind: `flag`; `value` (one); `values` (repeatable); `maybe` (its value may be left out).
+        metavar: What the value is, in the help.
+    """
+
+    flag: str
+    kind: Literal["flag", "value", "values", "maybe"]
+    help: str
+    metavar: str = ""
+
+    @property
+    def several(self) -> bool:
+        """Whether it may be repeated."""
+        return self.kind == "values"
+
+    @property
+    def name(self) -> str:
+        """The key under which its value is passed on."""
+        return self.flag.lstrip("-").replace("-", "_")
+
+
+SERVE_OPTIONS: Final = (
+    Option("--tools", "values", "A folder of generated tools to look in first.", "FOLDER"),
+    Option(
+        "--expose",
+        "value",
+        "What is listed: search (a few tools that find and call the rest), all, or patterns of "
+        "names such as 'mail_*,safari'.",
+        "WHAT",
+    ),
+    Option("--toolset", "value", "List the tools of one app or toolset.", "NAME"),
+    Option("--pin", "value", "Apps whose tools are listed beside search: notes,finder.", "APPS"),
+    Option("--read-only", "flag", "Only tools that never change anything."),
+    Option("--policy", "value", "The policy file to use instead of your own.", "FILE"),
+    Option("--allow", "value", "The highest level that runs unasked (SAFE).", "LEVEL"),
+    Option("--launch", "values", "An app that reading may start.", "APP"),
+    Option("--rate-limit", "value", "Writes a second (10).", "NUMBER"),
+    Option("--blocklist", "values", "Bundle ids of more apps that no tool may write to.", "IDS"),
+    Option("--timeout", "value", "Seconds for one call (30).", "SECONDS"),
+    Option(
+        "--simulate",
+        "maybe",
+        "Use simulated apps; STATE is a file that keeps their state.",
+        "[STATE]",
+    ),
+    Option("--log-file", "value", "Write the log to a file as well.", "FILE"),
+    Option("--verbose", "flag", "Say more on standard error."),
+)
+
+CALL_OPTIONS: Final = tuple(
+    option
+    for option in SERVE_OPTIONS
+    if option.flag not in ("--expose", "--toolset", "--pin", "--log-file", "--verbose")
+)
+"""Those that `iac-mcp call` has too."""
+
+_BY_FLAG: Final = {option.flag: option for option in SERVE_OPTIONS}
+
+
+def read_quickly(arguments: Sequence[str]) -> dict[str, Any] | None:
+    """Return the values by name (absent options are absent), or None if click should read them."""
+    found: dict[str, Any] = {}
+    rest = list(arguments)
+    while rest:
+        flag, equals, value = rest.pop(0).partition("=")
+        option = _BY_FLAG.get(flag)
+        if option is None or (option.kind != "values" and option.name in found):
+            return None
+        if option.kind == "flag":
+            if equals:
+                return None
+            found[option.name] = True
+            continue
+        if not equals:
+            if rest and not rest[0].startswith("-"):
+                value = rest.pop(0)
+            elif option.kind != "maybe":
+                return None
+        if option.kind == "values":
+            found.setdefault(option.name, []).append(value)
+        else:
+            found[option.name] = value
+    return found

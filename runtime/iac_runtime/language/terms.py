@@ -1,0 +1,185 @@
+"""What a name means in the class tables: properties, elements, classes, in either spelling.
+
+Names are taken as the dictionary or as JXA spells them, in any case. A name is looked for in the
+class, then in its subclasses (a property typed `item` may hold a folder).
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Literal
+
+from iac_runtime.errors import InvalidParameterError, near_text, quoted
+from iac_runtime.tables import Tables, fold
+from iac_runtime.tool import Class, Property
+
+__all__ = [
+    "CLASS_PROPERTY",
+    "camel",
+    "class_named",
+    "code_key",
+    "contains",
+    "element_named",
+    "element_of",
+    "field_named",
+    "find_properties",
+    "known_names",
+    "loose_name",
+    "owners",
+    "unknown_name",
+]
+
+CLASS_PROPERTY = Property("class", "pcls", "class", "type", "r", "SAFE")
+"""Every object answers its class, whether the dictionary says so or not."""
+
+What = Literal["property", "element", "property or element"]
+
+
+def code_key(code: str) -> str:
+    """Return the key of a term that has no letter or digit, as schemas spell it: `code_` + hex."""
+    return f"code_{code.encode('mac_roman', 'replace').hex()}"
+
+
+def field_named(rows: Iterable[Property], name: str) -> Property | None:
+    """Return the row called `name`: exactly, else in either spelling, else by its `code_` key."""
+    known = list(rows)
+    for row in known:
+        if name in (row.term, row.jxa):
+            return row
+    wanted = fold(name)
+    for row in known:
+        if wanted and wanted in (fold(row.term), fold(row.jxa)):
+            return row
+    return next((row for row in known if name == code_key(row.code)), None)
+
+
+def class_named(name: str, tables: Tables) -> str | None:
+    """Return the term of the class called `name`, singular, plural or by a synonym."""
+    return tables.find_class(name) or next(
+        (term for term, row in tables.classes.items() if fold(name) in _synonyms(row)), None
+    )
+
+
+def find_properties(classes: tuple[str, ...] | None, name: str, tables: Tables) -> list[Property]:
+    """Return every property `name` that an object of one of `classes` can have."""
+    found = [
+        prop
+        for owner in owners(classes, tables)
+        if (prop := field_named(tables.properties(owner), name)) is not None
+    ]
+    if not found and fold(name) == "class":
+        return [CLASS_PROPERTY]
+    return list(dict.fromkeys(found))
+
+
+def element_named(classes: tuple[str, ...] | None, name: str, tables: Tables) -> str | None:
+    """Return the class of the elements called `name` that an object of one of `classes` holds."""
+    found = (element_of(owner, name, tables) for owner in owners(classes, tables))
+    return next(filter(None, found), None)
+
+
+def contains(classes: tuple[str, ...], term: str, tables: Tables) -> bool:
+    """Say whether an object of one of `classes` has elements of the class `term`."""
+    return element_named(classes, tables.classes[term].plural, tables) is not None
+
+
+def known_names(classes: tuple[str, ...], tables: Tables, what: What) -> list[str]:
+    """Return the terms that can follow an object of one of `classes`."""
+    names: dict[str, None] = {}
+    for owner in owners(classes, tables):
+        if what != "element":
+            names.update(dict.fromkeys(prop.term for prop in tables.properties(owner)))
+        if what != "property":
+            names.update((tables.classes[term].plural, None) for term in _declared(owner, tables))
+    return list(names)
+
+
+def unknown_name(
+    name: str,
+    classes: tuple[str, ...],
+    tables: Tables,
+    prop: Property | None = None,
+    *,
+    what: What = "property or element",
+) -> InvalidParameterError:
+    """Return the error for a name that none of `classes` has."""
+    if not classes:
+        kind = f' "{prop.term}", which is {prop.type},' if prop is not None else " a value,"
+        return InvalidParameterError(
+            f"{tables.key}: nothing follows{kind} so {quoted(name)} cannot."
+        )
+    owner = " or ".join(classes[:3])
+    return InvalidParameterError(
+        f"{tables.key}: {quoted(name)} is no {what} of {owner}.",
+        near_text(name, known_names(classes, tables, what)),
+    )
+
+
+def camel(term: str) -> str:
+    """Return a term as JXA names it: `read status` is `readStatus`.
+
+    The rule is not published by Apple; it is read off working scripts (first word in lower case,
+    the later ones capitalised), and only a Mac can confirm it for odd terms.
+    """
+    words = term.split()
+    if len(words) < 2:
+        return words[0] if words else ""
+    return words[0].lower() + "".join(word[:1].upper() + word[1:] for word in words[1:])
+
+
+def loose_name(name: str, tables: Tables) -> str:
+    """Return the JXA name of a term wherever in the app it is declared, else by the rule.
+
+    Raises:
+        InvalidParameterError: No object of an app has such a name.
+    """
+    wanted = fold(name)
+    for row in tables.classes.values():
+        if wanted and wanted == fold(row.plural):
+            return row.plural
+        prop = field_named(row.properties, name)
+        if prop is not None:
+            return prop.jxa
+    found = camel(name)
+    if not found or found == "__proto__":
+        raise InvalidParameterError(f"{tables.key}: {quoted(name)} is no name of a property.")
+    return found
+
+
+def _synonyms(row: Class) -> set[str]:
+    """Return the other names of a class, singular and plural, folded."""
+    return {fold(form) for name in row.synonyms for form in (name, f"{name}s")}
+
+
+def owners(classes: tuple[str, ...] | None, tables: Tables) -> Iterator[str]:
+    """Yield the classes to look in: those given, then their subclasses."""
+    if not classes:
+        return
+    yield from classes
+    for term in tables.classes:
+        if term not in classes and any(tables.descends(term, owner) for owner in classes):
+            yield term
+
+
+def _declared(owner: str, tables: Tables) -> list[str]:
+    return [row.term for row in tables.elements(owner) if row.term in tables.classes]
+
+
+def element_of(owner: str, name: str, tables: Tables) -> str | None:
+    """Return the class of the elements of `owner` that are called `name`."""
+    word, declared = fold(name), _declared(owner, tables)
+    classes: Mapping[str, Class] = tables.classes
+    for term in declared:
+        if name == classes[term].plural:
+            return term
+    if not word:
+        return None
+    for term in declared:
+        if word == fold(classes[term].plural):
+            return term
+    for term in declared:
+        if word == fold(term) or word in _synonyms(classes[term]):
+            return term
+    for term, row in classes.items():
+        called = word in (fold(term), fold(row.plural)) or word in _synonyms(row)
+        if called and any(tables.descends(term, parent) for parent in declared):
+            return term
+    return None

@@ -1,0 +1,1 @@
+"""Whether a call may run: levels from arguments, the user's policy, questions, approvals."""

@@ -1,0 +1,222 @@
+"""The decision: the facts of a call, the policy and what is remembered, to an action. Pure.
+
+In this order, and the first that speaks has the word:
+
+    secrets, our own files, devices, protected places   refused, whoever allowed what
+    read-only, the blocklist                            refused for what can change something
+    the user's own level, then escalation               the level that counts from here on
+    deny                                                refused
+    DANGEROUS, ask                                      asked
+    allow, an answer that is remembered                 run
+    the preset                                          refused, asked or run
+"""
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+from iac_runtime.cleaning import escaped
+from iac_runtime.levels import at_most
+from iac_runtime.policy.blocklist import Blocked, blocked
+from iac_runtime.policy.escalation import raised_level
+from iac_runtime.policy.facts import Action, Decision, Facts, Raised
+from iac_runtime.policy.model import Policy
+from iac_runtime.policy.presets import PRESETS
+from iac_runtime.policy.rules import LevelRule, Match, matches
+from iac_runtime.policy.scope import scope_of
+from iac_runtime.policy.settings import Settings
+from iac_runtime.tool import Level
+
+__all__ = ["decide"]
+
+_READ_ONLY: Final = "read-only"
+
+
+def _said(match: Match, does: str) -> str:
+    why = f": {match.why}" if match.why else ""
+    return f"{match.source} {does}{why}".rstrip(".") + "."
+
+
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    """The level of a call, and what made it."""
+
+    level: Level
+    raised: tuple[Raised, ...]
+    own: LevelRule | None
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        own: tuple[str, ...] = ()
+        if self.own is not None:
+            own = (_said(self.own.match, f"sets {self.own.level}"),)
+        return (*own, *(f"{row.says} [{row.rule}]" for row in self.raised))
+
+
+def decide(
+    facts: Facts,
+    policy: Policy,
+    settings: Settings,
+    *,
+    registered: tuple[LevelRule, ...] = (),
+    remembered: str = "",
+) -> Decision:
+    """Return what is to be done with a call.
+
+    Args:
+        facts: The call.
+        policy: The user's policy.
+        settings: The settings that hold (`settings.read_settings`).
+        registered: Rules that were registered from Python (`rules.registered`).
+        remembered: The stored decision that covers this call, in words; empty if there is none.
+    """
+    judged = _judge(facts, (*policy.rules, *registered))
+    decision = (
+        _forbidden(facts, judged)
+        or _read_only(facts, judged, settings)
+        or _blocklist(facts, judged, policy, settings)
+        or _ruled(facts, judged, policy, settings, remembered)
+    )
+    named = replace(
+        decision,
+        reasons=(*judged.reasons, *decision.reasons),
+        rules=tuple(row.rule for row in judged.raised),
+        own_rule=judged.own.match.source if judged.own else "",
+    )
+    return _asked(facts, named) if named.action == "ask" else named
+
+
+def _judge(facts: Facts, rules: tuple[LevelRule, ...]) -> _Judged:
+    own = next((rule for rule in rules if matches(rule.match, facts, facts.level)), None)
+    accept = own.accept if own else ()
+    raised = tuple(row for row in facts.raised if row.rule not in accept or row.to == "deny")
+    return _Judged(raised_level(own.level if own else facts.level, raised), raised, own)
+
+
+def _deny(judged: _Judged, source: str, reason: str, suggestion: str = "") -> Decision:
+    reasons = (reason,) if reason else ()
+    return Decision("deny", judged.level, reasons, source, suggestion=suggestion)
+
+
+def _forbidden(facts: Facts, judged: _Judged) -> Decision | None:
+    final = "No setting allows it; do it by hand."
+    if facts.secrets:
+        names = ", ".join(escaped(name) for name in facts.secrets)
+        return _deny(judged, "secrets are never read", f"{names} holds a secret.", final)
+    for row in facts.raised:
+        if row.to == "deny":
+            return _deny(judged, f"rule {row.rule}", "", final)
+    return None
+
+
+def _read_only(facts: Facts, judged: _Judged, settings: Settings) -> Decision | None:
+    if facts.ceiling == "SAFE" and judged.level == "SAFE" and not facts.writes:
+        return None
+    if settings.read_only.value:
+        source = settings.read_only.source
+        way = {"--read-only": "start it without --read-only"}.get(source, f"change {source}")
+    elif settings.preset.value == _READ_ONLY:
+        source, way = f"preset {_READ_ONLY}", f"change {settings.preset.source}"
+    else:
+        return None
+    return _deny(
+        judged,
+        source,
+        "Only reads run here, and this tool can change something.",
+        f"The user can {way}.",
+    )
+
+
+def _blocklist(
+    facts: Facts, judged: _Judged, policy: Policy, settings: Settings
+) -> Decision | None:
+    if facts.event is None or (judged.level == "SAFE" and not facts.writes):
+        return None
+    for app in (facts.app_id, *facts.targets):
+        found = blocked(app, settings.added, policy.blocklist_remove)
+        if found is not None:
+            reason = f"No tool writes to {escaped(found.what)}."
+            return _deny(judged, f"blocklist entry {found.entry}", reason, _unblock(found))
+    return None
+
+
+def _unblock(found: Blocked) -> str:
+    if found.fixed:
+        return "It cannot be taken off the blocklist; do it by hand."
+    return (
+        "The user can take it off the blocklist in policy.toml:"
+        f' [blocklist] remove = ["{found.entry}"].'
+    )
+
+
+def _first(rows: tuple[Match, ...], facts: Facts, judged: _Judged) -> Match | None:
+    return next((row for row in rows if matches(row, facts, judged.level)), None)
+
+
+def _ruled(
+    facts: Facts, judged: _Judged, policy: Policy, settings: Settings, remembered: str
+) -> Decision:
+    level = judged.level
+    denied = _first(policy.deny, facts, judged)
+    if denied is not None:
+        way = f"The user can change {denied.source}."
+        return _deny(judged, denied.source, _said(denied, "denies it"), way)
+    vouched = facts.vouched is not None and at_most(level, facts.vouched)
+    asks = _first(policy.ask, facts, judged)
+    if vouched:
+        return Decision("allow", level, (), f"the caller allows up to {facts.vouched}")
+    if level == "DANGEROUS":
+        reason = "A DANGEROUS call is asked about every time."
+        return Decision("ask", level, (reason,), asks.source if asks else "DANGEROUS always asks")
+    if asks is not None:
+        return Decision("ask", level, (_said(asks, "asks about it"),), asks.source)
+    allows = _first(policy.allow, facts, judged)
+    if allows is not None:
+        return Decision("allow", level, (_said(allows, "allows it"),), allows.source)
+    if remembered and _rememberable(facts, judged):
+        return Decision("allow", level, (f"You allowed it always: {remembered}.",), remembered)
+    return _by_preset(facts, judged, policy, settings)
+
+
+def _rememberable(facts: Facts, judged: _Judged) -> bool:
+    """Say whether an answer may be kept: for MODIFY alone, where no argument raised the level."""
+    return facts.level == judged.level == "MODIFY" and not judged.raised
+
+
+def _by_preset(facts: Facts, judged: _Judged, policy: Policy, settings: Settings) -> Decision:
+    name = str(settings.preset.value)
+    preset = PRESETS[name]
+    source = f"preset {name}"
+    action: Action = preset.levels[judged.level]
+    if action == "allow" and judged.level == "SAFE" and preset.reads != "allow":
+        opted = Match(app=policy.reads)
+        if facts.event is not None and not (policy.reads and matches(opted, facts, judged.level)):
+            reason = f"{escaped(facts.app_name)} is not under reads in policy.toml."
+            return Decision(preset.reads, judged.level, (reason,), source)
+    decision = Decision(action, judged.level, (), source)
+    if action == "ask" and _rememberable(facts, judged) and facts.digest:
+        scope = scope_of(facts)
+        if scope is not None:
+            return replace(decision, offers_always=True, scope=scope.says(facts.app_name))
+    return decision
+
+
+def _asked(facts: Facts, decision: Decision) -> Decision:
+    """Return the decision as it is where nobody can be asked."""
+    if facts.can_ask:
+        return decision
+    if decision.level == "DANGEROUS":
+        way = (
+            "The user can run it in a terminal with iac-mcp call, or use a client that asks;"
+            f' a [[rule]] with tool = "{facts.tool}" in policy.toml sets another level.'
+        )
+    else:
+        way = f'The user can allow it in policy.toml: [[allow]] with tool = "{facts.tool}".'
+    return replace(
+        decision,
+        action="deny",
+        reasons=(*decision.reasons, "Nobody can be asked here."),
+        requires_prompt=True,
+        suggestion=way,
+        offers_always=False,
+        scope="",
+    )

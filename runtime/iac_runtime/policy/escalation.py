@@ -1,0 +1,133 @@
+"""Levels that arguments raise, decided when a call is made. Rules are rows; levels only go up.
+
+The rows are the table of what arguments can do beyond their tool's level: overwrite, discard,
+reach many things, run something, lead elsewhere, act later, or carry on what a stranger wrote.
+A row looks at the request that would be sent, never at words about it. Whether a document has
+unsaved changes, and whether a calendar or a list is shared, is not in a request: the app's own
+dialog and the level of the tool stand there.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Final, Literal, NamedTuple
+
+from iac_runtime.cleaning import escaped
+from iac_runtime.levels import highest
+from iac_runtime.policy import rows_files as files
+from iac_runtime.policy import rows_values as values
+from iac_runtime.policy.facts import Raised
+from iac_runtime.policy.sight import Sight
+from iac_runtime.policy.world import World
+from iac_runtime.request import Event
+from iac_runtime.tool import LEVELS, Level, Param
+
+__all__ = ["RULES", "Rule", "escalate", "raised_level"]
+
+
+class Rule(NamedTuple):
+    """A row: `test` returns what it found, shown to a person, or an empty text."""
+
+    name: str
+    to: Level | Literal["up", "deny"]
+    says: str
+    test: Callable[[Sight, World], str]
+
+
+def escalate(
+    event: Event, params: Mapping[str, Param], home: str, world: World
+) -> tuple[Raised, ...]:
+    """Return the rules that hold for a request, in the order of the table.
+
+    `params` are the parameters of the operation (`binding.parameters`); none for the runtime's own
+    tools.
+    """
+    sight = Sight(event, params, home)
+    found: list[Raised] = []
+    for rule in RULES:
+        evidence = rule.test(sight, world)
+        if evidence:
+            found.append(Raised(rule.name, rule.says.format(_shown(evidence)), rule.to))
+    return tuple(found)
+
+
+def raised_level(level: Level, raised: tuple[Raised, ...]) -> Level:
+    """Return `level` as the rules raise it: to the highest named, and one up for each `up`."""
+    named = highest(row.to for row in raised if row.to in LEVELS)
+    steps = sum(row.to == "up" for row in raised)
+    up = LEVELS[min(LEVELS.index(level) + steps, len(LEVELS) - 1)]
+    return highest((level, named, up))
+
+
+def _shown(text: str, limit: int = 120) -> str:
+    text = escaped(text)
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+RULES: Final[tuple[Rule, ...]] = (
+    Rule("own-state", "deny", "{} belongs to this program.", files.own_state),
+    Rule("special-file", "deny", "{} is a device or a pipe, not a file.", files.special),
+    Rule("protected-place", "deny", "Tools never write to {}.", files.protected),
+    Rule(
+        "destination-exists",
+        "DANGEROUS",
+        "{} is there already and would be written over.",
+        files.exists,
+    ),
+    Rule(
+        "outside-documents", "DANGEROUS", "{} lies outside your documents.", files.outside_documents
+    ),
+    Rule(
+        "executable-destination", "DANGEROUS", "{} would run when it is opened.", files.executable
+    ),
+    Rule("writes-file", "MODIFY", "It writes {}.", files.writes_file),
+    Rule("opens-executable", "DANGEROUS", "{} may run when it is opened.", files.opens),
+    Rule(
+        "opens-protected",
+        "DANGEROUS",
+        "{} lies where things start by themselves.",
+        files.opens_protected,
+    ),
+    Rule(
+        "executable-name",
+        "DANGEROUS",
+        "A file called {} would run when it is opened.",
+        files.renames,
+    ),
+    Rule(
+        "without-saving",
+        "DANGEROUS",
+        "Changes that are not saved would be lost ({}).",
+        values.no_saving,
+    ),
+    Rule("replacing", "DANGEROUS", "What is there would be replaced ({}).", values.replaces),
+    Rule("many-objects", "up", "It changes {} at once.", values.many),
+    Rule("more-than-20", "DANGEROUS", "It takes {} items at once.", values.list_of_many),
+    Rule("top-folder", "DANGEROUS", "{} holds much more than one thing.", files.top_folder),
+    Rule("url-scheme", "DANGEROUS", "{} is no https address.", values.scheme),
+    Rule("url-query", "DANGEROUS", "{} carries a long query.", values.long_query),
+    Rule("acts-later", "DANGEROUS", "A new {} acts later, by itself or on others.", values.later),
+    Rule(
+        "hidden-answer",
+        "DANGEROUS",
+        "It asks for something like a password ({}).",
+        values.flag("hidden answer", "htxt"),
+    ),
+    Rule(
+        "write-permission",
+        "DANGEROUS",
+        "It opens a file for writing ({}).",
+        values.flag("write permission", "perm"),
+    ),
+    Rule(
+        "registers-apps",
+        "MODIFY",
+        "It changes which app opens what ({}).",
+        values.flag("registering applications", "reg?"),
+    ),
+    Rule(
+        "from-a-result",
+        "up",
+        "{} stood in an earlier result, and may be a stranger's choice.",
+        values.tainted,
+    ),
+)
+"""All rules. `deny` is final: no policy and no approval lets such a call run."""

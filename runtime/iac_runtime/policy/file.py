@@ -1,0 +1,310 @@
+"""Reading policy.toml: every key is known, every value has its type, every error its line.
+
+A file that is not right is an error, never a policy that lets more through than was meant.
+"""
+
+import os
+import re
+import stat
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, NoReturn
+
+from iac_runtime.errors import SetupError, near_text, nearest, quoted
+from iac_runtime.folders import config_file
+from iac_runtime.policy.blocklist import BUILT_IN, FIXED
+from iac_runtime.policy.escalation import RULES
+from iac_runtime.policy.lines import Path as Where
+from iac_runtime.policy.lines import line_of
+from iac_runtime.policy.model import APPROVERS, Policy
+from iac_runtime.policy.presets import PRESETS
+from iac_runtime.policy.rules import LevelRule, Match
+from iac_runtime.tool import LEVELS, Level
+
+__all__ = ["load_policy", "parse_policy", "policy_path"]
+
+MAX_SIZE: Final = 1_000_000
+"""Bytes."""
+
+_BUNDLE: Final = re.compile(r"[A-Za-z0-9*?][A-Za-z0-9.*?_-]*\Z")
+
+
+def policy_path(chosen: Path | None = None) -> Path:
+    """Return where the policy file is looked for; it need not be there.
+
+    `chosen` (`--policy`), else the user's own (`folders.config_file`).
+    """
+    return config_file() if chosen is None else chosen
+
+
+def load_policy(chosen: Path | None = None) -> Policy:
+    """Return the policy of this user; without a file, what holds by default.
+
+    Raises:
+        SetupError: The chosen file is not there, the file cannot be read, others can write to it,
+            or it is not right; one line with the place and the way out.
+    """
+    path = policy_path(chosen)
+    try:
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode):
+            raise SetupError(f"{path} is no file; put your policy there, or move it away.")
+        if status.st_uid not in (os.geteuid(), 0):
+            raise SetupError(f"{path} belongs to another user and is not read; own it.")
+        if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+            raise SetupError(f"{path} can be written by others and is not read; chmod go-w it.")
+        if status.st_size > MAX_SIZE:
+            raise SetupError(f"{path} is larger than {MAX_SIZE} bytes; no policy is that long.")
+        text = path.read_bytes()
+    except FileNotFoundError:
+        if chosen is not None or path.is_symlink():
+            raise SetupError(f"{path} is not there; make it with: iac-mcp policy edit") from None
+        return Policy()
+    except OSError as error:
+        raise SetupError(f"{path} cannot be read: {error.strerror}.") from error
+    try:
+        return parse_policy(text.decode(), str(path))
+    except UnicodeDecodeError as error:
+        line = text.count(b"\n", 0, error.start) + 1
+        raise SetupError(f"{path} line {line}: this is no UTF-8; save it as UTF-8.") from None
+
+
+def parse_policy(text: str, name: str = "policy.toml") -> Policy:
+    """Return the policy that a TOML text says; `name` is the file's, for messages.
+
+    Raises:
+        SetupError: It is not right; one line with the line, and the nearest known word.
+    """
+    import tomllib
+
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise SetupError(_syntax(name, str(error), text)) from None
+    except RecursionError:
+        raise SetupError(f"{name} line 1: it is nested too deep.") from None
+    return _Reader(text, name).policy(data)
+
+
+_AT: Final = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)\Z")
+
+
+def _syntax(name: str, message: str, text: str) -> str:
+    found = _AT.search(message)
+    if found is None:
+        return f"{name} line 1: {message}."
+    line = found.group(1) or str(text.rstrip().count("\n") + 1)
+    return f"{name} line {line}: {message[: found.start()]}."
+
+
+class _Reader:
+    """Reads one text; remembers it and its name for the errors."""
+
+    def __init__(self, text: str, name: str) -> None:
+        self._text = text
+        self._name = name
+
+    def policy(self, data: Mapping[str, Any]) -> Policy:
+        self._known(data, (), _TOP)
+        fields: dict[str, Any] = {"path": self._name}
+        for key, value in data.items():
+            fields.update(_TOP[key](self, (key,), value))
+        fields["lines"] = tuple((key, line_of(self._text, (key,))) for key in data)
+        return Policy(**fields)
+
+    def wrong(self, where: Where, message: str) -> NoReturn:
+        raise SetupError(f"{self._name} line {line_of(self._text, where)}: {message}")
+
+    def _known(self, data: Mapping[str, Any], where: Where, keys: Sequence[str] | Any) -> None:
+        for key in data:
+            if key not in keys:
+                hint = near_text(key, sorted(keys))
+                self.wrong((*where, key), f"there is no key {quoted(key)}. {hint}")
+
+    def preset(self, where: Where, value: Any) -> dict[str, Any]:
+        if not isinstance(value, str) or value not in PRESETS:
+            hint = near_text(str(value), PRESETS)
+            self.wrong(where, f"there is no preset {quoted(str(value))}. {hint}")
+        return {"preset": value}
+
+    def read_only(self, where: Where, value: Any) -> dict[str, Any]:
+        if not isinstance(value, bool):
+            self.wrong(where, "read_only wants true or false.")
+        return {"read_only": value}
+
+    def number(self, where: Where, value: Any) -> float:
+        right = isinstance(value, int | float) and not isinstance(value, bool)
+        if not right or not 0 < value < 1e6:
+            self.wrong(where, f"{where[-1]} wants a number above 0.")
+        return float(value)
+
+    def rate_limit(self, where: Where, value: Any) -> dict[str, Any]:
+        return {"rate_limit": self.number(where, value)}
+
+    def limits(self, where: Where, value: Any) -> dict[str, Any]:
+        table = self.table(where, value, _LIMITS)
+        return {_LIMITS[key]: self.number((*where, key), part) for key, part in table.items()}
+
+    def table(self, where: Where, value: Any, keys: Any) -> Mapping[str, Any]:
+        if not isinstance(value, Mapping):
+            self.wrong(where, f"{where[-1]} wants a table.")
+        self._known(value, where, keys)
+        return value
+
+    def texts(self, where: Where, value: Any) -> tuple[str, ...]:
+        """Return a text or a list of texts as a tuple of at least one."""
+        found = [value] if isinstance(value, str) else value
+        if not isinstance(found, list) or not all(isinstance(x, str) and x for x in found):
+            self.wrong(where, f"{where[-1]} wants a text, or a list of texts.")
+        return tuple(found)
+
+    def globs(self, field: str) -> Callable[[Where, Any], dict[str, Any]]:
+        return lambda where, value: {field: self.texts(where, value)}
+
+    def bundles(self, where: Where, value: Any) -> tuple[str, ...]:
+        found = self.texts(where, value)
+        for entry in found:
+            if not _BUNDLE.match(entry):
+                self.wrong(where, f"{quoted(entry)} is no bundle id, as in com.apple.Notes.")
+        return found
+
+    def approvers(self, where: Where, value: Any) -> dict[str, Any]:
+        found = () if value == [] else self.texts(where, value)
+        for entry in found:
+            if entry not in APPROVERS:
+                hint = near_text(entry, APPROVERS)
+                self.wrong(where, f"nobody called {quoted(entry)} can ask. {hint}")
+        return {"approvers": found}
+
+    def blocklist(self, where: Where, value: Any) -> dict[str, Any]:
+        table = self.table(where, value, ("add", "remove"))
+        fields: dict[str, Any] = {}
+        if "add" in table:
+            fields["blocklist_add"] = self.bundles((*where, "add"), table["add"])
+        if "remove" in table:
+            spot = (*where, "remove")
+            fields["blocklist_remove"] = tuple(
+                self._removable(spot, entry) for entry in self.texts(spot, table["remove"])
+            )
+        return fields
+
+    def _removable(self, where: Where, entry: str) -> str:
+        known = {row.casefold(): row for row in BUILT_IN}
+        if any(entry.casefold() == row.casefold() for row in FIXED):
+            self.wrong(where, f"{quoted(entry)} stays on the blocklist; take it out of here.")
+        if entry.casefold() not in known:
+            near = nearest(entry, BUILT_IN) or sorted(BUILT_IN)[:3]
+            self.wrong(
+                where, f"{quoted(entry)} is not on the blocklist. Nearest: {', '.join(near)}."
+            )
+        return known[entry.casefold()]
+
+    def levels(self, where: Where, value: Any) -> tuple[Level, ...]:
+        return tuple(self.level(where, entry) for entry in self.texts(where, value))
+
+    def level(self, where: Where, value: Any) -> Level:
+        for level in LEVELS:
+            if isinstance(value, str) and value.upper() == level:
+                return level
+        hint = near_text(str(value), LEVELS)
+        return self.wrong(where, f"there is no level {quoted(str(value))}. {hint}")
+
+    def argument(self, where: Where, value: Any) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        if not isinstance(value, Mapping) or not value:
+            self.wrong(where, 'argument wants a table, as in { to = "*/Archive" }.')
+        return tuple(
+            (key, self._values((*where, key), part)) for key, part in self._leaves(value, "")
+        )
+
+    def _leaves(self, table: Mapping[str, Any], prefix: str) -> list[tuple[str, Any]]:
+        found: list[tuple[str, Any]] = []
+        for key, part in table.items():
+            if isinstance(part, Mapping):
+                found += self._leaves(part, f"{prefix}{key}.")
+            else:
+                found.append((prefix + key, part))
+        return found
+
+    def _values(self, where: Where, value: Any) -> tuple[str, ...]:
+        if isinstance(value, bool):
+            return ("true" if value else "false",)
+        if isinstance(value, int | float):
+            return (str(value),)
+        if value == "":
+            return ("",)
+        return self.texts(where, value)
+
+    def matches(self, field: str) -> Callable[[Where, Any], dict[str, Any]]:
+        def read(where: Where, value: Any) -> dict[str, Any]:
+            return {field: tuple(row for _, row in self._rows(where, value, _MATCH, field))}
+
+        return read
+
+    def rules(self, where: Where, value: Any) -> dict[str, Any]:
+        rules: list[LevelRule] = []
+        for row, match in self._rows(where, value, (*_MATCH, "accept"), "rule"):
+            spot = (*where, len(rules))
+            if "level" not in row:
+                self.wrong(spot, f"the rule sets no level. Known: {', '.join(LEVELS)}.")
+            accept = self.texts((*spot, "accept"), row["accept"]) if "accept" in row else ()
+            known = [rule.name for rule in RULES if rule.to != "deny"]
+            for name in accept:
+                if name not in known:
+                    hint = near_text(name, known)
+                    self.wrong((*spot, "accept"), f"no such rule: {quoted(name)}. {hint}")
+            level = self.level((*spot, "level"), row["level"])
+            rules.append(LevelRule(match._replace(level=()), level, accept))
+        return {"rules": tuple(rules)}
+
+    def _rows(
+        self, where: Where, value: Any, keys: Sequence[str], kind: str
+    ) -> list[tuple[Mapping[str, Any], Match]]:
+        if not isinstance(value, list) or not all(isinstance(row, Mapping) for row in value):
+            self.wrong(where, f"write each {kind} under a line of its own: [[{kind}]]")
+        return [(row, self._match((*where, at), row, keys, kind)) for at, row in enumerate(value)]
+
+    def _match(self, where: Where, row: Mapping[str, Any], keys: Sequence[str], kind: str) -> Match:
+        self._known(row, where, keys)
+        speaks = [key for key in ("app", "tool", "argument") if key in row]
+        if not speaks and (kind == "rule" or "level" not in row):
+            self.wrong(where, f"this {kind} would hold for every call; give app, tool or argument.")
+        level = self.levels((*where, "level"), row["level"]) if "level" in row else ()
+        if kind == "allow" and "DANGEROUS" in level:
+            self.wrong(
+                (*where, "level"),
+                "DANGEROUS calls are asked about every time; [[rule]] can set another level.",
+            )
+        why = row.get("why", "")
+        if not isinstance(why, str):
+            self.wrong((*where, "why"), "why wants a text.")
+        return Match(
+            self.texts((*where, "app"), row["app"]) if "app" in row else (),
+            self.texts((*where, "tool"), row["tool"]) if "tool" in row else (),
+            level,
+            self.argument((*where, "argument"), row["argument"]) if "argument" in row else (),
+            f"{self._name} line {line_of(self._text, where)}",
+            " ".join(why.split()),
+        )
+
+
+_MATCH: Final = ("app", "tool", "level", "argument", "why")
+
+_LIMITS: Final = {"reads": "reads_per_second", "dangerous": "dangerous_per_hour"}
+
+_Read = Callable[[_Reader, Where, Any], dict[str, Any]]
+
+_TOP: Final[Mapping[str, _Read]] = {
+    "allow": lambda reader, where, value: reader.matches("allow")(where, value),
+    "approvers": _Reader.approvers,
+    "ask": lambda reader, where, value: reader.matches("ask")(where, value),
+    "blocklist": _Reader.blocklist,
+    "deny": lambda reader, where, value: reader.matches("deny")(where, value),
+    "launch": lambda reader, where, value: {"launch": reader.bundles(where, value)},
+    "limits": _Reader.limits,
+    "preset": _Reader.preset,
+    "rate_limit": _Reader.rate_limit,
+    "read_only": _Reader.read_only,
+    "reads": lambda reader, where, value: reader.globs("reads")(where, value),
+    "rule": _Reader.rules,
+    "secrets": lambda reader, where, value: reader.globs("secrets")(where, value),
+}

@@ -1,0 +1,254 @@
+"""Files as the policy sees them: one identity for a path, and what kind of place it is.
+
+macOS compares names without case and without regard to composed accents (APFS, the default), and
+shows the data volume under two roots: `/System/Volumes/Data/Users` is `/Users`, `/private/var` is
+`/var` (Apple, "Role of Apple File System", firmlinks). Finder's alias files are files of their own
+format: only a Mac can resolve one.
+"""
+
+import os
+import posixpath
+import stat
+import unicodedata
+from pathlib import Path
+from typing import Final, Literal, NamedTuple, Protocol
+from urllib.parse import unquote, urlsplit
+
+__all__ = [
+    "Files",
+    "Kind",
+    "Mac",
+    "Place",
+    "from_file_url",
+    "identity",
+    "in_documents",
+    "is_document",
+    "is_executable",
+    "place_of",
+]
+
+Kind = Literal["none", "file", "folder", "special", "unknown"]
+
+
+class Files(Protocol):
+    """What the rules ask of a file system."""
+
+    def kind(self, path: str) -> Kind:
+        """Say what is at `path`; `special` is a device, a pipe or a socket."""
+        ...
+
+    def real(self, path: str) -> str:
+        """Return `path` with its links resolved, as far as it exists."""
+        ...
+
+
+class Mac:
+    """The file system of this machine."""
+
+    def kind(self, path: str) -> Kind:
+        """Say what is at `path`; links are followed."""
+        try:
+            mode = Path(path).stat().st_mode
+        except (FileNotFoundError, NotADirectoryError):
+            return "none"
+        except (OSError, ValueError):
+            return "unknown"
+        if stat.S_ISDIR(mode):
+            return "folder"
+        return "file" if stat.S_ISREG(mode) else "special"
+
+    def real(self, path: str) -> str:
+        """Return `path` with its links resolved, as far as it exists."""
+        try:
+            return os.path.realpath(path)
+        except (OSError, ValueError):
+            return path
+
+
+_FIRMLINKS: Final = ("/System/Volumes/Data", "/private")
+"""Second names of what lies at the root; `/private` holds `etc`, `tmp` and `var`."""
+
+
+def identity(path: str) -> str:
+    """Return the one form in which paths are compared: composed, without case, without firmlinks.
+
+    `path` is absolute. Every step is compared whole (`/allowed_evil` is not under `/allowed`).
+    """
+    text = posixpath.normpath("/" + unicodedata.normalize("NFC", path).lstrip("/"))
+    for root in _FIRMLINKS:
+        if text.casefold().startswith(root.casefold() + "/"):
+            text = text[len(root) :]
+    return unicodedata.normalize("NFC", text.casefold())
+
+
+def from_file_url(url: str) -> str | None:
+    """Return the path of a `file:` URL, decoded once; None for another URL."""
+    try:
+        parts = urlsplit(url.strip())
+    except ValueError:
+        return None
+    return unquote(parts.path) if parts.scheme.lower() == "file" else None
+
+
+class Place(NamedTuple):
+    """A place that runs what lies in it, or that decides what may run.
+
+    `parts` is a run of path components anywhere in a path, compared like `identity`; a `*` stands
+    for the end of one name (`*.app`).
+    """
+
+    parts: tuple[str, ...]
+    says: str
+
+
+def _rows(says: str, *paths: str) -> tuple[Place, ...]:
+    return tuple(Place(tuple(path.casefold().split("/")), says) for path in paths)
+
+
+_PLACES: Final[tuple[Place, ...]] = (
+    *_rows(
+        "what lies there starts by itself",
+        "Library/LaunchAgents",
+        "Library/LaunchDaemons",
+        "Library/StartupItems",
+        "Library/LoginPlugins",
+        "Library/PrivilegedHelperTools",
+        "Library/ScriptingAdditions",
+        "Library/Input Methods",
+        "Library/Internet Plug-Ins",
+        "Library/PreferencePanes",
+        "Library/QuickLook",
+        "Library/Spotlight",
+        "Library/Security/SecurityAgentPlugins",
+        "Library/Extensions",
+        "Library/Scripts",
+        "Library/Application Scripts",
+        "Library/Workflows",
+        "Library/Services",
+        "Library/Mail/Bundles",
+        "Library/Application Support/com.apple.backgroundtaskmanagementagent",
+        "usr/lib/cron",
+        "var/at",
+        "etc/periodic",
+        ".config/autostart",
+    ),
+    *_rows(
+        "a shell or a program reads it when it starts",
+        ".zshrc",
+        ".zshenv",
+        ".zprofile",
+        ".zlogin",
+        ".zlogout",
+        ".bashrc",
+        ".bash_profile",
+        ".bash_login",
+        ".profile",
+        ".login",
+        ".cshrc",
+        ".tcshrc",
+        ".config/fish",
+        ".vimrc",
+        ".emacs",
+        ".emacs.d",
+        ".hammerspoon",
+        ".npmrc",
+        ".pypirc",
+        ".netrc",
+        "etc/zshrc",
+        "etc/profile",
+        "etc/sudoers",
+        "etc/sudoers.d",
+        "etc/hosts",
+        "etc/pam.d",
+    ),
+    *_rows(
+        "it decides who gets in, or what a program of yours runs",
+        ".ssh",
+        ".gnupg",
+        ".aws",
+        ".git/hooks",
+        ".git/config",
+        ".gitconfig",
+        ".config/git",
+        ".mcp.json",
+        ".claude",
+        ".claude.json",
+        ".codex",
+        ".cursor",
+        ".gemini",
+        ".vscode",
+        "claude_desktop_config.json",
+        "Library/Keychains",
+        "Library/Application Support/com.apple.TCC",
+    ),
+)
+
+
+def place_of(path: str) -> Place | None:
+    """Return the protected place that an absolute path lies in, or that it is."""
+    names = tuple(identity(path).strip("/").split("/"))
+    for place in _PLACES:
+        count = len(place.parts)
+        if any(names[at : at + count] == place.parts for at in range(len(names) - count + 1)):
+            return place
+    return None
+
+
+_EXECUTABLE: Final = frozenset(
+    (
+        "action app applescript bash bundle class command csh definition desktop dmg docm dylib "
+        "ext fileloc fish fxplug inetloc ipa iso jar js jse jxa kext ksh lua mailloc mdimporter "
+        "mobileconfig mobileprovision mpkg osax php pkg pl plugin potm ppam pptm prefpane "
+        "provisionprofile ps1 py pyc pyw qlgenerator rb saver scpt scptd scr sh shortcut "
+        "sparsebundle sparseimage sudoers swift tcl term terminal tool url vbs webloc wflow "
+        "workflow xbap xip xlam xlsm xpc zsh"
+    ).split()
+)
+"""Suffixes of what runs, installs, configures or leads on when it is opened."""
+
+_DOCUMENT: Final = frozenset(
+    (
+        "aac aif aiff avi bib bmp caf csv doc docx eml epub flac gif gpx heic heif ics jpeg jpg "
+        "json key log m4a m4v markdown md mov mp3 mp4 mpeg mpg numbers odp ods odt ogg opml pages "
+        "pdf png ppt pptx psd rtf rtfd srt tex text tif tiff toml tsv txt vcf vtt wav webm webp "
+        "xls xlsx yaml yml"
+    ).split()
+)
+"""Suffixes of what is only read or shown when it is opened."""
+
+
+def _suffix(path: str) -> str:
+    name = identity(path).rpartition("/")[2].rstrip(". \u00a0")
+    return name.rpartition(".")[2] if "." in name else ""
+
+
+def is_executable(path: str) -> bool:
+    """Say whether the name of a file is that of something that runs when it is opened.
+
+    A bundle counts for all that lies in it.
+    """
+    names = identity(path).split("/")
+    return any(_suffix(name) in _EXECUTABLE for name in names)
+
+
+def is_document(path: str) -> bool:
+    """Say whether a file is of a kind that is only read or shown."""
+    return _suffix(path) in _DOCUMENT
+
+
+_OF_USER: Final = (
+    "Desktop",
+    "Documents",
+    "Downloads",
+    "Library/Mobile Documents",
+    "Movies",
+    "Music",
+    "Pictures",
+    "Public",
+)
+
+
+def in_documents(path: str, home: str) -> bool:
+    """Say whether a path lies among the user's documents, below his home folder."""
+    inside = identity(path)
+    return any(inside.startswith(identity(f"{home}/{name}") + "/") for name in _OF_USER)

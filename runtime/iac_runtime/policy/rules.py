@@ -1,0 +1,131 @@
+"""The user's rules: which calls they speak of, and the levels he sets himself."""
+
+import json
+import sys
+import threading
+from collections.abc import Iterable, Mapping
+from fnmatch import fnmatchcase
+from typing import Any, Final, NamedTuple
+
+from iac_runtime.errors import SetupError, near_text, quoted
+from iac_runtime.policy.facts import Facts
+from iac_runtime.tool import LEVELS, Level
+
+__all__ = ["LevelRule", "Match", "matches", "register_rule", "registered", "unregister_rule"]
+
+
+class Match(NamedTuple):
+    """Which calls a rule speaks of; every part that is given must match.
+
+    Attributes:
+        app: Globs over bundle id and name; `finder` and `com.apple.*` both do.
+        tool: Globs over the tool's name.
+        level: The levels that the call may need.
+        argument: Argument -> globs over its value (a text as it is, anything else as JSON).
+            `properties.name` reaches into an object.
+        source: Where the rule stands.
+        why: The user's own words.
+    """
+
+    app: tuple[str, ...] = ()
+    tool: tuple[str, ...] = ()
+    level: tuple[Level, ...] = ()
+    argument: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    source: str = ""
+    why: str = ""
+
+
+class LevelRule(NamedTuple):
+    """A user's own level for some calls.
+
+    `accept` names rules of escalation that shall not raise the level of these calls.
+    """
+
+    match: Match
+    level: Level
+    accept: tuple[str, ...] = ()
+
+
+def matches(match: Match, facts: Facts, level: Level) -> bool:
+    """Say whether a rule speaks of a call that needs `level`."""
+    if match.level and level not in match.level:
+        return False
+    if match.tool and not _like((facts.tool,), match.tool):
+        return False
+    if match.app and not _like((facts.app_id, facts.app_name), match.app):
+        return False
+    return all(_argument(facts.arguments, key, globs) for key, globs in match.argument)
+
+
+def _like(texts: Iterable[str], globs: Iterable[str]) -> bool:
+    folded = [text.casefold() for text in texts if text]
+    return any(fnmatchcase(text, glob.casefold()) for glob in globs for text in folded)
+
+
+def _argument(arguments: Mapping[str, Any], key: str, globs: tuple[str, ...]) -> bool:
+    value: Any = arguments
+    for part in key.split("."):
+        if not isinstance(value, Mapping) or part not in value:
+            return False
+        value = value[part]
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    return _like((text,), globs) or (text == "" and "" in globs)
+
+
+_registered: list[LevelRule] = []
+_lock: Final = threading.Lock()
+
+
+def register_rule(
+    level: Level,
+    *,
+    app: str = "",
+    tool: str = "",
+    argument: Mapping[str, str] | None = None,
+    accept: Iterable[str] = (),
+    why: str = "",
+) -> LevelRule:
+    """Set the level of some calls for this process; checked after the rules of the policy file.
+
+    Args:
+        level: What these calls need from now on.
+        app: A glob over bundle id and name.
+        tool: A glob over the tool's name.
+        argument: Argument -> glob over its value.
+        accept: Rules of escalation that shall not raise these calls.
+        why: Shown in every decision that the rule takes part in.
+
+    Raises:
+        SetupError: The level is unknown, or the rule would speak of every call.
+    """
+    if level not in LEVELS:
+        raise SetupError(f"There is no level {quoted(str(level))}. {near_text(str(level), LEVELS)}")
+    if not (app or tool or argument):
+        raise SetupError("A rule needs an app, a tool or an argument.")
+    frame = sys._getframe(1)
+    source = f"{frame.f_globals.get('__name__', '?')} line {frame.f_lineno}"
+    match = Match(
+        (app,) if app else (),
+        (tool,) if tool else (),
+        (),
+        tuple((key, (glob,)) for key, glob in (argument or {}).items()),
+        f"your rule in {source}",
+        why,
+    )
+    rule = LevelRule(match, level, tuple(accept))
+    with _lock:
+        _registered.append(rule)
+    return rule
+
+
+def unregister_rule(rule: LevelRule) -> None:
+    """Take a registered rule back."""
+    with _lock:
+        if rule in _registered:
+            _registered.remove(rule)
+
+
+def registered() -> tuple[LevelRule, ...]:
+    """Return the rules that were registered from Python, in their order."""
+    with _lock:
+        return tuple(_registered)

@@ -1,0 +1,268 @@
+"""What a request holds, laid out for the rules: each value with its role, each object as a path."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final, NamedTuple
+
+from iac_runtime.cleaning import escaped
+from iac_runtime.language.steps import (
+    Boundary,
+    ById,
+    ByIndex,
+    ByName,
+    Compare,
+    Every,
+    Filter,
+    Go,
+    PathValue,
+    RecordValue,
+    RefValue,
+    Step,
+    Value,
+    Whose,
+)
+from iac_runtime.policy.places import from_file_url
+from iac_runtime.request import Absent, Event
+from iac_runtime.tables import fold
+from iac_runtime.tool import Param
+
+__all__ = ["Given", "Sight", "requests", "selects_many", "steps_in", "words_of"]
+
+_CAMEL: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+
+
+def words_of(name: str) -> str:
+    """Return a name in lower-case words: `savingIn`, `saving_in` and `saving in` are one."""
+    if not name.isascii():
+        return escaped(name.casefold())
+    return " ".join(word.lower() for word in _CAMEL.findall(name))
+
+
+class Given(NamedTuple):
+    """One value of a request.
+
+    `name` is in words and empty for the direct parameter; `code` and `type` are those of the
+    parameter, empty for a property; `owner` is the parameter that a field stands in, or `set`.
+    """
+
+    name: str
+    code: str
+    type: str
+    value: Value
+    owner: str = ""
+
+
+_INTO_CODES: Final = frozenset({"insh", "kfil", "pfil", "fpth", "stof", "refn"})
+_INTO_NAMES: Final = frozenset(
+    {"as file", "at", "destination", "file", "in", "into", "saving in", "saving to", "to"}
+)
+
+_ROOTS: Final[Mapping[str, str]] = {
+    "applicationsFolder": "/Applications",
+    "applicationSupportFolder": "~/Library/Application Support",
+    "desktop": "~/Desktop",
+    "desktopFolder": "~/Desktop",
+    "documentsFolder": "~/Documents",
+    "downloadsFolder": "~/Downloads",
+    "folderActionScriptsFolder": "~/Library/Scripts/Folder Action Scripts",
+    "home": "~",
+    "homeFolder": "~",
+    "libraryFolder": "~/Library",
+    "localDomain": "",
+    "moviesFolder": "~/Movies",
+    "musicFolder": "~/Music",
+    "picturesFolder": "~/Pictures",
+    "preferencesFolder": "~/Library/Preferences",
+    "publicFolder": "~/Public",
+    "scriptingAdditionsFolder": "~/Library/ScriptingAdditions",
+    "scriptsFolder": "~/Library/Scripts",
+    "startupDisk": "",
+    "startupItemsFolder": "/Library/StartupItems",
+    "systemDomain": "/System",
+    "trash": "~/.Trash",
+    "userDomain": "~",
+    "utilitiesFolder": "/Applications/Utilities",
+    "workflowsFolder": "~/Library/Workflows",
+}
+"""Properties of Finder and System Events that name a folder, by JXA name."""
+
+_FILE_APPS: Final = frozenset({"com.apple.finder", "com.apple.systemevents"})
+
+_FILES: Final = frozenset(
+    "aliases aliasFiles applicationFiles clippings containers disks diskItems documentFiles files"
+    " filePackages folders internetLocationFiles items packages".split()
+)
+
+
+@dataclass(frozen=True)
+class Sight:
+    """A request as the rules look at it; `params` are those of the operation, by key."""
+
+    event: Event
+    params: Mapping[str, Param]
+    home: str
+
+    @cached_property
+    def given(self) -> tuple[Given, ...]:
+        """Every value of the request, records and lists opened."""
+        return tuple(self._given())
+
+    def _given(self) -> Iterator[Given]:
+        rows = {fold(row.jxa or row.term): row for row in self.params.values() if row.code}
+        direct = next((row for row in self.params.values() if row.code == "----"), None)
+        for event in requests(self.event):
+            if not isinstance(event.direct, Absent):
+                yield from _open("", "----", direct.type if direct else "", event.direct)
+            named = event.more if event.op == "set" else (*event.named, *event.more)
+            for name, value in named:
+                row = rows.get(fold(name))
+                code, type = (row.code, row.type) if row else ("", "")
+                yield from _open(words_of(row.term if row else name), code, type, value)
+            if event.op == "set":
+                for name, value in event.named:
+                    yield from _open(words_of(name), "", "", value, owner="set")
+
+    @cached_property
+    def texts(self) -> tuple[tuple[Given, str], ...]:
+        """Every text and path among the values."""
+        found = []
+        for row in self.given:
+            if isinstance(row.value, str):
+                found.append((row, row.value))
+            elif isinstance(row.value, PathValue):
+                found.append((row, row.value.path))
+        return tuple(found)
+
+    @cached_property
+    def paths(self) -> tuple[tuple[Given, str], ...]:
+        """Every file that the request names, as an absolute path, however it is named.
+
+        A path, a text with the form of one, a `file:` URL, or Finder's steps to an item.
+        """
+        found: list[tuple[Given, str]] = []
+        for row in self.given:
+            path = self.path_of(row.value)
+            if path is not None:
+                found.append((row, path))
+        for event in requests(self.event):
+            path = self._steps_path(event.target)
+            if path is not None:
+                found.append((Given("", "----", "", RefValue(event.target)), path))
+        return tuple(found)
+
+    def path_of(self, value: Value) -> str | None:
+        """Return the absolute path of the file that a value names, or None if it names none."""
+        if isinstance(value, PathValue):
+            return value.path
+        if isinstance(value, RefValue):
+            return self._steps_path(value.steps)
+        if isinstance(value, str):
+            if value.startswith(("/", "~/")) and "\n" not in value:
+                return self.home + value[1:] if value.startswith("~") else value
+            return from_file_url(value)
+        return None
+
+    def _steps_path(self, steps: tuple[Step, ...]) -> str | None:
+        path: str | None = None
+        if steps and self.event.app.casefold() in _FILE_APPS and isinstance(steps[0], Every):
+            # What Finder itself holds are the disks, and the items of the desktop.
+            path = "/Volumes" if steps[0].name == "disks" else f"{self.home}/Desktop"
+        for step in steps:
+            match step:
+                case Go(name) if name in _ROOTS:
+                    root = _ROOTS[name]
+                    path = self.home + root[1:] if root.startswith("~") else root
+                case Go():
+                    pass
+                case Every(name) if name not in _FILES:
+                    return None
+                case _ if path is None:
+                    return None
+                case ByName(name):
+                    # Finder shows a colon where the file system has a slash; neither climbs.
+                    path = f"{path}/{name.replace('/', ':')}"
+                case ByIndex() | ById() | Whose():
+                    path = f"{path}/?"
+        return path if path != "" else "/"
+
+    def into(self, row: Given) -> bool:
+        """Say whether a value says where something is put."""
+        return row.code in _INTO_CODES or (row.code != "----" and row.name in _INTO_NAMES)
+
+    @property
+    def made(self) -> str:
+        """The class of what is made, in words; empty if nothing is."""
+        if self.event.code != "corecrel":
+            return ""
+        return next((words_of(str(row.value)) for row in self.given if row.code == "kocl"), "")
+
+
+def requests(event: Event) -> Iterator[Event]:
+    """Yield a request, and those that it does in one call."""
+    yield event
+    for part in event.parts:
+        yield from requests(part)
+
+
+def _open(name: str, code: str, type: str, value: Value, owner: str = "") -> Iterator[Given]:
+    if isinstance(value, RecordValue):
+        for field, part in value.fields:
+            yield from _open(words_of(field), "", "", part, owner=name or "record")
+    elif isinstance(value, tuple):
+        for part in value:
+            yield from _open(name, code, type, part, owner)
+    else:
+        yield Given(name, code, type, value, owner)
+
+
+def selects_many(steps: tuple[Step, ...]) -> bool:
+    """Say whether a specifier means several objects: a whole collection, or what a filter finds."""
+    for at, step in enumerate(steps):
+        if isinstance(step, Whose):
+            return True
+        if isinstance(step, Every):
+            after = steps[at + 1] if at + 1 < len(steps) else None
+            if not isinstance(after, ByIndex | ByName | ById | Boundary | Whose):
+                return True
+    return False
+
+
+def steps_in(event: Event) -> Iterator[tuple[Step, ...]]:
+    """Yield every object specifier of a request, those inside filters and records too."""
+    for one in requests(event):
+        if one.target:
+            yield one.target
+            yield from _inside(one.target)
+        if not isinstance(one.direct, Absent):
+            yield from _value_steps(one.direct)
+        for _, value in (*one.named, *one.more):
+            yield from _value_steps(value)
+
+
+def _value_steps(value: Value) -> Iterator[tuple[Step, ...]]:
+    if isinstance(value, RefValue):
+        yield value.steps
+        yield from _inside(value.steps)
+    elif isinstance(value, RecordValue):
+        for _, part in value.fields:
+            yield from _value_steps(part)
+    elif isinstance(value, tuple):
+        for part in value:
+            yield from _value_steps(part)
+
+
+def _inside(steps: tuple[Step, ...]) -> Iterator[tuple[Step, ...]]:
+    for step in steps:
+        if isinstance(step, Whose):
+            yield from _filter_steps(step.filter)
+
+
+def _filter_steps(test: Filter) -> Iterator[tuple[Step, ...]]:
+    if isinstance(test, Compare):
+        yield test.path
+        yield from _value_steps(test.value)
+    else:
+        for part in test.tests:
+            yield from _filter_steps(part)

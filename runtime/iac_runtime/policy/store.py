@@ -1,0 +1,125 @@
+"""What is kept of approvals: one SQLite file in the state folder, shared by all processes.
+
+Every change is one transaction that takes the write lock first, so two processes lose nothing. A
+file that is damaged is moved aside and a new one begun: then nothing is remembered and every
+question is asked again.
+"""
+
+import contextlib
+import os
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from iac_runtime.errors import SetupError
+from iac_runtime.policy.seal import load_key, private_file
+from iac_runtime.state import open_state
+
+if TYPE_CHECKING:
+    import sqlite3
+
+__all__ = ["FILE", "Store"]
+
+FILE: Final = "approvals.db"
+VERSION: Final = 1
+_WAIT: Final = 10.0
+"""Seconds to wait for another process's transaction; each takes milliseconds."""
+
+_SCHEMA: Final = """
+CREATE TABLE questions (
+    nonce TEXT PRIMARY KEY, asked REAL NOT NULL, used INTEGER NOT NULL, counted INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE stopped (since REAL NOT NULL);
+CREATE TABLE decisions (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, app TEXT NOT NULL, command TEXT NOT NULL,
+    kind TEXT NOT NULL, tool TEXT NOT NULL, says TEXT NOT NULL, digest TEXT NOT NULL,
+    made TEXT NOT NULL, client TEXT NOT NULL, mac TEXT NOT NULL,
+    UNIQUE (app, command, kind)
+);
+"""
+
+
+class Store:
+    """The file and the key of a state folder; safe to share between threads.
+
+    Args:
+        folder: The state folder; that of this user if left out.
+
+    Raises:
+        SetupError: The folder, the key or the file is not safe, or of a newer version.
+    """
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self.folder = open_state() if folder is None else folder
+        self.key = load_key(self.folder)
+        self.path = self.folder / FILE
+        self._lock = threading.Lock()
+        self._open()
+
+    @contextlib.contextmanager
+    def change(self) -> "Iterator[sqlite3.Connection]":
+        """Give a connection inside one transaction; it is committed at the end of the block.
+
+        Raises:
+            SetupError: The file cannot be read or written; nothing was changed.
+        """
+        import sqlite3
+
+        with self._lock:
+            try:
+                with contextlib.closing(self._connect()) as connection:
+                    connection.execute("BEGIN IMMEDIATE")
+                    try:
+                        yield connection
+                    except BaseException:
+                        connection.rollback()
+                        raise
+                    connection.commit()
+            except sqlite3.Error as error:
+                raise SetupError(f"{self.path} cannot be used: {error}.") from error
+
+    def _connect(self) -> "sqlite3.Connection":
+        import sqlite3
+
+        connection = sqlite3.connect(self.path, timeout=_WAIT, isolation_level=None)
+        connection.execute("PRAGMA synchronous = FULL")
+        return connection
+
+    def _open(self) -> None:
+        """Check the file, or make it; one that is damaged is moved aside."""
+        import sqlite3
+
+        self._create()
+        try:
+            with contextlib.closing(self._connect()) as connection:
+                connection.execute("BEGIN IMMEDIATE")
+                (version,) = connection.execute("PRAGMA user_version").fetchone()
+                if version > VERSION:
+                    raise SetupError(
+                        f"{self.path} is of a newer version of iac; upgrade, or move it away."
+                    )
+                if version == 0:
+                    for statement in _SCHEMA.split(";"):
+                        connection.execute(statement)
+                    connection.execute(f"PRAGMA user_version = {VERSION}")
+                (found,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+                connection.commit()
+        except sqlite3.OperationalError as error:
+            raise SetupError(f"{self.path} cannot be used: {error}.") from error
+        except sqlite3.DatabaseError:
+            found = "damaged"
+        if found != "ok":
+            self.path.rename(self.path.with_suffix(f".damaged-{time.time_ns()}"))
+            self._create()
+            self._open()
+
+    def _create(self) -> None:
+        flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
+        with contextlib.suppress(FileNotFoundError):
+            private_file(self.path)
+        try:
+            os.close(os.open(self.path, flags, 0o600))
+        except OSError as error:
+            raise SetupError(f"{self.path} cannot be made: {error.strerror}.") from error

@@ -1,0 +1,280 @@
+"""The index of all tools: SQLite FTS5 finds what has the words, `ranking` orders it.
+
+It is held in memory and made from the words of the catalogue. At 11,000 tools that takes about a
+second, after some two for importing the modules, so a server opens it in a thread of its own; in
+return nothing on disk can be out of date.
+"""
+
+import json
+import sqlite3
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import log
+from typing import Any, Final, NamedTuple
+
+from iac_runtime.catalogue import Catalogue
+from iac_runtime.errors import IacError
+from iac_runtime.levels import at_most
+from iac_runtime.search.apps import AppNames
+from iac_runtime.search.entries import AppWords, app_words, own_words
+from iac_runtime.search.ranking import App, Offer, Row, rank
+from iac_runtime.search.request import Request, known_words, read_request
+from iac_runtime.search.rows import COLUMNS, IndexRow, app_of, owners, rows_of
+from iac_runtime.search.spelling import Speller
+from iac_runtime.search.stems import stems
+from iac_runtime.tool import Level, Op
+
+__all__ = ["LIMIT", "Hit", "Index"]
+
+LIMIT: Final = 5
+"""Hits that are given where nobody says how many."""
+
+_TABLE: Final = (
+    f"CREATE VIRTUAL TABLE words USING fts5({COLUMNS},"
+    " tokenize = 'unicode61 remove_diacritics 0', detail = column)"
+)
+_ROW: Final = "SELECT rowid, name, owned, given, purpose, app, kind FROM words WHERE "
+_FIND: Final = _ROW + "words MATCH ? ORDER BY bm25(words, 10, 6, 2, 3) LIMIT ?"
+# Without bm25, which counts the rows of every word each time: of one app all rows are taken.
+_FIND_IN: Final = _ROW + "words MATCH ? AND rowid BETWEEN ? AND ? LIMIT ?"
+_COMMANDS: Final = _ROW + "rowid BETWEEN ? AND ? AND kind = 'command' LIMIT ?"
+_DATA: Final = "SELECT data FROM words WHERE rowid = ?"
+
+_CANDIDATES: Final = 120
+_WIDEST: Final = 1000
+"""Rows that a search over all apps may rank: what every app has tells none of them apart."""
+
+_OF_AN_APP: Final = 120
+_NAMED: Final = 0.4
+"""From here on a property is named: a word of a group is enough, half of a loose one is not."""
+
+_APPS: Final = 3
+"""Apps that are looked into more closely: as many as were hinted at, as many as came first."""
+
+
+class Hit(NamedTuple):
+    """A tool that serves a request.
+
+    Attributes:
+        tool: Its name on the wire.
+        score: About 0 to 3; comparable within one answer only.
+        why: What was found, one line.
+        op: Its operation; `command` for a command and for the runtime's own tools.
+        element: The class that the request is about, a term of the app; may be empty.
+        properties: Properties of it that the request names, at most three.
+        level: The least level of a call.
+    """
+
+    tool: str
+    score: float
+    why: str
+    op: Op
+    element: str
+    properties: tuple[str, ...]
+    level: Level
+
+
+class _Core(NamedTuple):
+    """The index as it was made; the connection is used under the lock of its index."""
+
+    base: sqlite3.Connection
+    apps: Sequence[App]
+    ranges: Sequence[tuple[int, int]]
+    counts: Mapping[str, int]
+    total: int
+    names: AppNames
+    known: frozenset[str]
+    speller: Speller
+
+
+class Index:
+    """Finds tools by what somebody wants to do. Safe to use from several threads."""
+
+    def __init__(self, source: Callable[[], Iterable[AppWords]]) -> None:
+        """Take what gives the words of the apps; it is called once, on first need."""
+        self._source = source
+        self._made: _Core | None = None
+        self._making = threading.Lock()
+        self._asking = threading.Lock()
+
+    @classmethod
+    def build(cls, catalogue: Catalogue) -> "Index":
+        """Return the index of every tool of `catalogue` and of the runtime's own, ready.
+
+        Raises:
+            SetupError: A folder is not what its catalogue says.
+        """
+        index = cls(lambda: [own_words(), *app_words(catalogue)])
+        index.warm()
+        return index
+
+    @classmethod
+    def open(cls, catalogue: Catalogue) -> "Index":
+        """Return the same at once; it is made in a thread, and a search waits for it."""
+        index = cls(lambda: [own_words(), *app_words(catalogue)])
+        threading.Thread(target=index._try, name="iac-search", daemon=True).start()
+        return index
+
+    def warm(self) -> None:
+        """Make the index if it is not made yet.
+
+        Raises:
+            SetupError: A folder is not what its catalogue says.
+        """
+        self._core()
+
+    def find(
+        self,
+        query: str,
+        *,
+        app: str | None = None,
+        level: Level | None = None,
+        limit: int = LIMIT,
+    ) -> list[Hit]:
+        """Return the tools that serve `query`, best first, each once.
+
+        Args:
+            query: What somebody wants, in their own words.
+            app: Only tools of the app with this name, key or bundle id.
+            level: Only tools whose least level is at most this one.
+            limit: How many at most.
+
+        Raises:
+            SetupError: The index could not be made.
+        """
+        core = self._core()
+        request = read_request(query, core.known.__contains__, core.speller.nearest)
+        only = core.names.named(app) if app is not None else []
+        if app is not None and not only:
+            return []
+        hints = core.names.hints(request)
+        rows = [] if only else self._rows(core, request)
+        hinted = sorted(hints, key=lambda place: -hints[place].strength)[:_APPS]
+        found = list(dict.fromkeys(row.app for row in rows))[:_APPS]
+        for place in only or dict.fromkeys([*hinted, *found]):
+            rows += self._rows(core, request, place)
+            if only or (place in hints and hints[place].strength >= 1):
+                rows += self._select(core, _COMMANDS, *core.ranges[place], _OF_AN_APP)
+
+        def worth(word: str) -> float:
+            """Return what a word tells: a rare one much, a common one little, else nothing."""
+            count = core.counts.get(word, 0)
+            return log(1 + core.total / (1 + count)) if count else 0.0
+
+        hits: list[Hit] = []
+        for offer in rank(request, rows, core.apps, hints, worth, only):
+            if len(hits) >= limit:
+                break
+            hit = self._hit(core, offer, request)
+            if level is None or at_most(hit.level, level):
+                hits.append(hit)
+        return hits
+
+    def _try(self) -> None:
+        try:
+            self.warm()
+        except IacError:
+            # Whoever searches makes it again, and is told why it cannot be.
+            return
+
+    def _core(self) -> _Core:
+        if self._made is None:
+            with self._making:
+                if self._made is None:
+                    self._made = _core(self._source())
+        return self._made
+
+    def _rows(self, core: _Core, request: Request, app: int | None = None) -> list[Row]:
+        """Return what has any word of a request, of one app or of all, the best of it."""
+        said = {word for term in request.terms for word in term.options}
+        wanted = sorted(said & core.counts.keys(), key=lambda word: (core.counts[word], word))
+        if app is None:
+            wanted = _rarest(wanted, core.counts)
+        if not wanted:
+            return []
+        match = " OR ".join(f'"{word}"' for word in wanted)
+        if app is None:
+            return self._select(core, _FIND, match, _CANDIDATES)
+        return self._select(core, _FIND_IN, match, *core.ranges[app], _OF_AN_APP)
+
+    def _select(self, core: _Core, statement: str, *values: str | int) -> list[Row]:
+        with self._asking:
+            return [Row(*row) for row in core.base.execute(statement, values)]
+
+    def _hit(self, core: _Core, offer: Offer, request: Request) -> Hit:
+        app = core.apps[offer.app]
+        data: dict[str, Any] = {}
+        if offer.row is not None:
+            with self._asking:
+                data = json.loads(core.base.execute(_DATA, (offer.row,)).fetchone()[0])
+        if not offer.is_class:
+            why = f"{app.name}: {data['said']}".removeprefix(": ")
+            op: Op = data["op"]
+            return Hit(data["tool"], offer.score, why, op, data["element"], (), data["level"])
+        tool = app.operations[offer.op]
+        term = data.get("term", "")
+        write = offer.op in ("set", "make")
+        named = _named(data.get("properties", ()), request, f"{term} {app.name}", write=write)
+        why = f"{offer.op} {term}".rstrip() + f" in {app.name}"
+        if named:
+            why += f" ({', '.join(named)})"
+        return Hit(tool.name, offer.score, why, offer.op, term, named, tool.level)
+
+
+def _core(words: Iterable[AppWords]) -> _Core:
+    apps: list[App] = []
+    ranges: list[tuple[int, int]] = []
+    rows: list[IndexRow] = []
+    for app in words:
+        first = len(rows) + 1
+        rows += rows_of(app, len(apps))
+        apps.append(app_of(app))
+        ranges.append((first, len(rows)))
+    base = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)
+    base.execute(_TABLE)
+    base.execute("BEGIN")
+    base.executemany("INSERT INTO words VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+    base.execute("COMMIT")
+    base.execute("CREATE VIRTUAL TABLE counts USING fts5vocab(words, row)")
+    counts: dict[str, int] = dict(base.execute("SELECT term, doc FROM counts"))
+    lexicon = known_words()
+    shared = lexicon | {word for word, place in owners(rows).items() if place is None}
+    names = AppNames([(app.key, app.name, app.id) for app in apps], shared)
+    known = frozenset(lexicon | counts.keys() | names.words)
+    return _Core(base, apps, ranges, counts, max(len(rows), 1), names, known, Speller(known))
+
+
+def _rarest(words: Sequence[str], counts: Mapping[str, int]) -> list[str]:
+    """Return the first of `words` that about `_WIDEST` rows have in all, one at least."""
+    kept: list[str] = []
+    rows = 0
+    for word in words:
+        rows += counts[word]
+        if kept and rows > _WIDEST:
+            break
+        kept.append(word)
+    return kept
+
+
+def _named(
+    rows: Sequence[tuple[str, str]], request: Request, owner: str, *, write: bool
+) -> tuple[str, ...]:
+    """Return the properties that the words of a request name, best first, at most three.
+
+    A word of `owner`, the class and its app, tells nothing about the properties: of the mail
+    messages by sender, not the message id.
+    """
+    known = frozenset(stems(owner))
+    found: list[tuple[float, str]] = []
+    for term, access in rows:
+        if write and "w" not in access:
+            continue
+        words = set(stems(term))
+        telling = words - known
+        value = sum(
+            max((one.options[word] for word in telling & one.options.keys()), default=0)
+            for one in request.terms
+        )
+        if value >= _NAMED:
+            found.append((value / len(words) ** 0.5, term))
+    return tuple(name for _, name in sorted(found, key=lambda one: -one[0])[:3])

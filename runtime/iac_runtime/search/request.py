@@ -1,0 +1,143 @@
+"""Reading a request: its words with what else they may mean, and the operations it speaks for."""
+
+import itertools
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+from iac_runtime.search.lexicon import (
+    GROUPS,
+    INTENTS,
+    LOOSE,
+    PHRASES,
+    POLITE,
+    QUESTIONS,
+    STOP,
+    entries,
+)
+from iac_runtime.search.stems import MAX_QUERY, split, stem, stems
+
+__all__ = ["Request", "Term", "known_words", "read_request"]
+
+_SAME: Final = 0.85
+_LOOSE: Final = 0.45
+_MISTYPED: Final = 0.8
+_VERB: Final = 0.55
+"""How much a verb that speaks for an operation counts as a word to find."""
+
+_MAX_TERMS: Final = 16
+_CLOCK: Final = re.compile(r"\b\d{1,2}(?:[:.]\d\d)? ?(?:[ap]m\b|o'?clock\b)|\b\d{1,2}:\d\d\b")
+
+
+class Term(NamedTuple):
+    """A word of a request: stems that may stand for it with their worth, and its own worth."""
+
+    stem: str
+    options: Mapping[str, float]
+    worth: float
+
+
+class Request(NamedTuple):
+    """A request that was read: `words` are all of its words as written, in lower case."""
+
+    words: tuple[str, ...]
+    terms: tuple[Term, ...]
+    operations: Mapping[str, float]
+    action: int | None = None
+    """The place in `terms` of what seems to be the verb: the first word that tells something."""
+
+
+@lru_cache(maxsize=1)
+def _synonyms() -> dict[str, dict[str, float]]:
+    table: dict[str, dict[str, float]] = {}
+    for line in entries(LOOSE):
+        said, meant = line.split(": ")
+        row = table.setdefault(stem(said), {})
+        for word in stems(meant):
+            row[word] = _LOOSE
+    for group in entries(GROUPS):
+        words = stems(group)
+        for word in words:
+            row = table.setdefault(word, {})
+            row.update((other, _SAME) for other in words if other != word)
+    return table
+
+
+@lru_cache(maxsize=1)
+def _verbs() -> dict[str, tuple[str, ...]]:
+    table: dict[str, list[str]] = {}
+    for operation, verbs in INTENTS.items():
+        for verb in stems(verbs):
+            table.setdefault(verb, []).append(operation)
+    return {verb: tuple(operations) for verb, operations in table.items()}
+
+
+def known_words() -> set[str]:
+    """Return the stems that the lexicon can read."""
+    return {*_synonyms(), *_verbs()}
+
+
+def read_request(
+    text: str, known: Callable[[str], bool], near: Callable[[str], Sequence[str]]
+) -> Request:
+    """Read a request.
+
+    Args:
+        text: What somebody wants, in a few words; the first `MAX_QUERY` characters are read.
+        known: Whether a stem is a word of some tool or of the lexicon.
+        near: The words that a mistyped one may have been meant as.
+    """
+    plain, operations = _phrases(text[:MAX_QUERY].replace("’", "'").casefold())
+    words = tuple(split(plain))
+    found: dict[str, Term] = {}
+    for place, word in enumerate(words):
+        base = stem(word)
+        if known(base) or base in found:
+            meant = [base]
+        else:
+            # What is mistyped may have lost its ending: unraed is no past tense of unra.
+            meant = list(near(base)) or list(near(word)) or [base]
+        verbs = [verb for one in meant for verb in _verbs().get(one, ())]
+        for operation in verbs:
+            worth = 1.0 if place < 3 else 0.6
+            operations[operation] = max(operations.get(operation, 0), worth)
+        if word in STOP or base in found or len(word) < 2 or len(found) >= _MAX_TERMS:
+            continue
+        options: dict[str, float] = {}
+        for one in meant:
+            own = 1.0 if one == base else _MISTYPED
+            for other, worth in _synonyms().get(one, {}).items():
+                options[other] = max(options.get(other, 0), own * worth)
+            options[one] = own
+        found[base] = Term(base, options, _VERB if verbs else 1.0)
+    _joined(words, found, known)
+    asks = next((word for word in words if word not in POLITE), "") in QUESTIONS
+    action = None if asks or not found else 0
+    return Request(words, tuple(found.values()), operations, action)
+
+
+def _phrases(text: str) -> tuple[str, dict[str, float]]:
+    """Return `text` with its turns of phrase replaced, and the operations that they speak for."""
+    operations: dict[str, float] = {}
+    for phrase, instead, operation in _by_length():
+        pattern = rf"\b{re.escape(phrase)}\b"
+        if phrase in text and re.search(pattern, text):
+            text = re.sub(pattern, f" {instead} ", text)
+            if operation:
+                operations[operation] = 1.2
+    text = _CLOCK.sub(" clock ", text)
+    return text, operations
+
+
+@lru_cache(maxsize=1)
+def _by_length() -> list[tuple[str, str, str]]:
+    return sorted(PHRASES, key=lambda row: -len(row[0]))
+
+
+def _joined(words: Sequence[str], found: dict[str, Term], known: Callable[[str], bool]) -> None:
+    """Add neighbours that are one word somewhere: `java script`, `text wrangler`."""
+    for one, two in itertools.pairwise(words):
+        both = stem(one + two)
+        if both not in found and len(both) > 4 and known(both):
+            found[both] = Term(both, {both: 1.0}, 1.0)

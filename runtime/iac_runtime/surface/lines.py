@@ -1,0 +1,165 @@
+"""The listing of a running server, which follows the output folders when they are built anew."""
+
+import json
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from iac_runtime.shelves import Shelf, damaged, read_shelves
+from iac_runtime.surface.listing import Choice, chosen_lines, own_lines
+
+if TYPE_CHECKING:
+    from iac_runtime.catalogue import Catalogue
+
+__all__ = ["Lines"]
+
+# Written one after the other, so that a build at work shows in one of them.
+_FILES: Final = ("catalogue.json", "listing.jsonl", "tools.lock")
+
+Stamp = tuple[tuple[str, int, int], ...]
+
+
+class _Read(NamedTuple):
+    """What lay in the folders when they were last read; `apps` are the rows by key."""
+
+    tools: list[bytes]
+    apps: Mapping[str, Mapping[str, Any]]
+
+
+class Lines:
+    """What a server lists, one finished JSON object a line. Safe to use from several threads.
+
+    Args:
+        folders: The output folders, in the order of the search.
+        choice: What of them is listed.
+        find: Finds the folders anew, where one may come later; None if they stay.
+    """
+
+    def __init__(
+        self,
+        folders: Sequence[Path],
+        choice: Choice,
+        find: Callable[[], Sequence[Path]] | None = None,
+    ) -> None:
+        self._folders = list(folders)
+        self._choice = choice
+        self._find = find
+        self._lock = threading.Lock()
+        self._stamp: Stamp = ()
+        self._seen: Stamp = ()
+        self._now: _Read | None = None
+
+    @property
+    def folders(self) -> list[Path]:
+        """The output folders as they were last found."""
+        return self._folders
+
+    @property
+    def surface(self) -> str:
+        """What is listed, in the words of `--expose` and `--pin`."""
+        return ",".join((*self._choice.expose, *self._choice.pins))
+
+    def __call__(self) -> list[bytes]:
+        """Return the lines of tools/list.
+
+        Raises:
+            SetupError: A folder or a wish is not right.
+        """
+        return self._read().tools
+
+    def entries(self) -> list[dict[str, Any]]:
+        """Return the same, parsed. Raises as a call does."""
+        return [json.loads(line) for line in self()]
+
+    def prompts(self) -> list[bytes]:
+        """Return the lines of prompts/list. Raises as a call does."""
+        from iac_runtime.surface.prompts import offered, prompt_entry
+
+        return _lines(map(prompt_entry, offered(self.app_ids())))
+
+    def resources(self) -> list[bytes]:
+        """Return the lines of resources/list. Raises as a call does."""
+        from iac_runtime.surface.resources import resource_entries
+
+        apps = self._read().apps.items()
+        return _lines(resource_entries((key, str(row["name"])) for key, row in apps))
+
+    def templates(self) -> list[bytes]:
+        """Return the lines of resources/templates/list."""
+        from iac_runtime.surface.resources import TEMPLATES
+
+        return _lines(TEMPLATES)
+
+    def app_ids(self) -> list[str]:
+        """Return the bundle ids of the apps that have tools. Raises as a call does."""
+        return [str(row["id"]) for row in self._read().apps.values()]
+
+    def renew(self) -> bool:
+        """Read the folders again if they were built anew since; say whether they were.
+
+        A build writes its files one after the other: the answer is yes only when they have rested
+        from one call to the next.
+
+        Raises:
+            SetupError: They were built anew, but cannot be read; what is listed stays as it was,
+                until they change again.
+        """
+        folders = self._folders if self._find is None else list(self._find())
+        stamp = _stamp(folders)
+        with self._lock:
+            if self._now is None or stamp == self._stamp:
+                return False
+            if stamp != self._seen:
+                self._seen = stamp
+                return False
+            self._stamp = stamp
+            self._now = self._fresh(folders)
+            self._folders = folders
+            return True
+
+    def catalogue(self, gate: Any) -> "Catalogue":
+        """Return the catalogue that a gate has now."""
+        found: Catalogue = gate.catalogue
+        return found
+
+    def _read(self) -> _Read:
+        with self._lock:
+            if self._now is None:
+                self._stamp = _stamp(self._folders)
+                self._now = self._fresh(self._folders)
+            return self._now
+
+    def _fresh(self, folders: Sequence[Path]) -> _Read:
+        shelves = read_shelves(folders)
+        tools = [*own_lines(self._choice), *chosen_lines(shelves, self._choice)]
+        return _Read(tools, _apps(shelves))
+
+
+def _apps(shelves: Iterable[Shelf]) -> dict[str, Mapping[str, Any]]:
+    found: dict[str, Mapping[str, Any]] = {}
+    for shelf in shelves:
+        for key, row in shelf.apps.items():
+            if not (isinstance(row, dict) and {"id", "name"} <= row.keys()):
+                raise damaged(shelf.folder / "catalogue.json")
+            found[key] = row
+    return dict(sorted(found.items()))
+
+
+def _stamp(folders: Sequence[Path]) -> Stamp:
+    """Return when the files of the folders were written; one that is away counts as never."""
+    stamps = []
+    for folder in folders:
+        for name in _FILES:
+            try:
+                found = (folder / name).stat()
+                stamps.append((f"{folder}/{name}", found.st_mtime_ns, found.st_size))
+            except OSError:
+                stamps.append((f"{folder}/{name}", 0, 0))
+    return tuple(stamps)
+
+
+def _lines(entries: Iterable[Mapping[str, Any]]) -> list[bytes]:
+    return [
+        json.dumps(entry, ensure_ascii=False, separators=(",", ":")).encode() for entry in entries
+    ]

@@ -1,0 +1,41 @@
+"""The answer to a command that nobody described: one of the type that it declares."""
+
+from typing import Any
+
+from iac_runtime.tables import APPLICATION
+from iac_simulator.calls import Command
+from iac_simulator.encode import enumerators
+from iac_simulator.names import alternatives
+from iac_simulator.values import UNDEFINED, Refer
+from iac_simulator.world import World, default_value
+
+__all__ = ["answer_by_type"]
+
+
+def answer_by_type(world: World, command: Command, direct: Any, now: str) -> Any:
+    """Return a plausible answer of the type that the command declares."""
+    if not command.result:
+        return UNDEFINED
+    for term, listed in alternatives(command.result):
+        if listed:
+            return []
+        if term in ("specifier", "any"):
+            return direct if isinstance(direct, Refer) else UNDEFINED
+        if term == "boolean":
+            return True
+        if term == "date":
+            return {"date": now}
+        if term in ("file", "alias"):
+            return {"path": "/Users/me/Desktop"}
+        if term in world.tables.records or term == "record":
+            return {"record": {}}
+        if enumerators(world.tables, term):
+            return enumerators(world.tables, term)[0][0]
+        if term in world.tables.classes and term != APPLICATION:
+            if isinstance(direct, Refer):
+                return direct
+            nodes = world.descendants(world.root)
+            found = next((n for n in nodes if world.tables.descends(n.term, term)), None)
+            return Refer(world.tables.key, found.chain) if found else UNDEFINED
+        return default_value(world.tables, term)
+    return UNDEFINED

@@ -1,0 +1,120 @@
+"""The bundle: what the official validator says of it, and that the server in it starts."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tomllib
+import zipfile
+from pathlib import Path
+
+import pytest
+from apps import build_tools
+
+from iac_runtime.care.bundle import NEEDS, manifest
+from iac_runtime.cli import main
+
+ROOT = Path(__file__).parent.parent.parent
+VALIDATOR = "@anthropic-ai/mcpb@2.1.2"
+
+
+@pytest.fixture
+def unpacked(tmp_path: Path, generated: Path) -> Path:
+    assert main(["bundle", "--output", str(tmp_path / "iac.mcpb"), "--tools", str(generated)]) == 0
+    with zipfile.ZipFile(tmp_path / "iac.mcpb") as archive:
+        assert archive.testzip() is None
+        archive.extractall(tmp_path / "bundle")
+    return tmp_path / "bundle"
+
+
+def test_the_same_input_gives_the_same_bytes(tmp_path: Path, generated: Path) -> None:
+    for name in "ab":
+        assert main(["bundle", "--output", str(tmp_path / name), "--tools", str(generated)]) == 0
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+def test_nothing_of_this_machine_is_in_it(unpacked: Path) -> None:
+    names = [path.name for path in unpacked.rglob("*")]
+    assert "__pycache__" not in names
+    text = (unpacked / "manifest.json").read_text() + (unpacked / "pyproject.toml").read_text()
+    assert str(ROOT) not in text
+    assert tomllib.loads((unpacked / "pyproject.toml").read_text())["project"][
+        "dependencies"
+    ] == list(NEEDS)
+
+
+def test_it_needs_what_the_package_needs() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert sorted(project["dependencies"]) == sorted(NEEDS)
+
+
+@pytest.mark.process
+def test_the_server_in_it_lists_its_tools(unpacked: Path) -> None:
+    messages = [
+        {
+            "jsonrpc": "2.0",
+            "id": 1,
+            "method": "initialize",
+            "params": {
+                "protocolVersion": "2025-11-25",
+                "capabilities": {},
+                "clientInfo": {"name": "test", "version": "1"},
+            },
+        },
+        {"jsonrpc": "2.0", "method": "notifications/initialized"},
+        {"jsonrpc": "2.0", "id": 2, "method": "tools/list"},
+    ]
+    env = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
+    done = subprocess.run(
+        [sys.executable, "-P", "server/main.py", "--expose", "notes_*"],
+        input="".join(json.dumps(message) + "\n" for message in messages),
+        capture_output=True,
+        text=True,
+        cwd=unpacked,
+        env=env,
+        timeout=60,
+        check=False,
+    )
+    answers = {row.get("id"): row for row in map(json.loads, done.stdout.splitlines())}
+    names = [tool["name"] for tool in answers[2]["result"]["tools"]]
+    assert "notes_get" in names, done.stderr
+
+
+@pytest.mark.process
+def test_the_official_validator_takes_it(unpacked: Path, tmp_path: Path) -> None:
+    npx = shutil.which("npx")
+    if npx is None:
+        pytest.skip("needs node")
+    at_hand = os.environ.get("IAC_MCPB")
+    command = [at_hand] if at_hand else [npx, "--yes", VALIDATOR]
+    try:
+        done = subprocess.run(
+            [*command, "validate", str(unpacked / "manifest.json")],
+            capture_output=True,
+            text=True,
+            timeout=100,
+            check=False,
+            env={**os.environ, "HOME": str(Path("~").expanduser())},
+        )
+    except subprocess.TimeoutExpired:
+        pytest.skip("the validator could not be fetched")
+    if "npm error" in done.stderr.lower():
+        pytest.skip("the validator could not be fetched")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "passes" in done.stdout
+
+
+def test_a_bundle_names_its_apps() -> None:
+    assert "Mail, Notes" in manifest(["Mail", "Notes"])["long_description"]
+
+
+def test_without_tools_there_is_no_bundle(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tools = build_tools(tmp_path / "tools", {})
+    (tools / "catalogue.json").write_text("{")
+    output = tmp_path / "iac.mcpb"
+    assert main(["bundle", "--output", str(output), "--tools", str(tools)]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+    assert not output.exists()

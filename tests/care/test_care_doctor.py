@@ -1,0 +1,311 @@
+"""`iac-mcp doctor`: a line for each thing that must be right, with what mends it."""
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from apps import build_tools, install_app
+
+from iac_runtime.care import checks_around, checks_here, checks_mac, doctor
+from iac_runtime.care.findings import Check, Finding, Place
+from iac_runtime.care.processes import ServerProcess, server_processes
+from iac_runtime.care.status import Board
+from iac_runtime.cli import main
+from iac_runtime.execution.examination import AppState, Version
+from iac_runtime.execution.executor import Executor
+from iac_runtime.execution.process import Completed
+
+
+class Mac:
+    """An executor on a Mac whose apps are as told."""
+
+    def __init__(self, *apps: AppState, osascript: str | None = "/usr/bin/osascript") -> None:
+        self._apps = {app.bundle_id: app for app in apps}
+        self._osascript = osascript
+
+    def version(self) -> Version:
+        return Version("15.1", self._osascript)
+
+    def test_app(self, bundle_id: str, timeout: float = 10.0) -> AppState:
+        return self._apps[bundle_id]
+
+
+APPS = {name: (f"com.example.{name}", b"") for name in "Abcdef"}
+
+
+def state(name: str, installed="yes", scriptable="yes", running="yes", may="yes", reason=""):
+    return AppState(f"com.example.{name}", installed, scriptable, running, may, reason)
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
+    monkeypatch.setattr("iac_runtime.folders.shipped_folder", lambda: None)
+    tools = build_tools(tmp_path / "tools", APPS)
+    run = lambda argv, stdin, timeout: Completed(b"", b"flags=0x0(none)", 0)  # noqa: E731
+    return Place(Mac(), (tools,), system="linux", folders=(str(tmp_path / "Apps"),), run=run)
+
+
+def only(found) -> Finding:
+    (finding,) = found
+    return finding
+
+
+def test_the_automation_permission_is_that_of_each_app(place: Place) -> None:
+    mac = Mac(
+        state("A"),
+        state("b", may="no", reason="no"),
+        state("c", may="would ask"),
+        state("d", running="no", may="unknown"),
+        state("e", installed="no", may="unknown"),
+        state("f", scriptable="no"),
+    )
+    found = [*checks_mac.automation(replace(place, examiner=mac))]
+    assert [(line.state, line.says.partition(" ")[0]) for line in found] == [
+        ("ok", "A"),
+        ("problem", "macOS"),
+        ("ok", "c:"),
+        ("problem", "The"),
+        ("ok", "Not"),
+        ("ok", "Not"),
+    ]
+    assert "Automation: switch on b under" in found[1].mend
+    assert found[4].says.endswith("macOS cannot say: d")
+
+
+def test_only_the_apps_that_were_named_are_asked(place: Place) -> None:
+    asked = replace(place, examiner=Mac(state("A", may="unknown")), apps=("com.example.A",))
+    assert "only macOS knows" in only(checks_mac.automation(asked)).says
+    wedged = Mac(state("A", may="unknown", reason="It did not answer."))
+    finding = only(checks_mac.automation(replace(asked, examiner=wedged)))
+    assert (finding.state, finding.says) == ("warning", "A: It did not answer.")
+    wrong = only(checks_mac.automation(replace(asked, apps=("Acb",))))
+    assert (wrong.state, wrong.mend) == ("problem", "iac-mcp tools")
+
+
+@pytest.mark.process
+def test_a_real_process_is_asked_about_each_app(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, generated: Path
+) -> None:
+    program = tmp_path / "osascript"
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m iac_simulator.osascript "$@"\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
+    executor = Executor(program=str(program))
+    asked = Place(executor, (generated,), ("notes", "Mail"), system="linux")
+    found = [*checks_mac.osascript(asked), *checks_mac.automation(asked)]
+    executor.close()
+    assert [line.state for line in found] == ["ok", *["ok"] * (len(found) - 1)]
+    assert str(program) in found[0].says
+    assert "Mail" in " ".join(line.says for line in found[1:])
+
+
+def test_without_osascript_no_app_is_asked(place: Place) -> None:
+    without = replace(place, examiner=Mac(osascript=None))
+    assert [*checks_mac.automation(without)] == []
+    assert only(checks_mac.osascript(without)).state == "warning"
+    assert only(checks_mac.osascript(replace(without, system="darwin"))).state == "problem"
+    assert only(checks_mac.osascript(place)).says == "/usr/bin/osascript on macOS 15.1"
+
+
+@pytest.mark.parametrize(
+    ("answer", "wanted"), [(True, "ok"), (False, "warning"), (None, "warning")]
+)
+def test_accessibility_is_asked_of_a_mac(
+    place: Place, monkeypatch: pytest.MonkeyPatch, answer: bool | None, wanted: str
+) -> None:
+    assert [*checks_mac.accessibility(place)] == []
+    monkeypatch.setattr(checks_mac, "trusted", lambda system: answer)
+    assert only(checks_mac.accessibility(replace(place, system="darwin"))).state == wanted
+
+
+def test_accessibility_cannot_be_asked_elsewhere() -> None:
+    assert checks_mac.trusted("linux") is None
+    if sys.platform != "darwin":
+        assert checks_mac.trusted("darwin") is None
+
+
+def test_python_is_named_and_on_a_mac_its_signature_judged(place: Place) -> None:
+    assert sys.executable in only(checks_here.python(place)).says
+    mac = replace(place, system="darwin")
+    assert only(checks_here.python(mac)).state == "ok"
+    hard = lambda argv, stdin, timeout: Completed(b"", b"flags=0x10000(runtime)", 0)  # noqa: E731
+    finding = only(checks_here.python(replace(mac, run=hard)))
+    assert finding.state == "problem"
+    assert "iac-mcp install again" in finding.mend
+
+
+@pytest.mark.parametrize(
+    ("version", "wanted"),
+    [
+        ("2.3.0", "ok"),
+        ("2.11.1", "ok"),
+        ("2.2.9", "problem"),
+        ("3.0", "problem"),
+        ("1.9", "problem"),
+    ],
+)
+def test_the_sdk_must_be_one_that_the_server_was_made_for(
+    place: Place, monkeypatch: pytest.MonkeyPatch, version: str, wanted: str
+) -> None:
+    monkeypatch.setattr(checks_here.metadata, "version", lambda name: version)
+    assert only(checks_here.sdk(place)).state == wanted
+
+
+def test_an_sdk_that_is_missing_is_told(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(name: str) -> str:
+        raise checks_here.metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(checks_here.metadata, "version", missing)
+    assert "pip install 'mcp>=2.3,<3'" in only(checks_here.sdk(place)).mend
+
+
+def test_tools_are_counted_and_a_damaged_catalogue_is_a_problem(place: Place) -> None:
+    assert only(checks_here.tools(place)).says == "6 tools of 6 apps: 6 SAFE, 0 MODIFY, 0 DANGEROUS"
+    none = only(checks_here.tools(replace(place, tools=())))
+    assert (none.state, none.mend) == ("problem", "iac-gen build")
+    (place.tools[0] / "catalogue.json").write_text("{")
+    finding = only(checks_here.tools(place))
+    assert (finding.state, finding.mend) == ("problem", "iac-gen build")
+    assert [*checks_here.fresh(place)] == []
+
+
+def test_an_updated_app_is_named_with_the_command(place: Place, tmp_path: Path) -> None:
+    assert only(checks_here.fresh(place)).state == "ok"
+    install_app(tmp_path / "Apps", "A", "com.example.A", b"new")
+    finding = only(checks_here.fresh(place))
+    assert (finding.state, finding.mend) == ("warning", "iac-gen build com.example.A")
+
+
+def test_a_state_folder_that_others_can_read_is_a_problem(place: Place, tmp_path: Path) -> None:
+    assert only(checks_here.state(place)).state == "ok"
+    folder = tmp_path / "data" / "state"
+    folder.chmod(0o755)
+    finding = only(checks_here.state(place))
+    assert (finding.state, finding.mend) == ("problem", f"chmod 700 '{folder}'")
+
+
+def test_a_policy_with_a_mistake_is_a_problem(place: Place, tmp_path: Path) -> None:
+    finding = only(checks_here.policy(replace(place, environ={"IAC_READ_ONLY": "1"})))
+    assert finding.says == "preset cautious, read-only (no file, so defaults hold)"
+    path = tmp_path / "data" / "policy.toml"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text('preset = "caution"\n')
+    finding = only(checks_here.policy(place))
+    assert finding.state == "problem"
+    assert "line 1" in finding.says
+
+
+@pytest.mark.parametrize(
+    ("command", "wanted", "words"),
+    [
+        ("iac-mcp", "problem", "a path is needed"),
+        ("/nowhere/bin/iac-mcp", "problem", "is not there"),
+        (sys.executable, "ok", "Claude Desktop starts"),
+        ("/bin/sh", "warning", "not the Python of this command"),
+        ("{tmp}/python3", "problem", "is no Python that can be started"),
+    ],
+)
+def test_a_client_must_point_at_a_python_that_is_there(
+    place: Place, desktop: Path, tmp_path: Path, command: str, wanted: str, words: str
+) -> None:
+    broken = tmp_path / "python3"
+    broken.write_text("#!/bin/sh\nexit 1\n")
+    broken.chmod(0o755)
+    command = command.replace("{tmp}", str(tmp_path))
+    entry = {"command": command, "args": ["-m", "iac_runtime", "serve"]}
+    desktop.write_text(json.dumps({"mcpServers": {"iac": entry}}))
+    finding = only(checks_around.clients(replace(place, system=sys.platform)))
+    assert finding.state == wanted
+    assert words in finding.says
+    if wanted != "ok":
+        assert finding.mend == "iac-mcp install claude-desktop"
+
+
+def test_a_shim_in_a_client_is_told(place: Place, desktop: Path, tmp_path: Path) -> None:
+    shim = tmp_path / "shims" / "python3"
+    shim.parent.mkdir()
+    shim.symlink_to(sys.executable)
+    entry = {"command": str(shim), "args": ["-m", "iac_runtime", "serve"]}
+    desktop.write_text(json.dumps({"mcpServers": {"iac": entry}}))
+    assert "is a shim" in only(checks_around.clients(replace(place, system=sys.platform))).says
+
+
+def test_a_client_that_cannot_be_read_and_no_client_at_all(place: Place, desktop: Path) -> None:
+    here = replace(place, system=sys.platform)
+    assert only(checks_around.clients(here)).says == "No client knows this server."
+    desktop.write_text("{ // words\n}")
+    found = [*checks_around.clients(here)]
+    assert [line.state for line in found] == ["warning", "warning"]
+    assert found[0].mend == "iac-mcp install claude-desktop --print"
+
+
+def test_servers_that_were_left_over_are_named(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [
+        ServerProcess(11, True, "launchd", ("iac-mcp", "serve")),
+        ServerProcess(12, False, "Claude", ("iac-mcp", "serve")),
+        ServerProcess(13, False, "Claude", ("iac-mcp", "serve")),
+    ]
+    monkeypatch.setattr(checks_around, "server_processes", lambda: rows)
+    board = Board("search", 1, {})
+    board.update(version="0.0.1")
+    board._write()
+    found = [*checks_around.servers(place)]
+    board.close()
+    assert [line.state for line in found] == ["warning", "warning", "ok"]
+    assert found[0].mend == "kill 11"
+    assert "is of version 0.0.1" in found[1].says
+    assert found[2].says.startswith("Claude started 2 servers")
+    monkeypatch.setattr(checks_around, "server_processes", list)
+    assert only(checks_around.servers(place)).says == "0 running"
+
+
+@pytest.mark.process
+def test_a_running_server_is_found_by_how_it_was_started() -> None:
+    script = "import sys; print('up', flush=True); sys.stdin.read()"
+    command = [sys.executable, "-c", script, "-m", "iac_runtime", "serve"]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as child:
+        assert child.stdout is not None
+        assert child.stdout.readline() == "up\n"
+        rows = {row.pid: row for row in server_processes()}
+        child.communicate("")
+    assert not rows[child.pid].orphan
+    assert os.getpid() not in rows
+
+
+def test_a_check_that_breaks_is_one_line_and_the_others_run(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(_place: Place):
+        raise RuntimeError("odd")
+
+    monkeypatch.setattr(doctor, "CHECKS", (Check("odd", broken), Check("sdk", checks_here.sdk)))
+    found = [*doctor.examined(place)]
+    assert [line.state for line in found] == ["problem", "ok"]
+    assert "RuntimeError: odd" in found[0].says
+
+
+@pytest.mark.process
+def test_the_command_prints_lines_and_ends_with_1_where_there_is_a_problem(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tools = build_tools(tmp_path / "tools", APPS)
+    assert main(["doctor", "--tools", str(tools)]) == 0
+    out = capsys.readouterr().out
+    assert "\x1b" not in out
+    assert out.splitlines()[0].startswith("ok       python")
+    assert " 0 problems" in f" {out.splitlines()[-1]}"
+    (tmp_path / "data" / "policy.toml").write_text("x = 1\n")
+    assert main(["doctor", "--json", "--tools", str(tools)]) == 1
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["ok"] is False
+    wrong = [row for row in facts["findings"] if row["state"] == "problem"]
+    assert [(row["check"], row["mend"]) for row in wrong] == [("policy", "iac-mcp policy edit")]
+    assert all(row.get("mend") for row in facts["findings"] if row["state"] != "ok")

@@ -1,0 +1,146 @@
+"""Help and the log: every command shows examples that work, and the log goes where it may."""
+
+import logging
+import re
+import shlex
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from iac_gen.cli import cli as gen
+from iac_runtime.cli import cli as mcp
+from iac_runtime.cli import main
+from iac_runtime.errors import SetupError
+from iac_runtime.logs import LOGGER, begin
+
+DOCS = Path(__file__).parent.parent.parent / "docs"
+PROGRAMS = {"iac-mcp": mcp, "iac-gen": gen}
+
+
+def commands(
+    command: click.Command, context: click.Context, words: tuple[str, ...]
+) -> Iterator[tuple[tuple[str, ...], click.Command, click.Context]]:
+    yield words, command, context
+    if isinstance(command, click.Group):
+        for name in command.list_commands(context):
+            inner = command.get_command(context, name)
+            assert inner is not None
+            below = click.Context(inner, info_name=name, parent=context)
+            yield from commands(inner, below, (*words, name))
+
+
+def every() -> list[tuple[str, tuple[str, ...], str]]:
+    return [
+        (program, words, command.get_help(context))
+        for program, cli in PROGRAMS.items()
+        for words, command, context in commands(cli, click.Context(cli, info_name=program), ())
+    ]
+
+
+def test_every_command_shows_an_example() -> None:
+    assert [
+        (program, words)
+        for program, words, shown in every()
+        if "Examples:" not in shown and (program, words) != ("iac-gen", ())
+    ] == []
+
+
+def examples() -> list[str]:
+    """Return the lines below "Examples:", with those that are continued put together."""
+    found: list[str] = []
+    for program, _, shown in every():
+        for line in shown.partition("Examples:")[2].partition("\nOptions:")[0].splitlines():
+            if line.strip().startswith(program):
+                found.append(line.strip())
+            elif found and line.startswith("          ") and "'" in line:
+                found[-1] += line.strip()
+    return found
+
+
+def check_line(line: str) -> None:
+    """Have the command line read a line; what it does not take raises."""
+    words = shlex.split(line.partition(" > ")[0], comments=True)
+    name = words[0].rpartition("/")[2]
+    command: click.Command = PROGRAMS[name]
+    context: click.Context | None = None
+    rest = words[1:]
+    while isinstance(command, click.Group):
+        group = command.make_context(name, rest, parent=context)
+        _, inner, rest = command.resolve_command(group, [*group._protected_args, *group.args])
+        assert inner is not None
+        command, context, name = inner, group, inner.name or ""
+    command.make_context(name, rest, parent=context)
+
+
+def test_every_example_is_taken_by_the_command_line() -> None:
+    shown = [line.partition("   ")[0] for line in examples()]
+    assert len(shown) > 40
+    for line in shown:
+        check_line(line)
+
+
+def test_every_command_of_the_pages_is_taken_by_the_command_line() -> None:
+    pages = [*DOCS.glob("*.md"), *(DOCS / "how-to").glob("*.md"), DOCS.parent / "README.md"]
+    blocks = "\n".join(
+        block
+        for page in pages
+        for kind, block in re.findall(r"```(\w*)\n(.*?)```", page.read_text(), flags=re.DOTALL)
+        if kind in ("", "sh")
+    )
+    lines = re.findall(r"^(?:\S*/)?iac-(?:mcp|gen) .*$", blocks, flags=re.MULTILINE)
+    assert len(lines) > 40
+    for line in lines:
+        if "..." not in line and " [" not in line:
+            check_line(re.sub(r"   +.*", "", line))
+
+
+def test_help_has_no_colour_where_there_is_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["doctor", "--help"]) == 0
+    assert "\x1b" not in capsys.readouterr().out
+
+
+@pytest.fixture
+def quiet_after() -> Iterator[None]:
+    yield
+    logger = logging.getLogger(LOGGER)
+    for handler in [*logger.handlers]:
+        logger.removeHandler(handler)
+        handler.close()
+    logger.setLevel(logging.NOTSET)
+
+
+@pytest.mark.usefixtures("quiet_after")
+def test_the_log_goes_to_standard_error_and_the_file_never_to_standard_output(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "iac.log"
+    begin(file=path)
+    begin(file=path)
+    logging.getLogger("iac_runtime.gate").debug("took %s ms", 3)
+    logging.getLogger("iac_runtime.gate").warning("an app said \x1b[2J")
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.count("\n") == 1
+    assert "WARNING iac_runtime.gate: an app said" in err
+    assert "\x1b" not in err
+    lines = path.read_text().splitlines()
+    assert len(lines) == 2
+    assert lines[0].endswith("DEBUG iac_runtime.gate: took 3 ms")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    begin(verbose=True)
+    logging.getLogger("iac_runtime.gate").debug("more")
+    assert "more" in capsys.readouterr().err
+    assert "more" not in path.read_text()
+
+
+@pytest.mark.usefixtures("quiet_after")
+def test_a_log_file_that_cannot_be_written_is_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SetupError, match="cannot be written"):
+        begin(file=tmp_path / "missing" / "iac.log")
+    assert main(["--log-file", str(tmp_path), "status"]) == 2
+    assert capsys.readouterr().err.count("\n") == 1

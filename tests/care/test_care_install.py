@@ -1,0 +1,344 @@
+"""`iac-mcp install` and `uninstall` as a user meets them, in a home folder of their own."""
+
+import json
+import os
+import stat
+import sys
+import tempfile
+import tomllib
+from pathlib import Path
+
+import anyio
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from mcp import Client, StdioServerParameters
+from mcp.client.stdio import stdio_client
+
+from iac_runtime.care.clients import CLIENTS, Launch, entry, is_ours, place, snippet
+from iac_runtime.care.files import find, replace
+from iac_runtime.care.installing import NotMergedError, install, uninstall
+from iac_runtime.care.interpreter import launch_arguments
+from iac_runtime.cli import main
+from iac_runtime.errors import SetupError
+
+pytestmark = pytest.mark.process
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]):
+    def call(*arguments: str) -> tuple[int, str, str]:
+        status = main(list(arguments))
+        return status, *capsys.readouterr()
+
+    return call
+
+
+json_texts = st.dictionaries(
+    st.text() | st.just("mcpServers"),
+    st.dictionaries(st.text(), st.integers() | st.text(), max_size=3) | st.integers(),
+    max_size=3,
+).map(lambda value: json.dumps(value, indent=2, ensure_ascii=True))
+
+OTHER = '{\n\t"theme": "dark",\n\t"mcpServers": {\n\t\t"x": {"command": "y"}\n\t}\n}'
+
+
+def test_into_a_file_with_other_servers_and_out_again(run, desktop: Path) -> None:
+    desktop.write_bytes(OTHER.encode())
+    desktop.chmod(0o640)
+    status, out, _ = run("install", "claude-desktop")
+    assert status == 0
+    assert str(desktop) in out
+    servers = json.loads(desktop.read_text())["mcpServers"]
+    assert servers["x"] == {"command": "y"}
+    assert servers["iac"]["args"] == ["-P", "-m", "iac_runtime", "serve"]
+    assert Path(servers["iac"]["command"]).is_absolute()
+    assert servers["iac"]["env"]["IAC_DATA"] == os.environ["IAC_DATA"]
+    assert stat.S_IMODE(desktop.stat().st_mode) == 0o640
+    backup = desktop.with_name(desktop.name + ".before-iac")
+    assert backup.read_text() == OTHER
+    assert stat.S_IMODE(backup.stat().st_mode) == 0o640
+
+    before = desktop.read_bytes()
+    assert "already" in run("install", "claude-desktop")[1]
+    assert desktop.read_bytes() == before
+
+    status, out, _ = run("uninstall", "claude-desktop")
+    assert (status, desktop.read_bytes()) == (0, OTHER.encode())
+    assert "as it was before" in out
+    assert sorted(path.name for path in desktop.parent.iterdir()) == [desktop.name]
+    assert "There is no server" in run("uninstall", "claude-desktop")[1]
+
+
+def test_a_file_that_install_made_is_gone_after_uninstall(run, desktop: Path) -> None:
+    assert run("install", "claude-desktop")[0] == 0
+    assert stat.S_IMODE(desktop.stat().st_mode) == 0o600
+    assert "removed" in run("uninstall", "claude-desktop")[1]
+    assert list(desktop.parent.iterdir()) == []
+
+
+def test_what_the_user_changed_meanwhile_stays(run, desktop: Path) -> None:
+    desktop.write_text(OTHER)
+    run("install", "claude-desktop")
+    desktop.write_text(desktop.read_text().replace('"dark"', '"light"'))
+    assert "taken out" in run("uninstall", "claude-desktop")[1]
+    assert desktop.read_text() == OTHER.replace('"dark"', '"light"')
+
+
+@pytest.mark.parametrize("client", ["claude-code", "cursor", "vscode"])
+def test_other_clients_have_their_own_file_and_shape(run, home: Path, client: str) -> None:
+    assert run("install", client)[0] == 0
+    row = CLIENTS[client]
+    said = json.loads(place(row, {"HOME": str(home)}).read_text())[row.root]["iac"]
+    assert said.get("type") == ("stdio" if row.shape == "typed" else None)
+    assert is_ours(said)
+
+
+def test_options_go_along_and_stay_at_the_next_install(run, desktop: Path) -> None:
+    run("install", "claude-desktop", "--", "--read-only", "--tools", "mine", "--policy=p.toml")
+    expected = ["--read-only", "--tools", f"{Path.cwd()}/mine", f"--policy={Path.cwd()}/p.toml"]
+
+    def options() -> list[str]:
+        return json.loads(desktop.read_text())["mcpServers"]["iac"]["args"][4:]
+
+    assert options() == expected
+    assert "kept from before: --read-only" in run("install", "claude-desktop")[1]
+    assert options() == expected
+    run("install", "claude-desktop", "--", "--expose", "all")
+    assert options() == ["--expose", "all"]
+
+
+def test_an_option_that_serve_does_not_take_is_told_before_anything_is_written(
+    run, desktop: Path
+) -> None:
+    status, out, err = run("install", "claude-desktop", "--", "--reed-only")
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert "--reed-only" in err
+    assert "--read-only" in err
+    assert not desktop.exists()
+
+
+@pytest.mark.parametrize("text", ['{\n  // mine\n  "mcpServers": {}\n}', '{"a": ', "[1]", "\xff"])
+def test_a_commented_or_broken_file_is_untouched_and_the_snippet_is_given(
+    run, desktop: Path, text: str
+) -> None:
+    desktop.write_bytes(text.encode("latin-1"))
+    status, out, err = run("install", "claude-desktop")
+    assert (status, err.count("\n")) == (2, 1)
+    assert "cannot be changed safely" in err
+    assert is_ours(json.loads(out)["mcpServers"]["iac"])
+    assert desktop.read_bytes() == text.encode("latin-1")
+    assert len(list(desktop.parent.iterdir())) == 1
+    status, out, err = run("uninstall", "claude-desktop")
+    assert (status, out) == (2, "")
+    assert "by hand" in err
+    assert desktop.read_bytes() == text.encode("latin-1")
+
+
+def test_another_server_of_the_name_stays(run, desktop: Path) -> None:
+    text = '{"mcpServers": {"iac": {"command": "someone"}}}'
+    desktop.write_text(text)
+    status, _, err = run("install", "claude-desktop")
+    assert status == 2
+    assert "--name" in err
+    assert run("uninstall", "claude-desktop")[0] == 2
+    assert desktop.read_text() == text
+    assert run("install", "claude-desktop", "--name", "apps")[0] == 0
+    assert set(json.loads(desktop.read_text())["mcpServers"]) == {"iac", "apps"}
+
+
+def test_a_link_is_followed_and_stays_a_link(run, desktop: Path, tmp_path: Path) -> None:
+    real = tmp_path / "dotfiles" / "claude.json"
+    real.parent.mkdir()
+    real.write_text(OTHER)
+    desktop.symlink_to(real)
+    assert run("install", "claude-desktop")[0] == 0
+    assert desktop.is_symlink()
+    assert "iac" in json.loads(real.read_text())["mcpServers"]
+    run("uninstall", "claude-desktop")
+    assert desktop.is_symlink()
+    assert real.read_text() == OTHER
+
+
+@pytest.mark.parametrize("leads", ["nowhere", "round", "folder"])
+def test_a_link_that_leads_to_no_file_is_refused(
+    run, desktop: Path, tmp_path: Path, leads: str
+) -> None:
+    target = {"nowhere": tmp_path / "gone", "round": desktop, "folder": tmp_path}[leads]
+    desktop.symlink_to(target)
+    status, out, err = run("install", "claude-desktop")
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert str(desktop) in err
+    assert desktop.is_symlink()
+
+
+def test_a_folder_that_everyone_can_write_to_is_refused(run, desktop: Path) -> None:
+    desktop.write_text(OTHER)
+    desktop.parent.chmod(0o777)
+    assert "chmod o-w" in run("install", "claude-desktop")[2]
+    assert desktop.read_text() == OTHER
+
+
+def test_a_change_by_another_program_meanwhile_is_noticed(tmp_path: Path) -> None:
+    path = tmp_path / "settings.json"
+    path.write_text("{}")
+    found = find(path)
+    path.write_text('{"newer": 1}')
+    with pytest.raises(SetupError, match="changed just now"):
+        replace(found, b"ours")
+    assert path.read_text() == '{"newer": 1}'
+    assert list(tmp_path.glob(".*")) == []
+
+
+@given(text=st.text(max_size=30) | json_texts, mode=st.sampled_from([0o600, 0o640, 0o644]))
+def test_whatever_a_file_holds_it_is_given_back_or_never_touched(text: str, mode: int) -> None:
+    client = CLIENTS["cursor"]
+    launch = Launch("/usr/bin/python3", launch_arguments(()))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "mcp.json"
+        path.write_bytes(text.encode())
+        path.chmod(mode)
+        try:
+            assert install(client, path, "iac", launch).changed
+        except NotMergedError:
+            assert list(Path(folder).iterdir()) == [path]
+        else:
+            assert is_ours(json.loads(path.read_bytes().decode("utf-8-sig"))["mcpServers"]["iac"])
+            assert not install(client, path, "iac", launch).changed
+            assert uninstall(client, path, "iac").how == "as before"
+        assert path.read_bytes() == text.encode()
+        assert stat.S_IMODE(path.stat().st_mode) == mode
+        assert list(Path(folder).iterdir()) == [path]
+
+
+def test_a_pipe_in_the_place_of_a_file_is_refused_and_not_waited_on(run, desktop: Path) -> None:
+    os.mkfifo(desktop)
+    assert "is no file" in run("install", "claude-desktop")[2]
+
+
+async def listed(entry: dict, folder: Path) -> set[str]:
+    """Start a server as an app does: no shell's PATH, in a folder that is not ours."""
+    env = {"HOME": os.environ["HOME"], "PATH": "/usr/bin:/bin", **entry.get("env", {})}
+    parameters = StdioServerParameters(
+        command=entry["command"], args=entry["args"], env=env, cwd=folder
+    )
+    async with Client(stdio_client(parameters), mode="auto") as client:
+        return {tool.name for tool in (await client.list_tools()).tools}
+
+
+def test_the_entry_starts_the_server_wherever_the_client_does(
+    run, desktop: Path, tmp_path: Path
+) -> None:
+    assert run("install", "claude-desktop", "--", "--expose", "notes_*")[0] == 0
+    entry = json.loads(desktop.read_text())["mcpServers"]["iac"]
+    project = tmp_path / "project"
+    (project / "iac_runtime").mkdir(parents=True)
+    for name in ("json.py", "click.py", "iac_runtime/__init__.py"):
+        (project / name).write_text("raise SystemExit('the module of a project')")
+    assert "notes_list" in anyio.run(listed, entry, project)
+
+
+def test_print_changes_nothing(run, home: Path, desktop: Path) -> None:
+    status, out, err = run("install", "claude-desktop", "--print")
+    assert status == 0
+    assert is_ours(json.loads(out)["mcpServers"]["iac"])
+    assert str(desktop) in err
+    assert not desktop.exists()
+
+
+@pytest.mark.parametrize("client", ["windsurf", "zed", "gemini", "codex"])
+def test_clients_that_are_not_merged_get_a_snippet(run, home: Path, client: str) -> None:
+    before = sorted(home.rglob("*"))
+    status, out, err = run("install", client)
+    row = CLIENTS[client]
+    said = tomllib.loads(out) if row.shape == "toml" else json.loads(out)
+    assert status == 0
+    assert is_ours(said[row.root]["iac"])
+    assert str(home) in err
+    assert sorted(home.rglob("*")) == before
+
+
+def test_toml_says_the_same_whatever_is_in_the_texts() -> None:
+    launch = Launch('/a "b"\\\x7f\u2028', ("-m", "\t\n"), {"A_B": "ü😀"})
+    said = entry(CLIENTS["codex"], launch)
+    assert tomllib.loads(snippet(CLIENTS["codex"], "iac", said))["mcp_servers"]["iac"] == said
+
+
+def test_without_a_name_the_one_client_that_is_here_is_taken(run, home: Path) -> None:
+    status, _, err = run("install")
+    assert status == 2
+    assert "No client was found" in err
+    (home / ".cursor").mkdir()
+    assert "Cursor has the server" in run("install")[1]
+    (home / ".claude.json").write_text("{}")
+    assert "Several clients are found; name one: claude-code, cursor." in run("install")[2]
+
+
+def test_windows_and_mac_have_other_places() -> None:
+    row = CLIENTS["vscode"]
+    mac = place(row, {"HOME": "/Users/me"}, "darwin")
+    assert str(mac) == "/Users/me/Library/Application Support/Code/User/mcp.json"
+    windows = place(row, {"APPDATA": "/x/Roaming", "USERPROFILE": "/x"}, "win32")
+    assert str(windows) == "/x/Roaming/Code/User/mcp.json"
+
+
+def test_a_shim_is_resolved_to_the_python_behind_it(run, desktop: Path, tmp_path: Path) -> None:
+    shim = tmp_path / "shims" / "python3"
+    shim.parent.mkdir()
+    shim.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+    shim.chmod(0o755)
+    assert run("install", "claude-desktop", "--python", str(shim))[0] == 0
+    said = json.loads(desktop.read_text())["mcpServers"]["iac"]
+    assert said["command"] == sys.executable
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        ("exit 3", "no Python that can be started"),
+        ("echo nonsense", "no Python that can be started"),
+        ("""echo '["/x", [3, 9, 6], false, "/", "/x"]'""", "is Python 3.9"),
+        ("""echo '["/x", [3, 12, 1], false, "/", "/x"]'""", "IAC is not installed in"),
+    ],
+)
+def test_a_python_that_will_not_do_is_told_before_anything_is_written(
+    run, desktop: Path, tmp_path: Path, answer: str, words: str
+) -> None:
+    fake = tmp_path / "python"
+    fake.write_text(f"#!/bin/sh\n{answer}\n")
+    fake.chmod(0o755)
+    status, _, err = run("install", "claude-desktop", "--python", str(fake))
+    assert (status, err.count("\n")) == (2, 1)
+    assert words in err
+    assert not desktop.exists()
+    assert "no Python" in run("install", "claude-desktop", "--python", "/nowhere/python")[2]
+
+
+def test_a_checkout_that_is_found_by_pythonpath_says_so_in_the_entry(
+    run, desktop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake = tmp_path / "python"
+    with_it = '["/x/python", [3, 12, 1], true, "/", "/x"]'
+    fake.write_text(
+        f"""#!/bin/sh\n[ "$1" = -E ] && echo '{with_it.replace("true", "false")}' """
+        f"""|| echo '{with_it}'\n"""
+    )
+    fake.chmod(0o755)
+    monkeypatch.setenv("PYTHONPATH", f"runtime{os.pathsep}/abs")
+    assert run("install", "claude-desktop", "--python", str(fake))[0] == 0
+    said = json.loads(desktop.read_text())["mcpServers"]["iac"]
+    assert said["env"]["PYTHONPATH"] == f"{Path.cwd()}/runtime{os.pathsep}/abs"
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_prints_what_the_shell_reads(run, shell: str) -> None:
+    status, out, _ = run("completion", shell)
+    assert status == 0
+    assert "_IAC_MCP_COMPLETE" in out
+
+
+def test_completion_takes_the_shell_of_the_user(run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SHELL", "/bin/zsh")
+    assert "#compdef iac-mcp" in run("completion")[1]
+    monkeypatch.setenv("SHELL", "/bin/ksh")
+    assert "Name a shell" in run("completion")[2]

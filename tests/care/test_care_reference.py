@@ -1,0 +1,87 @@
+"""The pages: what the code says, with links that lead somewhere and commands that exist."""
+
+import importlib.util
+import re
+from pathlib import Path
+from types import ModuleType
+from typing import get_args
+
+import pytest
+
+from iac_runtime.errors import ErrorType
+
+ROOT = Path(__file__).parent.parent.parent
+DOCS = ROOT / "docs"
+PAGES = sorted([*DOCS.rglob("*.md"), ROOT / "README.md", ROOT / "CONTRIBUTING.md"])
+
+
+@pytest.fixture(scope="module")
+def reference() -> ModuleType:
+    path = DOCS / "make_reference.py"
+    spec = importlib.util.spec_from_file_location("make_reference", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_reference_is_what_the_code_says(reference: ModuleType) -> None:
+    made = reference.pages()
+    there = {
+        path.relative_to(reference.REFERENCE).as_posix(): path.read_text(encoding="utf-8")
+        for path in reference.REFERENCE.rglob("*.md")
+    }
+    differ = sorted(
+        name for name in made.keys() | there.keys() if made.get(name) != there.get(name)
+    )
+    assert differ == [], "write them again: python docs/make_reference.py"
+
+
+def test_writing_it_again_removes_what_is_gone(
+    reference: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reference, "REFERENCE", tmp_path)
+    (tmp_path / "old.md").write_text("x")
+    assert reference.main() == 0
+    written = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.md")}
+    assert written == set(reference.pages())
+
+
+def test_every_variable_that_is_read_is_in_the_settings(reference: ModuleType) -> None:
+    words = re.compile(r"\bIAC_[A-Z][A-Z_]*[A-Z]\b")
+    read = {
+        word
+        for package in ("iac_runtime", "iac_simulator")
+        for path in (ROOT / "runtime" / package).rglob("*.py")
+        for word in words.findall(path.read_text(encoding="utf-8"))
+    }
+    # The variable of shell completion is click's.
+    assert read - reference.VARIABLES.keys() - {"IAC_MCP_COMPLETE"} == set()
+
+
+def test_every_type_of_error_has_a_row() -> None:
+    text = (DOCS / "errors.md").read_text(encoding="utf-8")
+    assert [name for name in get_args(ErrorType) if f"| {name} |" not in text] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_every_link_leads_to_a_page(page: Path) -> None:
+    text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    links = re.findall(r"\]\(([^)#\s]+)[^)]*\)", text)
+    broken = [link for link in links if "://" not in link and not (page.parent / link).exists()]
+    assert broken == []
+
+
+def test_every_page_can_be_reached_from_the_first() -> None:
+    reached: set[Path] = set()
+    waiting = [ROOT / "README.md"]
+    while waiting:
+        page = waiting.pop().resolve()
+        if page in reached or page.suffix != ".md" or not page.exists():
+            continue
+        reached.add(page)
+        text = page.read_text(encoding="utf-8")
+        links = re.findall(r"\]\(([^)#\s]+)[^)]*\)", text)
+        waiting += [page.parent / link for link in links if "://" not in link]
+    assert [page for page in DOCS.rglob("*.md") if page.resolve() not in reached] == []

@@ -1,0 +1,137 @@
+"""A server for the official conformance suite: our front and sessions, the suite's catalogue.
+
+    python tests/conformance/fixture_server.py
+
+Over standard input and output, as the product serves; `bridge.py` carries it over HTTP.
+"""
+
+import json
+from typing import Any
+
+from fixture_data import IDENTITY, LINES
+
+from iac_runtime.front.front import serve
+
+
+def build() -> Any:
+    """Return the SDK's server with the handlers that the suite wants."""
+    import mcp_types as types
+    from fixture_data import PROMPT_ROUND, PROMPTS, RESOURCES, TEMPLATE, TOOLS
+    from fixture_tools import BUS, call_tool, next_round
+    from mcp.server.caching import CacheHint
+    from mcp.server.lowlevel import Server
+    from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
+    from mcp.server.subscriptions import ListenHandler
+    from mcp.shared.exceptions import MCPError
+
+    from iac_runtime.front.answers import LIST_TTL_MS
+
+    async def list_tools(_ctx: Any, _params: Any) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=[types.Tool.model_validate(row) for row in TOOLS])
+
+    async def list_resources(_ctx: Any, _params: Any) -> types.ListResourcesResult:
+        rows = [
+            types.Resource(uri=uri, name=uri, mime_type=row["mimeType"])
+            for uri, row in RESOURCES.items()
+        ]
+        return types.ListResourcesResult(resources=rows)
+
+    async def list_templates(_ctx: Any, _params: Any) -> types.ListResourceTemplatesResult:
+        row = types.ResourceTemplate(uri_template=TEMPLATE, name="template")
+        return types.ListResourceTemplatesResult(resource_templates=[row])
+
+    async def read_resource(
+        _ctx: Any, params: types.ReadResourceRequestParams
+    ) -> types.ReadResourceResult:
+        uri = params.uri
+        before, after = TEMPLATE.split("{id}")
+        if uri.startswith(before) and uri.endswith(after):
+            id_ = uri[len(before) : -len(after)]
+            text = json.dumps({"id": id_, "templateTest": True, "data": f"Data for ID: {id_}"})
+            row = {"mimeType": "application/json", "text": text}
+        elif uri in RESOURCES:
+            row = RESOURCES[uri]
+        else:
+            raise MCPError(types.INVALID_PARAMS, "Resource not found", {"uri": uri})
+        return types.ReadResourceResult.model_validate({"contents": [{**row, "uri": uri}]})
+
+    async def accept(_ctx: Any, _params: Any) -> types.EmptyResult:
+        return types.EmptyResult()
+
+    async def list_prompts(_ctx: Any, _params: Any) -> types.ListPromptsResult:
+        rows = [
+            types.Prompt(
+                name=name,
+                description="A prompt of the conformance suite.",
+                arguments=[types.PromptArgument(name=key, required=True) for key in keys],
+            )
+            for name, keys in PROMPTS.items()
+        ]
+        return types.ListPromptsResult(prompts=rows)
+
+    async def get_prompt(ctx: Any, params: types.GetPromptRequestParams) -> Any:
+        if params.name == PROMPT_ROUND and (asked := next_round(ctx, params, PROMPT_ROUND)):
+            return asked
+        contents = prompt_contents(params.name, params.arguments or {})
+        messages = [{"role": "user", "content": content} for content in contents]
+        return types.GetPromptResult.model_validate({"messages": messages})
+
+    async def complete(_ctx: Any, params: types.CompleteRequestParams) -> types.CompleteResult:
+        values = [word for word in ("paris", "test") if word.startswith(params.argument.value)]
+        return types.CompleteResult(completion=types.Completion(values=values))
+
+    server: Server[Any] = Server(
+        IDENTITY.name,
+        version=IDENTITY.version,
+        instructions=IDENTITY.instructions,
+        cache_hints={"tools/list": CacheHint(ttl_ms=LIST_TTL_MS)},
+        on_list_tools=list_tools,
+        on_call_tool=call_tool,
+        on_list_resources=list_resources,
+        on_list_resource_templates=list_templates,
+        on_read_resource=read_resource,
+        on_subscribe_resource=accept,
+        on_unsubscribe_resource=accept,
+        on_subscriptions_listen=ListenHandler(BUS),
+        on_list_prompts=list_prompts,
+        on_get_prompt=get_prompt,
+        on_completion=complete,
+        on_set_logging_level=accept,
+    )
+    security = RequestStateSecurity(keys=["a key of the conformance tests!!"])
+    server.middleware.append(RequestStateBoundary(security, default_audience=IDENTITY.name))
+    return server
+
+
+def prompt_contents(name: str, arguments: dict[str, str]) -> list[dict[str, Any]]:
+    """Return the contents of a prompt's messages."""
+    from fixture_data import IMAGE
+
+    def text(words: str) -> dict[str, Any]:
+        return {"type": "text", "text": words}
+
+    if name == "test_prompt_with_arguments":
+        pairs = ", ".join(f"{key}='{value}'" for key, value in arguments.items())
+        return [text(f"Prompt with arguments: {pairs}")]
+    if name == "test_prompt_with_embedded_resource":
+        resource = {
+            "uri": arguments["resourceUri"],
+            "mimeType": "text/plain",
+            "text": "Embedded resource content for testing.",
+        }
+        embedded = {"type": "resource", "resource": resource}
+        return [embedded, text("Please process the embedded resource above.")]
+    if name == "test_prompt_with_image":
+        return [IMAGE, text("Please analyze the image above.")]
+    return [text("This is a simple prompt for testing.")]
+
+
+def notifications() -> Any:
+    """Return the notifications that the fixture can send."""
+    from mcp.server.lowlevel import NotificationOptions
+
+    return NotificationOptions(tools_changed=True, prompts_changed=True)
+
+
+if __name__ == "__main__":
+    serve(IDENTITY, lambda: LINES, build, options=notifications)

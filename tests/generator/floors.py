@@ -1,0 +1,111 @@
+"""Floors by code: compare the committed file with what the classifier says of dictionaries.
+
+    python tests/generator/floors.py [--write] [DICTIONARIES...]
+
+Judges every command, setter and class of the bundled snapshots and of DICTIONARIES without floors.
+Prints what the file lacks and ends with 1; `--write` rewrites it from them alone.
+"""
+
+import argparse
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from importlib.resources import as_file, files
+from pathlib import Path
+
+from iac_gen.classify import judge_command, judge_setter
+from iac_gen.classify_codes import EVENTS
+from iac_gen.classify_setters import acts_later
+from iac_gen.discover import from_bundled_snapshots, from_paths, includes, read
+from iac_gen.floors import FILE, Floors, collect, floors_text, shipped
+from iac_gen.quirks import known_apps
+from iac_gen.resolve import Resolved, resolve
+from iac_gen.types import Types
+from iac_runtime.tool import LEVELS, Level
+
+_NONE = Floors()
+
+
+def dictionaries(paths: Iterable[Path]) -> list[Resolved]:
+    """Return the bundled snapshots and the dictionaries at `paths`, resolved."""
+    found = [from_bundled_snapshots()]
+    if listed := list(paths):
+        found.append(from_paths(listed, known_apps()))
+    standard = includes()
+    return [resolve(one.source, standard)[0] for where in found for one in read(where)[0]]
+
+
+def kinds(command: object, types: Types) -> list[str]:
+    """Return the type strings of the visible parameters of a command, the direct one first."""
+    direct = getattr(command, "direct", None)
+    rows = [*([direct] if direct else [])]
+    rows += [row for row in getattr(command, "parameters", ()) if not row.hidden]
+    return [types.string(row.types) for row in rows]
+
+
+def events(resolved: Resolved) -> Iterator[tuple[str, Level]]:
+    """Yield the level of every event that is no standard one."""
+    types = Types(resolved, {})
+    for one in resolved.commands:
+        if one.code not in EVENTS:
+            found = kinds(one, types)
+            yield (
+                one.code,
+                judge_command(one, resolved, found, hidden=one.hidden, floors=_NONE).level,
+            )
+
+
+def setters(resolved: Resolved) -> Iterator[tuple[tuple[str, str], Level]]:
+    """Yield the level of every setter under the codes of class and property."""
+    for row in resolved.classes:
+        for prop in row.properties:
+            yield (row.code, prop.code), judge_setter(row, prop, floors=_NONE).level
+
+
+def classes(resolved: Resolved) -> Iterator[tuple[str, Level]]:
+    """Yield the classes that are dangerous to make; making any other is MODIFY anyway."""
+    for row in resolved.classes:
+        # What the app itself adds is no fact of the class.
+        if acts_later(row):
+            yield row.code, "DANGEROUS"
+
+
+def judged(all_of: Sequence[Resolved]) -> Floors:
+    """Return the floors that dictionaries give."""
+    return collect(
+        (row for one in all_of for row in events(one)),
+        (row for one in all_of for row in setters(one)),
+        (row for one in all_of for row in classes(one)),
+    )
+
+
+def lower(have: Floors, want: Floors) -> list[str]:
+    """Return a line for each code of `want` that is lower in `have`."""
+    found = []
+    for name in ("events", "setters", "classes"):
+        ours, theirs = getattr(have, name), getattr(want, name)
+        found += [
+            f"{name} {code!r}: {ours.get(code, 'SAFE')}, judged {level}"
+            for code, level in theirs.items()
+            if LEVELS.index(ours.get(code, "SAFE")) < LEVELS.index(level)
+        ]
+    return found
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Compare, or with `--write` rewrite; return 1 when the file lacked anything."""
+    parser = argparse.ArgumentParser(description="Compare floors with what is judged today.")
+    parser.add_argument("--write", action="store_true", help="rewrite the file")
+    parser.add_argument("paths", nargs="*", type=Path, metavar="DICTIONARIES")
+    chosen = parser.parse_args(arguments)
+    want = judged(dictionaries(chosen.paths))
+    if chosen.write:
+        with as_file(files("iac_gen") / FILE) as path:
+            path.write_text(floors_text(want), encoding="utf-8")
+        return 0
+    missing = lower(shipped(), want)
+    print("".join(f"{row}\n" for row in missing), end="")
+    return int(bool(missing))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,103 @@
+"""Recipes: every one is a call that its app takes, and what it binds is what is sent."""
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from samples import arguments
+from unguarded import unguarded
+
+from iac_runtime.binding import bind
+from iac_runtime.catalogue import Catalogue
+from iac_runtime.errors import ToolError
+from iac_runtime.gate import Call, Done
+from iac_runtime.search import tokens
+from iac_simulator import Simulator
+
+ROOT = Path(__file__).parent.parent.parent
+QUIRKS = ROOT / "generator" / "iac_gen" / "quirks"
+CATALOGUE = Catalogue([ROOT / "generated" / "iac_tools"])
+BOUND = {
+    name: tool for name, row in CATALOGUE.tools.items() if (tool := CATALOGUE.tool(row)).spec.bind
+}
+# What an app whose objects were made from its tables alone does not have, by the error it gives:
+# a message that is being written, a second desktop, a login item whose path may be set.
+ABSENT = {
+    "mail_add_recipient": -1719,
+    "system_events_add_login_item": -10003,
+    "system_events_get_wallpaper": -1719,
+    "system_events_set_wallpaper": -1719,
+}
+
+
+def rows() -> list[tuple[str, dict[str, Any]]]:
+    found = []
+    for file in sorted(QUIRKS.glob("*.toml")):
+        data = tomllib.loads(file.read_text(encoding="utf-8"))
+        found += [(file.stem, row) for row in data.get("recipe", ())]
+    return found
+
+
+def call(name: str) -> tuple[Done | ToolError, list[Any]]:
+    tool = BOUND[name]
+    simulator = Simulator([tool.tables])
+    gate = unguarded(CATALOGUE, simulator)
+    try:
+        outcome = gate.call(Call(name, arguments(tool.spec, tool.schema, tool.tables)))
+    except ToolError as error:
+        return error, simulator.events
+    assert isinstance(outcome, Done)
+    return outcome, simulator.events
+
+
+def test_every_app_has_about_ten() -> None:
+    counts = dict.fromkeys(CATALOGUE.apps, 0)
+    for tool in BOUND.values():
+        counts[tool.tables.key] += 1
+    assert all(8 <= count <= 14 for count in counts.values()), counts
+
+
+@pytest.mark.parametrize(
+    ("app", "row"), rows(), ids=lambda value: value if isinstance(value, str) else value["name"]
+)
+def test_every_row_became_a_tool_with_its_reason(app: str, row: dict[str, Any]) -> None:
+    assert f"{app}_{row['name']}" in BOUND
+    assert row["why"].endswith(".")
+    assert row["doc"].endswith(".")
+    assert len(row["name"]) <= 20
+
+
+@pytest.mark.parametrize("name", sorted(BOUND))
+def test_every_recipe_is_answered(name: str) -> None:
+    outcome, events = call(name)
+    assert events
+    if isinstance(outcome, ToolError):
+        assert outcome.number == ABSENT.get(name), outcome.facts()
+
+
+@pytest.mark.parametrize("name", sorted(BOUND))
+def test_what_is_bound_is_what_is_sent(name: str) -> None:
+    tool = BOUND[name]
+    given = arguments(tool.spec, tool.schema, tool.tables)
+    bound = bind(tool.spec, given)
+    gate = unguarded(CATALOGUE, Simulator([tool.tables]))
+    line = gate.call(Call(name, given), dry_run=True).line
+    if "element" in bound and tool.spec.op in ("list", "count"):
+        assert tool.tables.classes[bound["element"]].plural in line
+    for value in given.values():
+        if isinstance(value, str) and value == "sample":
+            assert '"sample"' in line
+
+
+def test_a_recipe_that_leaves_an_argument_out_asks_for_everything() -> None:
+    tool = BOUND["reminders_list_open"]
+    assert bind(tool.spec, {}).keys() == {"element", "where", "properties"}
+    assert bind(tool.spec, {"list": "lists[0]"})["of"] == "lists[0]"
+
+
+def test_recipes_cost_few_tokens() -> None:
+    entries = {entry["name"]: entry for entry in CATALOGUE.listing()}
+    all_of_them = [entries[name] for name in BOUND]
+    assert tokens(all_of_them) / len(all_of_them) < 110
+    assert tokens(entries.values()) < 60_000

@@ -1,0 +1,26 @@
+"""A gate for tests of what tools send: whatever is asked for runs."""
+
+from iac_runtime.catalogue import Catalogue
+from iac_runtime.execution.executor import Executor
+from iac_runtime.gate import Gate
+from iac_runtime.policy.desk import Desk
+from iac_runtime.policy.facts import Decision, Facts
+from iac_runtime.policy.model import Policy
+from iac_runtime.policy.settings import Flags, read_settings
+from iac_simulator import Simulator
+
+__all__ = ["unguarded"]
+
+HOME = "/Users/me"
+
+
+class _Open(Desk):
+    def judge(self, facts: Facts) -> Decision:
+        return Decision("allow", facts.level, (), "this test")
+
+
+def unguarded(catalogue: Catalogue, simulator: Simulator) -> Gate:
+    """Return the gate."""
+    policy = Policy()
+    desk = _Open(policy, read_settings(Flags(), {}, policy), home=HOME)
+    return Gate(catalogue, Executor(simulator), home=HOME, desk=desk)

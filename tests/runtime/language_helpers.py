@@ -1,0 +1,32 @@
+"""Reading references, filters and values as one line each."""
+
+from typing import Any
+
+from iac_runtime.language.paths import Last
+from iac_runtime.language.reader import Reader
+from iac_runtime.language.references import Reference
+from iac_runtime.language.steps import Filter, Value
+from iac_runtime.tables import Tables
+
+HOME = "/Users/me"
+
+
+def parse_reference(text: str, tables: Tables, *, strict: bool = True) -> Reference:
+    return Reader(tables, HOME, strict).reference(text)
+
+
+def read_filter(raw: Any, classes: tuple[str, ...] | None, tables: Tables) -> Filter:
+    return Reader(tables, HOME).filter(raw, classes)
+
+
+def marshal(
+    value: Any,
+    kind: str,
+    tables: Tables,
+    home: str = HOME,
+    *,
+    where: str = "value",
+    last: Last = "folder",
+    direct: bool = False,
+) -> Value:
+    return Reader(tables, home).value(value, kind, where, last=last, direct=direct)

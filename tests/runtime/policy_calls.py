@@ -1,0 +1,89 @@
+"""Calls of the shipped tools as facts, composed as the gate composes them; nothing is sent."""
+
+import importlib
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from iac_runtime.binding import Tool, bind, parameters
+from iac_runtime.compose import compose
+from iac_runtime.levels import effective_level
+from iac_runtime.line import jxa_line
+from iac_runtime.policy.blocklist import processes
+from iac_runtime.policy.escalation import escalate
+from iac_runtime.policy.facts import Facts
+from iac_runtime.policy.model import Policy
+from iac_runtime.policy.places import Kind
+from iac_runtime.policy.secrets import secrets_read, without_secrets
+from iac_runtime.policy.settings import Flags, Settings, read_settings
+from iac_runtime.policy.world import World
+from iac_runtime.tables import tables_of
+
+HOME = "/Users/me"
+
+
+class Disk:
+    """A file system of a few paths; what it does not know is not there."""
+
+    def __init__(
+        self, kinds: Mapping[str, Kind] | None = None, links: Mapping[str, str] = {}
+    ) -> None:
+        self.kinds = dict(kinds or {})
+        self.links = dict(links)
+
+    def kind(self, path: str) -> Kind:
+        return self.kinds.get(self.real(path), "none")
+
+    def real(self, path: str) -> str:
+        for link, target in self.links.items():
+            if path == link or path.startswith(link + "/"):
+                return target + path[len(link) :]
+        return path
+
+
+DISK = Disk(
+    {
+        "/Users/me": "folder",
+        "/Users/me/Documents": "folder",
+        "/Users/me/Documents/old.txt": "file",
+        "/Users/me/Documents/old.pages": "folder",
+        "/Users/me/pipe": "special",
+    },
+    {"/Users/me/Documents/agents": "/Users/me/Library/LaunchAgents"},
+)
+
+
+WORLD = World(DISK)
+CAUTIOUS = Policy()
+
+
+def facts_of(tool: str, arguments: Mapping[str, Any], world: World = WORLD, **more: Any) -> Facts:
+    """Return the facts of a call; `tool` is app and function, as in `finder move`."""
+    app, function = tool.split()
+    tables = tables_of(importlib.import_module(f"iac_tools.{app}"))
+    spec = tables.tools[function]
+    found = Tool(f"{app}_{function}", tables, spec, {})
+    operation = bind(spec, arguments)
+    event = without_secrets(compose(found, operation, HOME), tables)
+    facts = Facts(
+        found.name,
+        tables.app.id,
+        tables.app.name,
+        effective_level(found, operation, HOME),
+        spec.ceiling,
+        operation,
+        event,
+        jxa_line(event),
+        raised=escalate(event, parameters(found), HOME, world),
+        targets=tuple("com.apple.Notes" if name == "Notes" else "" for name in processes(event)),
+        secrets=secrets_read(event, tables),
+        digest="d1",
+        client="Claude",
+        can_ask=True,
+    )
+    return replace(facts, **more)
+
+
+def settings_of(policy: Policy = CAUTIOUS, **flags: Any) -> Settings:
+    """Return the settings of a policy without an environment."""
+    return read_settings(Flags(**flags), {}, policy)

@@ -1,0 +1,19 @@
+"""A server of the SDK on a gate, without the front: as the front builds it."""
+
+from typing import Any
+
+from iac_runtime.gate import Gate
+from iac_runtime.server.handlers import build_server
+from iac_runtime.serving import identity
+from iac_runtime.surface.lines import Lines
+from iac_runtime.surface.listing import Choice
+
+__all__ = ["server_of"]
+
+
+def server_of(gate: Gate, *expose: str) -> Any:
+    """Return the server that lists everything, or what `expose` says."""
+    assert gate.catalogue is not None
+    folders = [shelf.folder for shelf in gate.catalogue.shelves]
+    choice = Choice(expose or ("all",), read_only=gate.read_only)
+    return build_server(gate, Lines(folders, choice), identity())

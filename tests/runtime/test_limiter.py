@@ -1,0 +1,191 @@
+"""The limiter: at most so many calls in any window, delays up to a second, and over restarts."""
+
+import json
+import threading
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from iac_runtime.errors import SetupError
+from iac_runtime.limiter import LONGEST_DELAY, Limiter, Limits, Permit, Wait, Window
+
+SMALL = Limits(reads=Window(5, 1.0), writes=Window(2, 1.0), dangerous=Window(3, 60.0))
+
+
+class Clock:
+    """A clock that tests move."""
+
+    def __init__(self, now: float = 1000.0) -> None:
+        self.now = now
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+def test_calls_within_the_limit_run_at_once_then_wait_then_are_refused(clock: Clock) -> None:
+    limiter = Limiter(clock=clock, limits=SMALL)
+    assert [limiter.take("write") for _ in range(2)] == [Permit(0.0)] * 2
+    assert [limiter.take("write") for _ in range(2)] == [Permit(1.0)] * 2
+    assert limiter.take("write") == Wait(2.0)
+    clock.now += 1.5
+    assert limiter.take("write") == Permit(0.5)
+
+
+def test_reads_and_writes_do_not_wait_for_each_other(clock: Clock) -> None:
+    limiter = Limiter(clock=clock, limits=SMALL)
+    for _ in range(4):
+        limiter.take("write")
+    assert limiter.take("read") == Permit(0.0)
+
+
+def test_ten_writes_a_second_are_the_default(clock: Clock) -> None:
+    limiter = Limiter(clock=clock)
+    assert [limiter.take("write") for _ in range(10)] == [Permit(0.0)] * 10
+    assert limiter.take("write") == Permit(1.0)
+
+
+def test_a_refused_call_takes_no_place(clock: Clock) -> None:
+    limiter = Limiter(clock=clock, limits=SMALL)
+    for _ in range(50):
+        limiter.take("write")
+    clock.now += 2.0
+    assert limiter.take("write") == Permit(0.0)
+
+
+def test_a_dangerous_call_is_a_write_too(clock: Clock) -> None:
+    limiter = Limiter(clock=clock, limits=SMALL)
+    assert [limiter.take("dangerous").__class__ for _ in range(2)] == [Permit, Permit]
+    assert limiter.take("write") == Permit(1.0)
+
+
+def test_a_restart_does_not_empty_the_window_of_dangerous_calls(
+    tmp_path: Path, clock: Clock
+) -> None:
+    for _ in range(3):
+        assert isinstance(Limiter(tmp_path, SMALL, clock).take("dangerous"), Permit)
+    assert Limiter(tmp_path, SMALL, clock).take("dangerous") == Wait(60.0)
+    clock.now += 60.0
+    assert Limiter(tmp_path, SMALL, clock).take("dangerous") == Permit(0.0)
+
+
+def test_after_a_start_of_the_machine_the_window_is_closed_for_its_length_at_most(
+    tmp_path: Path, clock: Clock
+) -> None:
+    for _ in range(3):
+        Limiter(tmp_path, SMALL, clock).take("dangerous")
+    clock.now = 30.0
+    assert Limiter(tmp_path, SMALL, clock).take("dangerous") == Wait(60.0)
+    clock.now = 90.0
+    assert Limiter(tmp_path, SMALL, clock).take("dangerous") == Permit(0.0)
+
+
+def test_the_clock_on_the_wall_is_never_asked(
+    tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def asked() -> float:
+        raise AssertionError("the clock on the wall can be set")
+
+    monkeypatch.setattr("time.time", asked)
+    assert isinstance(Limiter(tmp_path, SMALL, clock).take("dangerous"), Permit)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{",
+        "[]",
+        '{"dangerous": 5}',
+        '{"dangerous": ["x"]}',
+        '{"dangerous": [NaN]}',
+        '{"dangerous": [1e999]}',
+        '{"dangerous": [null]}',
+        "\xff",
+    ],
+)
+def test_a_file_that_cannot_be_read_counts_as_a_full_window_once(
+    tmp_path: Path, clock: Clock, text: str
+) -> None:
+    (tmp_path / "limits.json").write_text(text, "latin-1")
+    assert Limiter(tmp_path, SMALL, clock).take("dangerous") == Wait(60.0)
+    clock.now += 60.0
+    assert Limiter(tmp_path, SMALL, clock).take("dangerous") == Permit(0.0)
+
+
+def test_times_far_ahead_lock_nobody_out(tmp_path: Path, clock: Clock) -> None:
+    (tmp_path / "limits.json").write_text(json.dumps({"dangerous": [1e300] * 99}))
+    assert Limiter(tmp_path, SMALL, clock).take("dangerous") == Wait(60.0)
+    clock.now += 60.0
+    assert Limiter(tmp_path, SMALL, clock).take("dangerous") == Permit(0.0)
+
+
+def test_where_the_window_cannot_be_kept_no_dangerous_call_runs(
+    tmp_path: Path, clock: Clock
+) -> None:
+    (tmp_path / "limits.json").mkdir()
+    limiter = Limiter(tmp_path, SMALL, clock)
+    with pytest.raises(SetupError, match="cannot be kept"):
+        limiter.take("dangerous")
+    assert limiter.take("write") == Permit(0.0)
+
+
+def test_a_link_in_place_of_the_lock_is_not_followed(tmp_path: Path, clock: Clock) -> None:
+    (tmp_path / "limits.lock").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(SetupError):
+        Limiter(tmp_path, SMALL, clock).take("dangerous")
+    assert not (tmp_path / "elsewhere").exists()
+
+
+def test_threads_and_servers_share_the_windows(tmp_path: Path, clock: Clock) -> None:
+    limits = Limits(Window(50, 1.0), Window(1000, 1.0), Window(40, 60.0))
+    servers = [Limiter(tmp_path, limits, clock) for _ in range(3)]
+    answers: list[object] = []
+
+    def work(limiter: Limiter) -> None:
+        answers.extend(limiter.take("dangerous") for _ in range(20))
+
+    threads = [threading.Thread(target=work, args=(limiter,)) for limiter in servers * 2]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sum(isinstance(answer, Permit) for answer in answers) == 40
+    assert len(answers) == 120
+
+
+def test_a_window_without_places_lets_nothing_pass(clock: Clock) -> None:
+    limiter = Limiter(clock=clock, limits=Limits(writes=Window(0, 1.0)))
+    assert limiter.take("write") == Wait(float("inf"))
+
+
+@given(
+    st.lists(st.tuples(st.floats(0, 2), st.sampled_from(["read", "write", "dangerous"]))),
+    st.integers(1, 4),
+)
+def test_no_window_ever_holds_more_than_its_calls(steps: list, calls: int) -> None:
+    clock = Clock(0.0)
+    limits = Limits(Window(calls + 2, 1.0), Window(calls, 1.0), Window(calls, 3.0))
+    limiter = Limiter(clock=clock, limits=limits)
+    starts: dict[str, list[float]] = {"read": [], "write": [], "dangerous": []}
+    for pause, kind in steps:
+        clock.now += pause
+        answer = limiter.take(kind)
+        if isinstance(answer, Wait):
+            assert answer.seconds > LONGEST_DELAY
+            continue
+        assert 0 <= answer.delay <= LONGEST_DELAY
+        starts[kind].append(clock.now + answer.delay)
+    starts["write"] += starts["dangerous"]
+    for (size, seconds), times in zip(
+        limits, (starts["read"], starts["write"], starts["dangerous"]), strict=True
+    ):
+        times.sort()
+        for early, late in zip(times, times[size:], strict=False):
+            assert late - early >= seconds - 1e-6

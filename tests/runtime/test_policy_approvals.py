@@ -1,0 +1,314 @@
+"""Approvals: a token works once and for one call; answers are kept, and void when they should."""
+
+import base64
+import json
+import sqlite3
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from policy_calls import facts_of, settings_of
+
+from iac_runtime.errors import SetupError
+from iac_runtime.policy import budget
+from iac_runtime.policy.decide import decide
+from iac_runtime.policy.decisions import find, listed, remember, revoke
+from iac_runtime.policy.facts import Decision, Facts
+from iac_runtime.policy.model import Policy
+from iac_runtime.policy.seal import KEY_FILE, load_key, seal
+from iac_runtime.policy.store import FILE, Store
+from iac_runtime.policy.tokens import LIFETIME, TokenError, issue, redeem
+
+WRITE = facts_of("notes make_note", {"name": "Milk", "body": ""})
+OTHER = facts_of("notes make_note", {"name": "Silk", "body": ""})
+DELETE = facts_of("notes delete", {"target": "notes[0]"})
+
+
+def decided(facts: Facts, policy: Policy = Policy()) -> Decision:  # noqa: B008
+    return decide(facts, policy, settings_of(policy))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    path = tmp_path / "state"
+    path.mkdir(mode=0o700)
+    return path
+
+
+@pytest.fixture
+def store(folder: Path) -> Store:
+    return Store(folder)
+
+
+def token_for(store: Store, facts: Facts, **more: Any) -> str:
+    token = issue(store, facts, decided(facts), **more)
+    assert token is not None
+    return token
+
+
+def refusal(store: Store, token: str, facts: Facts, **more: Any) -> str:
+    with pytest.raises(TokenError) as caught:
+        redeem(store, token, facts, decided(facts), **more)
+    return str(caught.value)
+
+
+def test_a_token_is_good_for_its_call_once(store: Store) -> None:
+    token = token_for(store, DELETE)
+    assert redeem(store, token, DELETE, decided(DELETE)).level == "DANGEROUS"
+    assert "used already" in refusal(store, token, DELETE)
+
+
+def test_a_token_is_good_once_across_processes(store: Store, folder: Path) -> None:
+    token = token_for(store, DELETE)
+    redeem(Store(folder), token, DELETE, decided(DELETE))
+    assert "used already" in refusal(Store(folder), token, DELETE)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        OTHER,
+        DELETE,
+        replace(WRITE, tool="notes_make"),
+        replace(WRITE, app_id="com.example.Notes"),
+        replace(WRITE, arguments={**WRITE.arguments, "extra": 1}),
+        replace(WRITE, digest="d2"),
+        replace(WRITE, event=OTHER.event),
+    ],
+)
+def test_a_token_is_good_for_no_other_call_and_is_used_up_by_it(store: Store, other: Facts) -> None:
+    token = token_for(store, WRITE)
+    assert "for another call" in refusal(store, token, other)
+    assert "used already" in refusal(store, token, WRITE)
+
+
+def test_a_token_is_no_good_for_a_level_that_was_not_shown(store: Store) -> None:
+    token = token_for(store, WRITE)
+    higher = replace(decided(WRITE), level="DANGEROUS")
+    with pytest.raises(TokenError, match="another level"):
+        redeem(store, token, WRITE, higher)
+
+
+@pytest.mark.parametrize("later", [LIFETIME + 1, -3600.0])
+def test_a_token_is_no_good_when_it_is_old_or_the_clock_was_set_back(
+    store: Store, later: float
+) -> None:
+    token = token_for(store, WRITE, now=lambda: 1_000_000.0)
+    assert "too old" in refusal(store, token, WRITE, now=lambda: 1_000_000.0 + later)
+
+
+def test_a_token_of_another_key_is_not_ours(store: Store, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir(mode=0o700)
+    foreign = token_for(Store(elsewhere), WRITE)
+    assert "not given by this program" in refusal(store, foreign, WRITE)
+
+
+def test_a_token_that_was_touched_is_not_ours(store: Store) -> None:
+    token = token_for(store, WRITE)
+
+    @given(where=st.integers(0, len(token) - 1), char=st.characters())
+    def touched(where: int, char: str) -> None:
+        other = token[:where] + (char if char != token[where] else "!") + token[where + 1 :]
+        with pytest.raises(TokenError):
+            redeem(store, other, WRITE, decided(WRITE))
+
+    touched()
+    redeem(store, token, WRITE, decided(WRITE))
+
+
+@pytest.mark.parametrize("token", ["", ".", "a.b", "\ud800.x", "e30.e30", "é.é", "A" * 10_000])
+def test_what_is_no_token_is_refused(store: Store, token: str) -> None:
+    assert refusal(store, token, WRITE).startswith("This approval")
+
+
+def test_a_token_with_a_changed_level_is_not_ours(store: Store) -> None:
+    body, _, mac = token_for(store, DELETE).partition(".")
+    said = json.loads(base64.urlsafe_b64decode(body + "=" * (-len(body) % 4)))
+    said[2] = "MODIFY"
+    forged = base64.urlsafe_b64encode(json.dumps(said).encode()).decode().rstrip("=")
+    assert "not given" in refusal(store, f"{forged}.{mac}", DELETE)
+
+
+def test_the_sixth_question_in_a_minute_is_denied_until_a_person_resumes(store: Store) -> None:
+    clock = iter(range(1_000_000, 2_000_000))
+    for _ in range(budget.PER_MINUTE):
+        token_for(store, WRITE, now=lambda: float(next(clock)))
+    for _ in range(3):
+        assert issue(store, WRITE, decided(WRITE), now=lambda: float(next(clock))) is None
+    assert budget.stopped(store)
+    # Time alone does not bring the questions back, nor does another process.
+    assert issue(Store(store.folder), WRITE, decided(WRITE), now=lambda: 9_000_000.0) is None
+    assert budget.resume(store)
+    assert not budget.resume(store)
+    token_for(store, WRITE, now=lambda: 9_000_000.0)
+
+
+def test_the_thirty_first_question_in_an_hour_is_denied(store: Store) -> None:
+    for number in range(budget.PER_HOUR):
+        token_for(store, WRITE, now=lambda: 1_000_000.0 + number * 100)  # noqa: B023
+    assert issue(store, WRITE, decided(WRITE), now=lambda: 1_003_100.0) is None
+    assert budget.stopped(store)
+
+
+def test_slow_questions_go_on(store: Store) -> None:
+    for number in range(budget.PER_HOUR * 2):
+        token_for(store, WRITE, now=lambda: 1_000_000.0 + number * 130)  # noqa: B023
+    assert not budget.stopped(store)
+
+
+def test_an_answer_is_remembered_for_its_kind_of_call(store: Store) -> None:
+    remember(store, WRITE)
+    for facts in (WRITE, OTHER):
+        found = find(store, facts)
+        assert found is not None
+        assert found.says == "Notes: make note with properties {body, name}"
+    assert find(store, DELETE) is None
+    assert find(store, facts_of("notes make", {"element": "folder"})) is None
+    assert find(store, replace(WRITE, app_id="com.example.Notes")) is None
+    remember(store, WRITE)
+    assert len(listed(store)) == 1
+    (row,) = listed(store)
+    assert revoke(store, row.id) == 1
+    assert find(store, WRITE) is None
+
+
+def test_nothing_is_remembered_without_a_digest_or_a_request(store: Store) -> None:
+    remember(store, replace(WRITE, digest=""))
+    remember(store, replace(WRITE, event=None))
+    assert listed(store) == []
+    assert revoke(store, None) == 0
+
+
+def test_an_answer_is_void_when_the_tool_changes(store: Store) -> None:
+    remember(store, WRITE)
+    assert find(store, replace(WRITE, digest="d2")) is None
+    assert find(store, replace(WRITE, digest="")) is None
+    assert find(store, WRITE) is not None
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        ("app", "com.apple.mail"),
+        ("kind", "make anything"),
+        ("digest", "d2"),
+        ("mac", "0" * 64),
+        ("mac", "é"),
+        ("client", "me"),
+    ],
+)
+def test_a_row_that_was_changed_by_hand_is_void(store: Store, column: str, value: str) -> None:
+    remember(store, WRITE)
+    with sqlite3.connect(store.path) as connection:
+        connection.execute(f"UPDATE decisions SET {column} = ?", (value,))
+    connection.close()
+    (row,) = listed(store)
+    assert not row.valid
+    assert find(store, replace(WRITE, digest="d2" if column == "digest" else "d1")) is None
+
+
+def test_a_row_of_another_key_is_void(store: Store, folder: Path) -> None:
+    remember(store, WRITE)
+    (folder / KEY_FILE).unlink()
+    assert find(Store(folder), WRITE) is None
+
+
+def test_sealed_fields_have_borders() -> None:
+    assert seal(b"k", "p", ["ab", "c"]) != seal(b"k", "p", ["a", "bc"])
+    assert seal(b"k", "p", ["a"]) != seal(b"k", "q", ["a"])
+
+
+def test_the_key_is_made_once_and_for_its_user_alone(folder: Path) -> None:
+    key = load_key(folder)
+    assert len(key) == 32
+    assert load_key(folder) == key
+    assert (folder / KEY_FILE).stat().st_mode & 0o777 == 0o600
+    assert [path.name for path in folder.iterdir()] == [KEY_FILE]
+
+
+def test_a_state_that_is_not_safe_is_refused(folder: Path, tmp_path: Path) -> None:
+    key = folder / KEY_FILE
+    key.write_bytes(b"short")
+    key.chmod(0o600)
+    with pytest.raises(SetupError, match="damaged"):
+        Store(folder)
+    key.write_bytes(b"k" * 32)
+    key.chmod(0o644)
+    with pytest.raises(SetupError, match="chmod 600"):
+        Store(folder)
+    key.unlink()
+    target = tmp_path / "key"
+    target.write_bytes(b"k" * 32)
+    key.symlink_to(target)
+    with pytest.raises(SetupError, match="link"):
+        Store(folder)
+    key.unlink()
+    Store(folder)
+    (folder / FILE).chmod(0o666)
+    with pytest.raises(SetupError, match="open to others"):
+        Store(folder)
+    (folder / FILE).unlink()
+    (folder / FILE).symlink_to(target)
+    with pytest.raises(SetupError, match="link"):
+        Store(folder)
+
+
+def test_a_damaged_file_is_moved_aside_and_everything_is_asked_again(folder: Path) -> None:
+    remember(Store(folder), WRITE)
+    (folder / FILE).write_bytes(b"not a database " * 100)
+    fresh = Store(folder)
+    assert listed(fresh) == []
+    assert any(".damaged-" in path.name for path in folder.iterdir())
+
+
+def test_a_file_of_a_newer_version_is_refused(folder: Path) -> None:
+    Store(folder)
+    with sqlite3.connect(folder / FILE) as connection:
+        connection.execute("PRAGMA user_version = 99")
+    connection.close()
+    with pytest.raises(SetupError, match="newer version"):
+        Store(folder)
+
+
+def test_a_file_that_cannot_be_written_is_an_error_and_changes_nothing(store: Store) -> None:
+    def break_off() -> None:
+        with store.change() as connection:
+            connection.execute("INSERT INTO stopped VALUES (1)")
+            connection.execute("INSERT INTO nothing VALUES (1)")
+
+    with pytest.raises(SetupError, match="cannot be used"):
+        break_off()
+    assert not budget.stopped(store)
+
+
+WORKER = """
+import sys
+from pathlib import Path
+from iac_runtime.policy import budget
+from iac_runtime.policy.store import Store
+store = Store(Path(sys.argv[1]))
+taken = 0
+for number in range(20):
+    with store.change() as connection:
+        taken += budget.take(connection, f"{sys.argv[2]}-{number}", 1000.0 + number)
+print(taken)
+"""
+
+
+@pytest.mark.process
+def test_processes_share_the_count_of_questions_without_loss(folder: Path) -> None:
+    workers = [
+        subprocess.Popen(
+            [sys.executable, "-c", WORKER, str(folder), str(number)], stdout=subprocess.PIPE
+        )
+        for number in range(3)
+    ]
+    counts = [int(worker.communicate(timeout=60)[0]) for worker in workers]
+    assert sum(counts) == budget.PER_MINUTE
+    assert load_key(folder) == Store(folder).key

@@ -1,0 +1,216 @@
+"""`iac-mcp policy`: what is printed, the exit status, and that nothing half-right is kept."""
+
+import json
+from pathlib import Path
+
+import pytest
+from policy_calls import facts_of
+
+from iac_runtime.cli import main
+from iac_runtime.policy.budget import stopped
+from iac_runtime.policy.decide import decide
+from iac_runtime.policy.decisions import remember
+from iac_runtime.policy.model import Policy
+from iac_runtime.policy.settings import Flags, read_settings
+from iac_runtime.policy.store import Store
+from iac_runtime.policy.tokens import issue
+
+WRITE = facts_of("notes make_note", {"name": "Milk", "body": ""})
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    status = main(["policy", *arguments])
+    out, err = capsys.readouterr()
+    return status, out, err
+
+
+@pytest.fixture
+def file(own_data_folder: Path) -> Path:
+    own_data_folder.mkdir(mode=0o700)
+    return own_data_folder / "policy.toml"
+
+
+def write(file: Path, text: str) -> None:
+    file.write_text(text, encoding="utf-8")
+    file.chmod(0o600)
+
+
+def test_show_says_where_each_value_comes_from(
+    capsys: pytest.CaptureFixture[str], file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    status, out, _ = run(capsys, "show")
+    assert status == 0
+    assert f"file        {file}  (not there: defaults hold)" in out
+    assert "preset      cautious: reads run, changes ask  (default)" in out
+    write(
+        file,
+        "preset = 'trusted'\nlaunch = 'com.apple.Notes'\n[blocklist]\nadd = 'com.x'\n"
+        "remove = 'com.apple.Terminal'\n[[deny]]\ntool = 'mail_*'\nargument = { to = 'x' }\n"
+        "[[rule]]\napp = 'Notes'\nlevel = 'SAFE'\n",
+    )
+    monkeypatch.setenv("IAC_RATE_LIMIT", "3")
+    monkeypatch.setenv("ACCESSIBILITY_MCP_BLOCKLIST", "com.y")
+    _, out, _ = run(capsys, "show", "--read-only")
+    assert (
+        "preset      trusted: reads and changes run, what cannot be taken back asks"
+        f"  ({file} line 1)" in out
+    )
+    assert "read-only   yes  (--read-only)" in out
+    assert "rate limit  3 writes a second  (IAC_RATE_LIMIT)" in out
+    assert "blocklist   com.y  (ACCESSIBILITY_MCP_BLOCKLIST)" in out
+    assert f"blocklist   without com.apple.Terminal  ({file} line 3)" in out
+    assert f"launch      com.apple.Notes  ({file} line 2)" in out
+    assert f"deny        tool mail_*, to = x  ({file} line 6)" in out
+    assert f"your rule   app Notes is SAFE  ({file} line 9)" in out
+
+
+def test_a_broken_policy_stops_every_command_with_its_line(
+    capsys: pytest.CaptureFixture[str], file: Path, output: Path
+) -> None:
+    write(file, "\npreset = 'cautious'\nread_onyl = true\n")
+    for command in (["show"], ["resume"], ["check", "x", "--tools", str(output)]):
+        status, out, err = run(capsys, *command)
+        assert (status, out) == (2, "")
+        assert f'{file} line 3: there is no key "read_onyl". Nearest: read_only' in err
+
+
+def test_check_prints_the_decision_and_the_rule_and_sends_nothing(
+    capsys: pytest.CaptureFixture[str], file: Path, output: Path
+) -> None:
+    write(file, "[[deny]]\ntool = 'diary_delete'\nwhy = 'Mine.'\n")
+    tools = ("--tools", str(output))
+    status, out, _ = run(capsys, "check", "diary_delete", '{"target": "journals[0]"}', *tools)
+    assert status == 1
+    assert "It would not run." in out
+    assert f"decided   {file} line 1" in out
+    assert f"because   {file} line 1 denies it: Mine." in out
+    assert 'runs      Application("com.example.Diary").delete(' in out
+    status, out, _ = run(capsys, "check", "diary_make_entry", '{"title": "x"}', *tools)
+    assert (status, out.splitlines()[0]) == (0, "You would be asked.")
+    status, out, _ = run(capsys, "check", "diary_count", '{"element": "entry"}', *tools, "--json")
+    assert status == 0
+    assert json.loads(out)["action"] == "allow"
+    assert json.loads(out)["source"] == "preset cautious"
+    status, out, _ = run(capsys, "check", "app_quit", '{"app": "Diary"}', *tools)
+    assert "level     DANGEROUS" in out
+    status, out, _ = run(capsys, "check", "list_apps", *tools)
+    assert "It would run." in out
+
+
+def test_check_offers_always_where_the_tools_have_a_lock(
+    capsys: pytest.CaptureFixture[str], file: Path, generated: Path
+) -> None:
+    call = ("check", "notes_make_note", '{"name": "Milk", "body": ""}', "--tools", str(generated))
+    _, out, _ = run(capsys, *call)
+    assert "always    Notes: make note with properties {body, name}" in out
+
+
+def test_check_tells_wrong_usage(
+    capsys: pytest.CaptureFixture[str], file: Path, output: Path
+) -> None:
+    tools = ("--tools", str(output))
+    for arguments in ("{", "[]", "[" * 100_000):
+        assert run(capsys, "check", "diary_list", arguments, *tools)[0] == 2
+    status, _, err = run(capsys, "check", "diary_lst", "{}", *tools)
+    assert status == 2
+    assert "diary_list" in err
+    status, _, err = run(capsys, "check", "diary_list", '{"elment": 1}', *tools)
+    assert status == 1
+    assert "element" in err
+
+
+def editor(tmp_path: Path, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let $VISUAL be a program that replaces what it is given by `text`."""
+    source, program = tmp_path / "new.toml", tmp_path / "editor"
+    source.write_text(text)
+    program.write_text(f"#!/bin/sh\ncat '{source}' > \"$1\"\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("VISUAL", str(program))
+
+
+def test_edit_replaces_the_policy_when_it_is_right(
+    capsys: pytest.CaptureFixture[str], file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    editor(tmp_path, "preset = 'private'\n", monkeypatch)
+    status, out, _ = run(capsys, "edit")
+    assert (status, out) == (0, f"{file} holds from the next start on.\n")
+    assert file.read_text() == "preset = 'private'\n"
+    assert file.stat().st_mode & 0o077 == 0
+    status, out, _ = run(capsys, "edit")
+    assert out == "Nothing was changed.\n"
+    assert [path.name for path in file.parent.iterdir()] == ["policy.toml"]
+
+
+def test_edit_keeps_the_policy_and_the_text_when_it_is_wrong(
+    capsys: pytest.CaptureFixture[str], file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(file, "preset = 'private'\n")
+    editor(tmp_path, "preset = 'priate'\n", monkeypatch)
+    status, _, err = run(capsys, "edit")
+    assert status == 2
+    assert 'policy.toml line 1: there is no preset "priate". Nearest: private' in err
+    assert file.read_text() == "preset = 'private'\n"
+    (draft,) = [path for path in file.parent.iterdir() if "draft" in path.name]
+    assert draft.read_text() == "preset = 'priate'\n"
+    assert str(draft) in err
+
+
+def test_edit_starts_from_a_sample_that_is_right(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VISUAL", "true")
+    path = tmp_path / "new" / "p.toml"
+    assert run(capsys, "edit", "--policy", str(path))[0] == 0
+    assert 'preset = "cautious"' in path.read_text()
+    path.write_bytes(b"\xff")
+    assert run(capsys, "edit", "--policy", str(path))[0] == 2
+    (tmp_path / "file").write_text("")
+    status, _, err = run(capsys, "edit", "--policy", str(tmp_path / "file" / "p.toml"))
+    assert status == 2
+    assert "cannot be" in err
+
+
+def test_decisions_are_listed_and_revoked(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(capsys, "decisions")[1] == "Nothing is allowed for good.\n"
+    store = Store()
+    remember(store, WRITE)
+    _, out, _ = run(capsys, "decisions")
+    assert out.startswith("1  Notes: make note with properties {body, name}  notes_make_note  20")
+    assert " by Claude" in out
+    assert "void" not in out
+    with store.change() as connection:
+        connection.execute("UPDATE decisions SET says = 'nothing'")
+    assert "void: this row was changed by hand" in run(capsys, "decisions")[1]
+    assert run(capsys, "decisions", "--revoke", "7")[0] == 1
+    assert run(capsys, "decisions", "--revoke", "x")[0] == 2
+    assert run(capsys, "decisions", "--revoke", "1")[1] == "Revoked: 1.\n"
+    assert run(capsys, "decisions", "--revoke", "all")[:2] == (0, "Revoked: 0.\n")
+
+
+def test_a_decision_of_an_earlier_build_is_shown_as_void(
+    capsys: pytest.CaptureFixture[str], generated: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("iac_runtime.folders.shipped_folder", lambda: generated)
+    remember(Store(), WRITE)
+    assert "void: the tool has changed" in run(capsys, "decisions")[1]
+
+
+def test_resume_lets_questions_be_asked_again(capsys: pytest.CaptureFixture[str]) -> None:
+    store = Store()
+    decision = decide(WRITE, Policy(), read_settings(Flags(), {}, Policy()))
+    while issue(store, WRITE, decision) is not None:
+        pass
+    assert stopped(store)
+    assert run(capsys, "resume")[1] == "Questions are asked again.\n"
+    assert run(capsys, "resume")[1] == "Questions were not stopped.\n"
+    assert not stopped(store)
+
+
+def test_a_state_folder_that_is_open_to_others_is_refused(
+    capsys: pytest.CaptureFixture[str], own_data_folder: Path
+) -> None:
+    (own_data_folder / "state").mkdir(parents=True)
+    (own_data_folder / "state").chmod(0o777)
+    status, _, err = run(capsys, "decisions")
+    assert status == 2
+    assert "chmod 700" in err

@@ -1,0 +1,253 @@
+"""The desk: a person is asked, what he answers holds, and no sequence of calls gets round him."""
+
+import os
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+from policy_calls import facts_of, settings_of
+
+from iac_runtime.binding import bind
+from iac_runtime.catalogue import Catalogue
+from iac_runtime.compose import compose
+from iac_runtime.errors import SetupError
+from iac_runtime.policy import budget
+from iac_runtime.policy.decisions import listed, revoke
+from iac_runtime.policy.desk import Asked, Caller, Desk, identify_in, open_desk
+from iac_runtime.policy.facts import Decision, Facts, call_digest
+from iac_runtime.policy.file import parse_policy
+from iac_runtime.policy.lock import lock_digest
+from iac_runtime.policy.model import Policy
+from iac_runtime.policy.question import Verdict
+from iac_runtime.policy.settings import Flags
+from iac_runtime.policy.store import Store
+
+WRITE = facts_of("notes make_note", {"name": "Milk", "body": ""})
+OTHER = facts_of("notes make_note", {"name": "Silk", "body": ""})
+DELETE = facts_of("notes delete", {"target": "notes[0]"})
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    path = tmp_path / "state"
+    path.mkdir(mode=0o700)
+    return path
+
+
+@pytest.fixture
+def store(folder: Path) -> Store:
+    return Store(folder)
+
+
+@pytest.fixture
+def desk(store: Store) -> Desk:
+    return Desk(Policy(), settings_of(), lambda: store, home="/Users/me")
+
+
+def asked(desk: Desk, facts: Facts) -> Asked:
+    found = desk.ask(facts, desk.judge(facts))
+    assert isinstance(found, Asked)
+    return found
+
+
+def test_a_person_who_allows_lets_the_call_run(desk: Desk) -> None:
+    question, token = asked(desk, DELETE)
+    assert question.answers == ("Deny", "Allow once")
+    found = desk.answer(DELETE, token, "once")
+    assert (found.action, found.source) == ("allow", "the user, asked by Claude")
+    assert desk.answer(DELETE, token, "once").action == "deny"
+
+
+def test_a_decline_is_final(desk: Desk) -> None:
+    token = asked(desk, DELETE).token
+    found = desk.answer(DELETE, token, "denied")
+    assert (found.action, found.source) == ("deny", "the user")
+    assert "Do not call again" in found.suggestion
+    assert desk.answer(DELETE, token, "once").action == "deny"
+
+
+def test_always_is_kept_for_modify_and_for_nothing_else(desk: Desk) -> None:
+    question, token = asked(desk, WRITE)
+    assert question.answers == ("Deny", "Allow once", "Always allow")
+    assert desk.answer(WRITE, token, "always").action == "allow"
+    found = desk.judge(OTHER)
+    assert found.action == "allow"
+    assert found.source.startswith("decision 1 (Notes: make note")
+    assert desk.answer(DELETE, asked(desk, DELETE).token, "always").action == "allow"
+    assert [row.tool for row in listed(desk.store)] == ["notes_make_note"]
+    assert desk.judge(DELETE).action == "ask"
+
+
+def test_what_is_denied_since_it_was_asked_stays_denied(desk: Desk) -> None:
+    token = asked(desk, DELETE).token
+    desk.policy = parse_policy("[[deny]]\ntool = '*'")
+    assert desk.answer(DELETE, token, "once").action == "deny"
+
+
+def test_too_many_questions_are_told_with_the_way_out(desk: Desk) -> None:
+    for _ in range(budget.PER_MINUTE):
+        asked(desk, WRITE)
+    found = desk.ask(WRITE, desk.judge(WRITE))
+    assert isinstance(found, Decision)
+    assert (found.action, found.requires_prompt) == ("deny", True)
+    assert "iac-mcp policy resume" in found.suggestion
+    assert desk.judge(WRITE).action == "ask"
+    safe = facts_of("notes list", {"element": "note"})
+    assert desk.ask(safe, desk.judge(safe)) == desk.judge(safe)
+
+
+def test_without_its_memory_the_desk_asks_and_cannot_run(own_data_folder: Path) -> None:
+    own_data_folder.mkdir()
+    (own_data_folder / "state").symlink_to("/nowhere")
+    desk = open_desk(environ={}, home="/Users/me")
+    decision = desk.judge(WRITE)
+    assert decision.action == "ask"
+    with pytest.raises(SetupError):
+        desk.ask(WRITE, decision)
+
+
+def test_a_desk_gathers_the_facts_of_a_call(
+    own_data_folder: Path, catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("IAC_BLOCKLIST", "com.example.Other")
+    desk = open_desk(Flags(rate_limit=3), home="/Users/me", identify=identify_in(catalogue))
+    assert desk.settings.added == ("com.example.Other",)
+    row = catalogue.find("diary_export")
+    tool = catalogue.tool(row)
+    target = str(own_data_folder / "state" / "x")
+    given = {"target": "journals[0]", "to": target}
+    arguments = bind(tool.spec, given)
+    event = desk.guarded(compose(tool, arguments, "/Users/me"), tool)
+    caller = Caller("Claude", "client")
+    levels = (tool.spec.level, tool.spec.ceiling)
+    facts = desk.facts(
+        "diary_export", (row.app.id, row.app.name), tool, arguments, event, levels, caller
+    )
+    assert facts.can_ask
+    assert "own-state" in [raised.rule for raised in facts.raised]
+    assert desk.judge(facts).action == "deny"
+    nobody = desk.facts("list_apps", ("", ""), None, {}, None, ("SAFE", "SAFE"), Caller())
+    assert not nobody.can_ask
+    assert desk.judge(nobody).action == "allow"
+    desk.saw({"a": "something strange"})
+    assert desk.taint.holds("Something Strange")
+    assert identify_in(catalogue)("diary") == "com.example.Diary"
+    assert identify_in(catalogue)("Nobody") == ""
+    closed = replace(desk.policy, approvers=("dialog",))
+    desk.policy = closed
+    again = desk.facts("list_apps", ("", ""), None, {}, None, ("SAFE", "SAFE"), caller)
+    assert not again.can_ask
+
+
+def test_the_digest_of_a_tool_is_that_of_the_lock(tmp_path: Path) -> None:
+    assert lock_digest(tmp_path, "x") == ""
+    lock = tmp_path / "tools.lock"
+    lock.write_text('{"tools": {"x": {"digest": "d"}, "y": 3}}')
+    os.utime(lock, ns=(1, 1))
+    assert lock_digest(tmp_path, "x") == "d"
+    assert lock_digest(tmp_path, "y") == ""
+    lock.write_text("[]")
+    os.utime(lock, ns=(2, 2))
+    assert lock_digest(tmp_path, "x") == ""
+    lock.write_text("{")
+    os.utime(lock, ns=(3, 3))
+    assert lock_digest(tmp_path, "x") == ""
+
+
+def test_the_digest_of_a_call_takes_any_text() -> None:
+    assert len(call_digest(replace(WRITE, arguments={"a": "\ud800", "b": float("nan")}))) == 64
+
+
+CALLS = [WRITE, OTHER, DELETE, facts_of("mail send", {"target": "outgoingMessages[0]"})]
+
+
+class Approvals(RuleBasedStateMachine):
+    """Questions, answers, forgeries, restarts and new builds in any order."""
+
+    folders: Iterator[Path]
+
+    @initialize()
+    def begin(self) -> None:
+        self.store = Store(next(type(self).folders))
+        self.digest = 0
+        self.open: list[tuple[str, Facts]] = []
+        self.used: set[str] = set()
+        self.allowed: set[str] = set()
+        self.desk = self.restarted()
+
+    def restarted(self) -> Desk:
+        return Desk(Policy(), settings_of(), lambda: self.store, home="/Users/me")
+
+    def now(self, facts: Facts) -> Facts:
+        return replace(facts, digest=f"d{self.digest}")
+
+    @rule(facts=st.sampled_from(CALLS))
+    def ask(self, facts: Facts) -> None:
+        facts = self.now(facts)
+        decision = self.desk.judge(facts)
+        if decision.action == "allow":
+            assert decision.level == "MODIFY"
+            assert f"{facts.tool} {facts.digest}" in self.allowed
+            return
+        found = self.desk.ask(facts, decision)
+        if isinstance(found, Decision):
+            budget.resume(self.store)
+            found = self.desk.ask(facts, decision)
+        assert isinstance(found, Asked)
+        self.open.append((found.token, facts))
+
+    @precondition(lambda self: self.open)
+    @rule(
+        data=st.data(),
+        facts=st.sampled_from(CALLS),
+        verdict=st.sampled_from(["once", "always", "denied"]),
+        same=st.booleans(),
+    )
+    def answer(self, data: st.DataObject, facts: Facts, verdict: Verdict, same: bool) -> None:
+        token, about = data.draw(st.sampled_from(self.open))
+        wanted = about if same else self.now(facts)
+        right = token not in self.used and verdict != "denied" and wanted == about
+        found = self.desk.answer(wanted, token, verdict)
+        self.used.add(token)
+        assert (found.action == "allow") == right
+        if right and verdict == "always" and found.level == "MODIFY":
+            self.allowed.add(f"{wanted.tool} {wanted.digest}")
+
+    @rule()
+    def restart(self) -> None:
+        self.store = Store(self.store.folder)
+        self.desk = self.restarted()
+
+    @rule()
+    def rebuild(self) -> None:
+        self.digest += 1
+
+    @rule()
+    def revoke(self) -> None:
+        revoke(self.store, None)
+        self.allowed.clear()
+
+
+@pytest.mark.property
+@pytest.mark.timeout(600)
+def test_no_sequence_lets_a_call_run_that_was_not_allowed(tmp_path: Path) -> None:
+    def folders() -> Iterator[Path]:
+        number = 0
+        while True:
+            number += 1
+            path = tmp_path / f"s{number}"
+            path.mkdir(mode=0o700)
+            yield path
+
+    Approvals.folders = folders()
+    run_state_machine_as_test(Approvals, settings=settings(stateful_step_count=8))

@@ -1,0 +1,311 @@
+"""The policy file: what it says, and what a person is told when it is not right."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from policy_calls import settings_of
+
+from iac_runtime.errors import SetupError
+from iac_runtime.policy.blocklist import BUILT_IN, FIXED, blocked, is_identity
+from iac_runtime.policy.escalation import RULES
+from iac_runtime.policy.file import load_policy, parse_policy, policy_path
+from iac_runtime.policy.lines import line_of
+from iac_runtime.policy.model import APPROVERS, Policy
+from iac_runtime.policy.presets import PRESETS
+from iac_runtime.policy.settings import DEFAULT_RATE, Flags, Setting, read_settings
+
+WHOLE = """\
+preset = "private"
+read_only = false
+rate_limit = 5
+launch = ["com.apple.Notes"]
+reads = "com.apple.mail"
+secrets = ["account *"]
+approvers = ["dialog"]
+
+[limits]
+reads = 50
+dangerous = 20.5
+
+[blocklist]
+add = ["com.example.Bank", "org.x.*"]
+remove = ["com.apple.terminal"]
+
+[[deny]]
+tool = ["mail_send*", "mail_forward"]
+why = "I send my mail
+ myself."
+
+[[ask]]
+app = "notes"
+level = "safe"
+
+[[allow]]
+app = "com.apple.Notes"
+level = "MODIFY"
+
+[[rule]]
+tool = "mail_move"
+argument = { to = "*Archive*", with = { deep = [true] } , count = 3, empty = ""}
+level = "SAFE"
+accept = ["many-objects"]
+"""
+
+
+def test_everything_in_a_file_is_read() -> None:
+    text = WHOLE.replace("mail\n myself", "mail myself").replace("[true]", "true")
+    policy = parse_policy(text)
+    assert policy.preset == "private"
+    assert policy.read_only is False
+    assert policy.rate_limit == 5.0
+    assert (policy.reads_per_second, policy.dangerous_per_hour) == (50.0, 20.5)
+    assert policy.launch == ("com.apple.Notes",)
+    assert policy.reads == ("com.apple.mail",)
+    assert policy.approvers == ("dialog",)
+    assert policy.blocklist_add == ("com.example.Bank", "org.x.*")
+    assert policy.blocklist_remove == ("com.apple.Terminal",)
+    (deny,) = policy.deny
+    assert (deny.tool, deny.why) == (("mail_send*", "mail_forward"), "I send my mail myself.")
+    assert deny.source == "policy.toml line 17"
+    assert policy.ask[0].level == ("SAFE",)
+    (rule,) = policy.rules
+    assert rule.level == "SAFE"
+    assert rule.accept == ("many-objects",)
+    assert rule.match.argument == (
+        ("to", ("*Archive*",)),
+        ("with.deep", ("true",)),
+        ("count", ("3",)),
+        ("empty", ("",)),
+    )
+    assert policy.where("rate_limit") == "policy.toml line 3"
+    assert policy.where("nothing") == ""
+
+
+WRONG = [
+    ("prest = 'cautious'", 'line 1: there is no key "prest". Nearest: preset'),
+    ("\n\npreset = 'cautios'", 'line 3: there is no preset "cautios". Nearest: cautious'),
+    ("preset = 3", 'line 1: there is no preset "3".'),
+    ("read_only = 'yes'", "line 1: read_only wants true or false."),
+    ("rate_limit = 0", "line 1: rate_limit wants a number above 0."),
+    ("rate_limit = true", "line 1: rate_limit wants a number above 0."),
+    ("rate_limit = nan", "line 1: rate_limit wants a number above 0."),
+    ("[limits]\nraeds = 3", 'line 2: there is no key "raeds". Nearest: reads'),
+    ("limits = 3", "line 1: limits wants a table."),
+    ("launch = [3]", "line 1: launch wants a text, or a list of texts."),
+    ("launch = ['Notes; rm']", 'line 1: "Notes; rm" is no bundle id, as in com.apple.Notes.'),
+    ("approvers = ['clint']", 'line 1: nobody called "clint" can ask. Nearest: client'),
+    ("[blocklist]\nadd = ['a b']", 'line 2: "a b" is no bundle id'),
+    (
+        "[blocklist]\nremove = [\n  'com.apple.SecurityAgent',\n]",
+        'line 2: "com.apple.SecurityAgent" stays on the blocklist',
+    ),
+    ("[blocklist]\nremove = ['iac*']", '"iac*" stays on the blocklist'),
+    (
+        "[blocklist]\nremove = ['com.apple.Termnal']",
+        'line 2: "com.apple.Termnal" is not on the blocklist. Nearest: com.apple.Terminal',
+    ),
+    ("[[deny]]\nwhy = 'x'", "line 1: this deny would hold for every call"),
+    ("[[rule]]\nlevel = 'SAFE'", "line 1: this rule would hold for every call"),
+    ("[[rule]]\ntool = 'x'", "line 1: the rule sets no level."),
+    (
+        "[[rule]]\ntool = 'x'\nlevel = 'SAFE'\naccept = 'many-object'",
+        'line 4: no such rule: "many-object". Nearest: many-objects',
+    ),
+    ("[[rule]]\ntool='x'\nlevel='SAFE'\naccept='own-state'", 'line 4: no such rule: "own-state".'),
+    ("[[deny]]\ntool = 'x'\n[[deny]]\n# no\ntol = 'y'", 'line 5: there is no key "tol".'),
+    ("[[ask]]\ntool='x'\nlevel = 'DANGER'", 'line 3: there is no level "DANGER". Nearest:'),
+    ("[[allow]]\nlevel = 'DANGEROUS'", "line 2: DANGEROUS calls are asked about every time"),
+    ("[[allow]]\ntool = ''", "line 2: tool wants a text"),
+    ("[[ask]]\nargument = 3", "line 2: argument wants a table"),
+    ("[[ask]]\nargument = {a = [3]}", "a wants a text, or a list of texts."),
+    ("[[ask]]\ntool = 'x'\nwhy = 3", "line 3: why wants a text."),
+    ("deny = 'mail_*'", "line 1: write each deny under a line of its own: [[deny]]"),
+    ("[deny]\ntool = 'x'", "write each deny under a line of its own: [[deny]]"),
+    ("preset = 'a'\npreset = 'b'", "line 2: Cannot overwrite a value."),
+    ("a = 1\nb = [", "line 2: "),
+    ("x = " + "[" * 3000, "line 1: "),
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), WRONG)
+def test_what_is_wrong_is_told_with_its_line(text: str, expected: str) -> None:
+    with pytest.raises(SetupError) as caught:
+        parse_policy(text)
+    assert expected in str(caught.value)
+    assert str(caught.value).startswith("policy.toml line ")
+    assert "\n" not in str(caught.value)
+
+
+@given(
+    st.recursive(
+        st.booleans() | st.integers(-9, 9) | st.text(max_size=8) | st.floats(),
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner),
+        max_leaves=8,
+    ),
+    st.sampled_from(
+        "allow approvers ask blocklist deny launch limits preset rate_limit read_only reads rule"
+        " secrets".split()
+    ),
+)
+def test_no_value_of_a_key_is_taken_wrongly_or_crashes(value: object, key: str) -> None:
+    text = f"{key} = {_toml(value)}\n"
+    try:
+        policy = parse_policy(text)
+    except SetupError as error:
+        assert "\n" not in str(error)
+    else:
+        assert isinstance(policy, Policy)
+
+
+def _toml(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float):
+        return "nan" if value != value else str(value).replace("inf", "inf")
+    if isinstance(value, str):
+        return _quoted(value)
+    if isinstance(value, list):
+        return f"[{', '.join(map(_toml, value))}]"
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{_quoted(k)} = {_toml(v)}" for k, v in value.items()) + "}"
+    return str(value)
+
+
+def _quoted(text: str) -> str:
+    shown = "".join(f"\\U{ord(ch):08x}" if not "\ud800" <= ch <= "\udfff" else "?" for ch in text)
+    return f'"{shown}"'
+
+
+def test_a_line_is_found_whatever_the_spelling() -> None:
+    text = 'a.b.c = 1\n# x\n\nd = """\nq = 1\n"""\n[[t]]\nu = [\n1,\n2]\n[[t]]\nv = {w = 3}\n'
+    assert line_of(text, ("a", "b", "c")) == 1
+    assert line_of(text, ("d",)) == 4
+    assert line_of(text, ("t", 0)) == 7
+    assert line_of(text, ("t", 0, "u")) == 8
+    assert line_of(text, ("t", 1)) == 11
+    assert line_of(text, ("t", 1, "v", "w")) == 12
+    assert line_of(text, ("q",)) == 1
+
+
+def test_the_file_lies_where_the_platform_or_iac_data_says(
+    own_data_folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    assert policy_path() == own_data_folder / "policy.toml"
+    assert policy_path(tmp_path / "x") == tmp_path / "x"
+    monkeypatch.delenv("IAC_DATA")
+    assert policy_path().name == "policy.toml"
+    assert policy_path().parent.name == "iac"
+
+
+def test_without_a_file_the_defaults_hold_but_a_chosen_one_must_be_there(tmp_path: Path) -> None:
+    assert load_policy() == Policy()
+    with pytest.raises(SetupError, match=r"is not there; make it with: iac-mcp policy edit"):
+        load_policy(tmp_path / "none.toml")
+
+
+def test_a_file_that_others_can_write_is_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "policy.toml"
+    path.write_text("preset = 'trusted'")
+    path.chmod(0o600)
+    assert load_policy(path).preset == "trusted"
+    path.chmod(0o666)
+    with pytest.raises(SetupError, match="can be written by others"):
+        load_policy(path)
+
+
+def test_a_file_that_cannot_be_read_is_an_error_and_no_default(
+    tmp_path: Path, own_data_folder: Path
+) -> None:
+    path = tmp_path / "policy.toml"
+    path.write_bytes(b"a = 1\nb = '\xff'\n")
+    path.chmod(0o600)
+    with pytest.raises(SetupError, match="line 2: this is no UTF-8"):
+        load_policy(path)
+    with pytest.raises(SetupError, match="is no file"):
+        load_policy(tmp_path)
+    path.write_bytes(b"#" * 1_000_001)
+    with pytest.raises(SetupError, match="larger than"):
+        load_policy(path)
+    own_data_folder.mkdir()
+    (own_data_folder / "policy.toml").symlink_to(tmp_path / "gone.toml")
+    with pytest.raises(SetupError, match="is not there"):
+        load_policy()
+    loop = tmp_path / "loop"
+    loop.symlink_to(loop)
+    with pytest.raises(SetupError, match="cannot be read"):
+        load_policy(loop)
+
+
+def test_a_flag_beats_the_environment_beats_the_file_beats_the_default() -> None:
+    policy = parse_policy("read_only = true\nrate_limit = 3")
+    both = {"IAC_RATE_LIMIT": "4", "ACCESSIBILITY_MCP_RATE_LIMIT": "5", "IAC_READ_ONLY": "0"}
+    flags = read_settings(Flags(True, 2), both, policy)
+    assert flags.rate_limit == Setting(2.0, "--rate-limit")
+    assert flags.read_only == Setting(True, "--read-only")
+    environ = read_settings(Flags(), both, policy)
+    assert environ.rate_limit == Setting(4.0, "IAC_RATE_LIMIT")
+    assert environ.read_only == Setting(False, "IAC_READ_ONLY")
+    file = read_settings(Flags(), {}, policy)
+    assert file.rate_limit == Setting(3.0, "policy.toml line 2")
+    assert file.read_only == Setting(True, "policy.toml line 1")
+    assert settings_of().rate_limit == Setting(DEFAULT_RATE, "default")
+    assert settings_of().read_only == Setting(False, "default")
+    other = {"ACCESSIBILITY_MCP_READ_ONLY": "TRUE", "ACCESSIBILITY_MCP_RATE_LIMIT": "2.5"}
+    named = read_settings(Flags(), other, Policy())
+    assert named.read_only == Setting(True, "ACCESSIBILITY_MCP_READ_ONLY")
+    assert named.rate_limit == Setting(2.5, "ACCESSIBILITY_MCP_RATE_LIMIT")
+
+
+@pytest.mark.parametrize(
+    "environ",
+    [
+        {"IAC_READ_ONLY": "maybe"},
+        {"IAC_RATE_LIMIT": "fast"},
+        {"IAC_RATE_LIMIT": "inf"},
+        {"IAC_RATE_LIMIT": "-1"},
+        {"IAC_BLOCKLIST": "com.apple.Notes, a/b"},
+    ],
+)
+def test_a_variable_without_sense_is_an_error(environ: dict[str, str]) -> None:
+    with pytest.raises(SetupError, match=next(iter(environ))):
+        read_settings(Flags(), environ, Policy())
+
+
+def test_the_blocklist_grows_from_every_side() -> None:
+    environ = {"IAC_BLOCKLIST": "a.b; c.d", "ACCESSIBILITY_MCP_BLOCKLIST": "e.f"}
+    policy = parse_policy("[blocklist]\nadd = 'g.h'")
+    found = read_settings(Flags(blocklist=["i.j,k.l"]), environ, policy)
+    assert found.added == ("i.j", "k.l", "a.b", "c.d", "e.f", "g.h")
+    assert found.blocklist[0].source == "--blocklist"
+    assert found.blocklist[-1].source == "policy.toml line 1"
+
+
+def test_the_blocklist_goes_by_bundle_id_without_case() -> None:
+    for app in ("com.apple.TERMINAL", "com.1password.1password", "com.apple.securityagent"):
+        assert blocked(app) is not None
+    assert blocked("com.apple.Notes") is None
+    assert blocked("local.notes") is None
+    assert blocked("com.example.Bank", ["COM.example.*"]) is not None
+    for nobody in ("", " ", "com apple", "../x", "a\nb", "é"):
+        assert not is_identity(nobody)
+        assert blocked(nobody) is not None
+
+
+def test_only_the_file_shortens_the_blocklist_and_never_what_is_fixed() -> None:
+    assert blocked("com.apple.Terminal", removed=["com.apple.Terminal"]) is None
+    for entry in FIXED:
+        found = blocked(entry.replace("*", "x"), removed=[*BUILT_IN, *FIXED])
+        assert found is not None
+        assert found.fixed
+
+
+def test_the_page_on_the_policy_shows_a_policy_that_is_right_and_every_rule() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "policy.md").read_text(encoding="utf-8")
+    sample = page.split("```toml\n")[1].split("```")[0]
+    assert len(parse_policy(sample).rules) == 1
+    for rule in RULES:
+        assert rule.to == "deny" or f"`{rule.name}`" in page
+    for key in (*PRESETS, *APPROVERS):
+        assert f"`{key}`" in page

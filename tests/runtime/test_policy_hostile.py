@@ -1,0 +1,236 @@
+"""Hostile payloads about permission and state end in their safe outcome, a test a row."""
+
+import csv
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from policy_calls import DISK, facts_of, settings_of
+
+from iac_runtime.errors import SetupError
+from iac_runtime.policy.blocklist import blocked
+from iac_runtime.policy.decisions import listed, remember
+from iac_runtime.policy.desk import Asked, Desk
+from iac_runtime.policy.elicit import read_answer
+from iac_runtime.policy.facts import Facts
+from iac_runtime.policy.model import Policy
+from iac_runtime.policy.places import identity, in_documents, place_of
+from iac_runtime.policy.store import FILE, Store
+from iac_runtime.policy.world import World
+
+DELETE = facts_of("finder delete", {"target": "~/Documents/a"})
+HOME_GONE = facts_of("finder delete", {"target": "~"})
+MOVE = facts_of("finder move", {"target": "~/Documents/a", "to": "~/Desktop"})
+
+
+def desk_in(folder: Path) -> Desk:
+    folder.mkdir(mode=0o700, exist_ok=True)
+    return Desk(Policy(), settings_of(), lambda: Store(folder), home="/Users/me")
+
+
+def asked(desk: Desk, facts: Facts) -> Asked:
+    found = desk.ask(facts, desk.judge(facts))
+    assert isinstance(found, Asked)
+    return found
+
+
+def m16(tmp_path: Path) -> None:
+    """A forged or replayed state, or one for other arguments, is refused."""
+    desk = desk_in(tmp_path / "s")
+    token = asked(desk, DELETE).token
+    assert desk.answer(HOME_GONE, token, "once").action == "deny"
+    assert desk.answer(DELETE, token, "once").action == "deny"
+    assert desk.answer(DELETE, "forged", "once").action == "deny"
+    other = asked(desk_in(tmp_path / "t"), DELETE).token
+    assert desk.answer(DELETE, other, "once").action == "deny"
+
+
+def m17(tmp_path: Path) -> None:
+    """A yes of a client that cannot ask is no yes, and there is nobody to ask."""
+    content = {"answer": "Allow once"}
+    assert read_answer("accept", content, ("Deny", "Allow once"), declared=False) == "denied"
+    desk = desk_in(tmp_path / "s")
+    facts = replace(DELETE, can_ask=False)
+    decision = desk.judge(facts)
+    assert (decision.action, decision.requires_prompt) == ("deny", True)
+    assert desk.ask(facts, decision) == decision
+
+
+def u03(tmp_path: Path) -> None:
+    """An app of the blocklist stays on it in any case, and under any name."""
+    assert blocked("COM.APPLE.KeychainAccess") is not None
+    renamed = replace(MOVE, app_id="com.apple.keychainaccess", app_name="Notes")
+    assert desk_in(tmp_path / "s").judge(renamed).action == "deny"
+
+
+def u02(tmp_path: Path) -> None:
+    """Consent and credential windows are never written to, whatever the file says."""
+    for app in (
+        "com.apple.SecurityAgent",
+        "com.apple.UserNotificationCenter",
+        "com.apple.systempreferences",
+        "com.apple.keychainaccess",
+        "com.apple.Passwords",
+        "com.1password.1password",
+        "com.apple.osascript",
+    ):
+        assert desk_in(tmp_path / "s").judge(replace(MOVE, app_id=app)).action == "deny"
+
+
+def u11(tmp_path: Path) -> None:
+    """An answer that was kept never covers what is DANGEROUS, nor another kind of argument."""
+    desk = desk_in(tmp_path / "s")
+    token = asked(desk, DELETE).token
+    desk.answer(DELETE, token, "always")
+    assert listed(desk.store) == []
+    remember(desk.store, DELETE)
+    assert desk.judge(HOME_GONE).action == "ask"
+    remember(desk.store, MOVE)
+    assert desk.judge(MOVE).action == "allow"
+    elsewhere = facts_of("finder move", {"target": "~/Documents/a", "to": "trash"})
+    assert desk.judge(elsewhere).action == "ask"
+    everything = facts_of("finder move", {"target": "~", "to": "~/Desktop"})
+    assert desk.judge(everything).level == "DANGEROUS"
+
+
+def u12(tmp_path: Path) -> None:
+    """A decision that was written into the file by hand does not count."""
+    desk = desk_in(tmp_path / "s")
+    remember(desk.store, MOVE)
+    with desk.store.change() as connection:
+        connection.execute("UPDATE decisions SET kind = kind || ' '")
+        connection.execute(
+            "INSERT INTO decisions SELECT 9, app, command, trim(kind), tool, says, digest, made,"
+            " client, mac || '0' FROM decisions"
+        )
+    assert desk.judge(MOVE).action == "ask"
+
+
+def u13(tmp_path: Path) -> None:
+    """A state file of another kind is never run or believed: it is moved aside."""
+    folder = tmp_path / "s"
+    folder.mkdir(mode=0o700)
+    path = folder / FILE
+    path.write_bytes(b"\x80\x04cos\nsystem\n(S'always approve'\ntR.")
+    path.chmod(0o600)
+    assert desk_in(folder).judge(MOVE).action == "ask"
+
+
+def u14(tmp_path: Path) -> None:
+    """A tool that changed since it was allowed is asked about again."""
+    desk = desk_in(tmp_path / "s")
+    remember(desk.store, MOVE)
+    assert desk.judge(replace(MOVE, digest="another build")).action == "ask"
+
+
+def u18(tmp_path: Path) -> None:
+    """What was shown is what runs: the call is compared with what was asked about."""
+    desk = desk_in(tmp_path / "s")
+    question, token = asked(desk, DELETE)
+    assert '"~/Documents/a"' in question.text
+    swapped = replace(HOME_GONE, arguments=DELETE.arguments)
+    assert desk.answer(swapped, token, "once").action == "deny"
+
+
+def p02(tmp_path: Path) -> None:
+    """Paths are compared by their steps."""
+    assert not in_documents("/Users/me/Documents_evil/x", "/Users/me")
+
+
+def p07(tmp_path: Path) -> None:
+    """A second name of a place is the place."""
+    assert identity("/System/Volumes/Data/Users/me/x") == identity("/Users/me/x")
+    assert identity("/private/var/x") == identity("/var/x")
+
+
+def p09(tmp_path: Path) -> None:
+    """A file URL is decoded once, then checked."""
+    facts = facts_of(
+        "textedit save", {"target": "documents[0]", "in_": "~/Documents/%2e%2e/.zshrc"}
+    )
+    assert facts.event is not None
+    url = facts_of("standard_additions open_location", {"target": "file:///Users/me/%2Ezshrc"})
+    assert {"opens-protected", "url-scheme"} <= {row.rule for row in url.raised}
+
+
+def p10(tmp_path: Path) -> None:
+    """Devices, pipes and sockets are no files."""
+    desk = desk_in(tmp_path / "s")
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for path in ("/dev/stdin", "/dev/fd/3", str(pipe)):
+        facts = facts_of("textedit open", {"target": [path]}, World())
+        assert desk.judge(facts).action == "deny"
+
+
+def p12(tmp_path: Path) -> None:
+    """Composed and decomposed names are one."""
+    assert identity("/e\u0301") == identity("/\u00e9")
+
+
+def p14(tmp_path: Path) -> None:
+    """Nothing is written where things start by themselves, nor is our state read."""
+    desk = desk_in(tmp_path / "s")
+    own = World(DISK, own=("/Users/me/Library/Application Support/iac",))
+    for path in ("~/Library/LaunchAgents/x.plist", "~/.zshrc", "~/a/.git/hooks/x", "~/a/.mcp.json"):
+        assert place_of(path.replace("~", "/Users/me")) is not None
+        facts = facts_of("textedit save", {"target": "documents[0]", "in_": path}, own)
+        assert desk.judge(facts).action == "deny"
+    for call in (
+        ("standard_additions read", {"target": "~/Library/Application Support/iac/state/x"}),
+        ("finder list", {"element": "file", "of": "~/Library/Application Support/iac/state"}),
+        ("textedit open", {"target": ["~/Library/application support/IAC/policy.toml"]}),
+    ):
+        assert desk.judge(facts_of(*call, own)).action == "deny"
+
+
+def p15(tmp_path: Path) -> None:
+    """A decision file that is a link, open to all or another's is refused; then all is asked."""
+    folder = tmp_path / "s"
+    desk = desk_in(folder)
+    remember(desk.store, MOVE)
+    (folder / FILE).chmod(0o777)
+    with pytest.raises(SetupError):
+        Store(folder)
+    assert desk_in(folder).judge(MOVE).action == "ask"
+    (folder / FILE).rename(tmp_path / "moved")
+    (folder / FILE).symlink_to(tmp_path / "moved")
+    with pytest.raises(SetupError):
+        Store(folder)
+    assert desk_in(folder).judge(MOVE).action == "ask"
+
+
+ROWS: dict[str, Callable[[Path], None]] = {
+    "M16": m16,
+    "M17": m17,
+    "P02": p02,
+    "P07": p07,
+    "P09": p09,
+    "P10": p10,
+    "P12": p12,
+    "P14": p14,
+    "P15": p15,
+    "U02": u02,
+    "U03": u03,
+    "U11": u11,
+    "U12": u12,
+    "U13": u13,
+    "U14": u14,
+    "U18": u18,
+}
+
+
+@pytest.mark.parametrize("row", sorted(ROWS))
+def test_a_hostile_payload_ends_in_its_safe_outcome(row: str, tmp_path: Path) -> None:
+    ROWS[row](tmp_path)
+
+
+def test_the_sample_has_no_row_on_permission_without_a_test(corpus: Path) -> None:
+    with (corpus / "hostile-inputs.tsv").open(encoding="utf-8") as file:
+        rows = {row["id"] for row in csv.DictReader(file, delimiter="\t")}
+    # The others of these classes are about accessibility, limits, the audit and links on disk.
+    elsewhere = {"U04", "U05", "U07", "U09", "U10", "U16", "P05", "P13"}
+    ours = {row for row in rows if row.startswith(("U", "P"))} - elsewhere
+    assert ours <= set(ROWS)

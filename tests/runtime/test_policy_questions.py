@@ -1,0 +1,254 @@
+"""Asking a person: what he reads, how he is asked, and that nobody answers in his place."""
+
+import importlib
+import io
+import json
+import os
+import pty
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import mcp_types
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from policy_calls import facts_of, settings_of
+
+from iac_runtime.cleaning import hidden
+from iac_runtime.cli_ask import ask_terminal, terminal_at_hand
+from iac_runtime.execution.process import Completed
+from iac_runtime.policy.decide import decide
+from iac_runtime.policy.dialog import SCRIPT, SECONDS, ask_dialog, dialog_at_hand
+from iac_runtime.policy.elicit import KEY, form, input_required, read_answer, read_responses
+from iac_runtime.policy.facts import Facts
+from iac_runtime.policy.model import Policy
+from iac_runtime.policy.question import TEXT_LIMIT, Question, question_for, shown
+from iac_runtime.tables import tables_of
+from iac_simulator import Simulator
+
+WRITE = facts_of("notes make_note", {"name": "Milk", "body": "one\ntwo"})
+DELETE = facts_of("notes delete", {"target": "notes.whose({name: 'x'})"})
+
+
+def question_of(facts: Facts) -> Question:
+    return question_for(facts, decide(facts, Policy(), settings_of()))
+
+
+def test_a_question_says_who_what_why_and_with_what() -> None:
+    text = question_of(DELETE).text
+    assert text.splitlines()[0] == "Claude wants to use notes_delete (Notes)."
+    assert "DANGEROUS: Cannot be taken back, or reaches others." in text
+    assert "- It changes several objects at once. [many-objects]" in text
+    assert "  target: \"notes.whose({name: 'x'})\"" in text
+    assert f"It runs: {DELETE.line}" in text
+    assert "Always" not in text
+    assert '"Always allow" covers Notes: make note' in question_of(WRITE).text
+    assert "It takes no arguments." in question_of(replace(WRITE, arguments={})).text
+    assert question_of(replace(WRITE, client="")).text.startswith("A program wants")
+
+
+def test_nothing_in_a_question_is_hidden() -> None:
+    nasty = "a\u202eb\x1b[2Jc\u200bd\U000e0041\ud800\r\nDeny"
+    facts = replace(WRITE, arguments={"name": nasty, nasty: 1}, client=nasty, line=nasty)
+    text = question_of(facts).text
+    assert "\\u202e" in text
+    assert "\\u200b" in text
+    assert not any(hidden(ch) for ch in text)
+    assert text.count("\nDeny") == 0
+    text.encode()
+
+
+@given(st.recursive(st.text() | st.integers() | st.none(), lambda x: st.lists(x, max_size=4)))
+def test_a_shown_value_is_one_line_that_hides_nothing_and_says_what_is_left_out(
+    value: Any,
+) -> None:
+    text = shown(value)
+    assert not any(hidden(ch) or ch in "\n\t" for ch in text)
+    whole = shown(value, 10**9)
+    assert text == whole or "characters left out, SHA-256" in text
+
+
+def test_a_long_question_stays_readable() -> None:
+    facts = replace(WRITE, arguments={str(n): "x" * 5000 for n in range(50)})
+    text = question_of(facts).text
+    assert len(text) <= TEXT_LIMIT
+    assert "characters left out, SHA-256" in text
+
+
+def test_an_answer_that_was_not_offered_is_a_denial() -> None:
+    question = question_of(DELETE)
+    assert question.verdict("Allow once") == "once"
+    assert question.verdict("Always allow") == "denied"
+    assert question.verdict("Deny") == "denied"
+    assert question.verdict(None) == "denied"
+    assert question_of(WRITE).verdict("Always allow") == "always"
+
+
+def test_the_question_fits_both_eras_of_the_protocol() -> None:
+    question = question_of(WRITE)
+    params = mcp_types.ElicitRequestFormParams.model_validate(form(question))
+    assert params.message == question.text
+    result = mcp_types.InputRequiredResult.model_validate(input_required(question, "t"))
+    assert result.request_state == "t"
+    assert list(result.input_requests or {}) == [KEY]
+    schema = form(question)["requestedSchema"]
+    assert schema["properties"]["answer"]["enum"] == ["Deny", "Allow once", "Always allow"]
+
+
+@pytest.mark.parametrize(
+    ("action", "content", "declared", "expected"),
+    [
+        ("accept", {"answer": "Allow once"}, True, "once"),
+        ("accept", {"answer": "Always allow"}, True, "always"),
+        ("accept", {"answer": "Deny"}, True, "denied"),
+        ("accept", {"answer": "allow once"}, True, "denied"),
+        ("accept", {"answer": ["Allow once"]}, True, "denied"),
+        ("accept", {}, True, "denied"),
+        ("accept", None, True, "denied"),
+        ("accept", "Allow once", True, "denied"),
+        ("decline", {"answer": "Allow once"}, True, "denied"),
+        ("cancel", None, True, "denied"),
+        ("ACCEPT", {"answer": "Allow once"}, True, "denied"),
+        ("accept", {"answer": "Allow once"}, False, "denied"),
+    ],
+)
+def test_only_a_plain_yes_of_a_client_that_can_ask_is_a_yes(
+    action: str, content: Any, declared: bool, expected: str
+) -> None:
+    answers = ("Deny", "Allow once", "Always allow")
+    assert read_answer(action, content, answers, declared=declared) == expected
+    responses = {KEY: {"action": action, "content": content}}
+    assert read_responses(responses, answers, declared=declared) == expected
+
+
+@pytest.mark.parametrize("responses", [None, {}, {KEY: None}, {KEY: "accept"}, {"x": {}}])
+def test_a_retry_without_an_answer_is_a_denial(responses: Any) -> None:
+    assert read_responses(responses, ("Deny", "Allow once"), declared=True) == "denied"
+
+
+def stand_in(answer: Any) -> Simulator:
+    tables = tables_of(importlib.import_module("iac_tools.standard_additions"))
+    world = answer if "@errors" in answer else {"@results": {"sysodlog": answer}}
+    return Simulator([tables], {"standard_additions": world})
+
+
+def test_the_dialog_shows_the_question_with_deny_as_its_default() -> None:
+    world = stand_in({"buttonReturned": "Allow once", "gaveUp": False})
+    question = question_of(WRITE)
+    assert ask_dialog(question, world) == "once"
+    sent = next(event for event in world.events if event.event == "sysodlog")
+    assert sent.direct == {"text": question.text}
+    assert sent.params["btns"] == ["Always allow", "Allow once", "Deny"]
+    assert sent.params["dflt"] == "Deny"
+    assert sent.params["givu"] == SECONDS
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        ({"buttonReturned": "Always allow", "gaveUp": False}, "always"),
+        ({"buttonReturned": "Deny", "gaveUp": False}, "denied"),
+        ({"buttonReturned": "Allow once", "gaveUp": True}, "denied"),
+        ({"buttonReturned": "", "gaveUp": True}, "denied"),
+        ({"buttonReturned": "OK"}, "denied"),
+        ({"buttonReturned": 3, "gaveUp": False}, "denied"),
+    ],
+)
+def test_a_dialog_says_yes_only_when_a_button_was_pressed(answer: Any, expected: str) -> None:
+    assert ask_dialog(question_of(WRITE), stand_in(answer)) == expected
+
+
+@pytest.mark.parametrize(
+    "stdout",
+    [
+        b"",
+        b'<iac:x>{"button": "Allow once", "gaveUp": false}</iac:x>',
+        b"garbage",
+        b'{"button": "Allow once"}',
+    ],
+)
+def test_a_dialog_that_fails_is_a_denial(stdout: bytes) -> None:
+    def runner(argv: Sequence[str], stdin: bytes, timeout: float) -> Completed:
+        assert argv[3] == str(SCRIPT)
+        assert timeout > SECONDS
+        assert json.loads(stdin)["text"]
+        return Completed(stdout, b"", 1)
+
+    def missing(argv: Sequence[str], stdin: bytes, timeout: float) -> Completed:
+        raise FileNotFoundError(argv[0])
+
+    question = question_of(DELETE)
+    assert ask_dialog(question, runner) == "denied"
+    assert ask_dialog(question, missing) == "denied"
+
+
+def test_a_dialog_that_is_cancelled_is_a_denial() -> None:
+    assert ask_dialog(question_of(DELETE), stand_in({"@errors": {"sysodlog": -128}})) == "denied"
+
+
+def test_a_dialog_is_at_hand_on_a_mac_or_with_a_stand_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.platform", "linux")
+    assert not dialog_at_hand()
+    monkeypatch.setenv("IAC_OSASCRIPT", "x")
+    assert dialog_at_hand()
+    monkeypatch.delenv("IAC_OSASCRIPT")
+    monkeypatch.setattr("sys.platform", "darwin")
+    assert dialog_at_hand()
+
+
+ASK = """
+import sys
+sys.path[:0] = {path!r}
+from iac_runtime.cli_ask import ask_terminal, terminal_at_hand
+from iac_runtime.policy.question import Question
+question = Question("N", "t", "MODIFY", "May it?", "", ("Deny", "Allow once", "Always allow"))
+open({out!r}, "w").write(f"{{terminal_at_hand()}} {{ask_terminal(question)}}")
+"""
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(
+    ("typed", "expected"),
+    [
+        (b"allow\n", "once"),
+        (b"Always\n", "always"),
+        (b"\n", "denied"),
+        (b"yes\n", "denied"),
+        (b"\x04", "denied"),
+    ],
+)
+def test_a_terminal_asks_and_enter_means_deny(tmp_path: Path, typed: bytes, expected: str) -> None:
+    out = tmp_path / "out"
+    ours, theirs = pty.openpty()
+    code = ASK.format(path=sys.path, out=str(out))
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdin=theirs, stdout=theirs, stderr=theirs
+    ) as child:
+        os.close(theirs)
+        os.write(ours, typed)
+        shown_text = b""
+        while True:
+            try:
+                part = os.read(ours, 4096)
+            except OSError:
+                break
+            if not part:
+                break
+            shown_text += part
+        child.wait(60)
+    os.close(ours)
+    assert out.read_text() == f"True {expected}"
+    assert b"May it?" in shown_text
+
+
+def test_nobody_is_asked_through_a_pipe(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert not terminal_at_hand()
+    monkeypatch.setattr("sys.stdin", io.StringIO(""))
+    assert ask_terminal(question_of(DELETE)) == "denied"
+    assert "DANGEROUS" in capsys.readouterr().err

@@ -1,0 +1,95 @@
+"""A look does not start an app; a change does, and whoever was named may."""
+
+import json
+from collections.abc import Collection
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from diary_world import WORLD
+
+import iac_runtime
+from iac_runtime.catalogue import Catalogue
+from iac_runtime.cli import cli
+from iac_runtime.errors import SetupError, ToolError
+from iac_runtime.execution.executor import Executor
+from iac_runtime.gate import Call, Done, Gate
+from iac_simulator import Simulator
+
+CLOSED = {**WORLD, "@running": False}
+
+
+def gate_of(catalogue: Catalogue, launch: Collection[str] = ()) -> tuple[Gate, Simulator]:
+    tables = [catalogue.tables(app) for app in catalogue.apps.values()]
+    simulator = Simulator(tables, {"diary": CLOSED})
+    return Gate(catalogue, Executor(simulator), "DANGEROUS", launch=launch), simulator
+
+
+def value(gate: Gate, tool: str, **arguments: object) -> object:
+    outcome = gate.call(Call(tool, arguments))
+    assert isinstance(outcome, Done)
+    return outcome.value
+
+
+def test_a_read_of_an_app_that_is_not_running_says_how_to_start_it(catalogue: Catalogue) -> None:
+    gate, simulator = gate_of(catalogue)
+    for tool, arguments in (
+        ("diary_list", {"element": "journal"}),
+        ("diary_count", {"element": "journal"}),
+        ("diary_get", {"target": "today"}),
+    ):
+        with pytest.raises(ToolError) as caught:
+            value(gate, tool, **arguments)
+        assert (caught.value.type, caught.value.retryable) == ("APP_NOT_RUNNING", True)
+        assert "app_launch" in caught.value.suggestion
+    assert simulator.events == []
+    assert value(gate, "app_running", app="Diary") is False
+
+    value(gate, "app_launch", app="Diary")
+    assert value(gate, "app_running", app="Diary") is True
+    assert value(gate, "diary_count", element="journal") == 2
+
+
+def test_an_app_that_policy_lists_is_started_by_a_read(catalogue: Catalogue) -> None:
+    gate, _ = gate_of(catalogue, ["COM.example.diary"])
+    bundle_id = catalogue.apps["diary"].id
+    assert bundle_id.casefold() == "com.example.diary"
+    assert value(gate, "diary_count", element="journal") == 2
+    assert value(gate, "app_running", app="Diary") is True
+
+
+def test_a_change_starts_the_app(catalogue: Catalogue) -> None:
+    gate, simulator = gate_of(catalogue)
+    value(gate, "diary_make", element="journal", properties={"name": "New"})
+    assert simulator.events
+    assert value(gate, "app_running", app="Diary") is True
+
+
+def test_activating_starts_the_app(catalogue: Catalogue) -> None:
+    gate, _ = gate_of(catalogue)
+    value(gate, "app_activate", app="Diary")
+    assert value(gate, "app_running", app="Diary") is True
+
+
+def test_the_library_and_the_command_line_name_apps_that_may_be_started(
+    output: Path, tmp_path: Path
+) -> None:
+    state = tmp_path / "state.json"
+    state.write_text(json.dumps({"diary": CLOSED}), encoding="utf-8")
+    with (
+        iac_runtime.connect(simulate=state, tools=output) as session,
+        pytest.raises(ToolError, match="app_launch"),
+    ):
+        session.call("diary_count", element="journal")
+    with iac_runtime.connect(simulate=state, tools=output, launch=["Diary"]) as session:
+        assert session.call("diary_count", element="journal") == 2
+
+    state.write_text(json.dumps({"diary": CLOSED}), encoding="utf-8")
+    command = ["call", "diary_count", '{"element": "journal"}']
+    command += ["--tools", str(output), "--simulate", str(state)]
+    with pytest.raises(ToolError, match="app_launch"):
+        CliRunner().invoke(cli, command, catch_exceptions=False)
+    named = CliRunner().invoke(cli, [*command, "--launch", "diary"], catch_exceptions=False)
+    assert json.loads(named.output) == {"result": 2}
+    with pytest.raises(SetupError, match="--launch: there are no tools of"):
+        CliRunner().invoke(cli, [*command, "--launch", "nothing"], catch_exceptions=False)

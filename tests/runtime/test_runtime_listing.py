@@ -1,0 +1,288 @@
+"""Lists, counts and reads of several objects: what they answer and how many events they cost."""
+
+from typing import Any
+
+import pytest
+from defective import CANNOT_FILTER, Defective, no_column
+
+from iac_runtime.catalogue import Catalogue
+from iac_runtime.errors import InvalidParameterError, ToolError
+
+ENTRIES = [
+    {"id": "a", "name": "Alpha", "words": 3, "mood": "happy", "isPrivate": False},
+    {"id": "b", "name": "beta", "words": 1, "body": "Rain in May", "isPrivate": True},
+    {"id": "c", "name": "Gamma", "words": 3, "creationDate": {"date": "2026-03-01T00:00:00Z"}},
+    {"id": "d", "name": "alpha 2", "words": 2, "creationDate": {"date": "2026-01-01T00:00:00Z"}},
+]
+DIARY: dict[str, Any] = {"entries": ENTRIES, "journals": [{"id": "j", "name": "J", "owner": "me"}]}
+FILTERS: list[tuple[dict[str, Any], list[str]]] = [
+    ({"name": "ALPHA"}, ["a"]),
+    ({"name": {"!=": "alpha"}}, ["b", "c", "d"]),
+    ({"name": {"begins with": "AL"}}, ["a", "d"]),
+    ({"name": {"ends with": "a"}}, ["a", "b", "c"]),
+    ({"body": {"contains": "in may"}}, ["b"]),
+    ({"words": {">": 1, "<=": 3}}, ["a", "c", "d"]),
+    ({"words": {">=": 3}}, ["a", "c"]),
+    ({"words": {"<": 2}}, ["b"]),
+    ({"is private": True}, ["b"]),
+    ({"creation date": {"before": "2026-02-01"}}, ["d"]),
+    ({"creation date": {"after": "2026-01-01T00:00:00Z"}}, ["c"]),
+    ({"creation date": "2026-03-01T00:00:00Z"}, ["c"]),
+    ({"creation date": None}, ["a", "b"]),
+    ({"creation date": {"!=": None}}, ["c", "d"]),
+    ({"or": [{"words": 1}, {"words": 2}]}, ["b", "d"]),
+    ({"not": [{"words": 3}, {"name": "beta"}]}, ["d"]),
+    ({"and": [{"words": 3}, {"name": {"contains": "g"}}]}, ["c"]),
+    ({"words": 3, "or": [{"name": "gamma"}, {"name": "beta"}]}, ["c"]),
+]
+
+
+def refs(value: list[dict[str, Any]]) -> list[str]:
+    return [item["id"] for item in value]
+
+
+@pytest.mark.parametrize(("where", "found"), FILTERS)
+@pytest.mark.parametrize("number", [0, -1700, -1708, -1723, -1725, -1726, -1727, -10000])
+def test_a_filter_finds_the_same_wherever_it_is_decided(
+    catalogue: Catalogue, where: dict[str, Any], found: list[str], number: int
+) -> None:
+    defect = CANNOT_FILTER.replace("NUMBER", str(number)) if number else ""
+    app = Defective(catalogue, defect, DIARY)
+    done = app.call("diary_list", element="entry", where=where)
+    assert refs(done.value) == found
+    assert ("filtered here" in done.note) == bool(number)
+    assert done.value[0]["ref"] == f'entries.byId("{found[0]}")'
+    counted = app.call("diary_count", element="entry", where=where)
+    assert counted.value == len(found)
+    assert ("filtered here" in counted.note) == bool(number)
+
+
+def test_a_list_costs_an_event_a_property(catalogue: Catalogue) -> None:
+    app = Defective(catalogue, "", DIARY)
+    app.call(
+        "diary_list",
+        element="entry",
+        properties=["name", "words", "body"],
+        where={"words": 3},
+        order=["-name"],
+    )
+    base = "coregetd entries.whose({_match: [ObjectSpecifier().words, 3]})"
+    assert app.sent == [f"{base}.name", f"{base}.words", f"{base}.body", f"{base}.id"]
+
+
+def test_where_the_app_cannot_filter_each_property_is_still_read_once(catalogue: Catalogue) -> None:
+    app = Defective(catalogue, CANNOT_FILTER.replace("NUMBER", "-1726"), DIARY)
+    done = app.call(
+        "diary_list",
+        element="entry",
+        properties=["name", "words"],
+        where={"words": 3, "isPrivate": False},
+    )
+    base = "coregetd entries"
+    # One refused, then what the filter names, what was asked for, and the ids.
+    assert app.sent[1:] == [f"{base}.words", f"{base}.isPrivate", f"{base}.name", f"{base}.id"]
+    assert len(app.sent) == 5
+    assert refs_of(done.value) == ['entries.byId("a")', 'entries.byId("c")']
+    assert done.note == (
+        "the app cannot filter by this, so all 4 items were read and filtered here"
+    )
+    before = len(app.sent)
+    assert app.call("diary_count", element="entry", where={"words": 3}).value == 2
+    assert len(app.sent) - before == 2
+
+
+def refs_of(value: list[dict[str, Any]]) -> list[str]:
+    return [item["ref"] for item in value]
+
+
+def test_items_filtered_here_are_named_in_the_whole_collection(catalogue: Catalogue) -> None:
+    pictures = [{"name": "a"}, {"name": "b"}, {"name": "B "}]
+    world = {
+        "entries": [{"id": "x", "pictures": pictures}, {"id": "y", "pictures": [{"name": "a"}] * 2}]
+    }
+    app = Defective(catalogue, CANNOT_FILTER.replace("NUMBER", "-1700"), world)
+    named = app.call("diary_list", element="picture", of="entries[0]", where={"name": "b"})
+    assert refs_of(named.value) == ['entries[0].pictures["b"]']
+    placed = app.call("diary_list", element="picture", of="entries[1]", where={"name": "a"})
+    assert refs_of(placed.value) == ["entries[1].pictures[0]", "entries[1].pictures[1]"]
+    assert "positions shift" in placed.note
+
+
+def test_a_path_in_a_filter_is_followed(catalogue: Catalogue) -> None:
+    world = {
+        "journals": [
+            {"id": "j", "name": "J", "entries": [{"id": "a", "name": "A"}]},
+            {"id": "k", "name": "K", "entries": [{"id": "b", "name": "B"}]},
+        ]
+    }
+    for defect in ("", CANNOT_FILTER.replace("NUMBER", "-1700")):
+        app = Defective(catalogue, defect, world)
+        done = app.call("diary_list", element="entry", where={"container.name": "k"})
+        assert refs(done.value) == ["b"]
+
+
+def test_an_error_that_is_none_of_the_filter_is_an_error(catalogue: Catalogue) -> None:
+    app = Defective(catalogue, CANNOT_FILTER.replace("NUMBER", "-1743"), DIARY)
+    for tool in ("diary_list", "diary_count"):
+        with pytest.raises(ToolError) as caught:
+            app.call(tool, element="entry", where={"words": 3})
+        assert caught.value.number == -1743
+
+
+@pytest.mark.parametrize(
+    ("order", "found"),
+    [
+        (["name"], ["a", "d", "b", "c"]),
+        (["-name"], ["c", "b", "d", "a"]),
+        (["words", "-name"], ["b", "d", "c", "a"]),
+        (["-words"], ["a", "c", "d", "b"]),
+        (["creation date"], ["d", "c", "a", "b"]),
+        (["-Creation Date"], ["c", "d", "a", "b"]),
+    ],
+)
+def test_a_list_is_sorted_by_properties(
+    catalogue: Catalogue, order: list[str], found: list[str]
+) -> None:
+    app = Defective(catalogue, "", DIARY)
+    assert refs(app.call("diary_list", element="entry", order=order).value) == found
+    page = app.call("diary_list", element="entry", order=order, offset=1, limit=2)
+    assert refs(page.value) == found[1:3]
+    assert page.note == "2 of 4 items; ask with offset 3 for the next"
+
+
+def test_an_order_that_cannot_be_is_refused(catalogue: Catalogue) -> None:
+    app = Defective(catalogue, no_column("words"), DIARY)
+    with pytest.raises(InvalidParameterError, match="Nearest: name"):
+        app.call("diary_list", element="entry", order=["-nam"])
+    assert app.sent == []
+    with pytest.raises(ToolError) as caught:
+        app.call("diary_list", element="entry", order=["words"])
+    assert "sorted by words" in caught.value.original
+
+
+def test_a_column_that_cannot_be_read_is_missing_and_said_so(catalogue: Catalogue) -> None:
+    app = Defective(catalogue, no_column("name"), DIARY)
+    done = app.call("diary_list", element="entry", properties=["name", "words"], limit=2)
+    assert [(item["name"], item["words"]) for item in done.value] == [(None, 3), (None, 1)]
+    assert '"name" could not be read (-10000)' in done.note
+    # The column, whether there is a collection at all, the other column, the ids.
+    assert len(app.sent) == 4
+
+
+def test_no_column_and_no_id_still_gives_the_items(catalogue: Catalogue) -> None:
+    world = {"entries": [{"id": "x", "pictures": [{"name": "a"}, {"name": "b"}]}]}
+    app = Defective(catalogue, no_column("name"), world)
+    done = app.call("diary_list", element="picture", of="entries[0]")
+    assert done.value == [
+        {"ref": "entries[0].pictures[0]", "name": None},
+        {"ref": "entries[0].pictures[1]", "name": None},
+    ]
+
+
+def test_a_denied_permission_is_not_tried_again(catalogue: Catalogue) -> None:
+    app = Defective(catalogue, no_column("name", -1743), DIARY)
+    with pytest.raises(ToolError) as caught:
+        app.call("diary_list", element="entry")
+    assert caught.value.number == -1743
+    assert len(app.sent) == 1
+
+
+def test_what_is_not_there_costs_two_events_and_says_how_to_look(catalogue: Catalogue) -> None:
+    app = Defective(catalogue)
+    with pytest.raises(ToolError) as caught:
+        app.call("diary_list", element="entry", of='journals["No"]')
+    assert caught.value.type == "NOT_FOUND"
+    assert 'journals["No"]' in caught.value.message
+    assert 'Look again with diary_list (element "journal")' in caught.value.suggestion
+    assert len(app.sent) == 2
+
+
+def test_the_same_object_listed_twice_is_shown_once(catalogue: Catalogue) -> None:
+    twice = [{"id": "t", "name": "T"}, {"id": "u", "name": "U"}, {"id": "t", "name": "T"}]
+    done = Defective(catalogue, "", {"entries": twice}).call("diary_list", element="entry")
+    assert refs(done.value) == ["t", "u"]
+    assert done.note == "the app listed 1 of the items more than once; each is shown once"
+
+
+def test_ids_that_name_different_objects_are_not_used(catalogue: Catalogue) -> None:
+    clash = [{"id": "t", "name": "T"}, {"id": "t", "name": "U"}]
+    done = Defective(catalogue, "", {"entries": clash}).call("diary_list", element="entry")
+    assert refs_of(done.value) == ['entries["T"]', 'entries["U"]']
+
+
+def test_nothing_matched_nothing_there_and_failed_are_three_answers(catalogue: Catalogue) -> None:
+    app = Defective(catalogue)
+    nothing = app.call("diary_list", element="entry", where={"name": "nobody"})
+    assert (nothing.value, nothing.note) == ([], "nothing matched the filter")
+    empty = app.call("diary_list", element="entry", of="journals[1]")
+    assert (empty.value, empty.note) == ([], "there is none")
+    beyond = app.call("diary_list", element="entry", of="journals[0]", offset=7)
+    assert (beyond.value, beyond.note) == ([], "there are 2 items, none from offset 7 on")
+    with pytest.raises(ToolError):
+        app.call("diary_list", element="entry", of="journals[9]")
+
+
+def test_several_objects_are_read_in_one_call_each_with_its_own_fate(catalogue: Catalogue) -> None:
+    app = Defective(catalogue)
+    targets = ["journals[0].name", 'journals["No"]', "today", "journals.name"]
+    done = app.call("diary_get", target=targets)
+    assert [row["target"] for row in done.value] == targets
+    assert done.value[0]["value"] == "Work"
+    assert done.value[1]["error"]["type"] == "NOT_FOUND"
+    assert 'journals["No"]' in done.value[1]["error"]["message"]
+    assert done.value[2]["value"]["name"] == "Work"
+    assert done.value[3]["value"] == ["Work", "Home"]
+    picked = app.call("diary_get", target=["today", "journals[1]"], properties=["name"])
+    assert [row["value"] for row in picked.value] == [{"name": "Work"}, {"name": "Home"}]
+
+
+@pytest.mark.parametrize("target", [[], ["today"] * 101, ["entrys"]])
+def test_a_wrong_list_of_targets_sends_nothing(catalogue: Catalogue, target: list[str]) -> None:
+    app = Defective(catalogue)
+    with pytest.raises(InvalidParameterError):
+        app.call("diary_get", target=target)
+    assert app.sent == []
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "event", "code", "sent"),
+    [
+        ("diary_get", {"target": "today.name", "as": "text"}, "coregetd", "rtyp", "text"),
+        (
+            "diary_get",
+            {"target": "today", "properties": ["name"], "as": "text"},
+            "coregetd",
+            "rtyp",
+            "text",
+        ),
+        ("diary_get", {"target": "today", "as": "text"}, "coregetd", "rtyp", "text"),
+        ("diary_count", {"element": "entry", "with hidden": True}, "corecnte", "hidn", True),
+        (
+            "diary_set",
+            {"target": "today", "properties": {"name": "N"}, "quietly": True},
+            "coresetd",
+            "quie",
+            True,
+        ),
+        (
+            "diary_set",
+            {"target": "today", "properties": {"name": "N", "owner": "o"}, "quietly": False},
+            "coresetd",
+            "quie",
+            False,
+        ),
+    ],
+)
+def test_parameters_that_an_app_adds_to_a_standard_verb_go_along(
+    catalogue: Catalogue, tool: str, arguments: dict[str, Any], event: str, code: str, sent: Any
+) -> None:
+    app = Defective(catalogue)
+    done = app.call(tool, **arguments)
+    assert app.simulator.events
+    for found in app.simulator.events:
+        assert found.event == event
+        assert found.params[code] == sent
+    shown = Defective(catalogue)
+    finished = shown.simulator(["osascript", "-l", "JavaScript", "-e", done.line], b"", 10)
+    assert finished.status == 0, finished.stderr
+    assert shown.simulator.events == app.simulator.events

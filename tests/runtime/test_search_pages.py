@@ -1,0 +1,68 @@
+"""The page of a tool: enough to call it, and an example that can be called."""
+
+from pathlib import Path
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from iac_runtime.apptools import OWN_TOOLS
+from iac_runtime.binding import bind
+from iac_runtime.catalogue import Catalogue
+from iac_runtime.compose import compose
+from iac_runtime.errors import UnknownToolError
+from iac_runtime.search import Hit, Index, page, tokens
+
+ROOT = Path(__file__).parent.parent.parent
+TOOLS = ROOT / "generated" / "iac_tools"
+CATALOGUE = Catalogue([TOOLS])
+ENTRIES = {entry["name"]: entry for entry in CATALOGUE.listing()}
+
+
+@pytest.mark.parametrize("name", sorted([*CATALOGUE.tools, *OWN_TOOLS]))
+def test_the_example_of_every_tool_fits_its_schema(name: str) -> None:
+    found = page(CATALOGUE, name)
+    assert found.tool == name
+    assert "\n" not in found.purpose
+    assert found.purpose
+    assert not found.purpose.endswith(("SAFE, reads.", "MODIFY."))
+    Draft202012Validator(dict(found.schema)).validate(dict(found.example))
+
+
+@pytest.mark.parametrize("name", sorted(CATALOGUE.tools))
+def test_the_example_of_every_tool_is_a_call_that_can_be_sent(name: str) -> None:
+    tool = CATALOGUE.tool(CATALOGUE.find(name))
+    example = page(CATALOGUE, name).example
+    assert compose(tool, bind(tool.spec, example), "/Users/me").app == tool.tables.app.id
+
+
+def test_the_schema_is_the_one_that_is_listed() -> None:
+    assert page(CATALOGUE, "mail_list").schema == ENTRIES["mail_list"]["inputSchema"]
+
+
+def test_the_example_of_a_hit_is_about_what_was_asked() -> None:
+    index = Index.build(CATALOGUE)
+    hits = {hit.tool: hit for hit in index.find("list mail messages by sender", limit=8)}
+    example = page(CATALOGUE, hits["mail_list"]).example
+    assert example["element"] == "message"
+    assert "sender" in example["properties"]
+
+
+@pytest.mark.parametrize("op", ["get", "set", "list", "count", "make"])
+def test_the_example_of_a_hit_fits_too(op: str) -> None:
+    hit = Hit(f"notes_{op}", 1.0, "", op, "note", ("name",), "SAFE")  # type: ignore[arg-type]
+    found = page(CATALOGUE, hit)
+    Draft202012Validator(dict(found.schema)).validate(dict(found.example))
+    tool = CATALOGUE.tool(CATALOGUE.find(hit.tool))
+    compose(tool, found.example, "/Users/me")
+
+
+def test_an_unknown_tool_is_answered_with_the_nearest() -> None:
+    with pytest.raises(UnknownToolError, match="mail_list"):
+        page(CATALOGUE, "mail_lists")
+
+
+def test_tokens_are_bytes_by_four() -> None:
+    assert tokens([]) == 0
+    assert tokens([{"name": "abc"}]) == len('{"name":"abc"}') // 4
+    listing = (TOOLS / "listing.jsonl").read_bytes()
+    assert abs(tokens(ENTRIES.values()) - len(listing) // 4) < len(ENTRIES)

@@ -1,0 +1,142 @@
+"""The parts of the search: stems, spelling, reading a request, names of apps."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from iac_runtime.search.apps import AppNames
+from iac_runtime.search.lexicon import GROUPS, LOOSE, entries
+from iac_runtime.search.request import Request, known_words, read_request
+from iac_runtime.search.spelling import Speller
+from iac_runtime.search.stems import split, stem, stems
+
+NAMES = [
+    ("mail", "Mail", "com.apple.mail"),
+    ("google_chrome", "Google Chrome", "com.google.Chrome"),
+    ("system_events", "System Events", "com.apple.systemevents"),
+    ("netnewswire", "NetNewsWire", "local.netnewswire"),
+]
+
+
+def read(text: str) -> Request:
+    return read_request(text, known_words().__contains__, lambda _: [])
+
+
+@pytest.mark.parametrize(
+    ("words", "same"),
+    [
+        ("messages message", True),
+        ("play playing played plays", True),
+        ("stop stopped stopping", True),
+        ("make making makes", True),
+        ("copy copies copied", False),
+        ("box boxes", True),
+        ("person people", True),
+        ("address addresses", True),
+        ("news new", False),
+    ],
+)
+def test_forms_of_one_word_have_one_stem(words: str, same: bool) -> None:
+    assert (len(set(map(stem, words.split()))) == 1) is same
+
+
+def test_words_in_one_are_found_apart_and_together() -> None:
+    assert split("NetNewsWire") == ["netnewswire", "net", "news", "wire"]
+    assert split("do JavaScript") == ["do", "javascript", "java", "script"]
+    assert split("read_only, PDF-file") == ["read", "only", "pdf", "file"]
+
+
+@given(st.text(max_size=80))
+def test_stems_have_no_blanks_and_are_words_of_the_database(text: str) -> None:
+    for one in stems(text):
+        assert one
+        assert one.isalnum()
+
+
+@pytest.mark.parametrize("typed", ["remider", "reminderr", "remnider", "reminter"])
+def test_one_wrong_letter_is_read_through(typed: str) -> None:
+    assert Speller(["reminder", "render", "calendar"]).nearest(typed) == ["reminder"]
+
+
+def test_short_words_are_not_guessed_at() -> None:
+    assert Speller(["cat", "car"]).nearest("cax") == []
+
+
+@given(st.text(alphabet="abcdefgh", min_size=4, max_size=12))
+def test_a_word_is_nearest_to_itself(word: str) -> None:
+    assert Speller([word, "unrelated"]).nearest(word)[0] == word
+
+
+@pytest.mark.parametrize(
+    ("text", "operation"),
+    [
+        ("how many notes are there", "count"),
+        ("create a new note", "make"),
+        ("rename the note", "set"),
+        ("show all notes", "list"),
+        ("what is the name", "get"),
+        ("turn off the rule", "set"),
+    ],
+)
+def test_verbs_speak_for_operations(text: str, operation: str) -> None:
+    operations = read(text).operations
+    assert max(operations, key=lambda one: operations[one]) == operation
+
+
+def test_a_word_may_be_another() -> None:
+    (term,) = read("emails").terms
+    assert term.options["email"] == 1
+    assert 0 < term.options["mail"] < 1
+
+
+def test_the_verb_of_an_order_is_known_and_a_question_has_none() -> None:
+    assert read("please delete the note").action == 0
+    assert read("which notes are old").action is None
+
+
+def test_times_of_day_are_times() -> None:
+    for text in ("at 10am", "at 5 pm", "at 14:30", "at 5 o'clock"):
+        assert "start" in read(text).terms[0].options
+
+
+def test_long_requests_are_read_in_part() -> None:
+    assert len(read("word " * 5000).terms) == 1
+    assert len(read(" ".join(f"word{n}" for n in range(500))).terms) <= 16
+
+
+def test_every_entry_of_the_lexicon_can_be_read() -> None:
+    assert all(len(group.split()) > 1 for group in entries(GROUPS))
+    assert all(entry.count(": ") == 1 for entry in entries(LOOSE))
+    said = [entry.split(": ")[0] for entry in entries(LOOSE)]
+    assert len(said) == len(set(said))
+
+
+def strengths(text: str) -> dict[str, float]:
+    names = AppNames(NAMES, frozenset({"system", "event", "mail"}))
+    hints = names.hints(read(text))
+    return {NAMES[place][1]: hint.strength for place, hint in hints.items()}
+
+
+def test_the_more_plainly_an_app_is_named_the_more_it_is_meant() -> None:
+    by_name = strengths("something in google chrome")["Google Chrome"]
+    by_part = strengths("something chrome")["Google Chrome"]
+    by_topic = strengths("something with a bookmark")["Google Chrome"]
+    assert by_name > by_part > by_topic > 0
+    assert "Google Chrome" not in strengths("feed the cat")
+
+
+def test_a_name_in_parts_is_a_name() -> None:
+    assert strengths("articles in net news wire")["NetNewsWire"] == 2
+
+
+def test_an_everyday_word_is_no_name_of_an_app() -> None:
+    assert strengths("an event").get("System Events", 0) < 1
+    assert strengths("send a mail").get("Mail", 0) < strengths("send it in mail")["Mail"]
+
+
+def test_an_app_is_known_by_name_key_and_bundle_id() -> None:
+    names = AppNames(NAMES, frozenset())
+    for name in ("Google Chrome", "google_chrome", "COM.GOOGLE.CHROME"):
+        assert names.named(name) == [1]
+    assert names.named("") == []
+    assert names.named("Firefox") == []

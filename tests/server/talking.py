@@ -1,0 +1,99 @@
+"""Talking to a front in this process: what a client would send, and what it would hear."""
+
+import json
+import queue
+from collections.abc import Callable
+from typing import Any
+
+from iac_runtime.front.answers import Identity
+from iac_runtime.front.routing import Era, Router
+from iac_runtime.front.sdk import Sessions
+
+CLIENT = {"name": "tester", "version": "1"}
+ENVELOPE = {
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+    "io.modelcontextprotocol/clientInfo": CLIENT,
+    "io.modelcontextprotocol/clientCapabilities": {},
+}
+HANDSHAKE = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": CLIENT}
+CAPABILITIES = {
+    "legacy": {"tools": {"listChanged": True}},
+    "modern": {"tools": {"listChanged": False}},
+}
+IDENTITY = Identity("fixture", "9.8", "How to work.", CAPABILITIES)
+ENTRIES: list[dict[str, Any]] = [
+    {
+        "name": f"tool_{number}",
+        "description": "Do a thing: “quoted”, ünïcode.",
+        "inputSchema": {"type": "object", "properties": {"x": {"type": "string"}}},
+        "annotations": {"readOnlyHint": number % 2 == 0},
+    }
+    for number in range(5)
+]
+LINES = [json.dumps(entry, ensure_ascii=False).encode() for entry in ENTRIES]
+
+
+def fixture_server() -> Any:
+    """Return a server of the SDK with the identity and the tools of the fixture."""
+    import mcp_types as types
+    from mcp.server.caching import CacheHint
+    from mcp.server.lowlevel import Server
+
+    from iac_runtime.front.answers import LIST_TTL_MS
+
+    async def list_tools(_ctx: Any, _params: Any) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=[types.Tool.model_validate(e) for e in ENTRIES])
+
+    async def call_tool(_ctx: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
+        text = json.dumps([params.name, params.arguments])
+        return types.CallToolResult(content=[types.TextContent(text=text)])
+
+    return Server(
+        IDENTITY.name,
+        version=IDENTITY.version,
+        instructions=IDENTITY.instructions,
+        cache_hints={"tools/list": CacheHint(ttl_ms=LIST_TTL_MS)},
+        on_list_tools=list_tools,
+        on_call_tool=call_tool,
+    )
+
+
+def notifications() -> Any:
+    from mcp.server.lowlevel import NotificationOptions
+
+    return NotificationOptions(tools_changed=True)
+
+
+class Talk:
+    """A front, or with `bare` the SDK alone, and the messages that came back."""
+
+    def __init__(self, *, bare: Era | None = None, build: Callable[[], Any] = fixture_server):
+        self.heard: queue.Queue[dict[str, Any]] = queue.Queue()
+        self.raw: list[bytes] = []
+        self.sessions = Sessions(build, self._hear, notifications)
+        self.router = Router(IDENTITY, lambda: LINES, self.sessions, self._hear)
+        self._bare: Era | None = bare
+
+    def _hear(self, line: bytes) -> None:
+        self.raw.append(line)
+        self.heard.put(json.loads(line))
+
+    def say(self, message: Any) -> None:
+        line = message if isinstance(message, bytes) else json.dumps(message).encode()
+        if self._bare is None:
+            self.router.take(line + b"\n")
+        else:
+            self.sessions.feed(self._bare, line + b"\n")
+
+    def ask(self, method: str, params: Any = None, id_: str | int = 1) -> dict[str, Any]:
+        """Send a request and return the answer to it."""
+        message: dict[str, Any] = {"jsonrpc": "2.0", "id": id_, "method": method}
+        if params is not None:
+            message["params"] = params
+        self.say(message)
+        while (found := self.heard.get(timeout=30)).get("id") != id_ or "method" in found:
+            pass
+        return found
+
+    def close(self) -> None:
+        self.sessions.close(1.0)

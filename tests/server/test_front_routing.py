@@ -1,0 +1,193 @@
+"""The front answers as the SDK would, and hands on what it does not answer."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from talking import CLIENT, ENTRIES, ENVELOPE, HANDSHAKE, IDENTITY, LINES, Talk
+
+from iac_runtime.front.routing import Era, Router
+
+MODERN = {"_meta": ENVELOPE}
+
+
+@pytest.fixture
+def talk() -> Iterator[Talk]:
+    talk = Talk()
+    yield talk
+    talk.close()
+
+
+def opened(talk: Talk, era: Era) -> Talk:
+    """Go through the handshake that an era wants."""
+    if era == "legacy":
+        talk.ask("initialize", HANDSHAKE, "open")
+        talk.say({"jsonrpc": "2.0", "method": "notifications/initialized"})
+    return talk
+
+
+REQUESTS: list[tuple[Era, str, Any]] = [
+    ("legacy", "ping", None),
+    ("legacy", "ping", {}),
+    ("legacy", "tools/list", None),
+    ("legacy", "tools/list", {}),
+    ("legacy", "tools/list", {"_meta": {"progressToken": 3}}),
+    ("legacy", "tools/list", {"_meta": {"progressToken": 1.5}}),
+    ("legacy", "tools/list", {"_meta": 5}),
+    ("legacy", "tools/list", {"cursor": 5}),
+    ("legacy", "tools/call", {"name": "tool_1", "arguments": {"x": "é"}}),
+    ("legacy", "tools/call", None),
+    ("legacy", "server/discover", {}),
+    ("legacy", "resources/list", None),
+    ("legacy", "nope", {}),
+    ("modern", "server/discover", MODERN),
+    ("modern", "tools/list", MODERN),
+    ("modern", "tools/list", {**MODERN, "cursor": None}),
+    ("modern", "tools/list", {"_meta": {**ENVELOPE, "progressToken": "p"}}),
+    ("modern", "tools/call", {**MODERN, "name": "tool_2"}),
+    ("modern", "ping", MODERN),
+    ("modern", "nope", MODERN),
+    *(
+        ("modern", method, {"_meta": {**ENVELOPE, f"io.modelcontextprotocol/{key}": value}})
+        for method in ("server/discover", "tools/list")
+        for key, value in (
+            ("protocolVersion", "1999-01-01"),
+            ("protocolVersion", 7),
+            ("clientInfo", "me"),
+            ("clientInfo", {"name": "x"}),
+            ("clientInfo", None),
+            ("clientCapabilities", None),
+            ("clientCapabilities", {"sampling": 5}),
+            ("clientCapabilities", {"elicitation": {"form": {}}}),
+        )
+    ),
+]
+
+
+@pytest.mark.parametrize(("era", "method", "params"), REQUESTS)
+def test_an_answer_equals_the_sdks_own(era: Era, method: str, params: Any) -> None:
+    front, sdk = opened(Talk(), era), opened(Talk(bare=era), era)
+    try:
+        assert front.ask(method, params, 7) == sdk.ask(method, params, 7)
+    finally:
+        front.close()
+        sdk.close()
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        *(
+            {**HANDSHAKE, "protocolVersion": version}
+            for version in ("2024-11-05", "2025-03-26", "2025-06-18", "2026-07-28", "x", 5)
+        ),
+        {**HANDSHAKE, "capabilities": {"roots": {"listChanged": True}, "elicitation": {}}},
+        {**HANDSHAKE, "capabilities": {"roots": 1}},
+        {**HANDSHAKE, "capabilities": None},
+        {**HANDSHAKE, "clientInfo": {"name": "x"}},
+        {**HANDSHAKE, "clientInfo": {**CLIENT, "title": "T"}},
+        {**HANDSHAKE, "clientInfo": {**CLIENT, "title": 4}},
+        {**HANDSHAKE, "_meta": {"x": 1}},
+        {},
+        None,
+    ],
+)
+def test_a_handshake_is_answered_as_by_the_sdk(params: Any) -> None:
+    front, sdk = Talk(), Talk(bare="legacy")
+    try:
+        assert front.ask("initialize", params) == sdk.ask("initialize", params)
+    finally:
+        front.close()
+        sdk.close()
+
+
+def test_the_listing_comes_before_the_sdk_is_there(talk: Talk) -> None:
+    talk.ask("initialize", HANDSHAKE)
+    assert not talk.sessions.started("legacy")
+    listed = talk.ask("tools/list")
+    assert listed["result"]["tools"] == ENTRIES
+    assert not talk.sessions.started("legacy")
+
+
+def test_a_listing_before_the_handshake_is_refused(talk: Talk) -> None:
+    assert "error" in talk.ask("tools/list")
+
+
+def test_one_connection_serves_both_eras_in_any_order(talk: Talk) -> None:
+    assert talk.ask("server/discover", MODERN, "d")["result"]["supportedVersions"]
+    assert talk.ask("tools/call", {**MODERN, "name": "a"}, "m")["result"]["content"]
+    opened(talk, "legacy")
+    assert talk.ask("tools/call", {"name": "b"}, 3)["result"]["content"][0]["text"] == '["b", null]'
+    assert talk.ask("tools/list", MODERN, 4)["result"]["ttlMs"] > 0
+    assert talk.ask("tools/call", {**MODERN, "name": "c"}, 5)["result"]["resultType"] == "complete"
+
+
+def test_a_replayed_handshake_is_not_answered_twice(talk: Talk) -> None:
+    opened(talk, "legacy")
+    talk.ask("tools/call", {"name": "b"}, 3)
+    talk.ask("tools/call", {"name": "b"}, "open")
+    assert [m["id"] for m in map(json.loads, talk.raw)] == ["open", 3, "open"]
+
+
+def test_what_is_no_message_is_passed_over(talk: Talk) -> None:
+    opened(talk, "legacy")
+    for line in (b"{bad", b"[]", b"5", b"\xff\xfe", b"[" * 50_000, b'{"id": 3}', b'{"method": 1}'):
+        talk.say(line)
+    assert talk.ask("tools/call", {"name": "b"}, 9)["result"]
+    talk.say({"jsonrpc": "2.0", "id": 77, "result": {}})
+    assert talk.ask("ping", None, 10)["result"] == {}
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
+    lambda part: (
+        st.lists(part, max_size=4) | st.dictionaries(st.text(max_size=8), part, max_size=4)
+    ),
+    max_leaves=12,
+)
+
+
+class Deaf:
+    """A backend that takes everything."""
+
+    def __init__(self) -> None:
+        self.fed: list[tuple[Era, bytes]] = []
+
+    def prepare(self) -> None: ...
+
+    def replay(self, line: bytes) -> None: ...
+
+    def started(self, era: Era) -> bool:
+        return any(era == fed for fed, _ in self.fed)
+
+    def feed(self, era: Era, line: bytes) -> None:
+        self.fed.append((era, line))
+
+
+@given(
+    st.lists(
+        st.binary(max_size=60)
+        | st.builds(
+            lambda method, id_, params: {
+                "jsonrpc": "2.0",
+                "id": id_,
+                "method": method,
+                "params": params,
+            },
+            st.sampled_from(["initialize", "ping", "tools/list", "server/discover", "x"]) | JSON,
+            JSON,
+            JSON | st.just(MODERN) | st.just(HANDSHAKE),
+        ),
+        max_size=6,
+    )
+)
+def test_every_message_is_answered_or_handed_on_unchanged(messages: list[Any]) -> None:
+    for message in messages:
+        backend, said = Deaf(), list[bytes]()
+        router = Router(IDENTITY, lambda: LINES, backend, said.append)
+        line = message if isinstance(message, bytes) else json.dumps(message).encode()
+        router.take(line)
+        assert [fed for _, fed in backend.fed] == [line] or len(said) == 1

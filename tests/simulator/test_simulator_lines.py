@@ -1,0 +1,91 @@
+"""The interactive mode, the error lines of old systems, and other languages than English."""
+
+import pytest
+from simulated_diary import DIARY, WORLD, Script
+
+from iac_simulator import Scenario, Simulator, texts
+
+D = 'const d = Application("Diary"); '
+
+
+def script(engine: str, **machine: str) -> Script:
+    state = {"diary": WORLD}
+    return Script(Simulator([DIARY], state, engine=engine, faults=Scenario(**machine)))
+
+
+def test_lines_are_answered_one_by_one(engine: str) -> None:
+    text = "let a = [1, 'x']\na\n\nDIARY.journals[9].name()\nDIARY\nf()"
+    lines = text.replace("DIARY", "Application('Diary')").encode()
+    argv = ["osascript", "-l", "JavaScript", "-i", "-e", "function f() { return 7 }"]
+    done = script(engine).simulator(argv, lines, 10)
+    assert done.stdout.decode().splitlines() == [
+        ">> => undefined",
+        '>> => [1, "x"]',
+        ">> !! Error on line 1: Error: Invalid index.",
+        '>> => Application("Diary")',
+        ">> => 7",
+        ">> ",
+    ]
+    assert (done.stderr, done.status) == (b"", 0)
+
+
+def test_i_may_stand_with_other_letters(engine: str) -> None:
+    argv = ["osascript", "-il", "JavaScript"]
+    assert script(engine).simulator(argv, b"1", 10).stdout == b">> => 1\n>> \n"
+
+
+@pytest.mark.parametrize(
+    ("source", "line"),
+    [
+        ("let a = 1;\nfoo", "11:14: execution error: Error on line 2: ReferenceError:"
+         " Can't find variable: foo (-2700)\n"),
+        (D + "\nfunction run() {\n  return d.journals[9].name()\n}", "51:80: execution error:"
+         " Error on line 3: Error: Invalid index. (-1719)\n"),
+    ],
+)  # fmt: skip
+def test_old_systems_name_the_place(source: str, line: str, engine: str) -> None:
+    done = script(engine, error_lines="old").run(source)
+    if "run()" in source:
+        assert done.stderr.decode().endswith(line.partition(" Error on")[2].partition(":")[2])
+        assert b"execution error: Error on line " in done.stderr
+    else:
+        assert done.stderr.decode() == line
+
+
+def test_another_language_changes_every_text_and_no_number() -> None:
+    english, german = (
+        {n: texts.text_of(n, "Diary", language) for n in [*range(-11000, 1003), -25211]}
+        for language in texts.LANGUAGES
+    )
+    assert english.keys() == german.keys()
+    assert [n for n in english if english[n] == german[n]] == []
+
+
+@pytest.mark.parametrize(
+    ("source", "number"),
+    [("d.journals[9].name()", -1719), ("d.doNonsense(1)", -1708), ("Application('None')", -2700)],
+)
+def test_a_script_meets_the_language(source: str, number: int) -> None:
+    english, german = script("quickjs"), script("quickjs", language="de")
+    assert english.error(D + source) == german.error(D + source) == number
+    assert english.run(D + source).stderr != german.run(D + source).stderr
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("d.journals[0].bodi()", "Diary: journals[0].bodi: bodi is not in the dictionary"),
+        ("d.nonsense[5].name()", "Diary: nonsense[5].name: nonsense is not in the dictionary"),
+        ("d.journals[0].name()", None),
+        ("d.publish(d.entries[0])", None),
+        ("d.journals.x", None),
+    ],
+)
+def test_the_strict_variant_tells_names_that_the_dictionary_lacks(
+    source: str, said: str | None
+) -> None:
+    strict = Script(Simulator([DIARY], {"diary": WORLD}, faults=Scenario(strict=True)))
+    err = strict.run(D + source).stderr.decode()
+    assert [line for line in err.splitlines() if line.startswith("warning: ")] == (
+        [f"warning: {said}"] if said else []
+    )
