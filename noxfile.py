@@ -107,7 +107,8 @@ def bench(session: nox.Session) -> None:
     """Measure build and call times; prints medians."""
     session.install("-q", "-e", ".[dev]")
     session.run("python", "benchmarks/build.py", *session.posargs)
-    session.run("python", "benchmarks/call.py", *session.posargs)
+    for name in ("call", "gate", "audit"):
+        session.run("python", f"benchmarks/{name}.py")
 
 
 @nox.session

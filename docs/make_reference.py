@@ -83,9 +83,8 @@ def _index(apps: Mapping[str, tuple[Mapping[str, Any], Sequence[Mapping[str, Any
 
 
 def _program(name: str, command: click.Command) -> str:
-    context = click.Context(
-        command, info_name=name, terminal_width=_WIDTH, max_content_width=_WIDTH
-    )
+    settings = {"terminal_width": _WIDTH, "max_content_width": _WIDTH, **command.context_settings}
+    context = click.Context(command, info_name=name, **settings)
     parts = [
         part
         for words, help_text in _helps(command, context)

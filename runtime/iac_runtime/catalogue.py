@@ -58,6 +58,7 @@ class Catalogue:
     def __init__(self, folders: Sequence[Path]) -> None:
         self.apps: dict[str, AppRow] = {}
         self.tools: dict[str, ToolRow] = {}
+        self._found: dict[str, Tool] = {}
         self.shelves = read_shelves(folders)
         for shelf in self.shelves:
             try:
@@ -129,8 +130,11 @@ class Catalogue:
         Raises:
             SetupError: The module does not hold what the catalogue says.
         """
-        module = load_module(row.app.folder, row.module)
-        return find_tool(module, row.function, row.name)
+        found = self._found.get(row.name)
+        if found is None:
+            module = load_module(row.app.folder, row.module)
+            found = self._found[row.name] = find_tool(module, row.function, row.name)
+        return found
 
 
 _TABLES: dict[str, Tables] = {}

@@ -1,0 +1,169 @@
+"""Calls, answers, restarts and rebuilt tools in any order: what may run, and what is written."""
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from diary_output import write_output
+from diary_world import WORLD
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, rule
+
+from iac_runtime.audit.reading import Query, find, verified
+from iac_runtime.catalogue import Catalogue
+from iac_runtime.execution.executor import Executor
+from iac_runtime.gate import Asks, Call, Done, Gate, Refused
+from iac_runtime.opening import open_audit
+from iac_runtime.policy.budget import resume
+from iac_runtime.policy.desk import Caller, open_desk
+from iac_runtime.policy.question import Verdict
+from iac_runtime.state import open_state
+from iac_simulator import Simulator
+
+CALLS: tuple[tuple[str, Mapping[str, Any]], ...] = (
+    ("diary_get", {"target": "entries[0]"}),
+    ("diary_make_entry", {"title": "a"}),
+    ("diary_make_entry", {"title": "b"}),
+    ("diary_make", {"element": "entry"}),
+    ("diary_delete", {"target": "entries[0]"}),
+    ("diary_delete", {"target": "entries[1]"}),
+    ("diary_set", {"target": "today", "properties": {"owner": "x", "password": "x"}}),
+)
+ASKED = Caller("tester", "client")
+VERDICTS: tuple[Verdict, ...] = ("once", "always", "denied")
+
+
+class Machine(RuleBasedStateMachine):
+    """One user's state folder, and servers that come and go."""
+
+    questions: Bundle[tuple[Call, Asks]] = Bundle("questions")
+
+    @initialize()
+    def begin(self) -> None:
+        self.folder = Path(tempfile.mkdtemp())
+        self.before = os.environ.get("IAC_DATA")
+        os.environ["IAC_DATA"] = str(self.folder / "data")
+        self.output = write_output(self.folder / "tools")
+        self.always: set[str] = set()
+        self.used: set[str] = set()
+        self.ran: list[str] = []
+        self.digest = 0
+        self.open()
+        self.run(Call(*CALLS[0]))
+
+    def open(self) -> None:
+        catalogue = Catalogue([self.output])
+        tables = [catalogue.tables(app) for app in catalogue.apps.values()]
+        self.simulator = Simulator(tables, {"diary": WORLD})
+        self.gate = Gate(
+            catalogue,
+            Executor(self.simulator),
+            home="/Users/me",
+            desk=open_desk(),
+            audit=open_audit,
+        )
+
+    def teardown(self) -> None:
+        self.gate.close()
+        state = open_state()
+        assert verified(state).holds
+        written = find(state, Query(), 10_000)
+        done = sorted(entry.tool for entry in written if entry.result == "done")
+        assert done == sorted(self.ran)
+        assert all(entry.decision == "allow" for entry in written if entry.result == "done")
+        assert all(entry.result != "interrupted" for entry in written)
+        if self.before is None:
+            del os.environ["IAC_DATA"]
+        else:
+            os.environ["IAC_DATA"] = self.before
+        shutil.rmtree(self.folder)
+
+    @rule(target=questions, call=st.sampled_from(CALLS))
+    def first(self, call: tuple[str, Mapping[str, Any]]) -> Any:
+        name, arguments = call
+        asked = Call(name, dict(arguments), ASKED)
+        outcome = self.run(asked)
+        if isinstance(outcome, Done):
+            # Nobody was asked just now: it reads, or the person said always.
+            assert outcome.level == "SAFE" or (outcome.level == "MODIFY" and name in self.always)
+        return (asked, outcome) if isinstance(outcome, Asks) else (asked, None)
+
+    @rule(asked=questions, verdict=st.sampled_from(VERDICTS))
+    def answer(self, asked: tuple[Call, Asks | None], verdict: Verdict) -> None:
+        call, question = asked
+        if question is None:
+            return
+        outcome = self.run(call._replace(token=question.token, verdict=verdict))
+        assert not isinstance(outcome, Asks)
+        fresh = question.token not in self.used
+        self.used.add(question.token)
+        if isinstance(outcome, Done):
+            assert fresh
+            assert verdict != "denied"
+            if verdict == "always" and question.level == "MODIFY":
+                self.always.add(call.tool)
+
+    @rule(asked=questions, other=st.sampled_from(CALLS))
+    def answer_another(
+        self, asked: tuple[Call, Asks | None], other: tuple[str, Mapping[str, Any]]
+    ) -> None:
+        call, question = asked
+        if question is None or (call.tool, call.arguments) == (other[0], dict(other[1])):
+            return
+        forged = Call(other[0], dict(other[1]), ASKED, token=question.token, verdict="once")
+        self.used.add(question.token)
+        assert isinstance(self.run(forged), Refused)
+
+    @rule(call=st.sampled_from(CALLS), text=st.text(max_size=30))
+    def forge(self, call: tuple[str, Mapping[str, Any]], text: str) -> None:
+        forged = Call(call[0], dict(call[1]), ASKED, token=text or "x", verdict="always")
+        assert isinstance(self.run(forged), Refused)
+
+    @rule(call=st.sampled_from(CALLS))
+    def alone(self, call: tuple[str, Mapping[str, Any]]) -> None:
+        """Call where nobody can be asked."""
+        outcome = self.run(Call(call[0], dict(call[1])))
+        assert not isinstance(outcome, Asks)
+        if isinstance(outcome, Refused):
+            assert outcome.requires_prompt
+
+    @rule()
+    def restart(self) -> None:
+        self.gate.close()
+        self.open()
+
+    @rule()
+    def rebuild(self) -> None:
+        """Build the tools anew, changed: what was allowed for good is void."""
+        self.digest += 1
+        lock = self.output / "tools.lock"
+        found = json.loads(lock.read_text()) if lock.exists() else {"tools": {}}
+        names = json.loads((self.output / "catalogue.json").read_text())["tools"]
+        found["tools"] = {name: {"digest": f"{self.digest:016x}"} for name in names}
+        lock.write_text(json.dumps(found))
+        os.utime(lock, ns=(self.digest, self.digest * 10**9))
+        self.always.clear()
+
+    @rule()
+    def go_on(self) -> None:
+        """The person lets questions be asked again."""
+        resume(self.gate.desk.store)
+
+    def run(self, call: Call) -> Any:
+        before = len(self.simulator.events)
+        outcome = self.gate.call(call)
+        sent = len(self.simulator.events) > before
+        if isinstance(outcome, Done):
+            self.ran.append(call.tool)
+        else:
+            assert not sent, "something was sent for a call that did not run"
+        return outcome
+
+
+Machine.TestCase.settings = settings(stateful_step_count=12)
+TestMachine = Machine.TestCase
