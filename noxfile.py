@@ -107,8 +107,16 @@ def bench(session: nox.Session) -> None:
     """Measure build and call times; prints medians."""
     session.install("-q", "-e", ".[dev]")
     session.run("python", "benchmarks/build.py", *session.posargs)
-    for name in ("call", "gate", "audit"):
+    for name in ("call", "gate", "audit", "serve"):
         session.run("python", f"benchmarks/{name}.py")
+
+
+@nox.session
+def conformance(session: nox.Session) -> None:
+    """Run the official MCP suite and clients of other languages; npm installs them once."""
+    session.install("-q", "-e", ".[dev]")
+    session.run("python", "tests/conformance/run.py")
+    session.run("pytest", "-q", "tests/conformance")
 
 
 @nox.session

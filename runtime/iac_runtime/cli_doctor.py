@@ -4,6 +4,7 @@ Exit status of doctor: 0 without a problem (warnings are none), 1 with one.
 """
 
 import json
+import os
 from datetime import timedelta
 from pathlib import Path
 from typing import Final
@@ -59,7 +60,9 @@ def doctor(as_json: bool, apps: tuple[str, ...], name: str, tools: tuple[Path, .
 
 def _print(finding: Finding) -> None:
     state = click.style(f"{finding.state:<8}", fg=_COLOURS[finding.state])
-    click.echo(f"{state} {finding.check:<13} {escaped(finding.says)}")
+    # click leaves colours out where there is no terminal; see no-color.org for the variable.
+    colour = False if os.environ.get("NO_COLOR") else None
+    click.echo(f"{state} {finding.check:<13} {escaped(finding.says)}", color=colour)
     if finding.mend:
         click.echo(f"{'':<22} {escaped(finding.mend)}")
 

@@ -5,7 +5,10 @@ Plain data, for the front prints it before anything heavy is imported.
 
 from typing import Any, Final
 
-__all__ = ["META_ENTRIES", "OWN_ENTRIES"]
+__all__ = ["META_ENTRIES", "OWN_ENTRIES", "RESULT_LIMIT"]
+
+RESULT_LIMIT: Final = 100_000
+"""Characters of JSON in an answer to a client; larger ones are refused by some."""
 
 _APP: Final = {
     "type": "string",
@@ -32,16 +35,21 @@ def _entry(
     destructive: bool = False,
     output: dict[str, Any] | None = None,
     always: bool = False,
+    large: bool = False,
 ) -> dict[str, Any]:
     entry: dict[str, Any] = {"name": name, "description": description, "inputSchema": schema}
     hints = {"readOnlyHint": read, "destructiveHint": destructive, "openWorldHint": False}
     entry["annotations"] = hints
     if output is not None:
         entry["outputSchema"] = output
+    meta: dict[str, Any] = {}
     if always:
         # Clients that load tools on demand load these at once.
-        entry["_meta"] = {"anthropic/alwaysLoad": True}
-    return entry
+        meta["anthropic/alwaysLoad"] = True
+    if large:
+        # Else a client puts half of it into a file; what is longer is for read_more.
+        meta["anthropic/maxResultSizeChars"] = RESULT_LIMIT
+    return {**entry, "_meta": meta} if meta else entry
 
 
 _ONE_APP: Final = _schema({"app": _APP}, "app")
@@ -92,6 +100,7 @@ OWN_ENTRIES: Final[dict[str, dict[str, Any]]] = {
             ),
             read=True,
             always=True,
+            large=True,
         ),
     )
 }
@@ -134,6 +143,7 @@ META_ENTRIES: Final[dict[str, dict[str, Any]]] = {
             _CALL,
             read=True,
             always=True,
+            large=True,
         ),
         _entry(
             "write_tool",

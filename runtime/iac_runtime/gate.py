@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from iac_runtime.apptools import OWN_TOOLS
 from iac_runtime.binding import Tool
 from iac_runtime.catalogue import Catalogue, forget_changed
+from iac_runtime.entries import RESULT_LIMIT
 from iac_runtime.errors import ToolError, UnknownToolError, nearest
 from iac_runtime.execution.cancellation import Cancellation
 from iac_runtime.execution.executor import Executor
@@ -26,15 +27,13 @@ from iac_runtime.plans import Asks, Call, Done, Found, Outcome, Plan, Refused
 from iac_runtime.policy.desk import Asked, Caller, Desk, default_desk
 from iac_runtime.policy.facts import Decision, Facts
 from iac_runtime.policy.lock import lock_digest
+from iac_runtime.stages import Stages
 from iac_runtime.tool import Level
 
 if TYPE_CHECKING:
     from iac_runtime.audit import Audit
 
 __all__ = ["Asks", "Call", "Done", "Gate", "Refused"]
-
-RESULT_LIMIT: Final = 100_000
-"""Characters of JSON in an answer to a client; larger ones are refused by some."""
 
 DOORS: Final[Mapping[Level, str]] = {
     "SAFE": "read_tool",
@@ -114,7 +113,10 @@ class Gate:
             ToolError: It failed, or an argument is wrong; the error carries the facts.
             SetupError: The tool's module, the policy's state or the audit cannot be used.
         """
-        return self._run(self.plan(call), call, dry_run=dry_run, cancel=cancel)
+        stages = Stages()
+        plan = self.plan(call)
+        stages.end("plan")
+        return self._run(plan, call, stages, dry_run=dry_run, cancel=cancel)
 
     def run(
         self,
@@ -125,8 +127,11 @@ class Gate:
         cancel: Cancellation | None = None,
     ) -> Outcome:
         """Carry out a call of a tool that was found already. Raises as `call` does."""
+        stages = Stages()
         plan = self._planner.generated(tool, arguments)
-        return self._run(plan, Call(tool.name, arguments), dry_run=dry_run, cancel=cancel)
+        stages.end("plan")
+        call = Call(tool.name, arguments)
+        return self._run(plan, call, stages, dry_run=dry_run, cancel=cancel)
 
     def plan(self, call: Call) -> Plan:
         """Return what a call would do. Raises as `call` does."""
@@ -171,9 +176,16 @@ class Gate:
             self._audit.close()
 
     def _run(
-        self, plan: Plan, call: Call, *, dry_run: bool, cancel: Cancellation | None
+        self,
+        plan: Plan,
+        call: Call,
+        stages: Stages,
+        *,
+        dry_run: bool,
+        cancel: Cancellation | None,
     ) -> Outcome:
         facts, decision = self.judge(plan, call.caller)
+        stages.end("judge")
         if dry_run:
             return _done(plan, Found(None), decision)
         if not at_most(decision.level, call.most):
@@ -193,7 +205,11 @@ class Gate:
         if decision.action != "allow":
             self._record(plan, facts, decision, result="refused")
             return self._refused(plan, decision)
-        return self._carry_out(plan, facts, decision, delay, cancel)
+        stages.end("limit and answer")
+        try:
+            return self._carry_out(plan, facts, decision, delay, stages, cancel)
+        finally:
+            stages.say(plan.name)
 
     def _wait(
         self, plan: Plan, facts: Facts, decision: Decision, cancel: Cancellation | None
@@ -224,9 +240,11 @@ class Gate:
         facts: Facts,
         decision: Decision,
         delay: float,
+        stages: Stages,
         cancel: Cancellation | None,
     ) -> Done:
         number = self._intent(plan, facts, decision)
+        stages.end("intent")
         began = time.monotonic()
         result, error = "EXECUTION_ERROR", ""
         try:
@@ -240,6 +258,7 @@ class Gate:
             self.desk.saw(failure.original)
             raise
         finally:
+            stages.end("execute")
             self._outcome(number, result, time.monotonic() - began, error, delay)
         if plan.app[0]:
             self.desk.saw(found.value)

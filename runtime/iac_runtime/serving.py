@@ -74,6 +74,11 @@ def start(raw: Mapping[str, Any]) -> int:
         SetupError: An option, a folder or the policy is not right; nothing was served.
     """
 
+    if raw.get("verbose") or raw.get("log_file"):
+        from iac_runtime.logs import begin
+
+        begin(verbose=bool(raw.get("verbose")), file=raw.get("log_file"))
+
     def find() -> list[Any]:
         return tool_folders(_paths(raw.get("tools")))
 
@@ -114,7 +119,7 @@ def notifications() -> Any:
 
 def _early(raw: Mapping[str, Any]) -> Any:
     """Return the gate where a policy, a setting or a wish must be judged before anything else."""
-    named = any(raw.get(key) not in (None, (), False) for key in _JUDGED)
+    named = any(raw.get(key) not in (None, (), False, "") for key in _JUDGED)
     if named or any(key.startswith(_VARIABLES) for key in os.environ) or config_file().exists():
         return _open(raw)
     return None

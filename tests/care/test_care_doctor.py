@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from apps import build_tools, install_app
 
+from iac_runtime import cli_doctor
 from iac_runtime.care import checks_around, checks_here, checks_mac, doctor
 from iac_runtime.care.findings import Check, Finding, Place
 from iac_runtime.care.processes import ServerProcess, server_processes
@@ -174,7 +175,9 @@ def test_tools_are_counted_and_a_damaged_catalogue_is_a_problem(place: Place) ->
 
 
 def test_an_updated_app_is_named_with_the_command(place: Place, tmp_path: Path) -> None:
-    assert only(checks_here.fresh(place)).state == "ok"
+    assert only(checks_here.fresh(place)).says == "No installed app to compare the tools with"
+    install_app(tmp_path / "Apps", "A", "com.example.A", b"")
+    assert only(checks_here.fresh(place)).says == "Installed apps whose tools fit: 1"
     install_app(tmp_path / "Apps", "A", "com.example.A", b"new")
     finding = only(checks_here.fresh(place))
     assert (finding.state, finding.mend) == ("warning", "iac-gen build com.example.A")
@@ -290,6 +293,19 @@ def test_a_check_that_breaks_is_one_line_and_the_others_run(
     found = [*doctor.examined(place)]
     assert [line.state for line in found] == ["problem", "ok"]
     assert "RuntimeError: odd" in found[0].says
+
+
+def test_colours_are_for_terminals_and_for_those_who_want_them(
+    place: Place, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("click._compat.isatty", lambda stream: True)
+    cli_doctor._print(Finding("x", "problem", "an app said \x1b[2J", "mend it"))
+    out = capsys.readouterr().out
+    assert out.startswith("\x1b[31mproblem")
+    assert "\x1b[2J" not in out
+    monkeypatch.setenv("NO_COLOR", "1")
+    cli_doctor._print(Finding("x", "problem", "bad"))
+    assert "\x1b" not in capsys.readouterr().out
 
 
 @pytest.mark.process

@@ -36,7 +36,9 @@ def every() -> list[tuple[str, tuple[str, ...], str]]:
     return [
         (program, words, command.get_help(context))
         for program, cli in PROGRAMS.items()
-        for words, command, context in commands(cli, click.Context(cli, info_name=program), ())
+        for words, command, context in commands(
+            cli, click.Context(cli, info_name=program, **cli.context_settings), ()
+        )
     ]
 
 

@@ -3,6 +3,7 @@
 import json
 import os
 import stat
+import subprocess
 import sys
 import tempfile
 import tomllib
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
+from iac_runtime.care import signature
 from iac_runtime.care.clients import CLIENTS, Launch, entry, is_ours, place, snippet
 from iac_runtime.care.files import find, replace
 from iac_runtime.care.installing import NotMergedError, install, uninstall
@@ -328,6 +330,31 @@ def test_a_checkout_that_is_found_by_pythonpath_says_so_in_the_entry(
     assert run("install", "claude-desktop", "--python", str(fake))[0] == 0
     said = json.loads(desktop.read_text())["mcpServers"]["iac"]
     assert said["env"]["PYTHONPATH"] == f"{Path.cwd()}/runtime{os.pathsep}/abs"
+
+
+def test_a_python_that_macos_refuses_is_told_with_one_that_works(
+    run, desktop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refused = signature.Signature("a developer", hardened=True)
+    monkeypatch.setattr(signature, "signature", lambda path: refused)
+    monkeypatch.setattr(signature, "better", lambda: "/opt/python3.12")
+    status, _, err = run("install", "claude-desktop")
+    assert status == 0
+    assert "without asking" in err
+    assert "This one works: /opt/python3.12." in err
+
+
+def test_the_shell_gets_commands_to_complete() -> None:
+    asked = {"_IAC_MCP_COMPLETE": "bash_complete", "COMP_WORDS": "iac-mcp inst", "COMP_CWORD": "1"}
+    done = subprocess.run(
+        [sys.executable, "-m", "iac_runtime"],
+        env={**os.environ, **asked, "PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.stdout == "plain,install\n"
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -451,3 +451,10 @@ def test_a_mere_name_is_answered_with_the_way_to_write_it(gate: Gate) -> None:
         InvalidParameterError, match=r'entry of that name, write entries\["Monday"\]'
     ):
         gate.call(Call("diary_export", {"target": "Monday", "to": "/x"}))
+
+
+def test_apps_that_are_newer_than_their_tools_are_named(catalogue: Catalogue) -> None:
+    line = "Diary was updated; build its tools again: iac-gen build diary"
+    outcome = gate_of(catalogue, WORLD, stale=lambda: [line]).call(Call("list_apps", {}))
+    assert isinstance(outcome, Done)
+    assert outcome.note == line

@@ -78,9 +78,11 @@ def fresh(place: Place) -> Iterator[Finding]:
     found = freshness(shelves, place.folders)
     for app in found.stale:
         yield Finding("fresh", "warning", app.line.partition(";")[0] + ".", app.command)
-    if not found.stale:
-        more = f"; {found.without} more scriptable apps have no tools" if found.without else ""
-        yield Finding("fresh", "ok", f"{found.fresh} installed apps have tools that fit{more}")
+    if not found.fresh and not found.without and not found.stale:
+        yield Finding("fresh", "ok", "No installed app to compare the tools with")
+    elif not found.stale:
+        more = f"; scriptable apps without tools: {found.without}" if found.without else ""
+        yield Finding("fresh", "ok", f"Installed apps whose tools fit: {found.fresh}{more}")
 
 
 def state(_place: Place) -> Iterator[Finding]:

@@ -173,6 +173,10 @@ class Executor:
                 self._change.wait_for(lambda: not self._under_way, _OVER)
         self._end_workers()
 
+    def workers(self) -> dict[str, str]:
+        """Return the state of each app's worker, by bundle id; one at work is not among them."""
+        return self._workers.states() if self._workers is not None else {}
+
     @contextlib.contextmanager
     def _call(self, wanted: Cancellation, caller: Caller) -> Iterator[Cancellation]:
         """Make a call known to `close`."""

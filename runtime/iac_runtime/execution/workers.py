@@ -99,6 +99,14 @@ class Workers:
         if keeper is not None and self._owner == os.getpid():
             keeper.join()
 
+    def states(self) -> dict[str, str]:
+        """Return the bundle ids of the apps whose worker waits, or that do without one."""
+        with self._change:
+            found = dict.fromkeys(self._without, "one process a call")
+            return found | {
+                app: "idle" if worker.is_silent() else "ended" for app, worker in self._idle.items()
+            }
+
     def _take(self, app: str) -> Worker | None:
         """Return the app's worker, if there is one that is still good."""
         with self._change:

@@ -16,6 +16,7 @@ __all__ = [
     "Identity",
     "answer",
     "discover_result",
+    "failure",
     "initialize_result",
     "listing_result",
 ]
@@ -101,6 +102,13 @@ def answer(id_: str | int, result: bytes | Mapping[str, Any]) -> bytes:
     """Return the response to the request `id_`; a result may be finished JSON."""
     body = result if isinstance(result, bytes) else _json(result)
     return b'{"jsonrpc":"2.0","id":' + _json(id_) + b',"result":' + body + b"}"
+
+
+def failure(id_: str | int, message: str) -> bytes:
+    """Return the response to the request `id_` that the server itself could not carry out."""
+    # -32603 is JSON-RPC's "internal error".
+    error = {"code": -32603, "message": message}
+    return _json({"jsonrpc": "2.0", "id": id_, "error": error})
 
 
 def _stamp(identity: Identity) -> dict[str, Any]:

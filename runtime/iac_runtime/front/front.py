@@ -2,6 +2,7 @@
 
 import os
 import signal
+import threading
 import time
 from collections.abc import Callable, Mapping
 from types import FrameType
@@ -49,6 +50,7 @@ def serve(
     hear(router.changed)
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, _stop)
+    wire.lost = _wake_reader
     grace = GRACE
     try:
         _read(wire, router)
@@ -66,6 +68,12 @@ def _read(wire: Wire, router: Router) -> None:
 
 def _stop(_number: int, _frame: FrameType | None) -> None:
     raise _StopError
+
+
+def _wake_reader() -> None:
+    """End the reading of a client that is lost: the reader may wait for it for ever."""
+    if threading.current_thread() is not threading.main_thread():
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGTERM)
 
 
 def _end(sessions: Sessions, close: Callable[[], None], grace: float) -> None:

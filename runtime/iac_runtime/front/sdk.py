@@ -6,11 +6,13 @@ gets a connection of its own, and both share the server object behind them.
 
 import contextlib
 import json
+import os
 import threading
 from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from iac_runtime.front.answers import failure
 from iac_runtime.front.routing import Era
 
 if TYPE_CHECKING:
@@ -66,6 +68,7 @@ class Sessions:
         self._grace = 0.0
         self._running = threading.Event()
         self.failure: BaseException | None = None
+        """What ended the sessions before their time; every request is then answered with it."""
 
     def prepare(self) -> None:
         """Begin to import the SDK, in the sessions' thread."""
@@ -102,11 +105,13 @@ class Sessions:
         self.prepare()
         while item is not None and not self._room.acquire(timeout=0.5):
             if self.failure is not None:
-                return
+                break
         with self._lock:
             self._pending.append(item)
             wake = self._wake
-        if wake is not None:
+        if self.failure is not None:
+            self._refuse(self.failure)
+        elif wake is not None:
             wake()
 
     def _taken(self) -> list[tuple[Era, bytes] | None]:
@@ -124,8 +129,22 @@ class Sessions:
             anyio.run(self._serve)
         except BaseException as error:
             self.failure = error
+            os.write(2, f"iac-mcp: {_said(error)}\n".encode(errors="replace"))
+            with self._lock:
+                asked, self._asked = self._asked, set()
+            for _, id_ in asked:
+                self._write(failure(id_, _said(error)))
+            self._refuse(error)
         finally:
             self._running.set()
+
+    def _refuse(self, error: BaseException) -> None:
+        """Answer the requests that wait for sessions which are not there."""
+        for item in self._taken():
+            message = _parsed(item[1]) if item is not None else None
+            id_ = getattr(getattr(message, "message", None), "id", None)
+            if id_ is not None and id_ not in self._replayed:
+                self._write(failure(id_, _said(error)))
 
     async def _serve(self) -> None:
         import asyncio
@@ -209,6 +228,12 @@ class Sessions:
             return False
         self._replayed.discard(id_)
         return True
+
+
+def _said(error: BaseException) -> str:
+    while isinstance(error, BaseExceptionGroup) and error.exceptions:
+        error = error.exceptions[0]
+    return " ".join(str(error).split()) or type(error).__name__
 
 
 def _wake(loop: "AbstractEventLoop", arrived: "Event") -> None:

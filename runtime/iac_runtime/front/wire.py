@@ -1,24 +1,37 @@
 """The protocol's two descriptors, out of reach of children and of stray prints."""
 
 import os
+import select
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
 
-__all__ = ["MAX_LINE", "Wire", "claim"]
+__all__ = ["MAX_LINE", "PATIENCE", "Wire", "claim"]
 
 MAX_LINE: Final = 32 * 1024 * 1024
 """Bytes of a message; longer ones are dropped, for they would have to be kept whole."""
 
 
+PATIENCE: Final = 10.0
+"""Seconds for which a client may read nothing at all; a slow one may take any time."""
+
+
 class Wire:
-    """Messages in and out, one JSON object a line; `write` is safe from any thread."""
+    """Messages in and out, one JSON object a line; `write` is safe from any thread.
+
+    Attributes:
+        broken: The client went away, or stopped reading; nothing is written any more.
+        lost: Called once, by the thread that found that out.
+    """
 
     def __init__(self, reading: int, writing: int) -> None:
         self._lines = os.fdopen(reading, "rb", closefd=False)
         self._writing = writing
+        self._room = select.poll()
+        self._room.register(writing, select.POLLOUT)
         self._lock = threading.Lock()
         self.broken = False
+        self.lost: Callable[[], None] = lambda: None
 
     def __iter__(self) -> Iterator[bytes]:
         """Yield the lines that arrive, without those that are empty or too long."""
@@ -34,11 +47,18 @@ class Wire:
         """Send one message; `line` has no newline in it. After the client is gone, nothing."""
         data = memoryview(line + b"\n")
         with self._lock:
+            if self.broken:
+                return
             try:
                 while data:
-                    data = data[os.write(self._writing, data) :]
+                    if not self._room.poll(PATIENCE * 1000):
+                        raise TimeoutError
+                    # Where there is room, this much is taken without waiting.
+                    data = data[os.write(self._writing, data[: select.PIPE_BUF]) :]
             except OSError:
                 self.broken = True
+        if self.broken:
+            self.lost()
 
 
 def claim() -> Wire:

@@ -95,7 +95,8 @@ def _board(gate: "Gate", lines: Lines) -> "Board | None":
 
     catalogue = lines.catalogue(gate)
     try:
-        return Board(lines.surface, len(catalogue.apps), _levels(catalogue))
+        workers = gate.executor.workers
+        return Board(lines.surface, len(catalogue.apps), _levels(catalogue), workers=workers)
     except SetupError:
         # A state folder that is not safe stops the calls, which say so, and not the server.
         return None

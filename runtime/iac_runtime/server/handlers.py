@@ -12,6 +12,7 @@ from mcp.shared.exceptions import MCPError
 
 from iac_runtime.care.status import Board, status_facts
 from iac_runtime.catalogue import Catalogue
+from iac_runtime.cleaning import clean_text
 from iac_runtime.errors import IacError, ToolError
 from iac_runtime.front.answers import LIST_TTL_MS, Identity
 from iac_runtime.gate import Gate
@@ -62,6 +63,7 @@ def build_server(
     """
     limiter = anyio.CapacityLimiter(THREADS)
     read_only = gate.read_only
+    named: set[str] = set()
 
     def catalogue() -> Catalogue:
         return lines.catalogue(gate)
@@ -86,10 +88,16 @@ def build_server(
             board.count(failed=isinstance(result, types.CallToolResult) and bool(result.is_error))
         return result
 
+    def name_client(name: str) -> None:
+        if board is not None and name and name not in named:
+            named.add(name)
+            board.update(client=clean_text(name, 100))
+
     async def answer_call(
         context: Any, params: types.CallToolRequestParams
     ) -> types.CallToolResult | types.InputRequiredResult:
         call = Call(params.name, params.arguments or {}, caller_of(context, gate))
+        name_client(call.caller.client)
         vigil = Vigil(context, call.tool, patience)
         try:
             if call.tool == FIND:

@@ -41,7 +41,6 @@ class Vigil:
         self._tool = tool
         self._patience = patience
         self._every = every
-        self._told = (context.meta or {}).get("progress_token") is not None
         self._began = time.monotonic()
         self._over = False
 
@@ -53,11 +52,20 @@ class Vigil:
         cancel.cancel()
 
     async def tell(self, _cancel: Cancellation) -> None:
-        """Report, for as long as it takes; runs beside a question to a person."""
-        while self._told:
+        """Report, for as long as it takes; runs beside a question to a person.
+
+        Without a token of the client's, the session sends nothing.
+        """
+        while True:
             await anyio.sleep(self._every)
-            await self._report()
-        await anyio.sleep_forever()
+            seconds = time.monotonic() - self._began
+            try:
+                await self._context.session.report_progress(
+                    round(seconds, 1), None, f"{self._tool}: running for {seconds:.0f} seconds"
+                )
+            except (anyio.ClosedResourceError, anyio.BrokenResourceError, MCPError):
+                # The client is going; the call's own end says so.
+                await anyio.sleep_forever()
 
     def meaning(self, error: ToolError) -> ToolError:
         """Return what to say of an error: of one that is due to the end that was made, another."""
@@ -77,13 +85,3 @@ class Vigil:
             app=error.app,
             command=error.command or self._tool,
         )
-
-    async def _report(self) -> None:
-        seconds = time.monotonic() - self._began
-        try:
-            await self._context.session.report_progress(
-                round(seconds, 1), None, f"{self._tool}: running for {seconds:.0f} seconds"
-            )
-        except (anyio.ClosedResourceError, anyio.BrokenResourceError, MCPError):
-            # The client is going; the call's own end says so.
-            self._told = False

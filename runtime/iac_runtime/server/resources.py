@@ -12,8 +12,9 @@ from mcp.shared.exceptions import MCPError
 
 from iac_runtime.apptools import OWN_TOOLS, list_apps
 from iac_runtime.catalogue import Catalogue
+from iac_runtime.entries import RESULT_LIMIT
 from iac_runtime.errors import IacError, InvalidParameterError, ToolError, near_text, quoted
-from iac_runtime.gate import DOORS, RESULT_LIMIT
+from iac_runtime.gate import DOORS
 from iac_runtime.results import clean
 from iac_runtime.surface.lines import Lines
 from iac_runtime.surface.model import model_text
@@ -142,9 +143,16 @@ def _result(address: Address, _sources: Sources) -> tuple[str, str]:
 def _audit(_address: Address, _sources: Sources) -> tuple[str, str]:
     # Loads sqlite3.
     from iac_runtime.audit.reading import Query, find
+    from iac_runtime.audit.schema import FILE, connect_read
     from iac_runtime.state import open_state
 
-    rows = [_json(entry.facts()) for entry in find(open_state(), Query(), TAIL)]
+    state = open_state()
+    try:
+        connect_read(state / FILE).close()
+    except FileNotFoundError:
+        # The first call begins it, a moment later.
+        return "", ""
+    rows = [_json(entry.facts()) for entry in find(state, Query(), TAIL)]
     while rows and sum(map(len, rows)) > RESULT_LIMIT:
         del rows[0]
     return "\n".join(rows), FROM_APPS
