@@ -10,7 +10,7 @@ calls again with the answer.
 import os
 import threading
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from iac_runtime.apptools import OWN_TOOLS
@@ -57,6 +57,7 @@ class Gate:
         desk: The user's policy; what holds without one if left out.
         audit: Opens the audit, on first need; None for none.
         limiter: How often calls may run; None for no limit.
+        stale: Says which apps are newer than their tools, a line each.
         renewed: Told of a catalogue that takes the place of the one before.
     """
 
@@ -73,6 +74,7 @@ class Gate:
         desk: Desk | None = None,
         audit: Callable[[], "Audit"] | None = None,
         limiter: Limiter | None = None,
+        stale: Callable[[], Sequence[str]] = tuple,
         renewed: Callable[[Catalogue], object] | None = None,
     ) -> None:
         self.executor = executor
@@ -80,7 +82,7 @@ class Gate:
         self._vouched: Level | None = None if allow == "SAFE" else allow
         home = os.path.expanduser("~") if home is None else home  # noqa: PTH111 (a text)
         starts = (*launch, *self.desk.policy.launch)
-        self._planner = Planner(catalogue, executor, self.desk, home, limit, starts)
+        self._planner = Planner(catalogue, executor, self.desk, home, limit, starts, stale)
         self._way = way
         self._open_audit = audit
         self._audit: Audit | None = None

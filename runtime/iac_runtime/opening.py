@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -114,9 +115,17 @@ def open_gate(wishes: Wishes) -> Gate:
         desk=desk,
         audit=open_audit,
         limiter=limiter_of(desk),
+        stale=partial(_stale, catalogue) if wishes.simulate is None else tuple,
         renewed=world.renew if world is not None else None,
     )
     return gate
+
+
+def _stale(catalogue: Catalogue) -> list[str]:
+    # Reads the folders of apps, which nothing else here needs.
+    from iac_runtime.care.freshness import freshness
+
+    return [row.line for row in freshness(catalogue.shelves).stale]
 
 
 def open_audit() -> "Audit":

@@ -1,6 +1,6 @@
 """From a call by name to a plan: arguments checked, the request composed, the level found."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -43,6 +43,7 @@ class Planner:
         home: The user's home folder.
         limit: Characters of JSON in a result, or None for no limit.
         launch: Bundle ids of the apps that a SAFE call may start.
+        stale: Says which apps are newer than their tools, a line each.
     """
 
     def __init__(
@@ -53,12 +54,14 @@ class Planner:
         home: str,
         limit: int | None,
         launch: Collection[str],
+        stale: Callable[[], Sequence[str]],
     ) -> None:
         self.catalogue = catalogue
         self._executor = executor
         self._desk = desk
         self._home = home
         self._limit = limit
+        self._stale = stale
         self._launch = frozenset(app.casefold() for app in launch)
 
     def generated(self, tool: Tool, arguments: Mapping[str, Any], digest: str = "") -> Plan:
@@ -138,7 +141,7 @@ class Planner:
                 limit = self._limit or _SLICE
                 return Found(read_on(checked["result"], checked["offset"], limit))
             most: Level = "SAFE" if read_only else "DANGEROUS"
-            return Found(list_apps(catalogue, most))
+            return Found(list_apps(catalogue, most), tuple(self._stale()))
 
         return perform
 
