@@ -11,6 +11,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from iac_runtime.apptools import OWN_TOOLS
@@ -23,7 +24,7 @@ from iac_runtime.execution.executor import Executor
 from iac_runtime.levels import at_most
 from iac_runtime.limiter import Limiter, Permit
 from iac_runtime.planning import Planner
-from iac_runtime.plans import Asks, Call, Done, Found, Outcome, Plan, Refused
+from iac_runtime.plans import Asks, Call, Done, Found, Outcome, Plan, Refused, Toolset
 from iac_runtime.policy.desk import Asked, Caller, Desk, default_desk
 from iac_runtime.policy.facts import Decision, Facts
 from iac_runtime.policy.lock import lock_digest
@@ -58,6 +59,7 @@ class Gate:
         audit: Opens the audit, on first need; None for none.
         limiter: How often calls may run; None for no limit.
         stale: Says which apps are newer than their tools, a line each.
+        toolsets: Tools that are not generated.
         renewed: Told of a catalogue that takes the place of the one before.
     """
 
@@ -75,6 +77,7 @@ class Gate:
         audit: Callable[[], "Audit"] | None = None,
         limiter: Limiter | None = None,
         stale: Callable[[], Sequence[str]] = tuple,
+        toolsets: Sequence[Toolset] = (),
         renewed: Callable[[Catalogue], object] | None = None,
     ) -> None:
         self.executor = executor
@@ -85,6 +88,7 @@ class Gate:
         self._planner = Planner(catalogue, executor, self.desk, home, limit, starts, stale)
         self._way = way
         self._open_audit = audit
+        self._toolsets = tuple(toolsets)
         self._audit: Audit | None = None
         self._opening = threading.Lock()
         self._limiter = limiter
@@ -142,11 +146,15 @@ class Gate:
         own = OWN_TOOLS.get(call.tool)
         if own is not None and catalogue is not None:
             return self._planner.own(own, call.arguments, read_only=self.read_only)
+        for toolset in self._toolsets:
+            if call.tool in toolset.names:
+                return toolset.plan(call)
         if catalogue is None:
             raise UnknownToolError(call.tool)
         row = catalogue.tools.get(call.tool)
         if row is None:
-            names = [*catalogue.tools, *OWN_TOOLS]
+            others = (name for toolset in self._toolsets for name in toolset.names)
+            names = [*catalogue.tools, *OWN_TOOLS, *others]
             raise UnknownToolError(call.tool, nearest(call.tool, names))
         digest = lock_digest(row.app.folder, call.tool)
         return self._planner.generated(catalogue.tool(row), call.arguments, digest)
@@ -164,6 +172,8 @@ class Gate:
             line=plan.line,
             digest=plan.digest,
         )
+        if plan.event is None:
+            facts = replace(facts, raised=plan.raised, targets=plan.targets, memory=plan.memory)
         return facts, self.desk.judge(facts)
 
     @property
@@ -174,6 +184,8 @@ class Gate:
     def close(self) -> None:
         """End what runs for this gate: calls under way are cancelled, workers and audit ended."""
         self.executor.close()
+        for toolset in self._toolsets:
+            toolset.close()
         if self._audit is not None:
             self._audit.close()
 

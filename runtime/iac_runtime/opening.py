@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -99,6 +98,9 @@ def open_gate(wishes: Wishes) -> Gate:
     def identify(name: str) -> str:
         return identify_in(gate.catalogue or catalogue)(name)
 
+    def stale() -> list[str]:
+        return _stale(gate.catalogue or catalogue)
+
     desk = open_desk(wishes.flags, wishes.policy, home=home, identify=identify)
     executor = Executor(timeout=wishes.timeout)
     world: Simulation | None = None
@@ -115,7 +117,7 @@ def open_gate(wishes: Wishes) -> Gate:
         desk=desk,
         audit=open_audit,
         limiter=limiter_of(desk),
-        stale=partial(_stale, catalogue) if wishes.simulate is None else tuple,
+        stale=stale if wishes.simulate is None else tuple,
         renewed=world.renew if world is not None else None,
     )
     return gate

@@ -1,18 +1,19 @@
 """A call that was understood: what would run, before anybody has judged it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from iac_runtime.binding import Tool, parameters
 from iac_runtime.errors import CallRefusedError
 from iac_runtime.execution.cancellation import Cancellation
 from iac_runtime.policy.desk import Caller
+from iac_runtime.policy.facts import Raised
 from iac_runtime.policy.question import Question, Verdict
 from iac_runtime.request import Event
 from iac_runtime.tool import Level
 
-__all__ = ["Asks", "Call", "Done", "Found", "Outcome", "Perform", "Plan", "Refused"]
+__all__ = ["Asks", "Call", "Done", "Found", "Outcome", "Perform", "Plan", "Refused", "Toolset"]
 
 
 class Call(NamedTuple):
@@ -42,6 +43,22 @@ class Found(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
+class Toolset(Protocol):
+    """Tools that are not generated: of an interface, of scripts."""
+
+    names: Collection[str]
+
+    def plan(self, call: Call) -> "Plan":
+        """Return what a call would do.
+
+        Raises:
+            ToolError: An argument is wrong, or what it names is not there.
+        """
+
+    def close(self) -> None:
+        """End what runs for the tools."""
+
+
 Perform: TypeAlias = Callable[[Cancellation | None], Found]
 
 
@@ -60,6 +77,10 @@ class Plan:
         line: The request as a line of JXA, or another line that a person can read.
         digest: The tool's digest in tools.lock; empty where there is none.
         output: The tool's output schema, if it has one.
+        raised: Of a plan without an event: what raised its level.
+        targets: Of a plan without an event: the bundle ids that it reaches; an empty one is an
+            app whose identity could not be read.
+        memory: What an approval also covers while this program runs; empty for the call alone.
     """
 
     name: str
@@ -72,6 +93,9 @@ class Plan:
     line: str = ""
     digest: str = ""
     output: Mapping[str, Any] | None = None
+    raised: tuple[Raised, ...] = ()
+    targets: tuple[str, ...] = ()
+    memory: str = ""
 
     @property
     def types(self) -> dict[str, str]:

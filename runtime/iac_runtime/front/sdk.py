@@ -166,22 +166,24 @@ class Sessions:
         import anyio
 
         inputs: dict[Era, MemoryObjectSendStream[Any]] = {}
-        while True:
-            await arrived.wait()
-            arrived.clear()
-            for item in self._taken():
-                if item is None:
-                    await self._settle(arrived)
-                    for stream in inputs.values():
-                        await stream.aclose()
-                    return
-                era, line = item
-                if era not in inputs:
-                    inputs[era], incoming = anyio.create_memory_object_stream[Any](_ROOM)
-                    group.start_soon(self._connect, era, server, incoming, arrived)
-                message = _parsed(line)
-                self._note(era, message)
-                await inputs[era].send(message)
+        try:
+            while True:
+                await arrived.wait()
+                arrived.clear()
+                for item in self._taken():
+                    if item is None:
+                        await self._settle(arrived)
+                        return
+                    era, line = item
+                    if era not in inputs:
+                        inputs[era], incoming = anyio.create_memory_object_stream[Any](_ROOM)
+                        group.start_soon(self._connect, era, server, incoming, arrived)
+                    message = _parsed(line)
+                    self._note(era, message)
+                    await inputs[era].send(message)
+        finally:
+            for stream in inputs.values():
+                stream.close()
 
     def _note(self, era: Era, message: Any) -> None:
         """Remember a request until it is answered; a cancelled one gets no answer."""

@@ -129,9 +129,10 @@ def _read_only(facts: Facts, judged: _Judged, settings: Settings) -> Decision | 
 def _blocklist(
     facts: Facts, judged: _Judged, policy: Policy, settings: Settings
 ) -> Decision | None:
-    if facts.event is None or (judged.level == "SAFE" and not facts.writes):
+    if not facts.reaches or (judged.level == "SAFE" and not facts.writes):
         return None
-    for app in (facts.app_id, *facts.targets):
+    own = (facts.app_id,) if facts.event is not None or facts.app_id else ()
+    for app in (*own, *facts.targets):
         found = blocked(app, settings.added, policy.blocklist_remove)
         if found is not None:
             reason = f"No tool writes to {escaped(found.what)}."
@@ -189,7 +190,7 @@ def _by_preset(facts: Facts, judged: _Judged, policy: Policy, settings: Settings
     action: Action = preset.levels[judged.level]
     if action == "allow" and judged.level == "SAFE" and preset.reads != "allow":
         opted = Match(app=policy.reads)
-        if facts.event is not None and not (policy.reads and matches(opted, facts, judged.level)):
+        if facts.reaches and not (policy.reads and matches(opted, facts, judged.level)):
             reason = f"{escaped(facts.app_name)} is not under reads in policy.toml."
             return Decision(preset.reads, judged.level, (reason,), source)
     decision = Decision(action, judged.level, (), source)

@@ -35,6 +35,7 @@ from iac_runtime.tool import Level
 __all__ = ["Asked", "Caller", "Desk", "default_desk", "identify_in", "open_desk"]
 
 _TOO_MANY: Final = "Too many questions were asked; all are denied until the user resumes."
+_GRANTED: Final = "the same, while this program runs"
 _RESUME: Final = "The user can let them be asked again with: iac-mcp policy resume"
 
 
@@ -86,6 +87,7 @@ class Desk:
         self._identify = identify
         self._make_store = store
         self._store: Store | None = None
+        self._granted: set[str] = set()
 
     @property
     def store(self) -> Store:
@@ -145,8 +147,9 @@ class Desk:
     def judge(self, facts: Facts) -> Decision:
         """Return what is to be done with a call."""
         own = registered()
-        decision = decide(facts, self.policy, self.settings, registered=own)
-        if not decision.offers_always:
+        granted = _GRANTED if facts.memory and facts.memory in self._granted else ""
+        decision = decide(facts, self.policy, self.settings, registered=own, remembered=granted)
+        if granted or not decision.offers_always:
             return decision
         return decide(
             facts, self.policy, self.settings, registered=own, remembered=self._remembered(facts)
@@ -208,6 +211,8 @@ class Desk:
             return _refused(decision, "The user said no.", "the user")
         if verdict == "always" and said.always and decision.offers_always:
             remember(self.store, facts)
+        if facts.memory:
+            self._granted.add(facts.memory)
         return replace(
             decision, action="allow", source=f"the user, asked by {facts.client or 'iac'}"
         )

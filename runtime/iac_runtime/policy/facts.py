@@ -47,6 +47,8 @@ class Facts:
         can_ask: Whether there is anybody to ask.
         vouched: Calls up to this level were written by the person who runs them (the library,
             `--allow`), and are not asked about; None where a model writes them.
+        memory: What an approval of this call also covers while this program runs (a window);
+            empty where it covers the call alone.
     """
 
     tool: str
@@ -64,6 +66,12 @@ class Facts:
     client: str = ""
     can_ask: bool = False
     vouched: Level | None = None
+    memory: str = ""
+
+    @property
+    def reaches(self) -> bool:
+        """Say whether the call reaches any app at all."""
+        return self.event is not None or bool(self.app_id or self.targets)
 
     @property
     def writes(self) -> bool:

@@ -67,9 +67,16 @@ class Finder:
         given = check_arguments(arguments, META_ENTRIES["find_tools"]["inputSchema"])
         level: Level | None = "SAFE" if self._read_only else given.get("level")
         catalogue, index = self._index()
+        limit = given.get("limit", 5)
+        # Of those that can do no more than read there are enough among four times as many.
         hits = index.find(
-            given["query"], app=given.get("app"), level=level, limit=given.get("limit", 5)
+            given["query"],
+            app=given.get("app"),
+            level=level,
+            limit=limit * 4 if self._read_only else limit,
         )
+        if self._read_only:
+            hits = [hit for hit in hits if _only_reads(catalogue, hit.tool)][:limit]
         found = [self._row(page(catalogue, hit), hit) for hit in hits]
         answer: dict[str, Any] = {"tools": found}
         if not found:
@@ -102,3 +109,8 @@ class Finder:
         if app is not None and catalogue.find_app(app) is None:
             return f"There are no tools of {quoted(app)}; list_apps names the apps there are."
         return "Nothing fits; say it in other words, or look at list_apps."
+
+
+def _only_reads(catalogue: Catalogue, tool: str) -> bool:
+    row = catalogue.tools.get(tool)
+    return row is None or row.ceiling == "SAFE"

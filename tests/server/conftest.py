@@ -1,0 +1,21 @@
+"""A data folder of each test's own, and output folders of some committed apps."""
+
+from pathlib import Path
+
+import pytest
+from real_clients import write_tools
+
+
+@pytest.fixture(autouse=True)
+def own_data_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "data"
+    monkeypatch.setenv("IAC_DATA", str(folder))
+    monkeypatch.delenv("IAC_OSASCRIPT", raising=False)
+    monkeypatch.setattr("iac_runtime.folders.shipped_folder", lambda: None)
+    return folder
+
+
+@pytest.fixture
+def tools(tmp_path: Path) -> Path:
+    """Notes, Mail and Finder."""
+    return write_tools(tmp_path / "tools", ("notes", "mail", "finder"))

@@ -1,0 +1,111 @@
+"""Real clients of the real server: in this process on the SDK's server, or over its two pipes."""
+
+import json
+import os
+import shutil
+import sys
+from collections.abc import Awaitable, Callable, Collection
+from pathlib import Path
+from typing import Any
+
+import anyio
+from mcp import Client, StdioServerParameters
+
+from iac_runtime.gate import Gate
+from iac_runtime.opening import Wishes, open_gate
+from iac_runtime.server.backing import Backing
+from iac_runtime.serving import identity
+from iac_runtime.surface.lines import Lines
+from iac_runtime.surface.listing import Choice
+
+TOOLS = Path(__file__).parent.parent.parent / "generated" / "iac_tools"
+ERAS = ("auto", "legacy")
+
+# Without the committed tools, which every server finds after its own.
+_PROGRAM = """\
+import sys
+from iac_runtime import entry, folders
+folders.shipped_folder = lambda: None
+sys.exit(entry.main())
+"""
+
+Question = Callable[[Client], Awaitable[None]]
+
+
+def write_tools(folder: Path, apps: Collection[str], **words: str) -> Path:
+    """Write an output folder of some committed apps, as a build would.
+
+    `words` are tools that are described otherwise; built again, a folder is another.
+    """
+    catalogue = json.loads((TOOLS / "catalogue.json").read_bytes())
+    lock = json.loads((TOOLS / "tools.lock").read_bytes())
+    folder.mkdir(exist_ok=True)
+    lines, tools = b"", {}
+    for line in (TOOLS / "listing.jsonl").read_bytes().splitlines():
+        entry = json.loads(line)
+        row = catalogue["tools"][entry["name"]]
+        if row["module"] not in apps:
+            continue
+        if entry["name"] in words:
+            line = json.dumps({**entry, "description": words[entry["name"]]}).encode()
+        tools[entry["name"]] = {**row, "offset": len(lines)}
+        lines += line + b"\n"
+    for app in apps:
+        shutil.copy(TOOLS / f"{app}.py", folder)
+    chosen = {key: row for key, row in catalogue["apps"].items() if key in apps}
+    (folder / "listing.jsonl").write_bytes(lines)
+    (folder / "catalogue.json").write_text(
+        json.dumps({**catalogue, "apps": chosen, "tools": tools}), encoding="utf-8"
+    )
+    (folder / "tools.lock").write_text(
+        json.dumps({**lock, "tools": {name: lock["tools"][name] for name in tools}}),
+        encoding="utf-8",
+    )
+    return folder
+
+
+def backing_of(folder: Path, *, gate: Gate | None = None, **choice: Any) -> Backing:
+    """Return what lies behind the front of a server on simulated apps; close it."""
+    lines = Lines([folder], Choice(**choice))
+    lines()
+    return Backing(lines, lambda: open_gate(Wishes([folder], "")), gate)
+
+
+def ask(target: Any, question: Question, mode: str = "auto", **more: Any) -> None:
+    """Ask a server through a client of an era."""
+
+    async def main() -> None:
+        with anyio.fail_after(60):
+            async with Client(target, mode=mode, **more) as client:
+                await question(client)
+
+    anyio.run(main)
+
+
+def ask_tools(folder: Path, question: Question, mode: str = "auto", **choice: Any) -> None:
+    """Ask a server on simulated apps, in this process, about the tools of a folder."""
+    backing = backing_of(folder, **choice)
+    try:
+        ask(backing.server(identity(), 54.0), question, mode)
+    finally:
+        backing.close()
+
+
+def program(folder: Path, data: Path, *options: str, **environ: str) -> StdioServerParameters:
+    """Return how `iac-mcp serve` is started on the tools of a folder."""
+    return StdioServerParameters(
+        command=sys.executable,
+        args=["-c", _PROGRAM, "serve", "--tools", str(folder), *options],
+        env={
+            "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
+            "IAC_DATA": str(data),
+            # So that the server's lines count as covered too.
+            **{key: value for key, value in os.environ.items() if key.startswith("COVERAGE_")},
+            **environ,
+        },
+    )
+
+
+def facts_of(result: Any) -> Any:
+    """Return the one JSON object in the text of a result."""
+    return json.loads(result.content[0].text)

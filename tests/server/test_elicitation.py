@@ -1,0 +1,208 @@
+"""Asking a person through a real client of either era, and what cannot be forged or used twice."""
+
+from pathlib import Path
+from typing import Any
+
+import mcp_types as types
+import pytest
+from mcp import Client
+from real_clients import ERAS, ask, backing_of, facts_of, program
+
+from iac_runtime.opening import Wishes, open_gate
+from iac_runtime.policy.elicit import KEY
+from iac_runtime.policy.question import ALWAYS, DENY, ONCE
+from iac_runtime.serving import identity
+
+MAKE = ("notes_make_note", {"name": "Milk"})
+DELETE = ("notes_delete", {"target": 'notes["Milk"]'})
+
+
+class Person:
+    """Somebody at a client, who answers every question in the same way."""
+
+    def __init__(self, action: Any, answer: str | None = None) -> None:
+        self._answer = types.ElicitResult(
+            action=action, content=None if answer is None else {"answer": answer}
+        )
+        self.asked: list[str] = []
+        self.offered: list[Any] = []
+
+    async def __call__(self, _context: Any, params: Any) -> types.ElicitResult:
+        self.asked.append(params.message)
+        self.offered.append(params.requested_schema["properties"]["answer"]["enum"])
+        return self._answer
+
+
+def talk(tools: Path, era: str, question: Any, person: Person | None = None) -> None:
+    backing = backing_of(tools)
+    more = {} if person is None else {"elicitation_callback": person}
+    try:
+        ask(backing.server(identity(), 54.0), question, era, **more)
+    finally:
+        backing.close()
+
+
+async def notes(client: Client) -> int:
+    found = await client.call_tool("notes_find_notes", {"text": "Milk"})
+    listed = await client.call_tool("notes_list", {"element": "note", "where": {"name": "Milk"}})
+    assert not found.is_error
+    return len((listed.structured_content or {})["result"])
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("era", ERAS)
+def test_a_call_that_was_allowed_once_runs_once(tools: Path, tmp_path: Path, era: str) -> None:
+    person = Person("accept", ONCE)
+
+    async def question(client: Client) -> None:
+        made = await client.call_tool(*MAKE)
+        assert not made.is_error, made.content
+        assert await notes(client) == 1
+        await client.call_tool(*MAKE)
+
+    server = program(tools, tmp_path / "data", "--simulate")
+    ask(server, question, era, elicitation_callback=person)
+    assert len(person.asked) == 2
+    assert "notes_make_note" in person.asked[0]
+    assert '"Milk"' in person.asked[0]
+
+
+@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize(
+    ("action", "answer"),
+    [
+        ("decline", None),
+        ("cancel", None),
+        ("accept", DENY),
+        ("accept", "Sure"),
+        ("accept", None),
+        ("decline", ONCE),
+    ],
+)
+def test_anything_but_a_yes_is_a_no(tools: Path, era: str, action: str, answer: str | None) -> None:
+    person = Person(action, answer)
+
+    async def question(client: Client) -> None:
+        refused = await client.call_tool(*MAKE)
+        facts = facts_of(refused)
+        assert refused.is_error
+        assert facts["type"] == "REFUSED"
+        assert "Milk" in facts["line"]
+        assert await notes(client) == 0
+
+    talk(tools, era, question, person)
+    assert len(person.asked) == 1
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_always_is_remembered_for_what_can_be_put_right(tools: Path, era: str) -> None:
+    person = Person("accept", ALWAYS)
+
+    async def question(client: Client) -> None:
+        for _ in range(3):
+            made = await client.call_tool(*MAKE)
+            assert not made.is_error, made.content
+        assert await notes(client) == 3
+
+    talk(tools, era, question, person)
+    assert len(person.asked) == 1
+    assert ALWAYS in person.offered[0]
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_what_cannot_be_taken_back_is_asked_each_time(tools: Path, era: str) -> None:
+    person = Person("accept", ONCE)
+
+    async def question(client: Client) -> None:
+        for _ in range(2):
+            await client.call_tool(*DELETE)
+
+    talk(tools, era, question, person)
+    assert len(person.asked) == 2
+    assert ALWAYS not in person.offered[0]
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_a_client_that_cannot_ask_is_told_what_would_have_run(tools: Path, era: str) -> None:
+    async def question(client: Client) -> None:
+        facts = facts_of(await client.call_tool(*MAKE))
+        assert (facts["type"], facts["level"]) == ("REFUSED", "MODIFY")
+        assert facts["requires_prompt"] is True
+        assert "Application(" in facts["line"]
+        assert "--allow MODIFY" in facts["suggestion"]
+
+    talk(tools, era, question)
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_a_door_asks_too(tools: Path, era: str) -> None:
+    person = Person("accept", ONCE)
+
+    async def question(client: Client) -> None:
+        call = {"name": MAKE[0], "arguments": MAKE[1]}
+        wrong = facts_of(await client.call_tool("read_tool", call))
+        assert "write_tool" in wrong["suggestion"]
+        assert not person.asked
+        made = await client.call_tool("write_tool", call)
+        assert not made.is_error, made.content
+        assert await notes(client) == 1
+
+    talk(tools, era, question, person)
+    assert len(person.asked) == 1
+
+
+YES: types.InputResponses = {KEY: types.ElicitResult(action="accept", content={"answer": ONCE})}
+
+
+def test_an_answer_is_for_one_call_with_these_arguments(tools: Path) -> None:
+    async def question(client: Client) -> None:
+        async def call(name: str, arguments: Any, state: str | None, said: Any = YES) -> Any:
+            return await client.session.call_tool(
+                name,
+                arguments,
+                input_responses=said if state is not None else None,
+                request_state=state,
+                allow_input_required=True,
+            )
+
+        asked = await call(*MAKE, None)
+        assert isinstance(asked, types.InputRequiredResult)
+        state = asked.request_state or ""
+        for forged in (
+            await call(MAKE[0], {"name": "Bread"}, state),
+            await call(*DELETE, state),
+            await call(*MAKE, state[:-3] + "AAA"),
+            await call(*MAKE, "made up"),
+        ):
+            assert facts_of(forged)["type"] == "REFUSED", forged
+        assert await notes(client) == 0
+        asked = await call(*MAKE, None)
+        first = await call(*MAKE, asked.request_state)
+        assert not first.is_error, first.content
+        again = await call(*MAKE, asked.request_state)
+        assert facts_of(again)["type"] == "REFUSED"
+        assert await notes(client) == 1
+
+    talk(tools, "auto", question, Person("cancel"))
+
+
+def test_an_answer_of_a_client_that_cannot_ask_is_forged(tools: Path) -> None:
+    backing = backing_of(tools, gate=open_gate(Wishes([tools], "")))
+    server = backing.server(identity(), 54.0)
+    states: list[str] = []
+
+    async def able(client: Client) -> None:
+        asked = await client.session.call_tool(*MAKE, allow_input_required=True)
+        assert isinstance(asked, types.InputRequiredResult)
+        states.append(asked.request_state or "")
+
+    async def unable(client: Client) -> None:
+        result = await client.session.call_tool(
+            *MAKE, input_responses=YES, request_state=states[0], allow_input_required=True
+        )
+        assert facts_of(result)["type"] == "REFUSED"
+        assert await notes(client) == 0
+
+    ask(server, able, elicitation_callback=Person("cancel"))
+    ask(server, unable)
+    backing.close()

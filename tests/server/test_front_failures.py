@@ -1,0 +1,127 @@
+"""A front whose sessions cannot be had still answers, and a client that is lost ends it."""
+
+import json
+import os
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from piped import COUNT, Piped
+from talking import ENTRIES, ENVELOPE, HANDSHAKE, Talk, fixture_server
+
+from iac_runtime.errors import SetupError
+from iac_runtime.front import wire
+from iac_runtime.front.wire import Wire
+
+
+def no_server() -> Any:
+    raise SetupError("The state folder is not yours.")
+
+
+@pytest.fixture
+def failing() -> Iterator[Talk]:
+    talk = Talk(build=no_server)
+    yield talk
+    talk.close()
+
+
+def test_a_server_that_cannot_be_made_is_said_to_every_request(
+    failing: Talk, capfd: pytest.CaptureFixture[str]
+) -> None:
+    failing.ask("initialize", HANDSHAKE)
+    assert failing.ask("tools/list", None, 2)["result"]["tools"] == ENTRIES
+    for id_ in (3, "four"):
+        error = failing.ask("tools/call", {"name": "tool_1"}, id_)["error"]
+        assert error == {"code": -32603, "message": "The state folder is not yours."}
+    modern = failing.ask("tools/call", {"name": "tool_1", "_meta": ENVELOPE}, 5)
+    assert modern["error"]["message"] == "The state folder is not yours."
+    assert failing.ask("ping", None, 6)["result"] == {}
+    assert "iac-mcp: The state folder is not yours." in capfd.readouterr().err
+
+
+def test_no_request_is_left_without_an_answer_when_the_sessions_end() -> None:
+    """What was asked before the end is answered, and what is asked after it."""
+    talk = Talk(build=ending_server)
+    try:
+        talk.ask("initialize", HANDSHAKE)
+        talk.say({"jsonrpc": "2.0", "method": "notifications/initialized"})
+        for number in range(5):
+            talk.say(
+                {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": {"name": "wait"}}
+            )
+        assert "error" in talk.ask("tools/call", {"name": "end"}, "end")
+        assert "error" in talk.ask("tools/call", {"name": "tool_1"}, "after")
+        heard = [json.loads(line) for line in talk.raw]
+        assert {answer["id"] for answer in heard} >= {*range(5), "end", "after"}
+        assert len(heard) == len({answer["id"] for answer in heard})
+    finally:
+        talk.close()
+
+
+def ending_server() -> Any:
+    import anyio
+    import mcp_types as types
+
+    server = fixture_server()
+
+    async def call(_ctx: Any, params: Any) -> Any:
+        if params.name == "end":
+            raise SystemExit(3)
+        await anyio.sleep(600)
+
+    server.add_request_handler("tools/call", types.CallToolRequestParams, call)
+    return server
+
+
+@pytest.fixture
+def pipe(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Wire, int]]:
+    """A wire whose client waits for a fraction of a second only, and the client's end."""
+    monkeypatch.setattr(wire, "PATIENCE", 0.5)
+    to_read, to_write = os.pipe()
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    yield Wire(nothing, to_write), to_read
+    for fd in (to_read, to_write, nothing):
+        os.close(fd)
+
+
+def test_a_client_that_stops_reading_is_lost_once(pipe: tuple[Wire, int]) -> None:
+    ours, _ = pipe
+    lost: list[int] = []
+    ours.lost = lambda: lost.append(1)
+    ours.write(b"x" * 1_000_000)
+    ours.write(b"y")
+    assert ours.broken
+    assert lost == [1]
+
+
+def test_a_client_that_reads_slowly_gets_everything(pipe: tuple[Wire, int]) -> None:
+    ours, theirs = pipe
+    line = bytes(range(32, 127)) * 3_000
+    writer = threading.Thread(target=ours.write, args=(line,))
+    writer.start()
+    got = b""
+    pause = threading.Event()
+    while len(got) <= len(line):
+        got += os.read(theirs, 8_192)
+        pause.wait(0.01)
+    writer.join()
+    assert got == line + b"\n"
+    assert not ours.broken
+
+
+@pytest.mark.process
+def test_a_state_that_cannot_be_read_is_an_answer_not_silence(tmp_path: Path) -> None:
+    served = Piped(tmp_path / "data", "--expose", "all", "--simulate")
+    try:
+        served.open()
+        # What the gate needs is taken away after the start.
+        (tmp_path / "data" / "policy.toml").write_text("preset = 5\n")
+        error = served.ask("tools/call", COUNT)["error"]
+        assert error["code"] == -32603
+        assert "policy.toml" in error["message"]
+        assert served.ask("ping")["result"] == {}
+        assert "Traceback" not in served.log.read_text()
+    finally:
+        assert served.close() == 1

@@ -1,0 +1,153 @@
+"""Long calls through a real client of either era: word of them, their end, and their cancelling."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from mcp import Client
+from real_clients import ERAS, ask, backing_of, facts_of, program
+from scripted import Scripted, scripted, until
+
+from iac_runtime.catalogue import Catalogue
+from iac_runtime.errors import ToolError
+from iac_runtime.execution.cancellation import Cancellation
+from iac_runtime.gate import Gate
+from iac_runtime.server.progress import PATIENCE, Vigil
+from iac_runtime.serving import identity
+
+pytestmark = pytest.mark.process
+
+RUNNING = ("app_running", {"app": "Notes"})
+READ = ("notes_count", {"element": "note"})
+
+
+@pytest.fixture
+def osascript(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Scripted:
+    monkeypatch.setenv("SCRIPTED_START", "hangs")
+    return scripted(tmp_path, monkeypatch)
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_a_long_call_is_told_of_and_ended_before_the_client_gives_up(
+    tools: Path, osascript: Scripted, era: str
+) -> None:
+    gate = Gate(Catalogue([tools]), osascript.executor(timeout=1000))
+    backing = backing_of(tools, gate=gate)
+    heard: list[tuple[float, str | None]] = []
+
+    async def note(progress: float, total: float | None, message: str | None) -> None:
+        heard.append((progress, message))
+
+    async def question(client: Client) -> None:
+        result = await client.call_tool(*READ, progress_callback=note)
+        facts = facts_of(result)
+        assert result.is_error
+        assert (facts["type"], facts["retryable"]) == ("TIMEOUT", True)
+        assert "Ask for less" in facts["suggestion"]
+        assert not osascript.processes()
+
+    try:
+        ask(backing.server(identity(), 3.4), question, era)
+    finally:
+        backing.close()
+    assert [message for _, message in heard] == ["notes_count: running for 3 seconds"]
+    assert heard[0][0] >= 3
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_a_cancelled_call_leaves_no_process(
+    tools: Path, osascript: Scripted, tmp_path: Path, era: str
+) -> None:
+    server = program(
+        tools,
+        tmp_path / "data",
+        IAC_OSASCRIPT=str(osascript.program),
+        SCRIPTED_START="hangs",
+        SCRIPTED_RUN=osascript.run,
+        PATH=os.environ["PATH"],
+    )
+
+    async def question(client: Client) -> None:
+        async with anyio.create_task_group() as group:
+            group.start_soon(client.call_tool, *RUNNING)
+            # The server itself carries the mark too.
+            while len(osascript.processes()) < 2:
+                await anyio.sleep(0.02)
+            group.cancel_scope.cancel()
+        while len(osascript.processes()) > 1:
+            await anyio.sleep(0.02)
+        assert (await client.call_tool("list_apps", {})).structured_content
+
+    ask(server, question, era)
+    assert until(lambda: not osascript.processes(), 20)
+
+
+class Gone:
+    """The context of a request whose client went away."""
+
+    def __init__(self) -> None:
+        self.session = self
+        self.asked = 0
+
+    async def report_progress(self, *_told: Any) -> None:
+        self.asked += 1
+        raise anyio.ClosedResourceError
+
+
+def test_a_client_that_went_away_is_told_no_more_and_the_call_is_ended_all_the_same() -> None:
+    context, cancel = Gone(), Cancellation()
+    vigil = Vigil(context, "notes_count", patience=0.2, every=0.01)
+    anyio.run(vigil.keep, cancel)
+    assert cancel.cancelled
+    assert context.asked == 1
+
+
+def ended(error: ToolError) -> ToolError:
+    vigil = Vigil(Gone(), "notes_set", patience=0.0)
+    anyio.run(vigil.keep, Cancellation())
+    return vigil.meaning(error)
+
+
+def test_what_is_said_of_the_end_depends_on_what_was_sent() -> None:
+    unsent = ended(ToolError("USER_CANCELLED", "The call was cancelled before it was sent."))
+    assert "Nothing was sent" in unsent.suggestion
+    assert unsent.retryable
+    unknown = "Whether it was done is not known: look before you try again."
+    write = ended(ToolError("USER_CANCELLED", "The call was cancelled.", unknown))
+    assert (write.type, write.suggestion, write.retryable) == ("TIMEOUT", unknown, False)
+    other = ToolError("NOT_FOUND", "There is none.")
+    assert ended(other) is other
+    early = Vigil(Gone(), "x")
+    assert early.meaning(unsent) is unsent
+
+
+def test_the_wait_for_a_turn_counts(tools: Path, osascript: Scripted) -> None:
+    gate = Gate(Catalogue([tools]), osascript.executor(timeout=1000))
+    backing = backing_of(tools, gate=gate)
+    said: list[str] = []
+
+    async def question(client: Client) -> None:
+        async def call() -> None:
+            said.append(facts_of(await client.call_tool(*READ))["suggestion"])
+
+        async with anyio.create_task_group() as group:
+            for _ in range(2):
+                group.start_soon(call)
+
+    try:
+        ask(backing.server(identity(), 1.5), question)
+    finally:
+        backing.close()
+    assert sorted(line.split(":")[0].split(",")[0] for line in said) == [
+        "Ask for less",
+        "Nothing was sent",
+    ]
+
+
+def test_a_call_is_ended_in_time_for_a_client_that_waits_a_minute() -> None:
+    from iac_runtime.serving import _patience
+
+    assert _patience({}) == PATIENCE < 60 - 3
+    assert _patience({"timeout": "120"}) == 124

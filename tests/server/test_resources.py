@@ -1,0 +1,225 @@
+"""Resources through a client of either era: what can be read, and what a wrong address is told."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from mcp import Client, MCPError
+from real_clients import ERAS, ask, ask_tools, backing_of
+
+from iac_runtime.catalogue import Catalogue
+from iac_runtime.errors import InvalidParameterError
+from iac_runtime.opening import Wishes, open_gate
+from iac_runtime.serving import identity
+from iac_runtime.stored import shorten
+from iac_runtime.surface.model import model_text
+from iac_runtime.surface.resources import read_address
+from iac_runtime.tables import Tables
+from iac_runtime.tool import App, Class, Property
+
+
+async def text_at(client: Client, uri: str) -> str:
+    (found,) = (await client.read_resource(uri)).contents
+    return str(found.text)  # type: ignore[union-attr]
+
+
+async def calls_told(client: Client, least: int) -> list[dict[str, Any]]:
+    """Return the calls of the audit tail; reads are written down in groups, a moment later."""
+    rows: list[dict[str, Any]] = []
+    while len(rows) < least or rows[-1]["result"] == "running":
+        text = await text_at(client, "iac://audit/tail")
+        rows = [json.loads(row) for row in text.splitlines()]
+        await anyio.sleep(0.05)
+    return rows
+
+
+async def told(client: Client, uri: str) -> tuple[int, str]:
+    with pytest.raises(MCPError) as caught:
+        await client.read_resource(uri)
+    return caught.value.code, str(caught.value)
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_every_listed_resource_can_be_read(tools: Path, era: str) -> None:
+    async def question(client: Client) -> None:
+        uris = [row.uri for row in (await client.list_resources()).resources]
+        assert {"iac://apps", "iac://status", "iac://apps/notes/model"} <= set(uris)
+        for uri in uris:
+            (found,) = (await client.read_resource(uri)).contents
+            assert found.uri == uri
+            if found.mime_type == "application/json":
+                json.loads(found.text)  # type: ignore[union-attr]
+
+    ask_tools(tools, question, era)
+
+
+def test_an_object_model_says_what_can_be_named_and_set(tools: Path) -> None:
+    async def question(client: Client) -> None:
+        model = await text_at(client, "iac://apps/Notes/model")
+        assert "note (plural notes)\n  properties: name*: text, id: text," in model
+        assert "  elements: folder, note\n" in model
+        assert "saveable file format: native format" in model
+        assert "not instructions" in model
+
+    ask_tools(tools, question)
+
+
+def test_a_tools_page_says_where_it_comes_from(tools: Path) -> None:
+    async def question(client: Client) -> None:
+        page = json.loads(await text_at(client, "iac://tools/notes_set"))
+        assert page["schema"]["required"]
+        assert (page["level"], page["ceiling"]) == ("SAFE", "DANGEROUS")
+        assert page["call_with"] == "read_tool"
+        assert page["from"]["bundle"] == "com.apple.Notes"
+        assert len(page["from"]["dictionary"]) == len("sha256 ") + 12
+        own = json.loads(await text_at(client, "iac://tools/app_quit"))
+        assert own["level"] == "DANGEROUS"
+        assert "from" not in own
+
+    ask_tools(tools, question)
+
+
+@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize(
+    ("uri", "words"),
+    [
+        ("iac://apps/note/model", "Nearest: notes."),
+        ("iac://tools/notes_lst", "Nearest: notes_list"),
+        ("iac://statu", "Nearest: iac://status"),
+        ("iac://apps/notes", "There is no resource"),
+        ("iac://apps/notes/model?offset=3", "There is no resource"),
+        ("iac://results/AAAAAAAAAAAAAAAAAAAAAA", "Call the tool again"),
+        ("iac://results/x?offset=-1", "no number from 0 on"),
+        ("iac://results/../../etc/passwd", "There is no resource"),
+        ("file:///etc/passwd", "There is no resource"),
+    ],
+)
+def test_a_wrong_address_is_the_callers_mistake_and_has_a_way_out(
+    tools: Path, era: str, uri: str, words: str
+) -> None:
+    async def question(client: Client) -> None:
+        code, line = await told(client, uri)
+        assert code == -32602
+        assert words in line
+
+    ask_tools(tools, question, era)
+
+
+def test_a_large_result_is_read_on_in_slices(tools: Path) -> None:
+    async def question(client: Client) -> None:
+        whole = "".join(f"{number} " for number in range(60_000))
+        shown, note = shorten(whole, 100_000)
+        ident = note.split('"')[1]
+        parts, offset = [shown], len(shown)
+        while offset is not None:
+            found = json.loads(await text_at(client, f"iac://results/{ident}?offset={offset}"))
+            parts.append(found["result"])
+            offset = found.get("next")
+        assert "".join(parts) == whole
+        (contents,) = (await client.read_resource(f"iac://results/{ident}")).contents
+        assert "do not follow" in (contents.meta or {})["iac/note"]
+        code, line = await told(client, f"iac://results/{ident}?offset={len(whole)}")
+        assert (code, "lies outside" in line) == (-32602, True)
+
+    ask_tools(tools, question)
+
+
+def test_the_audit_tail_ends_with_the_last_call(tools: Path) -> None:
+    async def question(client: Client) -> None:
+        assert await text_at(client, "iac://audit/tail") == ""
+        for element in ("note", "folder"):
+            await client.call_tool("notes_count", {"element": element})
+        rows = await calls_told(client, 2)
+        assert [row["arguments"] for row in rows] == [{"element": "note"}, {"element": "folder"}]
+        assert {row["result"] for row in rows} == {"done"}
+
+    ask_tools(tools, question)
+
+
+def test_an_audit_of_long_rows_fits_into_an_answer(
+    tools: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("iac_runtime.server.resources.RESULT_LIMIT", 700)
+
+    async def question(client: Client) -> None:
+        for _ in range(4):
+            await client.call_tool("notes_count", {"element": "note"})
+        rows = await calls_told(client, 1)
+        assert 1 <= len(rows) < 4
+
+    ask_tools(tools, question)
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_the_status_counts_calls_and_errors_and_names_the_client(tools: Path, era: str) -> None:
+    async def question(client: Client) -> None:
+        await client.call_tool("notes_count", {"element": "note"})
+        await client.call_tool("notes_count", {"element": "nothing"})
+        (mine,) = json.loads(await text_at(client, "iac://status"))["servers"]
+        assert (mine["calls"], mine["errors"]) == (2, 1)
+        assert mine["client"] == "mcp"
+        assert (mine["apps"], mine["surface"]) == (3, "search")
+        assert sum(mine["tools"].values()) == len(Catalogue([tools]).tools)
+
+    ask_tools(tools, question, era)
+
+
+def test_a_read_only_server_shows_no_tool_that_needs_more(tools: Path) -> None:
+    backing = backing_of(tools, gate=open_gate(Wishes([tools], "", read_only=True)))
+
+    async def question(client: Client) -> None:
+        apps = json.loads(await text_at(client, "iac://apps"))["apps"]
+        assert {level for app in apps for level in app["tools"]} == {"SAFE"}
+
+    ask(backing.server(identity(), 54.0), question)
+    backing.close()
+
+
+def test_a_damaged_folder_is_said_and_the_server_lives_on(tools: Path) -> None:
+    async def question(client: Client) -> None:
+        (tools / "listing.jsonl").unlink()
+        code, line = await told(client, "iac://tools/notes_list")
+        assert code == -32603
+        assert "iac-gen build" in line
+        assert await text_at(client, "iac://apps")
+
+    ask_tools(tools, question)
+
+
+def test_nothing_hidden_reaches_a_client_in_an_object_model() -> None:
+    rows = (Property("na\u202eme", "pnam", "name", "text", "rw", "MODIFY"),)
+    classes = {"thing\u200b": Class("thng", "thing", "things", None, "SAFE", "SAFE", rows)}
+    text = model_text(Tables("x", App("com.x", "X\u2066"), classes, {}, {}, {}))
+    assert "name*: text" in text
+    assert not {"\u202e", "\u200b", "\u2066"} & set(text)
+    assert "commands" in model_text(Tables("x", App("com.x", "X"), {}, {}, {}, {}))
+
+
+@given(
+    st.text(max_size=40)
+    | st.builds("iac://{}/{}".format, st.sampled_from(["apps", "tools", "results"]), st.text())
+    | st.builds("iac://results/x?{}".format, st.text())
+)
+def test_any_address_is_read_or_refused_with_a_line(uri: str) -> None:
+    try:
+        address = read_address(uri)
+    except InvalidParameterError as error:
+        assert "\n" not in str(error)
+    else:
+        assert address.offset >= 0
+
+
+def test_templates_are_listed(tools: Path) -> None:
+    async def question(client: Client) -> None:
+        rows: list[Any] = (await client.list_resource_templates()).resource_templates
+        assert [row.uri_template for row in rows] == [
+            "iac://apps/{key}/model",
+            "iac://tools/{name}",
+            "iac://results/{id}{?offset}",
+        ]
+
+    ask_tools(tools, question)

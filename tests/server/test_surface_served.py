@@ -1,0 +1,230 @@
+"""The surface of search through a real client: find, then call through the right door."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import Client, MCPError
+from real_clients import ERAS, ask, ask_tools, backing_of, facts_of, program
+
+from iac_runtime.entries import META_ENTRIES, OWN_ENTRIES, RESULT_LIMIT
+from iac_runtime.errors import SetupError
+from iac_runtime.opening import Wishes, open_gate
+from iac_runtime.search import tokens
+from iac_runtime.server.handlers import build_server
+from iac_runtime.serving import CAPABILITIES, identity, notifications
+from iac_runtime.surface.lines import Lines
+from iac_runtime.surface.listing import Choice
+
+SURFACE = {*META_ENTRIES, "list_apps", "read_more"}
+
+
+async def found(client: Client, query: str, **more: Any) -> list[dict[str, Any]]:
+    answer = await client.call_tool("find_tools", {"query": query, **more})
+    assert not answer.is_error, answer.content
+    rows: list[dict[str, Any]] = (answer.structured_content or {})["tools"]
+    return rows
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_a_tool_is_found_and_called_as_the_answer_says(tools: Path, era: str) -> None:
+    async def question(client: Client) -> None:
+        assert {row.name for row in (await client.list_tools()).tools} == SURFACE
+        for query, name, arguments in (
+            ("unread mails", "mail_list_unread", {}),
+            ("look for a note with some words", "notes_find_notes", {"text": "e"}),
+        ):
+            row = next(row for row in await found(client, query) if row["name"] == name)
+            assert row["call_with"] == "read_tool"
+            assert set(row["schema"].get("required", ())) <= arguments.keys()
+            done = await client.call_tool(
+                row["call_with"], {"name": row["name"], "arguments": arguments}
+            )
+            assert not done.is_error, done.content
+            assert (done.meta or {})["iac/from"]["bundle"].startswith("com.apple.")
+
+    ask_tools(tools, question, era)
+
+
+@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize(
+    ("door", "name", "arguments", "right"),
+    [
+        ("read_tool", "notes_make_note", {"name": "x"}, "write_tool"),
+        ("read_tool", "notes_delete", {"target": "notes[0]"}, "dangerous_tool"),
+        ("write_tool", "notes_delete", {"target": "notes[0]"}, "dangerous_tool"),
+        (
+            "read_tool",
+            "notes_set",
+            {"target": "notes[0]", "properties": {"name": "x"}},
+            "write_tool",
+        ),
+    ],
+)
+def test_the_wrong_door_names_the_right_one(
+    tools: Path, era: str, door: str, name: str, arguments: dict[str, Any], right: str
+) -> None:
+    async def question(client: Client) -> None:
+        refused = await client.call_tool(door, {"name": name, "arguments": arguments})
+        facts = facts_of(refused)
+        assert refused.is_error
+        assert refused.structured_content is None
+        assert right in facts["suggestion"]
+
+    ask_tools(tools, question, era)
+
+
+@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize("door", [None, "read_tool", "write_tool", "dangerous_tool"])
+def test_an_unknown_name_gives_the_nearest(tools: Path, era: str, door: str | None) -> None:
+    async def question(client: Client) -> None:
+        call = ("notes_lst", {}) if door is None else (door, {"name": "notes_lst"})
+        with pytest.raises(MCPError, match="Nearest: notes_list") as caught:
+            await client.call_tool(*call)
+        assert caught.value.code == -32602
+
+    ask_tools(tools, question, era)
+
+
+def test_a_door_calls_no_door(tools: Path) -> None:
+    async def question(client: Client) -> None:
+        facts = facts_of(await client.call_tool("read_tool", {"name": "write_tool"}))
+        assert "Call write_tool itself" in facts["suggestion"]
+
+    ask_tools(tools, question)
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_every_tool_can_be_called_by_its_own_name_though_not_listed(tools: Path, era: str) -> None:
+    async def question(client: Client) -> None:
+        counted = await client.call_tool("notes_count", {"element": "note"})
+        assert counted.structured_content is not None
+        running = await client.call_tool("app_running", {"app": "Notes"})
+        assert running.structured_content == {"result": True}
+
+    ask_tools(tools, question, era)
+
+
+def test_what_apps_can_you_control_is_answered(tools: Path) -> None:
+    async def question(client: Client) -> None:
+        listed = await client.call_tool("list_apps", {})
+        apps = (listed.structured_content or {})["apps"]
+        assert [row["name"] for row in apps] == ["Finder", "Mail", "Notes"]
+        assert all(row["tools"]["SAFE"] for row in apps)
+        assert await found(client, "what can you do on this Mac?")
+
+    ask_tools(tools, question)
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_read_only_hides_the_doors_that_write(tools: Path, era: str) -> None:
+    lines = Lines([tools], Choice(read_only=True))
+    gate = open_gate(Wishes([tools], "", read_only=True))
+
+    async def question(client: Client) -> None:
+        names = {row.name for row in (await client.list_tools()).tools}
+        assert names == SURFACE - {"write_tool", "dangerous_tool"}
+        assert {row["level"] for row in await found(client, "notes", limit=20)} == {"SAFE"}
+        for name in ("write_tool", "dangerous_tool"):
+            call = {"name": "notes_make_note", "arguments": {"name": "x"}}
+            refused = await client.call_tool(name, call)
+            assert "read-only" in facts_of(refused)["suggestion"]
+
+    ask(build_server(gate, lines, identity()), question, era)
+    gate.close()
+
+
+def test_a_pinned_app_is_listed_beside_search(tools: Path) -> None:
+    async def question(client: Client) -> None:
+        names = {row.name for row in (await client.list_tools()).tools}
+        assert names >= SURFACE
+        assert {name.split("_")[0] for name in names - SURFACE} == {"notes"}
+
+    ask_tools(tools, question, pins=("notes",))
+
+
+def test_the_default_surface_costs_the_same_for_any_number_of_tools(tmp_path: Path) -> None:
+    folder = tmp_path / "many"
+    folder.mkdir()
+    tools = {
+        f"app{number}_get": {"module": f"app{number}", "function": "get", "offset": 0}
+        | {"level": "SAFE", "ceiling": "SAFE", "digest": "0"}
+        for number in range(1200)
+    }
+    apps = {row["module"]: {"id": f"com.{row['module']}", "name": "A"} for row in tools.values()}
+    catalogue = {"format": 1, "apps": apps, "tools": tools}
+    (folder / "catalogue.json").write_text(json.dumps(catalogue))
+    (folder / "listing.jsonl").write_text("{}\n")
+    listed = [json.loads(line) for line in Lines([folder], Choice())()]
+    assert {row["name"] for row in listed} == SURFACE
+    assert tokens(listed) <= 1500
+    assert len(identity().instructions.encode()) < 2000
+
+
+def test_what_gives_large_results_says_how_large() -> None:
+    for entry in (META_ENTRIES["read_tool"], OWN_ENTRIES["read_more"]):
+        assert entry["_meta"]["anthropic/maxResultSizeChars"] == RESULT_LIMIT
+    assert all(entry["_meta"]["anthropic/alwaysLoad"] for entry in META_ENTRIES.values())
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("era", ERAS)
+def test_the_front_lists_what_the_session_would(tools: Path, tmp_path: Path, era: str) -> None:
+    said: list[list[Any]] = []
+
+    async def question(client: Client) -> None:
+        lists: list[Any] = [
+            await client.list_tools(),
+            await client.list_prompts(),
+            await client.list_resources(),
+            await client.list_resource_templates(),
+        ]
+        said.append([row.model_dump(mode="json", by_alias=True) for row in lists])
+        said[-1].append(client.server_capabilities.model_dump(exclude_none=True, by_alias=True))
+
+    ask(program(tools, tmp_path / "data", "--simulate"), question, era)
+    backing = backing_of(tools)
+    ask(backing.server(identity(), 54.0), question, era)
+    backing.close()
+    front, session = said
+    assert front[:4] == session[:4]
+    assert front[4] == CAPABILITIES["modern" if era == "auto" else "legacy"]
+    if era == "auto":
+        assert session[4] == front[4]
+
+
+def test_the_session_declares_what_the_front_declares(tools: Path) -> None:
+    backing = backing_of(tools)
+    server = backing.server(identity(), 54.0)
+    options = server.create_initialization_options(notifications())
+    declared = options.capabilities.model_dump(exclude_none=True, by_alias=True)
+    # Extensions are of the newer era; the session leaves them out on the wire of the older.
+    declared.pop("extensions", None)
+    assert declared == CAPABILITIES["legacy"]
+    backing.close()
+
+
+def test_a_damaged_catalogue_is_one_line(tools: Path) -> None:
+    catalogue = json.loads((tools / "catalogue.json").read_bytes())
+    catalogue["apps"]["notes"] = {"id": "com.apple.Notes"}
+    (tools / "catalogue.json").write_text(json.dumps(catalogue))
+    with pytest.raises(SetupError, match="iac-gen build"):
+        Lines([tools], Choice())()
+
+
+def test_a_build_tells_clients_the_size_of_answers_and_what_to_search_for(tmp_path: Path) -> None:
+    folder = tmp_path / "built"
+    program = Path(sys.executable).with_name("iac-gen")
+    command = (program, "build", "notes", "--bundled", "--output", folder)
+    subprocess.run(command, check=True, capture_output=True)
+    rows = {
+        row["name"]: row.get("_meta", {})
+        for row in map(json.loads, (folder / "listing.jsonl").read_text().splitlines())
+    }
+    for name in ("notes_list", "notes_get", "notes_read_note"):
+        assert rows[name]["anthropic/maxResultSizeChars"] == RESULT_LIMIT
+    assert rows["notes_set"] == {}
+    assert rows["notes_make"]["anthropic/searchHint"].startswith("account, folder, note")

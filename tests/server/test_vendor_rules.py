@@ -1,0 +1,167 @@
+"""Every listing that can be produced is one that clients and model vendors accept."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from piped import Piped
+from vendors import cut, entry_faults, name_faults
+
+from iac_gen.discover import from_paths, includes, read
+from iac_gen.pipeline import Inputs, generate
+from iac_gen.quirks import known_apps, load_quirks
+from iac_runtime.entries import META_ENTRIES, OWN_ENTRIES
+from iac_runtime.errors import ToolError
+from iac_runtime.plans import Done
+from iac_runtime.server.results import done_result, failure_result
+
+Entries = list[dict[str, Any]]
+OWN: Entries = [*META_ENTRIES.values(), *OWN_ENTRIES.values()]
+
+
+def parsed(text: str) -> Entries:
+    return [json.loads(line) for line in text.splitlines()]
+
+
+@pytest.fixture(scope="module")
+def committed(generated: Path) -> Entries:
+    return parsed((generated / "listing.jsonl").read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module")
+def built(corpus: Path) -> Entries:
+    """The listing of every real dictionary at once."""
+    found = from_paths([corpus / "sdef"], known_apps())
+    quirks, faults = load_quirks()
+    _, failed = read(found)
+    files, _ = generate(Inputs(found.sources, includes(), quirks, [*failed, *faults]))
+    return parsed(files["listing.jsonl"])
+
+
+def faults(entries: Entries) -> list[str]:
+    found = list(name_faults([entry["name"] for entry in entries]))
+    return found + [
+        f"{entry['name']}: {fault}" for entry in entries for fault in entry_faults(entry)
+    ]
+
+
+def test_what_the_committed_tools_and_our_own_show_is_accepted(committed: Entries) -> None:
+    assert faults([*committed, *OWN]) == []
+
+
+def test_what_real_dictionaries_show_is_accepted(built: Entries) -> None:
+    assert len(built) > 1_000
+    assert faults([*built, *OWN]) == []
+
+
+def test_hints_agree_with_one_another(committed: Entries) -> None:
+    for entry in [*committed, *OWN]:
+        hints = entry.get("annotations", {})
+        assert not (hints.get("readOnlyHint") and hints.get("destructiveHint")), entry["name"]
+
+
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [
+        ({"name": "mail.send"}, "odd characters"),
+        ({"name": "x" * 55}, "too long with its prefix"),
+        ({"description": ""}, "description"),
+        ({"description": "x" * 2000}, "description"),
+        ({"description": "\x1b[31m"}, "description"),
+        ({"inputSchema": {"properties": {}}}, "no object"),
+        ({"inputSchema": {"type": "object", "anyOf": []}}, "union at the root"),
+        ({"inputSchema": {"type": "object"}}, "open"),
+        ({"outputSchema": {"type": "string"}}, "no object"),
+        ({"more": 1}, "keys"),
+    ],
+)
+def test_the_rules_find_what_is_wrong(change: dict[str, Any], fault: str) -> None:
+    entry = {
+        "name": "mail_get",
+        "description": "Read.",
+        "inputSchema": {"type": "object", "properties": {}, "additionalProperties": False},
+    }
+    assert faults([entry]) == []
+    assert any(fault in found for found in faults([{**entry, **change}]))
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {},
+        {"type": ["string", "null"]},
+        {"type": "null"},
+        {"const": 1, "type": "string"},
+        {"$ref": "#/x", "type": "string"},
+        {"anyOf": []},
+        {"anyOf": [{"type": "string"}, {"oneOf": []}]},
+        {"type": "array"},
+        {"type": "object", "properties": {"x": {"type": "string"}}},
+        {"type": "integer", "enum": [1]},
+        {"type": "string", "enum": ["a", "a"]},
+        {"type": "string", "format": "uri"},
+        {"type": "string", "description": "\u202e"},
+    ],
+)
+def test_the_rules_find_what_is_wrong_with_a_property(row: Any) -> None:
+    schema = {"type": "object", "properties": {"x": row}, "additionalProperties": False}
+    assert list(entry_faults({"name": "a", "description": "b", "inputSchema": schema}))
+
+
+def test_the_rules_find_names_that_a_client_makes_equal() -> None:
+    long = "x" * 25
+    assert cut("y" * 64) == f"{'y' * 30}...{'y' * 30}"
+    assert list(name_faults([f"a{long}", f"A{long}"]))
+    assert list(name_faults(["mail-send", "mail_send"]))
+    assert not list(name_faults(["mail_send", "mail_seen"]))
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(max_size=20),
+    lambda part: (
+        st.lists(part, max_size=4) | st.dictionaries(st.text(max_size=8), part, max_size=4)
+    ),
+    max_leaves=12,
+)
+WRAPPED = {"type": "object", "properties": {"result": {}}}
+
+
+@given(VALUES, st.sampled_from([None, WRAPPED]))
+def test_structured_content_and_text_say_the_same(value: Any, output: Any) -> None:
+    result = done_result(Done(value, "line", "SAFE", note="n", output=output))
+    (content,) = result.content
+    assert isinstance(result.structured_content, dict)
+    assert json.loads(content.text) == result.structured_content  # type: ignore[union-attr]
+    assert not result.is_error
+
+
+def test_an_error_has_its_facts_in_the_text_and_no_structured_content() -> None:
+    result = failure_result(ToolError("NOT_FOUND", "There is no note.", "Look again."))
+    assert result.is_error
+    assert result.structured_content is None
+    (content,) = result.content
+    assert json.loads(content.text)["type"] == "NOT_FOUND"  # type: ignore[union-attr]
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[Piped]:
+    found = Piped(tmp_path, "--simulate", "--allow", "MODIFY")
+    found.open()
+    yield found
+    assert found.close() == 0
+
+
+@pytest.mark.process
+def test_a_large_result_is_cut_to_what_clients_take_and_can_be_read_on(served: Piped) -> None:
+    body = "".join(f"{number:07} " for number in range(40_000))
+    properties = {"name": "Large", "body": body}
+    made = served.call("notes_make", element="note", properties=properties, at='folders["Notes"]')
+    target = made["structuredContent"]["ref"]
+    result = served.call("notes_get", target=target, properties=["body"])
+    assert len(result["content"][0]["text"]) < 110_000
+    assert json.loads(result["content"][0]["text"]) == result["structuredContent"]
+    assert "read_more" in json.dumps(result)
