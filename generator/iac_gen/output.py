@@ -31,6 +31,11 @@ __all__ = [
 FORMAT = 1
 _APP_ROW = ("id", "name", "kind", "digest", "tools")
 _TOOL_ROW = ("module", "function", "level", "ceiling", "digest")
+HINT_LENGTH = 120
+_COMMON = frozenset({"document", "window"})
+RESULT_LIMIT = 100_000
+"""Characters of JSON to which the runtime cuts an answer (`iac_runtime.entries`)."""
+
 CATALOGUE = "catalogue.json"
 LISTING = "listing.jsonl"
 LOCK = "tools.lock"
@@ -126,7 +131,7 @@ def _whole(row: Mapping[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
 
 def app_files(module: Module, identity: str, source: str) -> AppFiles:
     """Return what a built module contributes."""
-    lines = {tool.name: _line(tool.entry()) for tool in module.tools}
+    lines = {tool.name: _line({**tool.entry(), **_hints(tool, module)}) for tool in module.tools}
     row = {
         "id": module.app.id,
         "name": module.app.name,
@@ -137,6 +142,35 @@ def app_files(module: Module, identity: str, source: str) -> AppFiles:
     }
     tools = {tool.name: _row(tool, module.key, lines[tool.name]) for tool in module.tools}
     return AppFiles(module.key, row, module.version, tools, lines, source)
+
+
+def _hints(tool: Tool, module: Module) -> dict[str, Any]:
+    """Return what clients read beside the entry and show no model: size of answers, words to find.
+
+    A client that loads tools on demand looks in names, descriptions and these words, and not in
+    schemas: the classes that an object tool is for stand in its schema alone.
+    """
+    meta: dict[str, Any] = {}
+    if tool.op in ("get", "list"):
+        meta["anthropic/maxResultSizeChars"] = RESULT_LIMIT
+    if tool.op in ("list", "make") and not tool.bind:
+        meta["anthropic/searchHint"] = _words(module)
+    return {"_meta": meta} if meta else {}
+
+
+def _words(module: Module) -> str:
+    """Return classes of an app, `HINT_LENGTH` characters at most, those that it holds first.
+
+    Those that nearly every app has come last: they tell none apart.
+    """
+    held = [element.term for element in module.classes["application"].elements]
+    terms = dict.fromkeys((*held, *module.classes))
+    words = ""
+    for term in sorted(terms, key=lambda term: term in _COMMON):
+        longer = f"{words}, {term}" if words else term
+        if term != "application" and len(longer) <= HINT_LENGTH:
+            words = longer
+    return words
 
 
 def _line(value: Mapping[str, Any]) -> str:
