@@ -107,8 +107,9 @@ def bench(session: nox.Session) -> None:
     """Measure build and call times; prints medians."""
     session.install("-q", "-e", ".[dev]")
     session.run("python", "benchmarks/build.py", *session.posargs)
-    for name in ("call", "gate", "audit", "serve"):
+    for name in ("call", "gate", "audit", "serve", "applescript", "scenario"):
         session.run("python", f"benchmarks/{name}.py")
+    session.log("With a desktop's programs installed: python benchmarks/accessibility.py")
 
 
 @nox.session
@@ -117,6 +118,27 @@ def conformance(session: nox.Session) -> None:
     session.install("-q", "-e", ".[dev]")
     session.run("python", "tests/conformance/run.py")
     session.run("pytest", "-q", "tests/conformance")
+
+
+@nox.session
+def servers(session: nox.Session) -> None:
+    """Install the official servers that scenarios are played against (npm; needs node 20)."""
+    folder = Path.home() / ".cache" / "iac-servers"
+    folder.mkdir(parents=True, exist_ok=True)
+    names = ("filesystem", "everything", "memory")
+    session.run(
+        *("npm", "install", "--no-audit", "--no-fund", "--prefix", str(folder)),
+        *(f"@modelcontextprotocol/server-{name}" for name in names),
+        external=True,
+    )
+
+
+@nox.session
+def reference(session: nox.Session) -> None:
+    """Rewrite docs/reference and the scenario format's page from the code."""
+    session.install("-q", "-e", ".[dev]")
+    session.run("python", "docs/make_reference.py")
+    session.run("python", "docs/make_scenario.py")
 
 
 @nox.session

@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -206,7 +207,8 @@ def later_calls(folder: Path) -> bool:
     taken: dict[str, list[float]] = {name: [] for name in peers}
     for number in range(CALLS):
         for name, peer in peers.items():
-            taken[name].append(timed(lambda peer=peer: peer.ask(number + 9, "tools/call", call)))  # type: ignore[misc]
+            ask = partial(peer.ask, number + 9, "tools/call", call)
+            taken[name].append(timed(ask))
     for peer in peers.values():
         peer.close()
     medians = {name: statistics.median(values[50:]) for name, values in taken.items()}

@@ -43,6 +43,10 @@ VARIABLES: Final[Mapping[str, str]] = {
     "IAC_SIMULATOR_STATE": "The file that keeps the state of simulated apps.",
     "IAC_SIMULATOR_TOOLS": "The folder of tools that apps are simulated from.",
     "IAC_SCENARIO_MCP_CONFIG": "The client's configuration in a scripted conversation.",
+    "IAC_SCENARIO_MCP_TIMEOUT_MS": "Milliseconds for a call of a real server in a scenario.",
+    "IAC_SCENARIO_MCP_START_TIMEOUT_MS": "Milliseconds for such a server's start.",
+    "IAC_SCENARIO_BASH_TIMEOUT_MS": "Milliseconds for a real shell command in a scenario.",
+    "IAC_SCENARIO_RESPONSE_DELAY_MS": "Milliseconds before each answer of a scenario.",
     "IAC_CALL": "Set by IAC in what it starts, so that all of it can be ended; not yours to set.",
 }
 """Every variable that the programs read, and what it says."""

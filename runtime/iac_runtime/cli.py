@@ -45,6 +45,7 @@ def _options(rows: Sequence[Option]) -> Callable[[Callable[..., Any]], Callable[
 
 _LATER: Final = {
     "audit": "cli_audit",
+    "patterns": "iac_applescript.cli_patterns",
     "bundle": "cli_install",
     "completion": "cli_install",
     "doctor": "cli_doctor",
@@ -65,7 +66,8 @@ class _Commands(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name in _LATER:
-            module = import_module(f"iac_runtime.{_LATER[cmd_name]}")
+            home = _LATER[cmd_name]
+            module = import_module(home if "." in home else f"iac_runtime.{home}")
             return with_examples(getattr(module, cmd_name.replace("-", "_")), cmd_name)
         command = super().get_command(ctx, cmd_name)
         return with_examples(command, cmd_name) if command is not None else None

@@ -16,6 +16,7 @@ from iac_runtime.policy.settings import Flags
 from iac_runtime.simulation import HOME, Simulation, simulation
 from iac_runtime.state import open_state
 from iac_runtime.tool import LEVELS, Level
+from iac_runtime.toolsets import TOOLSETS, LateToolset
 
 if TYPE_CHECKING:
     from iac_runtime.audit import Audit
@@ -119,6 +120,7 @@ def open_gate(wishes: Wishes) -> Gate:
         limiter=limiter_of(desk),
         stale=stale if wishes.simulate is None else tuple,
         renewed=world.renew if world is not None else None,
+        toolsets=[LateToolset(name, catalogue, executor) for name in TOOLSETS],
     )
     return gate
 

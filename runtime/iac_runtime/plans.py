@@ -46,7 +46,9 @@ class Found(NamedTuple):
 class Toolset(Protocol):
     """Tools that are not generated: of an interface, of scripts."""
 
-    names: Collection[str]
+    @property
+    def names(self) -> Collection[str]:
+        """The names of the tools."""
 
     def plan(self, call: Call) -> "Plan":
         """Return what a call would do.

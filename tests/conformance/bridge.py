@@ -52,8 +52,8 @@ class Child:
         threading.Thread(target=self._read, daemon=True).start()
 
     def say(self, line: bytes) -> None:
-        """Hand a message to the server."""
-        with self._lock:
+        """Hand a message to the server; one that has ended takes none."""
+        with self._lock, contextlib.suppress(OSError, ValueError):
             assert self.process.stdin
             self.process.stdin.write(line.replace(b"\n", b" ") + b"\n")
             self.process.stdin.flush()
@@ -151,6 +151,17 @@ class Children:
         """End them all."""
         for child in (*self._sessions.values(), *self._shared):
             child.close()
+
+
+class Endpoint(ThreadingHTTPServer):
+    """The server; a client that breaks off is no news."""
+
+    daemon_threads = True
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing of a broken connection."""
+        if not isinstance(sys.exc_info()[1], OSError):
+            super().handle_error(request, client_address)
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -328,12 +339,11 @@ def _version(message: Message) -> Any:
     return meta.get(VERSION) if isinstance(meta, dict) else None
 
 
-def serve(port: int, command: list[str]) -> tuple[ThreadingHTTPServer, Children]:
+def serve(port: int, command: list[str]) -> tuple[Endpoint, Children]:
     """Return a bridge that listens (0: on any port), and the processes behind it."""
     children = Children(command)
     handler = type("Bound", (Handler,), {"children": children})
-    server = ThreadingHTTPServer(("127.0.0.1", port), handler)
-    server.daemon_threads = True
+    server = Endpoint(("127.0.0.1", port), handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     return server, children
 

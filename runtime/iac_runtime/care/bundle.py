@@ -29,7 +29,9 @@ NEEDS: Final = (
     "mcp>=2.3,<3",
     "platformdirs>=4.2,<5",
     "psutil>=6,<8",
+    "python-jsonpath>=2,<3",
     "rich>=13.7,<16",
+    "tomlkit>=0.13,<1",
 )
 """What the server depends on: as in pyproject.toml, which an installed package has not."""
 

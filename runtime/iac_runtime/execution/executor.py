@@ -14,7 +14,7 @@ import sys
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -26,7 +26,7 @@ from iac_runtime.execution.cancellation import Cancellation
 from iac_runtime.execution.ending import Grace
 from iac_runtime.execution.limits import DEFAULT_TIMEOUT, Limits
 from iac_runtime.execution.locks import Locks, NoTurnError
-from iac_runtime.execution.process import Runner
+from iac_runtime.execution.process import Completed, Runner
 from iac_runtime.execution.single import run_process
 from iac_runtime.execution.workers import Workers
 from iac_runtime.request import Event, event_json
@@ -125,6 +125,50 @@ class Executor:
                     return self._attempts(event, caller, wanted)
             except NoTurnError as error:
                 raise _no_turn(error, caller, cancelled=wanted.cancelled) from None
+
+    def run(
+        self,
+        argv: Sequence[str],
+        stdin: bytes,
+        timeout: float,
+        *,
+        apps: Collection[str] = (),
+        cancel: Cancellation | None = None,
+    ) -> Completed:
+        """Run another osascript, of somebody's own script, in the turns of the apps it names.
+
+        Args:
+            argv: The command; its program is replaced by the executor's own `osascript`.
+            stdin: What it reads.
+            timeout: Seconds until its processes are ended.
+            apps: Bundle ids. Of more than three the first in order have their turns: each takes
+                a place among the calls, and there are four.
+            cancel: Ends it from another thread.
+
+        Raises:
+            ToolError: No turn could be had, or the executor was closed.
+            OSError: The program cannot be started.
+        """
+        caller = Caller(", ".join(apps), "script", writes=True, timeout=timeout)
+        command = (self._program, *argv[1:]) if argv[0] == "osascript" else tuple(argv)
+        with self._call(cancel or Cancellation(), caller) as wanted:
+            if self._runner is not None:
+                return self._runner(command, stdin, timeout)
+            with contextlib.ExitStack() as turns:
+                try:
+                    for app in sorted(apps)[:3]:
+                        deadline = time.monotonic() + timeout
+                        turns.enter_context(self._turns().turn(app, deadline, wanted))
+                except NoTurnError as error:
+                    raise _no_turn(error, caller, cancelled=wanted.cancelled) from None
+                return run_process(
+                    command,
+                    stdin,
+                    timeout,
+                    cancel=wanted,
+                    grace=self._grace,
+                    cap=self._limits.answer,
+                )
 
     def available(self) -> bool:
         """Say whether there is an osascript to run."""

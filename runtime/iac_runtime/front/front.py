@@ -15,7 +15,7 @@ from iac_runtime.front.wire import Wire, claim
 
 __all__ = ["GRACE", "serve"]
 
-GRACE: Final = 0.6
+GRACE: Final = 0.45
 """Seconds that calls have to end when the client closes its end or a signal arrives."""
 
 

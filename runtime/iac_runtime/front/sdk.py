@@ -159,7 +159,8 @@ class Sessions:
         self._running.set()
         async with anyio.create_task_group() as group:
             await self._dispatch(group, server, arrived)
-            group.cancel_scope.deadline = anyio.current_time() + self._grace
+            # What was asked has had its time in `_settle`.
+            group.cancel_scope.cancel()
 
     async def _dispatch(self, group: "TaskGroup", server: _Server, arrived: "Event") -> None:
         """Hand messages to the sessions, in order, until the input ends; then end their input."""

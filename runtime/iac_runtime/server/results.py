@@ -31,6 +31,9 @@ def done_result(done: Done) -> types.CallToolResult:
 
     `_meta["iac/from"]` names the app whose data it is.
     """
+    if isinstance(done.value, Mapping) and done.value.get("success") is False:
+        # A tool that answers with what went wrong: the model is to see it as a failure.
+        return error_result(done.value)
     content = structured(done.value, done.output, clean(done.note))
     meta: dict[str, Any] = {"iac/level": done.level}
     if done.app[0]:

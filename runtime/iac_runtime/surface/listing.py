@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 from iac_runtime.entries import META_ENTRIES, OWN_ENTRIES
 from iac_runtime.errors import SetupError, near_text
 from iac_runtime.shelves import Shelf, damaged
+from iac_runtime.toolsets import TOOLSETS, toolset_entries
 
 __all__ = ["SEARCH", "Choice", "chosen_lines", "own_lines"]
 
@@ -54,6 +55,9 @@ def own_lines(choice: Choice) -> list[bytes]:
         entries += (OWN_ENTRIES[name] for name in ("list_apps", "read_more"))
     else:
         entries += OWN_ENTRIES.values()
+    chosen = {*choice.expose, *choice.pins} & TOOLSETS.keys()
+    if chosen:
+        entries += toolset_entries(chosen, read_only=choice.read_only)
     if choice.read_only:
         entries = [entry for entry in entries if entry["annotations"]["readOnlyHint"]]
     return [
@@ -63,7 +67,9 @@ def own_lines(choice: Choice) -> list[bytes]:
 
 def _patterns(shelves: Sequence[Shelf], choice: Choice) -> list[str]:
     searching = SEARCH in choice.expose
-    wanted = choice.pins if searching else choice.expose
+    wanted = [
+        word for word in (choice.pins if searching else choice.expose) if word not in TOOLSETS
+    ]
     keys = {key for shelf in shelves for key in shelf.apps}
     patterns: list[str] = []
     for word in wanted:

@@ -1,0 +1,145 @@
+"""How well scripts are judged, failures explained and patterns found, and how fast.
+
+    python benchmarks/applescript.py [--patterns 100000]
+
+Prints a line for each figure and ends with status 1 if a bound is missed. The samples are those of
+tests/applescript; the stored patterns are filled up with invented ones to the number that is asked.
+"""
+
+import argparse
+import itertools
+import random
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+SAMPLES = ROOT / "tests" / "applescript"
+sys.path.insert(0, str(SAMPLES))
+
+from script_cases import read_cases  # noqa: E402
+from script_variations import variations  # noqa: E402
+
+from iac_applescript.analysis import Analyser  # noqa: E402
+from iac_applescript.failures import explain  # noqa: E402
+from iac_applescript.patterns import Outcome, pattern_from_json  # noqa: E402
+from iac_applescript.store import Store  # noqa: E402
+from iac_runtime.catalogue import Catalogue  # noqa: E402
+
+SEEDS = 5
+VERBS = "list count get set make close open move copy find show play add export rename".split()
+THINGS = (
+    "window tab message note event reminder file folder track playlist cell row document page"
+    " image contact mailbox calendar shape layer project task tag bookmark label account rule"
+).split()
+TRAITS = (
+    "selected unread recent old large empty shared hidden duplicate flagged favourite draft"
+    " overdue first last weekly local remote locked named marked broken"
+).split()
+
+
+def rows(name: str) -> list[list[str]]:
+    """Return the lines of a sample, cut at tabs."""
+    return [line.split("\t") for line in (SAMPLES / name).read_text("utf-8").splitlines()]
+
+
+def judged() -> bool:
+    """Print how scripts are judged."""
+    analyser = Analyser(Catalogue([ROOT / "generated" / "iac_tools"]))
+    dangerous, harmless = read_cases("dangerous.txt"), read_cases("harmless.txt")
+    changed = [v for seed in range(SEEDS) for case in dangerous for v in variations(case, seed)]
+    begun = time.perf_counter()
+    below = [
+        case
+        for case in (*dangerous, *changed)
+        if analyser.analyse(case.script, case.language).level != "DANGEROUS"
+    ]
+    spent = time.perf_counter() - begun
+    levels = [analyser.analyse(case.script, case.language).level for case in harmless]
+    called = levels.count("DANGEROUS")
+    print(f"dangerous: {len(below)} of {len(dangerous)} and {len(changed)} variations below")
+    print(f"harmless: {called} of {len(harmless)} called dangerous, {levels.count('SAFE')} safe")
+    print(f"analysis: {spent / (len(dangerous) + len(changed)) * 1000:.2f} ms a script")
+    return not below and called <= len(harmless) * 0.05
+
+
+def explained() -> bool:
+    """Print how many error texts get the right cause."""
+    texts = rows("errors.tsv")
+    right = sum(explain(text).cause == cause for text, cause in texts)
+    print(f"failures: {right} of {len(texts)} with the right cause")
+    return right / len(texts) >= 0.95
+
+
+def found(count: int) -> bool:
+    """Print recall among the sample alone, and the time among `count` patterns."""
+    asked = rows("phrasings.tsv")
+    with tempfile.TemporaryDirectory() as folder:
+        store = Store(Path(folder), limit=count * 2)
+        for intent, app in rows("patterns.tsv"):
+            store.remember(intent, app, "applescript", f"-- {intent}", Outcome(True, "text"))
+        hits = sum(
+            wanted in [row.pattern.intent for row in store.find(query)] for query, wanted in asked
+        )
+        print(f"patterns: recall at 3 is {hits / len(asked):.3f} ({len(asked)} phrasings)")
+        store.add_all([pattern_from_json(row) for row in invented(count)])
+        size = sum(path.stat().st_size for path in Path(folder).iterdir()) / 2**20
+        for query, _ in asked[:20]:
+            store.find(query)
+        times, still = [], 0
+        for query, wanted in asked:
+            begun = time.perf_counter()
+            got = store.find(query)
+            times.append((time.perf_counter() - begun) * 1000)
+            still += wanted in [row.pattern.intent for row in got]
+        store.close()
+    slow = sorted(times)[int(len(times) * 0.95)]
+    print(
+        f"patterns: {statistics.median(times):.1f} ms median, {slow:.1f} ms at 95 %,"
+        f" {max(times):.1f} ms at most, recall {still / len(asked):.3f}, among {count}"
+        f" ({size:.0f} MB)"
+    )
+    return hits / len(asked) >= 0.9 and slow <= 10
+
+
+def invented(count: int) -> list[dict[str, object]]:
+    """Return rows of an export that nobody asked for."""
+    chance = random.Random(7)  # noqa: S311 (a sample)
+    kinds = list(itertools.product(VERBS, TRAITS, THINGS, THINGS))
+    made = []
+    for number in range(count):
+        verb, trait, thing, place = kinds[number % len(kinds)]
+        intent = f"{verb} the {trait} {thing}s of {place} {chance.randrange(5000)}"
+        app = f"com.example.app{chance.randrange(60)}"
+        script = f'tell application id "{app}" to {verb} {thing} {number} of {place} 1'
+        made.append(
+            {
+                "intent": intent,
+                "app": app,
+                "language": "applescript",
+                "script": script,
+                "kind": "text",
+                "error": "",
+                "number": None,
+                "milliseconds": 10,
+                "successes": chance.randrange(9),
+                "failures": chance.randrange(3),
+                "first": "2026-01-01T00:00:00+00:00",
+                "last": "2026-06-01T00:00:00+00:00",
+            }
+        )
+    return made
+
+
+def main() -> int:
+    """Print the figures."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--patterns", type=int, default=100_000)
+    asked = parser.parse_args()
+    return 0 if all([judged(), explained(), found(asked.patterns)]) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,274 @@
+"""The bridge to AT-SPI2."""
+
+import time
+from collections.abc import Collection
+from typing import Any, Final
+
+from iac_accessibility.atspi.events import AtspiWatch
+from iac_accessibility.atspi.identity import identity, is_installed, started
+from iac_accessibility.atspi.keys import select_all, type_text
+from iac_accessibility.atspi.names import ATSPI, PROPERTIES, ROOT_PATH, STATES, bit
+from iac_accessibility.atspi.reading import AtspiReader, get, method, named, snapshot
+from iac_accessibility.atspi.wire import Call, Pool
+from iac_accessibility.faults import Failed, Fault, Silent, Unsupported
+from iac_accessibility.model import App, ChangeKind, Handle, Node, Settable, Want, cleaned
+from iac_accessibility.roles import action_name
+
+__all__ = ["AtspiBridge"]
+
+REGISTRY: Final = ATSPI + "Registry"
+_APPS: Final = (REGISTRY, ROOT_PATH)
+_MAX_DEPTH: Final = 200
+_FOCUS_LIMIT: Final = 5_000
+
+
+class AtspiBridge:
+    """Apps on the accessibility bus of this session.
+
+    Args:
+        session: Address of the session bus; the environment's own where it is left out.
+
+    Raises:
+        Silent: There is no session bus, or no accessibility bus on it.
+    """
+
+    free = Want.NOTHING
+
+    def __init__(self, session: str = "SESSION", timeout: float = 5.0) -> None:
+        self._session = Pool(session, 1)
+        self._bus = Pool(self._address(timeout))
+        self._bulk = False
+        # Browsers and Qt apps register only where somebody is there to read them.
+        self._status("IsEnabled")
+
+    def _address(self, timeout: float) -> str:
+        call = Call("org.a11y.Bus", "/org/a11y/bus", "org.a11y.Bus", "GetAddress")
+        try:
+            address: str = self._session.call(call, timeout)[0]
+        except Fault as fault:
+            raise Silent(f"no accessibility bus: {fault}") from None
+        return address
+
+    def _status(self, name: str) -> None:
+        body = ("org.a11y.Status", name, ("b", True))
+        path = "/org/a11y/bus"
+        self._session.call(Call("org.a11y.Bus", path, PROPERTIES, "Set", "ssv", body), 1.0)
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._session.close()
+        self._bus.close()
+
+    def apps(self, timeout: float) -> list[App]:
+        """Return the apps that are registered, those without a window as well."""
+        end = time.monotonic() + timeout
+        (refs,) = self._bus.call(method(_APPS, "Accessible", "GetChildren"), timeout)
+        asked: list[Call] = []
+        for ref in refs:
+            asked += [get(ref, "Accessible", "Name"), _pid_of(ref[0])]
+        # A frozen app must not hide the others, nor cost more than its share.
+        answers = self._bus.calls(asked, min(timeout, 0.5))
+        found: list[App] = []
+        for number, ref in enumerate(refs):
+            name, pid = answers[2 * number], answers[2 * number + 1]
+            if isinstance(pid, Fault):
+                continue
+            began = started(pid[0])
+            if began is None:
+                continue
+            shown = "" if isinstance(name, Fault) else cleaned(name[0][1])
+            app = App(pid[0], shown, identity(pid[0]), began, key=tuple(ref))
+            found.append(app if shown else app._replace(name=_short(app)))
+        active = self._frontmost(found, max(end - time.monotonic(), 0.2))
+        return [app._replace(frontmost=app.key in active) for app in found]
+
+    def _frontmost(self, apps: list[App], timeout: float) -> set[Handle]:
+        """Return the keys of the apps that have an active window."""
+        limit = min(timeout, 0.5)
+        keys = [app.key for app in apps]
+        lists = self._bus.calls([method(key, "Accessible", "GetChildren") for key in keys], limit)
+        windows = [
+            (key, window)
+            for key, answer in zip(keys, lists, strict=True)
+            if not isinstance(answer, Fault)
+            for window in answer[0][:50]
+        ]
+        states = self._bus.calls(
+            [method(window, "Accessible", "GetState") for _, window in windows], limit
+        )
+        return {
+            key
+            for (key, _), state in zip(windows, states, strict=True)
+            if not isinstance(state, Fault) and state[0][0] >> STATES["active"] & 1
+        }
+
+    def installed(self, name: str) -> bool:
+        """Say whether a program or desktop file of that name is there."""
+        return is_installed(name)
+
+    def alive(self, app: App) -> bool:
+        """Say whether the process still runs and is the same."""
+        return started(app.pid) == app.started
+
+    def root(self, app: App, timeout: float) -> Handle:
+        """Return the app's own element, having asked it for its role."""
+        self._bus.call(method(app.key, "Accessible", "GetRole"), timeout)
+        return app.key
+
+    def reader(self, app: App, *, whole: bool, timeout: float) -> AtspiReader:
+        """Return a reader; with `whole` it holds what the toolkit hands out at once."""
+        if not whole:
+            return AtspiReader(self._bus, {})
+        if not self._bulk:
+            # GTK hands out its cache only after somebody listens for changes of children.
+            call = Call(
+                *(REGISTRY, "/org/a11y/atspi/registry", REGISTRY, "RegisterEvent", "sass"),
+                ("object:children-changed", [], ""),
+            )
+            try:
+                self._bus.call(call, timeout)
+                self._bulk = True
+            except Fault:
+                return AtspiReader(self._bus, {})
+        bus: Any = app.key
+        return AtspiReader(self._bus, snapshot(self._bus, bus[0], timeout))
+
+    def ancestors(self, app: App, handle: Handle, timeout: float) -> list[Handle]:
+        """Return the way from the window to the element."""
+        end = time.monotonic() + timeout
+        way = [handle]
+        while len(way) < _MAX_DEPTH:
+            left = end - time.monotonic()
+            answer = self._bus.call(get(way[-1], "Accessible", "Parent"), max(left, 0.0))
+            parent = tuple(answer[0][1])
+            if parent == app.key or parent == _APPS or parent in way:
+                break
+            way.append(parent)
+        return way[::-1]
+
+    def focused(self, app: App, timeout: float) -> Handle | None:
+        """Return the innermost element with the keyboard, looked for in the active window."""
+        end = time.monotonic() + timeout
+        reader = self.reader(app, whole=True, timeout=timeout)
+        level: list[Handle] = [app.key]
+        found: Handle | None = None
+        seen: set[Handle] = set(level)
+        while level and len(seen) < _FOCUS_LIMIT:
+            left = end - time.monotonic()
+            if left <= 0:
+                raise Silent("the focus was not found in time")
+            below: list[Handle] = []
+            for node in reader.read(level, Want.CHILDREN, left):
+                if not isinstance(node, Node) or (node.handle != app.key and not node.visible):
+                    continue
+                if "focused" in node.states:
+                    found = node.handle
+                below += node.children
+            level = [handle for handle in below if handle not in seen]
+            seen.update(level)
+        return found
+
+    def settable(self, handle: Handle, timeout: float) -> Settable:
+        """Return what the element takes, by the interfaces that it has."""
+        answers = self._bus.calls(
+            [
+                method(handle, "Accessible", "GetInterfaces"),
+                method(handle, "Accessible", "GetState"),
+                get(handle, "Value", "MinimumValue"),
+                get(handle, "Value", "MaximumValue"),
+            ],
+            timeout,
+        )
+        interfaces, states, low, high = answers
+        if isinstance(interfaces, Fault):
+            raise interfaces
+        names = {name.removeprefix(ATSPI) for name in interfaces[0]}
+        bits = 0 if isinstance(states, Fault) else states[0][0] | states[0][1] << 32
+        if "Value" in names:
+            return Settable("number", _number(low), _number(high))
+        if "EditableText" in names and not bit(bits, "read_only"):
+            return Settable("text")
+        return Settable(None)
+
+    def is_default(self, handle: Handle, window: Handle, timeout: float) -> bool:  # noqa: ARG002
+        """Say whether the element is its window's default; the toolkit says so itself."""
+        (words,) = self._bus.call(method(handle, "Accessible", "GetState"), timeout)
+        return bit(words[0] | words[1] << 32, "default")
+
+    def perform(self, handle: Handle, action: str, timeout: float) -> None:
+        """Carry out an action."""
+        (rows,) = self._bus.call(method(handle, "Action", "GetActions"), timeout)
+        for number, name in enumerate(named(self._bus, handle, rows, timeout)):
+            if action_name(name) == action:
+                answer = self._bus.call(method(handle, "Action", "DoAction", "i", number), timeout)
+                if answer and answer[0] is False:
+                    raise Failed("the app refused the action")
+                return
+        raise Unsupported(f"no action {action}")
+
+    def set_value(self, handle: Handle, value: str | float | bool, timeout: float) -> None:
+        """Set a text or a number."""
+        if isinstance(value, str):
+            call = method(handle, "EditableText", "SetTextContents", "s", value)
+        else:
+            body = (ATSPI + "Value", "CurrentValue", ("d", float(value)))
+            key: Any = handle
+            call = Call(key[0], key[1], PROPERTIES, "Set", "ssv", body)
+        answer = self._bus.call(call, timeout)
+        if answer and answer[0] is False:
+            raise Failed("the app refused the value")
+
+    def type_text(self, app: App, handle: Handle, text: str, timeout: float) -> None:  # noqa: ARG002
+        """Focus the element and type; the keys go where the keyboard is, so that is checked."""
+        end = time.monotonic() + timeout
+        self._bus.call(method(handle, "Component", "GrabFocus"), timeout)
+        while not self._has_focus(handle, max(end - time.monotonic(), 0.05)):
+            if time.monotonic() > end:
+                raise Failed("the element did not take the keyboard")
+            time.sleep(0.02)
+        select_all(self._bus, handle, max(end - time.monotonic(), 0.1))
+        type_text(self._bus, text, max(end - time.monotonic(), 0.1))
+
+    def _has_focus(self, handle: Handle, timeout: float) -> bool:
+        (words,) = self._bus.call(method(handle, "Accessible", "GetState"), timeout)
+        return bit(words[0], "focused")
+
+    def watch(self, app: App, kinds: Collection[ChangeKind]) -> AtspiWatch:
+        """Begin to collect changes in the app."""
+        return AtspiWatch(self._bus.address, app, kinds)
+
+    def wake(self, app: App) -> str:
+        """Read of the app's windows what only a reader of interfaces asks for.
+
+        Chromium builds its tree once relations and texts are asked for (tried with Chromium 156);
+        the switch of the session makes it go on for the pages that are opened later.
+        """
+        self._status("ScreenReaderEnabled")
+        (windows,) = self._bus.call(method(app.key, "Accessible", "GetChildren"), 1.0)
+        asked = [
+            call
+            for window in windows[:20]
+            for call in (
+                method(window, "Accessible", "GetAttributes"),
+                method(window, "Accessible", "GetRelationSet"),
+                method(window, "Accessible", "GetInterfaces"),
+                method(window, "Text", "GetText", "ii", 0, 100),
+            )
+        ]
+        self._bus.calls(asked, 1.0)
+        return f"{app.name} builds its tree on demand, so it was asked for it"
+
+
+def _pid_of(bus: str) -> Call:
+    return Call(
+        *("org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus"),
+        *("GetConnectionUnixProcessID", "s", (bus,)),
+    )
+
+
+def _short(app: App) -> str:
+    return app.id.rpartition(".")[2] or str(app.pid)
+
+
+def _number(answer: tuple[Any, ...] | Fault) -> float | None:
+    return None if isinstance(answer, Fault) else float(answer[0][1])

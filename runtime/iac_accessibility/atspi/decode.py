@@ -1,0 +1,179 @@
+"""Reading answers faster than the D-Bus library does: the few forms that thousands come in.
+
+A tree is thousands of short answers (a text, a number, a list of references) or one long one (the
+snapshot of a whole app). Decoding those through a general parser is most of the time that reading
+a tree takes. Everything else goes through jeepney: calls, signals, errors, other byte orders.
+Source: D-Bus specification, "Marshaling" and "Message Format"; at-spi2-core, Cache.xml.
+"""
+
+import struct
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
+
+from jeepney.low_level import Message, Parser, calc_msg_size
+
+__all__ = ["ITEMS", "Reply", "SwiftParser", "decode_items", "decode_reply"]
+
+ITEMS: Final = "a((so)(so)(so)iiassusau)"
+"""Reference, app, parent, index, number of children, interfaces, name, role, description,
+states."""
+
+_LITTLE: Final = ord("l")
+_RETURN: Final = 2
+_WORD: Final = struct.Struct("<I").unpack_from
+_INTEGER: Final = struct.Struct("<i").unpack_from
+_DOUBLE: Final = struct.Struct("<d").unpack_from
+
+
+class Reply(NamedTuple):
+    """An answer: the serial number of its call, and its body."""
+
+    serial: int
+    body: tuple[Any, ...]
+
+
+class SwiftParser(Parser):  # type: ignore[misc]
+    """The library's parser, with a short cut for the commonest answers."""
+
+    def get_next_message(self) -> Any:
+        """Return the next message, a `Message` or a `Reply`, or None if not all of it is there."""
+        buffer = self.buf
+        if buffer.bytes_buffered < 16:
+            return None
+        size = calc_msg_size(buffer.peek(16))
+        if buffer.bytes_buffered < size:
+            return None
+        raw = bytes(buffer.read(size))
+        return decode_reply(raw) or Message.from_buffer(raw)
+
+
+def decode_reply(raw: bytes) -> Reply | None:
+    """Return a message as an answer, or None for one that the library is to read."""
+    if raw[0] != _LITTLE or raw[1] != _RETURN:
+        return None
+    end = 16 + _WORD(raw, 12)[0]
+    at, serial, signature = 16, 0, b""
+    while at < end:
+        at += -at % 8
+        code, kind = raw[at], raw[at + 2]
+        at += 4
+        if kind == _U:
+            at += -at % 4
+            if code == _REPLY_SERIAL:
+                serial = _WORD(raw, at)[0]
+            at += 4
+        elif kind == _G:
+            if code == _SIGNATURE:
+                signature = raw[at + 1 : at + 1 + raw[at]]
+            at += 2 + raw[at]
+        else:
+            at += -at % 4
+            at += 5 + _WORD(raw, at)[0]
+    decode = _BODIES.get(signature)
+    if decode is None:
+        return None
+    body = decode(raw, end + -end % 8)
+    return None if body is None else Reply(serial, body)
+
+
+_U, _G = ord("u"), ord("g")
+_REPLY_SERIAL, _SIGNATURE = 5, 8
+
+
+def _text(raw: bytes, at: int) -> tuple[str]:
+    return (raw[at + 4 : at + 4 + _WORD(raw, at)[0]].decode("utf-8", "replace"),)
+
+
+def _words(raw: bytes, at: int) -> tuple[list[int]]:
+    return (list(struct.unpack_from(f"<{_WORD(raw, at)[0] // 4}I", raw, at + 4)),)
+
+
+def _variant(raw: bytes, at: int) -> tuple[tuple[str, Any]] | None:
+    # One byte of length, the type, a zero; then the value, aligned.
+    kind = raw[at + 1 : at + 1 + raw[at]]
+    if kind == b"s":
+        return (("s", _text(raw, at + 4)[0]),)
+    if kind == b"i":
+        return (("i", _INTEGER(raw, at + 4)[0]),)
+    if kind == b"d":
+        return (("d", _DOUBLE(raw, at + 8)[0]),)
+    return None
+
+
+def _references(raw: bytes, at: int) -> tuple[list[tuple[str, str]]]:
+    end = at + 8 + _WORD(raw, at)[0]
+    at += 8
+    found: list[tuple[str, str]] = []
+    while at < end:
+        row, at = _reference(raw, at)
+        found.append(row)
+    return (found,)
+
+
+def _reference(raw: bytes, at: int) -> tuple[tuple[str, str], int]:
+    at += -at % 8
+    middle = at + 4 + _WORD(raw, at)[0]
+    bus = raw[at + 4 : middle].decode()
+    at = middle + 1
+    at += -at % 4
+    end = at + 4 + _WORD(raw, at)[0]
+    return (bus, raw[at + 4 : end].decode()), end + 1
+
+
+def decode_items(raw: bytes, at: int) -> list[tuple[Any, ...]]:
+    """Return the rows of a snapshot whose body begins at `at`; interfaces are left out (empty).
+
+    Raises:
+        ValueError: The message is not of that form.
+    """
+    try:
+        return _rows(raw, at)
+    except (struct.error, IndexError) as error:
+        raise ValueError(f"a snapshot that cannot be read: {error}") from None
+
+
+def _rows(raw: bytes, at: int) -> list[tuple[Any, ...]]:
+    pair = struct.Struct("<ii").unpack_from
+    rows: list[tuple[Any, ...]] = []
+
+    def text(at: int) -> tuple[str, int]:
+        at += -at % 4
+        start = at + 4
+        end = start + _WORD(raw, at)[0]
+        return raw[start:end].decode("utf-8", "replace"), end + 1
+
+    size = _WORD(raw, at)[0]
+    at += 4
+    at += -at % 8
+    end = at + size
+    while at < end:
+        itself, at = _reference(raw, at)
+        app, at = _reference(raw, at)
+        parent, at = _reference(raw, at)
+        at += -at % 4
+        index, count = pair(raw, at)
+        at += 8
+        at += 4 + _WORD(raw, at)[0]
+        name, at = text(at)
+        at += -at % 4
+        role = _WORD(raw, at)[0]
+        description, at = text(at + 4)
+        at += -at % 4
+        states = struct.unpack_from(f"<{_WORD(raw, at)[0] // 4}I", raw, at + 4)
+        at += 4 + 4 * len(states)
+        rows.append((itself, app, parent, index, count, (), name, role, description, states))
+    return rows
+
+
+_BODIES: Final[dict[bytes, Callable[[bytes, int], Any]]] = {
+    b"": lambda _raw, _at: (),
+    b"s": _text,
+    b"u": lambda raw, at: (_WORD(raw, at)[0],),
+    b"i": lambda raw, at: (_INTEGER(raw, at)[0],),
+    b"b": lambda raw, at: (bool(_WORD(raw, at)[0]),),
+    b"au": _words,
+    b"v": _variant,
+    b"a(so)": _references,
+    ITEMS.encode(): lambda raw, at: (decode_items(raw, at),),
+}
+"""Signature -> what reads a body that begins at a place; None from it leaves it to the library."""

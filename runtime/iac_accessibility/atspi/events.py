@@ -1,0 +1,156 @@
+"""Changes in an AT-SPI app: signals on a connection of their own, read by one thread.
+
+Source: at-spi2-core, Event.xml (interfaces Event.Object and Event.Window; `siiv(so)` or with
+properties), and the registry's RegisterEvent.
+"""
+
+import contextlib
+import threading
+import time
+from collections import deque
+from collections.abc import Collection
+from typing import Any, Final
+
+from jeepney import HeaderFields, MessageType
+from jeepney.bus_messages import MatchRule, message_bus
+from jeepney.low_level import Message
+
+from iac_accessibility.atspi.names import ATSPI
+from iac_accessibility.atspi.wire import Call, connect
+from iac_accessibility.faults import Silent
+from iac_accessibility.model import App, Change, ChangeKind, cleaned
+
+__all__ = ["AtspiWatch"]
+
+KEPT: Final = 2_000
+"""Changes that are kept until they are fetched; older ones are dropped."""
+
+_STATES: Final = frozenset(("checked", "enabled", "expanded", "selected", "sensitive", "pressed"))
+_REGISTERED: Final[dict[ChangeKind, tuple[str, ...]]] = {
+    "value_changed": (
+        *("object:text-changed", "object:property-change:accessible-value"),
+        "object:property-change",
+    ),
+    "title_changed": ("object:property-change:accessible-name", "object:property-change"),
+    "focus_changed": ("object:state-changed:focused",),
+    "state_changed": tuple(f"object:state-changed:{name}" for name in sorted(_STATES)),
+    "selection_changed": ("object:selection-changed", "object:text-selection-changed"),
+    "window_created": ("window:create", "object:children-changed"),
+    "window_closed": ("window:destroy", "object:children-changed"),
+    "element_created": ("object:children-changed",),
+    "element_destroyed": ("object:children-changed",),
+}
+
+
+class AtspiWatch:
+    """Collects the changes of one app until it is closed."""
+
+    def __init__(self, address: str, app: App, kinds: Collection[ChangeKind]) -> None:
+        self._app: Any = app.key
+        self._kinds = frozenset(kinds)
+        self._began = time.monotonic()
+        self._changes: deque[Change] = deque(maxlen=KEPT)
+        self._news = threading.Condition()
+        self._closed = False
+        self._connection = connect(address, 2.0)
+        self._listen()
+        self._thread = threading.Thread(target=self._run, name="atspi-watch", daemon=True)
+        self._thread.start()
+
+    def _listen(self) -> None:
+        for interface in ("Object", "Window"):
+            rule = MatchRule(
+                type="signal", sender=self._app[0], interface=f"{ATSPI}Event.{interface}"
+            )
+            self._connection.send_and_get_reply(message_bus.AddMatch(rule), timeout=2.0)
+        names = {name for kind in self._kinds for name in _REGISTERED[kind]}
+        for name in sorted(names):
+            registry = ATSPI + "Registry"
+            call = Call(
+                *(registry, "/org/a11y/atspi/registry", registry, "RegisterEvent", "sass"),
+                (name, [], self._app[0]),
+            )
+            self._connection.send_and_get_reply(call.message(), timeout=2.0)
+
+    def _run(self) -> None:
+        while not self._closed:
+            try:
+                message = self._connection.receive(timeout=0.1)
+            except TimeoutError:
+                continue
+            except (OSError, ValueError):
+                break
+            change = self._change(message)
+            if change is not None:
+                with self._news:
+                    self._changes.append(change)
+                    self._news.notify_all()
+
+    def _change(self, message: Message) -> Change | None:
+        if message.header.message_type is not MessageType.signal:
+            return None
+        fields = message.header.fields
+        member = fields.get(HeaderFields.member, "")
+        window = fields.get(HeaderFields.interface, "").endswith("Window")
+        handle = (fields.get(HeaderFields.sender, ""), fields.get(HeaderFields.path, ""))
+        body = message.body
+        if window:
+            kind: ChangeKind | None = {
+                "Create": "window_created",
+                "Destroy": "window_closed",
+            }.get(member)  # type: ignore[assignment]
+            detail = ""
+        else:
+            kind, detail, handle = self._of_object(member, body, handle)
+        if kind is None or kind not in self._kinds:
+            return None
+        return Change(kind, handle, time.monotonic() - self._began, detail)
+
+    def _of_object(
+        self, member: str, body: tuple[Any, ...], handle: tuple[str, str]
+    ) -> tuple[ChangeKind | None, str, tuple[str, str]]:
+        minor, first, held = str(body[0]), body[1], body[3]
+        if member == "TextChanged":
+            return "value_changed", "", handle
+        if member == "PropertyChange" and minor == "accessible-value":
+            return "value_changed", "", handle
+        if member == "PropertyChange" and minor == "accessible-name":
+            return "title_changed", cleaned(held[1]) if isinstance(held[1], str) else "", handle
+        if member == "StateChanged" and minor == "focused":
+            return ("focus_changed" if first else None), "", handle
+        if member == "StateChanged" and minor in _STATES:
+            return "state_changed", minor if first else f"not {minor}", handle
+        if member in ("SelectionChanged", "TextSelectionChanged"):
+            return "selection_changed", "", handle
+        if member == "ChildrenChanged":
+            return self._of_children(minor, held, handle)
+        return None, "", handle
+
+    def _of_children(
+        self, minor: str, held: Any, handle: tuple[str, str]
+    ) -> tuple[ChangeKind | None, str, tuple[str, str]]:
+        added = minor.startswith("add")
+        child = tuple(held[1]) if isinstance(held[1], tuple) else handle
+        if handle == self._app:
+            return ("window_created" if added else "window_closed"), "", child
+        return ("element_created" if added else "element_destroyed"), "", child
+
+    def wait(self, seconds: float) -> list[Change]:
+        """Return what has come in; wait for the first up to `seconds`."""
+        with self._news:
+            if not self._changes and not self._closed:
+                self._news.wait(seconds)
+            found = list(self._changes)
+            self._changes.clear()
+        return found
+
+    def close(self) -> None:
+        """End the thread, and close the connection."""
+        if self._closed:
+            return
+        self._closed = True
+        with self._news:
+            self._news.notify_all()
+        self._thread.join(2.0)
+        with contextlib.suppress(OSError, Silent):
+            self._connection.close()

@@ -1,0 +1,192 @@
+"""Many D-Bus calls at once on one connection, answers in the order of the calls.
+
+Calls are sent ahead of their answers, so that a hundred attributes cost about one round trip. An
+answer that comes after its time is dropped. Source: D-Bus specification, "Message Protocol".
+"""
+
+import struct
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
+from typing import Any, Final, NamedTuple
+
+from jeepney import DBusAddress, HeaderFields, MessageFlag, MessageType, new_method_call
+from jeepney.io.blocking import DBusConnection, prep_socket
+from jeepney.low_level import Message
+
+from iac_accessibility.atspi.decode import Reply, SwiftParser
+from iac_accessibility.faults import Denied, Failed, Fault, Gone, Silent, Unsupported
+
+__all__ = ["Call", "Pool", "connect"]
+
+AHEAD: Final = 100
+"""Calls that may be under way at once; a bus refuses more than 128 of one client."""
+
+_SERIAL: Final = 8
+"""Where in a message its serial number stands."""
+
+_SERVICES: Final = ("org.a11y.Bus", "org.a11y.atspi.Registry")
+_GONE: Final = ("UnknownObject", "ServiceUnknown", "NameHasNoOwner", "Disconnected")
+_MISSING: Final = ("UnknownMethod", "UnknownInterface", "UnknownProperty", "InvalidArgs")
+
+
+class Call(NamedTuple):
+    """A method call; `body` fits `signature`."""
+
+    destination: str
+    path: str
+    interface: str
+    member: str
+    signature: str = ""
+    body: tuple[Any, ...] = ()
+
+    def message(self) -> Message:
+        """Return it as a message; one that starts nobody but the accessibility service itself."""
+        address = DBusAddress(self.path, self.destination, self.interface)
+        message = new_method_call(address, self.member, self.signature, self.body)
+        if self.destination not in _SERVICES:
+            message.header.flags |= MessageFlag.no_auto_start
+        return message
+
+
+def connect(address: str, timeout: float) -> DBusConnection:
+    """Return a connection to the bus at `address` (`unix:path=…,guid=…`).
+
+    Raises:
+        Silent: Nobody answers there.
+    """
+    from jeepney.bus import get_bus
+
+    try:
+        return DBusConnection(prep_socket(get_bus(address), timeout=timeout))
+    except KeyError:
+        raise Silent("this session has no bus (DBUS_SESSION_BUS_ADDRESS is not set)") from None
+    except (OSError, ValueError, RuntimeError) as error:
+        raise Silent(f"the bus cannot be reached: {error}") from None
+
+
+@lru_cache(maxsize=8_192)
+def _encoded(call: Call) -> bytes:
+    return bytes(call.message().serialise(serial=1))
+
+
+def _numbered(call: Call, serial: int) -> bytes:
+    """Return the message of a call; encoding the same call again costs next to nothing."""
+    try:
+        data = _encoded(call)
+    except TypeError:
+        # An argument that is a list cannot be remembered.
+        return bytes(call.message().serialise(serial=serial))
+    return data[:_SERIAL] + struct.pack("<I", serial) + data[_SERIAL + 4 :]
+
+
+class Pool:
+    """Connections to one bus; each is used by one thread at a time.
+
+    Args:
+        address: Of the bus.
+        limit: Connections that are kept.
+    """
+
+    def __init__(self, address: str, limit: int = 8) -> None:
+        self.address = address
+        self._limit = limit
+        self._idle: list[DBusConnection] = []
+        self._lock = threading.Lock()
+        self._closed = False
+
+    def call(self, call: Call, timeout: float) -> tuple[Any, ...]:
+        """Return the body of the answer.
+
+        Raises:
+            Fault: The call failed or was not answered.
+        """
+        answer = self.calls((call,), timeout)[0]
+        if isinstance(answer, Fault):
+            raise answer
+        return answer
+
+    def calls(self, calls: Sequence[Call], timeout: float) -> list[tuple[Any, ...] | Fault]:
+        """Return the bodies of the answers in the order of the calls, a fault where one failed."""
+        if not calls:
+            return []
+        with self._borrowed(timeout) as connection:
+            return _exchange(connection, calls, time.monotonic() + timeout)
+
+    def close(self) -> None:
+        """Close the connections that are not in use; the others close when they are returned."""
+        with self._lock:
+            self._closed = True
+            idle, self._idle = self._idle, []
+        for connection in idle:
+            connection.close()
+
+    @contextmanager
+    def _borrowed(self, timeout: float) -> Iterator[DBusConnection]:
+        with self._lock:
+            connection = self._idle.pop() if self._idle else None
+        if connection is None:
+            connection = connect(self.address, max(timeout, 0.2))
+            connection.parser = SwiftParser()
+        try:
+            yield connection
+        except BaseException:
+            connection.close()
+            raise
+        with self._lock:
+            if not self._closed and len(self._idle) < self._limit:
+                self._idle.append(connection)
+                return
+        connection.close()
+
+
+def _exchange(
+    connection: DBusConnection, calls: Sequence[Call], end: float
+) -> list[tuple[Any, ...] | Fault]:
+    silent: Fault = Silent("no answer in time")
+    answers: list[tuple[Any, ...] | Fault] = [silent] * len(calls)
+    waiting: dict[int, int] = {}
+    sent = 0
+    try:
+        while sent < len(calls) or waiting:
+            batch = bytearray()
+            while sent < len(calls) and len(waiting) < AHEAD:
+                serial = next(connection.outgoing_serial)
+                batch += _numbered(calls[sent], serial)
+                waiting[serial] = sent
+                sent += 1
+            if batch:
+                connection.sock.sendall(batch)
+            message = connection.receive(timeout=max(end - time.monotonic(), 0.0))
+            if isinstance(message, Reply):
+                place = waiting.pop(message.serial, None)
+                if place is not None:
+                    answers[place] = message.body
+                continue
+            place = waiting.pop(message.header.fields.get(HeaderFields.reply_serial, -1), None)
+            if place is not None:
+                answers[place] = _answer(message)
+    except TimeoutError:
+        pass
+    return answers
+
+
+def _answer(message: Message) -> tuple[Any, ...] | Fault:
+    if message.header.message_type is not MessageType.error:
+        body: tuple[Any, ...] = message.body
+        return body
+    name = message.header.fields.get(HeaderFields.error_name, "")
+    words = str(message.body[0]) if message.body else name
+    kind = name.rpartition(".")[2]
+    if kind in _GONE:
+        return Gone(words)
+    if kind in _MISSING:
+        return Unsupported(words)
+    if kind == "AccessDenied":
+        return Denied(words)
+    if kind in ("NoReply", "Timeout", "TimedOut"):
+        # The bus answers so for an app that ended with a call under way.
+        return Gone(words) if "disconnect" in words.lower() else Silent(words)
+    return Failed(words)

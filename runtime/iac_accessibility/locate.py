@@ -1,0 +1,307 @@
+"""From a path to the element it means now, and from an element to its path.
+
+A path is resolved anew at each use. What each path was made from is remembered for the length of
+the server, so that an element that has taken another's place is noticed and never acted on.
+"""
+
+import threading
+import time
+from collections import OrderedDict
+from typing import Final, NamedTuple
+
+from iac_accessibility.bridge import Bridge, Reader
+from iac_accessibility.errors import LOOK_AGAIN, StaleError, UiError
+from iac_accessibility.faults import Fault, Gone, Silent
+from iac_accessibility.model import App, Handle, Node, Want
+from iac_accessibility.paths import Step, path_text
+from iac_accessibility.traverse import Branch, Limits, steps_of, walk
+from iac_runtime.errors import near_text, quoted
+
+__all__ = [
+    "Book",
+    "Found",
+    "Mark",
+    "check",
+    "confirm",
+    "fresh_path",
+    "mark_of",
+    "path_of",
+    "resolve",
+]
+
+SIBLINGS: Final = 5_000
+"""Children of one element among which a path is followed."""
+
+_TARGET: Final = Want.IDENTIFIER | Want.VALUE | Want.CHILDREN | Want.ACTIONS | Want.DESCRIPTION
+
+
+class Mark(NamedTuple):
+    """What an element is known by. `identifier` is None where it was not read."""
+
+    role: str
+    title: str
+    identifier: str | None
+    handle: Handle
+    window: Handle
+    window_title: str
+
+
+class Found(NamedTuple):
+    """An element that a path leads to: its app, the way from its window to itself, its path."""
+
+    root: Node
+    way: tuple[Node, ...]
+    path: str
+
+    @property
+    def node(self) -> Node:
+        """The element."""
+        return self.way[-1]
+
+    @property
+    def window(self) -> Node:
+        """The window (or menu bar) that it is in."""
+        return self.way[0]
+
+    @property
+    def mark(self) -> Mark:
+        """What it is known by from now on."""
+        return mark_of(self.node, self.window, known=True)
+
+
+def mark_of(node: Node, window: Node, *, known: bool) -> Mark:
+    """Return what an element is known by; `known` says that its identifier was read."""
+    identifier = node.identifier if known else None
+    return Mark(node.role, node.title, identifier, node.handle, window.handle, window.title)
+
+
+class Book:
+    """Remembers what paths were made from; the oldest go when there are too many. Thread-safe."""
+
+    def __init__(self, limit: int = 50_000) -> None:
+        self._limit = limit
+        self._marks: OrderedDict[tuple[int, float, str], Mark] = OrderedDict()
+        # Which process of an app a path was last made from.
+        self._owners: OrderedDict[tuple[str, str, str], tuple[int, float]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def keep(self, app: App, path: str, mark: Mark) -> None:
+        """Remember what `path` was made from."""
+        key = (app.pid, app.started, path)
+        with self._lock:
+            self._marks[key] = mark
+            self._marks.move_to_end(key)
+            self._owners[app.id, app.name, path] = (app.pid, app.started)
+            self._owners.move_to_end((app.id, app.name, path))
+            if len(self._marks) > self._limit:
+                self._marks.popitem(last=False)
+            if len(self._owners) > self._limit:
+                self._owners.popitem(last=False)
+
+    def keep_all(self, app: App, branches: list[Branch], *, known: bool) -> None:
+        """Remember the elements of a walk; `known` says that identifiers were read."""
+        for branch in branches:
+            self.keep(app, branch.path, mark_of(branch.node, branch.window, known=known))
+
+    def mark(self, app: App, path: str) -> Mark | None:
+        """Return what `path` was made from, or None for a path that was not made here."""
+        with self._lock:
+            return self._marks.get((app.pid, app.started, path))
+
+    def of_other_process(self, app: App, path: str) -> Mark | None:
+        """Return what `path` was made from in another process of the app, if only there."""
+        with self._lock:
+            owner = self._owners.get((app.id, app.name, path))
+            if owner is None or owner == (app.pid, app.started):
+                return None
+            return self._marks.get((*owner, path))
+
+
+def resolve(bridge: Bridge, app: App, steps: tuple[Step, ...], *, seconds: float) -> Found:
+    """Return the element that a path leads to now.
+
+    Raises:
+        UiError: No element, or several, fit a step.
+        Fault: The app cannot be read.
+    """
+    end = time.monotonic() + seconds
+    reader = bridge.reader(app, whole=False, timeout=seconds)
+    node = root = _one(reader, bridge.root(app, seconds), Want.CHILDREN, seconds)
+    way: list[Node] = []
+    for number, step in enumerate(steps):
+        left = end - time.monotonic()
+        if left <= 0:
+            raise Silent("the path could not be followed in time")
+        last = number == len(steps) - 1
+        want = _TARGET if last else Want.CHILDREN
+        node = _follow(reader, node, step, want, left, path_text(steps[:number]), app)
+        way.append(node)
+    return Found(root, tuple(way), path_text(steps))
+
+
+def confirm(bridge: Bridge, app: App, found: Found, *, seconds: float) -> Found | None:
+    """Return an element that was found a moment ago as it is now, if its path still leads to it.
+
+    One exchange instead of one for each step: where every element on the way has the children
+    that it had, and what steps name by title is called as it was, following the path again ends
+    at the same element. None where anything differs; the path then has to be followed.
+    """
+    before = (found.root, *found.way)
+    reader = bridge.reader(app, whole=False, timeout=seconds)
+    want = Want.CHILDREN | Want.IDENTIFIER | Want.VALUE
+    after = reader.read([node.handle for node in before], want, seconds)
+    nodes = [node for node in after if isinstance(node, Node)]
+    if len(nodes) != len(before):
+        return None
+    for old, new in zip(before, nodes, strict=True):
+        if (old.role, old.title) != (new.role, new.title):
+            return None
+        if old is not found.node and old.children != new.children:
+            return None
+    last = nodes[-1]._replace(actions=found.node.actions, description=found.node.description)
+    return found._replace(way=(*nodes[1:-1], last))
+
+
+def _follow(
+    reader: Reader, parent: Node, step: Step, want: Want, seconds: float, where: str, app: App
+) -> Node:
+    ask = Want.IDENTIFIER if step.identifier is not None else Want.NOTHING
+    if len(parent.children) <= _FEW:
+        # For few children one round that reads all costs less than a second round.
+        ask |= want
+    answers = reader.read(parent.children[:SIBLINGS], ask, seconds)
+    nodes = [answer for answer in answers if isinstance(answer, Node)]
+    if not nodes and answers and isinstance(answers[0], Silent):
+        raise answers[0]
+    alike = [node for node in nodes if node.role == step.role]
+    if step.title is not None:
+        found = [node for node in alike if node.title == step.title]
+    elif step.identifier is not None:
+        found = [node for node in alike if node.identifier == step.identifier]
+    else:
+        at = step.number or 0
+        found = alike[at : at + 1]
+    if len(found) == 1:
+        return found[0] if want in ask else _one(reader, found[0].handle, want, seconds)
+    place = f" in {where}" if where else ""
+    if found:
+        raise UiError(
+            "NOT_FOUND",
+            f"{len(found)} elements fit {quoted(step.text, 120)}{place}.",
+            "Name one by number: " + ", ".join(_numbers(alike, found)[:5]) + ".",
+            reason="no_element",
+            app=app.name,
+        )
+    raise UiError(
+        "NOT_FOUND",
+        f"There is no {quoted(step.text, 120)}{place}.",
+        _nearest(step, alike, nodes),
+        reason="no_element",
+        app=app.name,
+    )
+
+
+_FEW: Final = 40
+
+
+def _numbers(alike: list[Node], found: list[Node]) -> list[str]:
+    return [Step(node.role, number=alike.index(node)).text for node in found]
+
+
+def _nearest(step: Step, alike: list[Node], nodes: list[Node]) -> str:
+    visible = [node for node in alike if node.visible]
+    if step.title is not None and visible:
+        return near_text(step.title, [node.title for node in visible if node.title]) or LOOK_AGAIN
+    if visible:
+        return f"There are {len(alike)} of that role. {LOOK_AGAIN}"
+    roles = dict.fromkeys(node.role for node in nodes if node.visible)
+    return f"There are: {', '.join(list(roles)[:8])}." if roles else LOOK_AGAIN
+
+
+def _one(reader: Reader, handle: Handle, want: Want, seconds: float) -> Node:
+    answer = reader.read([handle], want, seconds)[0]
+    if isinstance(answer, Fault):
+        raise answer
+    return answer
+
+
+def path_of(bridge: Bridge, app: App, handle: Handle, *, seconds: float) -> Found:
+    """Return the canonical path of an element that is known by its handle.
+
+    Raises:
+        Fault: It is gone, or the app does not answer.
+    """
+    end = time.monotonic() + seconds
+    ways = bridge.ancestors(app, handle, seconds)
+    reader = bridge.reader(app, whole=False, timeout=seconds)
+    node = root = _one(reader, bridge.root(app, seconds), Want.CHILDREN, seconds)
+    way: list[Node] = []
+    texts: list[str] = []
+    for number, following in enumerate(ways):
+        left = max(end - time.monotonic(), 0.01)
+        if following not in node.children:
+            raise Gone("the element is not where it says it is")
+        answers = reader.read(node.children[:SIBLINGS], bridge.free, left)
+        siblings = [answer for answer in answers if isinstance(answer, Node)]
+        steps = steps_of(siblings, whole=len(siblings) == node.total)
+        at = next((n for n, one in enumerate(siblings) if one.handle == following), None)
+        if at is None:
+            raise Silent("an element did not answer")
+        texts.append(steps[at].text)
+        last = number == len(ways) - 1
+        node = _one(reader, following, _TARGET if last else Want.CHILDREN, left)
+        way.append(node)
+    if not way:
+        raise Gone("the element is the app itself")
+    return Found(root, tuple(way), "/".join(texts))
+
+
+def check(mark: Mark, found: Found) -> str:
+    """Return how the element at a path differs from what the path was made from; empty if not."""
+    node = found.node
+    told: list[str] = []
+    if node.role != mark.role:
+        told.append(f"it was {mark.role}, it is {node.role}")
+    elif node.title != mark.title and not (len(found.way) == 1 and node.handle == mark.handle):
+        told.append(f"it was {quoted(mark.title, 60)}, it is {quoted(node.title, 60)}")
+    if mark.identifier is not None and node.identifier != mark.identifier:
+        told.append(f"its identifier was {quoted(mark.identifier, 60)}")
+    if found.window.handle != mark.window:
+        told.append(f"it was in another window, {quoted(mark.window_title, 60)}")
+    elif node.handle != mark.handle and not told and not node.title:
+        told.append("another element has taken its place")
+    return "; ".join(told)
+
+
+def fresh_path(bridge: Bridge, app: App, mark: Mark, book: Book, *, seconds: float) -> str:
+    """Return where the element of a mark is now, or one that is like it; empty if not found."""
+    try:
+        found = path_of(bridge, app, mark.handle, seconds=seconds)
+        if (found.node.role, found.node.title) == (mark.role, mark.title):
+            book.keep(app, found.path, found.mark)
+            return found.path
+    except Fault:
+        pass
+    try:
+        reader = bridge.reader(app, whole=True, timeout=seconds)
+        root = _one(reader, bridge.root(app, seconds), Want.CHILDREN, seconds)
+        seen = walk(reader, root, bridge.free, Limits(seconds, 50))
+    except Fault:
+        return ""
+    alike = [
+        branch
+        for branch in seen.order
+        if (branch.node.role, branch.node.title) == (mark.role, mark.title)
+    ]
+    if len(alike) != 1:
+        return ""
+    book.keep_all(app, alike, known=bool(bridge.free & Want.IDENTIFIER))
+    return alike[0].path
+
+
+def refuse_stale(
+    bridge: Bridge, app: App, path: str, mark: Mark, differences: str, book: Book
+) -> StaleError:
+    """Return the refusal of a stale path, with where the element is now."""
+    fresh = fresh_path(bridge, app, mark, book, seconds=1.0)
+    return StaleError(path, differences, fresh, app=app.name)

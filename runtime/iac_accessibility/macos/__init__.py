@@ -1,0 +1,1 @@
+"""The bridge to the accessibility interface of macOS, through PyObjC."""

@@ -1,0 +1,106 @@
+"""Changes in a Mac app: an AXObserver on the run loop of a thread of its own.
+
+Source: HIServices, AXUIElement.h and AXNotificationConstants.h. That notifications arrive on a
+run loop that is not the main one, only a Mac can confirm.
+"""
+
+import threading
+import time
+from collections import deque
+from collections.abc import Collection
+from typing import Any, Final
+
+from iac_accessibility.macos.calls import fault_of
+from iac_accessibility.macos.frameworks import CoreFoundation, HIServices, objc
+from iac_accessibility.model import App, Change, ChangeKind
+
+__all__ = ["MacWatch"]
+
+KEPT: Final = 2_000
+
+_NOTIFICATIONS: Final[dict[str, ChangeKind]] = {
+    HIServices.kAXValueChangedNotification: "value_changed",
+    HIServices.kAXTitleChangedNotification: "title_changed",
+    HIServices.kAXFocusedUIElementChangedNotification: "focus_changed",
+    HIServices.kAXFocusedWindowChangedNotification: "focus_changed",
+    HIServices.kAXSelectedTextChangedNotification: "selection_changed",
+    HIServices.kAXSelectedChildrenChangedNotification: "selection_changed",
+    HIServices.kAXSelectedRowsChangedNotification: "selection_changed",
+    HIServices.kAXRowExpandedNotification: "state_changed",
+    HIServices.kAXRowCollapsedNotification: "state_changed",
+    HIServices.kAXWindowMiniaturizedNotification: "state_changed",
+    HIServices.kAXWindowDeminiaturizedNotification: "state_changed",
+    HIServices.kAXWindowCreatedNotification: "window_created",
+    HIServices.kAXSheetCreatedNotification: "window_created",
+    HIServices.kAXCreatedNotification: "element_created",
+    HIServices.kAXUIElementDestroyedNotification: "element_destroyed",
+}
+_STEP: Final = 0.1
+
+
+class MacWatch:
+    """Collects the changes of one app until it is closed."""
+
+    def __init__(self, app: App, kinds: Collection[ChangeKind]) -> None:
+        self._kinds = set(kinds)
+        self._began = time.monotonic()
+        self._changes: deque[Change] = deque(maxlen=KEPT)
+        self._news = threading.Condition()
+        self._closed = False
+        self._windows: set[Any] = set()
+        self._element = HIServices.AXUIElementCreateApplication(app.pid)
+        self._callback = objc.callbackFor(HIServices.AXObserverCreate)(self._heard)
+        error, self._observer = HIServices.AXObserverCreate(app.pid, self._callback, None)
+        fault = fault_of(error)
+        if fault is not None:
+            raise fault
+        self._thread = threading.Thread(target=self._run, name="ax-watch", daemon=True)
+        self._thread.start()
+
+    def _wanted(self) -> list[str]:
+        names = [name for name, kind in _NOTIFICATIONS.items() if kind in self._kinds]
+        # The end of a window is told as the end of an element.
+        destroyed = HIServices.kAXUIElementDestroyedNotification
+        if "window_closed" in self._kinds and destroyed not in names:
+            names.append(destroyed)
+        return names
+
+    def _run(self) -> None:
+        loop = CoreFoundation.CFRunLoopGetCurrent()
+        mode = CoreFoundation.kCFRunLoopDefaultMode
+        source = HIServices.AXObserverGetRunLoopSource(self._observer)
+        CoreFoundation.CFRunLoopAddSource(loop, source, mode)
+        for name in self._wanted():
+            # What an app does not tell of is simply not heard of.
+            HIServices.AXObserverAddNotification(self._observer, self._element, name, None)
+        while not self._closed:
+            CoreFoundation.CFRunLoopRunInMode(mode, _STEP, False)
+        CoreFoundation.CFRunLoopRemoveSource(loop, source, mode)
+
+    def _heard(self, _observer: Any, element: Any, notification: str, _refcon: Any) -> None:
+        kind = _NOTIFICATIONS[notification]
+        if kind == "window_created":
+            self._windows.add(element)
+        elif kind == "element_destroyed" and element in self._windows:
+            self._windows.discard(element)
+            kind = "window_closed"
+        if kind in self._kinds:
+            with self._news:
+                self._changes.append(Change(kind, element, time.monotonic() - self._began))
+                self._news.notify_all()
+
+    def wait(self, seconds: float) -> list[Change]:
+        """Return what has come in; wait for the first up to `seconds`."""
+        with self._news:
+            if not self._changes and not self._closed:
+                self._news.wait(seconds)
+            found = list(self._changes)
+            self._changes.clear()
+        return found
+
+    def close(self) -> None:
+        """End the thread."""
+        self._closed = True
+        with self._news:
+            self._news.notify_all()
+        self._thread.join(2.0)

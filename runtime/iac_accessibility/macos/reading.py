@@ -1,0 +1,170 @@
+"""Elements of a Mac app as nodes: one exchange for the attributes of an element, one for children.
+
+Children come with a limit of their own, for a table of a million rows hands them all out.
+"""
+
+import time
+from collections.abc import Sequence
+from typing import Any, Final
+
+from iac_accessibility.faults import Fault, Silent, Unsupported
+from iac_accessibility.macos.calls import many, raised, timed
+from iac_accessibility.macos.frameworks import HIServices as Ax
+from iac_accessibility.model import VALUE_LIMIT, Frame, Handle, Node, Scalar, Want, cleaned
+from iac_accessibility.roles import BOOLEAN_ROLES, action_name, role_name
+
+__all__ = ["CHILD_LIMIT", "MacReader"]
+
+CHILD_LIMIT: Final = 2_000
+
+_BASE: Final = (
+    Ax.kAXRoleAttribute,
+    Ax.kAXSubroleAttribute,
+    Ax.kAXTitleAttribute,
+    Ax.kAXDescriptionAttribute,
+    Ax.kAXIdentifierAttribute,
+    Ax.kAXEnabledAttribute,
+    Ax.kAXFocusedAttribute,
+    Ax.kAXSelectedAttribute,
+    Ax.kAXExpandedAttribute,
+    Ax.kAXMinimizedAttribute,
+    Ax.kAXMainAttribute,
+    Ax.kAXModalAttribute,
+    Ax.kAXHiddenAttribute,
+)
+_STATES: Final = {
+    "focused": Ax.kAXFocusedAttribute,
+    "selected": Ax.kAXSelectedAttribute,
+    "expanded": Ax.kAXExpandedAttribute,
+    "minimized": Ax.kAXMinimizedAttribute,
+    "active": Ax.kAXMainAttribute,
+    "modal": Ax.kAXModalAttribute,
+}
+_SUBROLES: Final = {
+    Ax.kAXSecureTextFieldSubrole: "secure_text_field",
+    Ax.kAXSearchFieldSubrole: "search_field",
+    Ax.kAXDialogSubrole: "dialog",
+    Ax.kAXSystemDialogSubrole: "dialog",
+    Ax.kAXToggleSubrole: "toggle_button",
+    Ax.kAXSwitchSubrole: "switch",
+}
+_EDITABLE: Final = frozenset(("text_field", "text_area", "search_field", "secure_text_field"))
+_APPLICATION: Final = "application"
+
+
+class MacReader:
+    """Reads elements one by one, each within what is left of the time."""
+
+    def read(self, handles: Sequence[Handle], want: Want, timeout: float) -> list[Node | Fault]:
+        """Return one node or fault per handle; those that were not reached are silent."""
+        end = time.monotonic() + timeout
+        answers: list[Node | Fault] = []
+        for handle in handles:
+            left = end - time.monotonic()
+            if left <= 0:
+                answers.append(Silent("not reached in time"))
+                continue
+            try:
+                answers.append(_node(timed(handle, left), want))
+            except Fault as fault:
+                answers.append(fault)
+        return answers
+
+
+def _node(element: Any, want: Want) -> Node:
+    names = list(_BASE)
+    if Want.VALUE in want:
+        names.append(Ax.kAXValueAttribute)
+    if Want.FRAME in want:
+        names += [Ax.kAXPositionAttribute, Ax.kAXSizeAttribute]
+    held = dict(zip(names, many(element, names), strict=True))
+    role = _SUBROLES.get(held[Ax.kAXSubroleAttribute]) or role_name(
+        str(held[Ax.kAXRoleAttribute] or "unknown")
+    )
+    states = {name for name, key in _STATES.items() if held[key]}
+    if held[Ax.kAXEnabledAttribute] is not False:
+        states.add("enabled")
+    if not held[Ax.kAXHiddenAttribute]:
+        states |= {"visible", "showing"}
+    if role in _EDITABLE:
+        states |= {"editable", "focusable"}
+    if role == "secure_text_field":
+        states.add("secure")
+    value = _value(role, held.get(Ax.kAXValueAttribute))
+    if role in BOOLEAN_ROLES and value:
+        states.add("checked")
+    children, total = _children(element, role) if Want.CHILDREN in want else ((), 0)
+    said = cleaned(held[Ax.kAXDescriptionAttribute])
+    title = cleaned(held[Ax.kAXTitleAttribute])
+    if not title and role == "static_text" and isinstance(value, str):
+        title = cleaned(value)
+    return Node(
+        element,
+        role,
+        # What is read aloud stands for the title of an element without one (a button's picture).
+        title or said,
+        cleaned(held[Ax.kAXIdentifierAttribute]),
+        frozenset(states),
+        children,
+        total,
+        value,
+        said if title else "",
+        _frame(held) if Want.FRAME in want else None,
+        _actions(element) if Want.ACTIONS in want else (),
+    )
+
+
+def _value(role: str, value: Any) -> Scalar:
+    if role == "secure_text_field" or value is None:
+        return None
+    if role in BOOLEAN_ROLES and isinstance(value, bool | int | float):
+        return bool(value)
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, int | float):
+        return float(value)
+    return cleaned(value, VALUE_LIMIT) if isinstance(value, str) else None
+
+
+def _children(element: Any, role: str) -> tuple[tuple[Handle, ...], int]:
+    if role == _APPLICATION:
+        found = _of_app(element)
+        return found, len(found)
+    name = Ax.kAXChildrenAttribute
+    error, children = Ax.AXUIElementCopyAttributeValues(element, name, 0, CHILD_LIMIT, None)
+    try:
+        raised(error)
+    except Unsupported:
+        return (), 0
+    found = tuple(children or ())
+    if len(found) < CHILD_LIMIT:
+        return found, len(found)
+    error, total = Ax.AXUIElementGetAttributeValueCount(element, name, None)
+    return found, int(total) if error == Ax.kAXErrorSuccess else len(found)
+
+
+def _of_app(element: Any) -> tuple[Handle, ...]:
+    """Return the app's windows, minimized ones too, and then its menu bar."""
+    windows, bar, rest = many(
+        element, [Ax.kAXWindowsAttribute, Ax.kAXMenuBarAttribute, Ax.kAXChildrenAttribute]
+    )
+    found = [*(windows or ()), *([bar] if bar is not None else ()), *(rest or ())]
+    return tuple(dict.fromkeys(found))
+
+
+def _frame(held: dict[str, Any]) -> Frame | None:
+    position, size = held[Ax.kAXPositionAttribute], held[Ax.kAXSizeAttribute]
+    if position is None or size is None:
+        return None
+    placed, point = Ax.AXValueGetValue(position, Ax.kAXValueTypeCGPoint, None)
+    sized, extent = Ax.AXValueGetValue(size, Ax.kAXValueTypeCGSize, None)
+    if not (placed and sized):
+        return None
+    return Frame(point.x, point.y, extent.width, extent.height)
+
+
+def _actions(element: Any) -> tuple[str, ...]:
+    error, names = Ax.AXUIElementCopyActionNames(element, None)
+    if error != Ax.kAXErrorSuccess:
+        return ()
+    return tuple(dict.fromkeys(action_name(str(name)) for name in names or ()))

@@ -1,0 +1,168 @@
+"""What a bridge answers with: apps, elements and changes, in one vocabulary for all platforms.
+
+Positions and sizes are in points (macOS) or pixels (Linux) from the top left corner of the main
+screen. Texts are cleaned on their way in, so that what is compared is what a model was shown.
+"""
+
+from collections.abc import Hashable, Sequence
+from enum import Flag, auto
+from typing import Final, Literal, NamedTuple, TypeAlias
+
+from iac_runtime.cleaning import clean_text
+
+__all__ = [
+    "ALIVE_CHANGES",
+    "App",
+    "Change",
+    "ChangeKind",
+    "Frame",
+    "Handle",
+    "Node",
+    "Scalar",
+    "Settable",
+    "Want",
+    "cleaned",
+]
+
+Handle: TypeAlias = Hashable
+"""An element as its bridge knows it; equal handles are the same element."""
+
+Scalar: TypeAlias = str | float | bool | None
+"""A value of an element; None where it has none or where it is a secret."""
+
+TITLE_LIMIT: Final = 500
+VALUE_LIMIT: Final = 4_000
+"""Characters of a title and of a value that are kept."""
+
+
+class App(NamedTuple):
+    """A running app.
+
+    Attributes:
+        pid: Its process id.
+        name: The name that people see.
+        id: Bundle id; on Linux the desktop file's reverse name or `local.<program>`. Empty where
+            the identity could not be read.
+        started: When the process began, in a unit of the platform; tells a process from a later
+            one of the same pid. Compared for equality only.
+        frontmost: Whether it has the keyboard.
+        key: What the bridge knows the app by.
+    """
+
+    pid: int
+    name: str
+    id: str
+    started: float
+    frontmost: bool = False
+    key: Handle = None
+
+
+class Frame(NamedTuple):
+    """Position of the top left corner, and size."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+
+
+class Want(Flag):
+    """What is read of an element beside role, title and states."""
+
+    NOTHING = 0
+    CHILDREN = auto()
+    VALUE = auto()
+    IDENTIFIER = auto()
+    FRAME = auto()
+    ACTIONS = auto()
+    DESCRIPTION = auto()
+
+
+class Node(NamedTuple):
+    """An element as it was when it was read.
+
+    Attributes:
+        role: In snake case, without the platform's prefix: `button`, `text_field`, `window`.
+        states: Of `enabled focused selected checked expanded editable minimized modal active
+            default visible showing secure focusable pressed`.
+        children: Its elements in the app's order; empty where they were not wanted.
+        total: How many there are; larger than `children` where the bridge cut them.
+        actions: Names in snake case: `press`, `show_menu`; empty where they were not wanted.
+    """
+
+    handle: Handle
+    role: str
+    title: str = ""
+    identifier: str = ""
+    states: frozenset[str] = frozenset()
+    children: tuple[Handle, ...] = ()
+    total: int = 0
+    value: Scalar = None
+    description: str = ""
+    frame: Frame | None = None
+    actions: tuple[str, ...] = ()
+
+    @property
+    def visible(self) -> bool:
+        """Whether it is part of the interface now; scrolled out of sight still counts."""
+        return "visible" in self.states
+
+    @property
+    def secure(self) -> bool:
+        """Whether it holds a secret, so that its value is never read."""
+        return "secure" in self.states
+
+
+class Settable(NamedTuple):
+    """What an element takes as its value; `kind` is None for one whose value cannot be set."""
+
+    kind: Literal["text", "number", "boolean"] | None
+    minimum: float | None = None
+    maximum: float | None = None
+    choices: tuple[str, ...] = ()
+
+
+ChangeKind = Literal[
+    "value_changed",
+    "title_changed",
+    "focus_changed",
+    "state_changed",
+    "selection_changed",
+    "window_created",
+    "window_closed",
+    "element_created",
+    "element_destroyed",
+]
+
+ALIVE_CHANGES: Final[tuple[ChangeKind, ...]] = (
+    "value_changed",
+    "title_changed",
+    "focus_changed",
+    "window_created",
+    "window_closed",
+)
+"""What is watched for where a caller does not say."""
+
+
+class Change(NamedTuple):
+    """Something that happened: what, to which element, and when (seconds since the watch began)."""
+
+    kind: ChangeKind
+    handle: Handle
+    seconds: float
+    detail: str = ""
+
+
+def cleaned(text: object, limit: int = TITLE_LIMIT) -> str:
+    """Return foreign text as it is shown and compared: nothing hidden, no blanks around it."""
+    if not text:
+        return ""
+    plain = str(text)
+    if len(plain) <= limit and plain.isascii() and plain.isprintable():
+        return plain.strip()
+    return clean_text(plain, limit).strip()
+
+
+def titles(nodes: Sequence[Node]) -> list[str]:
+    """Return the titles there are, in order, each once."""
+    return list(dict.fromkeys(node.title for node in nodes if node.title))

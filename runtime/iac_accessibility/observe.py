@@ -1,0 +1,198 @@
+"""Watching an app for a while, and going on where the last look ended.
+
+A watch goes on collecting for a minute after the call that began it, so that nothing is lost
+between two calls; the cursor names it and says how far it was read.
+"""
+
+import itertools
+import threading
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, Final
+
+from iac_accessibility.apps import app_facts
+from iac_accessibility.bridge import Watch
+from iac_accessibility.errors import UiError, from_fault
+from iac_accessibility.faults import Fault
+from iac_accessibility.model import ALIVE_CHANGES, App, Change, ChangeKind, Node, Want
+from iac_accessibility.render import DATA_NOTE, element_state
+from iac_accessibility.session import Session, hides_values
+from iac_runtime.execution.cancellation import Cancellation
+
+__all__ = ["Progress", "Watches"]
+
+Progress = Callable[[float, str], None]
+"""Told the share that is done (0 to 1) and what goes on."""
+
+KEPT_SECONDS: Final = 60.0
+MOST: Final = 500
+"""Changes in one answer."""
+
+_OPEN: Final = 8
+"""Watches that may be open at once; the one unused for longest gives way."""
+
+_STEP: Final = 0.25
+
+
+class _Open:
+    """A watch that is open, and what has come in and was not yet answered."""
+
+    def __init__(self, app: App, watch: Watch) -> None:
+        self.app = app
+        self.watch = watch
+        self.changes: list[Change] = []
+        self.dropped = 0
+        self.used = time.monotonic()
+        self.lock = threading.Lock()
+
+
+class Watches:
+    """The open watches of one server. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._open: dict[str, _Open] = {}
+        self._lock = threading.Lock()
+        self._numbers = itertools.count(1)
+        self._timer: threading.Timer | None = None
+
+    def observe(
+        self,
+        session: Session,
+        app: App,
+        arguments: Mapping[str, Any],
+        *,
+        cancel: Cancellation | None = None,
+        progress: Progress | None = None,
+    ) -> dict[str, Any]:
+        """Return `{app, changes, result_count, cursor, has_more_results, seconds, notes}`.
+
+        Raises:
+            UiError: The cursor is unknown, or the app cannot be watched.
+        """
+        kinds: Collection[ChangeKind] = arguments.get("events") or ALIVE_CHANGES
+        seconds = float(arguments.get("duration", 5))
+        cursor: str = arguments.get("cursor", "")
+        key, held = self._held(session, app, kinds, cursor)
+        with held.lock:
+            began = time.monotonic()
+            stop = cancel or Cancellation()
+            while (spent := time.monotonic() - began) < seconds and not stop.cancelled:
+                held.changes += held.watch.wait(min(_STEP, seconds - spent))
+                if progress is not None:
+                    progress(min(spent / seconds, 1.0), f"{len(held.changes)} changes")
+                if not session.bridge.alive(app):
+                    break
+            held.changes += held.watch.wait(0)
+            held.used = time.monotonic()
+            merged = _merged(held.changes)
+            shown, held.changes = merged[:MOST], merged[MOST:]
+            notes = [DATA_NOTE]
+            if not session.bridge.alive(app):
+                notes.append(f"{app.name} has ended.")
+            return {
+                "app": app_facts(app),
+                "changes": _told(session, app, shown),
+                "result_count": len(shown),
+                "has_more_results": bool(held.changes),
+                "cursor": key,
+                "seconds": round(time.monotonic() - began, 3),
+                "notes": notes,
+            }
+
+    def close(self) -> None:
+        """End all watches."""
+        with self._lock:
+            held, self._open = list(self._open.values()), {}
+            if self._timer is not None:
+                self._timer.cancel()
+        for one in held:
+            one.watch.close()
+
+    def _held(
+        self, session: Session, app: App, kinds: Collection[ChangeKind], cursor: str
+    ) -> tuple[str, _Open]:
+        self._sweep()
+        if cursor:
+            with self._lock:
+                known = self._open.get(cursor)
+            if known is None or (known.app.pid, known.app.started) != (app.pid, app.started):
+                raise UiError(
+                    "INVALID_PARAMETER",
+                    "This cursor is unknown: it is of another app, or was not used for a minute.",
+                    "Call without a cursor to begin anew.",
+                    reason="bad_cursor",
+                    app=app.name,
+                )
+            known.used = time.monotonic()
+            return cursor, known
+        try:
+            watch = session.bridge.watch(app, kinds)
+        except Fault as fault:
+            raise from_fault(fault, app) from None
+        opened = _Open(app, watch)
+        with self._lock:
+            key = f"watch-{next(self._numbers)}"
+            self._open[key] = opened
+        self._sweep()
+        return key, opened
+
+    def _tick(self) -> None:
+        with self._lock:
+            waiting = bool(self._open)
+        if waiting:
+            self._sweep()
+
+    def _sweep(self) -> None:
+        now = time.monotonic()
+        with self._lock:
+            rows = sorted(self._open.items(), key=lambda row: row[1].used)
+            old = [key for key, held in rows if now - held.used > KEPT_SECONDS]
+            excess = max(len(rows) - len(old) - _OPEN, 0)
+            old += [key for key, _ in rows if key not in old][:excess]
+            ended = [self._open.pop(key) for key in old]
+            if self._timer is not None:
+                self._timer.cancel()
+            # A watch that nobody asks for again is not to go on until the next call.
+            self._timer = threading.Timer(KEPT_SECONDS + 1, self._tick)
+            self._timer.daemon = True
+            self._timer.start()
+        for held in ended:
+            held.watch.close()
+
+
+def _merged(changes: Sequence[Change]) -> list[Change]:
+    """Return the changes in order; of equal ones in a row (typing, a slider) the last is kept."""
+    merged: list[Change] = []
+    for change in changes:
+        if merged and (merged[-1].kind, merged[-1].handle) == (change.kind, change.handle):
+            merged[-1] = change
+        else:
+            merged.append(change)
+    return merged
+
+
+def _told(session: Session, app: App, changes: Sequence[Change]) -> list[dict[str, Any]]:
+    """Return the changes with the elements as they are now, where they still are."""
+    handles = list(dict.fromkeys(change.handle for change in changes))
+    nodes: dict[Any, Node] = {}
+    if handles:
+        try:
+            reader = session.bridge.reader(app, whole=False, timeout=1.0)
+            answers = reader.read(handles, Want.VALUE, 1.0)
+        except Fault:
+            answers = []
+        nodes = {
+            handle: node
+            for handle, node in zip(handles, answers, strict=False)
+            if isinstance(node, Node)
+        }
+    rows = []
+    for change in changes:
+        row: dict[str, Any] = {"event": change.kind, "at": round(change.seconds, 3)}
+        node = nodes.get(change.handle)
+        if node is not None:
+            row["element"] = element_state(node, hides_values(app, node))
+        if change.detail:
+            row["detail"] = change.detail
+        rows.append(row)
+    return rows

@@ -1,0 +1,269 @@
+"""Walking a tree of unknown size and temper: bounded in time, elements, depth and per element.
+
+Level by level, so that what is cut is deep rather than whole branches. Elements are read in
+batches; one that does not answer is found by asking ever smaller batches, and costs its own time
+only. An element that was met before ends its branch: trees of some apps have cycles.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from iac_accessibility.bridge import Reader
+from iac_accessibility.faults import Fault, Gone, Silent
+from iac_accessibility.model import Handle, Node, Want
+from iac_accessibility.paths import Step
+
+__all__ = ["Branch", "Cut", "Limits", "Walk", "steps_of", "walk"]
+
+BATCH: Final = 256
+_SILENT_IN_A_ROW: Final = 3
+_MOST_CUTS: Final = 10
+
+
+class Limits(NamedTuple):
+    """What a walk may cost.
+
+    Attributes:
+        seconds: In all.
+        depth: Levels below the app; its windows are the first.
+        nodes: Elements that are read.
+        node_seconds: Waiting for one element, or one batch of them.
+        children: Of one element.
+    """
+
+    seconds: float
+    depth: int
+    nodes: int = 5_000
+    node_seconds: float = 0.25
+    children: int = 1_000
+
+
+class Cut(NamedTuple):
+    """Where something was left out, and why."""
+
+    where: str
+    why: str
+
+
+@dataclass(slots=True, eq=False)
+class Branch:
+    """An element in its place. `path` is complete once its siblings have been read."""
+
+    node: Node
+    depth: int
+    parent: "Branch | None"
+    path: str = ""
+    step: str = ""
+    children: "list[Branch]" = field(default_factory=list)
+
+    @property
+    def window(self) -> Node:
+        """The element of the first level that it is in."""
+        branch = self
+        while branch.parent is not None and branch.parent.parent is not None:
+            branch = branch.parent
+        return branch.node
+
+
+@dataclass(slots=True)
+class Walk:
+    """What was found: `root` is the app itself. `order` is level by level, without the root.
+
+    `complete` is False where anything but the asked depth ended it.
+    """
+
+    root: Branch
+    order: list[Branch] = field(default_factory=list)
+    cuts: list[Cut] = field(default_factory=list)
+    complete: bool = True
+    deeper: bool = False
+
+    def cut(self, where: str, why: str, *, planned: bool = False) -> None:
+        """Note that something was left out; a planned cut leaves the walk complete."""
+        self.complete = self.complete and planned
+        if len(self.cuts) < _MOST_CUTS:
+            self.cuts.append(Cut(where or "the app", why))
+
+    def end(self, where: str, why: str) -> None:
+        """Note what ended the walk, before all else that was left out."""
+        self.complete = False
+        self.cuts.insert(0, Cut(where or "the app", why))
+
+
+def walk(
+    reader: Reader,
+    root: Node,
+    want: Want,
+    limits: Limits,
+    *,
+    enough: Callable[[Sequence[Branch]], bool] = lambda _: False,
+    clock: Callable[[], float] = time.monotonic,
+) -> Walk:
+    """Read the tree under `root` (an app, its children read).
+
+    Invisible elements are not descended into, and not part of the answer; they count for the
+    numbers in paths, though, as they do for whoever follows a path.
+
+    Args:
+        enough: Says after each level, given all that was found so far, whether to end there.
+    """
+    end = clock() + limits.seconds
+    found = Walk(Branch(root, 0, None))
+    batches = _Batches(reader, want | Want.CHILDREN, limits, end, clock)
+    seen: dict[Handle, Node] = {root.handle: root}
+    level = [found.root]
+    while level and not enough(found.order):
+        if level[0].depth >= limits.depth:
+            found.deeper = any(branch.node.total for branch in level)
+            break
+        level = _below(level, found, batches, seen, limits)
+    return found
+
+
+def _below(
+    level: Sequence[Branch],
+    found: Walk,
+    batches: "_Batches",
+    seen: dict[Handle, Node],
+    limits: Limits,
+) -> list[Branch]:
+    """Read the children of a level; return those to go on with."""
+    for branch in level:
+        if branch.node.total > min(len(branch.node.children), limits.children):
+            shown = min(len(branch.node.children), limits.children)
+            found.cut(branch.path, f"{branch.node.total} children; the first {shown} were read")
+    asked = [
+        handle
+        for branch in level
+        for handle in branch.node.children[: limits.children]
+        if handle not in seen
+    ]
+    room = max(limits.nodes - len(seen), 0)
+    unique = list(dict.fromkeys(asked))
+    if len(unique) > room:
+        found.end(level[0].path, f"{limits.nodes} elements were read")
+    answers = batches.read(unique[:room])
+    if batches.ended:
+        found.end(level[0].path, batches.ended)
+    following: list[Branch] = []
+    for branch in level:
+        following += _place(branch, answers, found, seen, limits)
+    return following
+
+
+def _place(
+    branch: Branch,
+    answers: dict[Handle, Node | Fault],
+    found: Walk,
+    seen: dict[Handle, Node],
+    limits: Limits,
+) -> list[Branch]:
+    siblings: list[Node] = []
+    fresh: list[tuple[int, Node]] = []
+    whole = branch.node.total <= min(len(branch.node.children), limits.children)
+    for handle in branch.node.children[: limits.children]:
+        if handle in seen:
+            siblings.append(seen[handle])
+            found.cut(branch.path, "an element that was met before (a cycle)", planned=True)
+            continue
+        answer = answers.get(handle)
+        if isinstance(answer, Node):
+            fresh.append((len(siblings), answer))
+            siblings.append(answer)
+            continue
+        whole = False
+        if isinstance(answer, Silent):
+            found.cut(branch.path, "an element did not answer")
+        elif answer is not None and not isinstance(answer, Gone):
+            found.cut(branch.path, f"an element could not be read ({answer})")
+    for _, node in fresh:
+        seen[node.handle] = node
+    steps = steps_of(siblings, whole=whole)
+    for at, node in fresh:
+        if node.visible:
+            below = Branch(node, branch.depth + 1, branch, step=steps[at].text)
+            below.path = f"{branch.path}/{below.step}" if branch.path else below.step
+            branch.children.append(below)
+            found.order.append(below)
+    return branch.children
+
+
+def steps_of(siblings: Sequence[Node], *, whole: bool = True) -> list[Step]:
+    """Return the step of each of the children of one element.
+
+    Args:
+        whole: Whether these are all; what is unique among some may not be so among all.
+    """
+    titles: dict[tuple[str, str], int] = {}
+    identifiers: dict[tuple[str, str], int] = {}
+    for node in siblings:
+        titles[node.role, node.title] = titles.get((node.role, node.title), 0) + 1
+        key = (node.role, node.identifier)
+        identifiers[key] = identifiers.get(key, 0) + 1
+    counts: dict[str, int] = {}
+    steps: list[Step] = []
+    for node in siblings:
+        index = counts.get(node.role, 0)
+        counts[node.role] = index + 1
+        if whole and 0 < len(node.title) <= _LONGEST and titles[node.role, node.title] == 1:
+            steps.append(Step(node.role, title=node.title))
+        elif (
+            whole
+            and 0 < len(node.identifier) <= _LONGEST
+            and identifiers[node.role, node.identifier] == 1
+        ):
+            steps.append(Step(node.role, identifier=node.identifier))
+        else:
+            steps.append(Step(node.role, number=index))
+    return steps
+
+
+_LONGEST: Final = 60
+"""Characters of a title that names an element in a path."""
+
+
+class _Batches:
+    """Reads handles in batches that shrink around what does not answer."""
+
+    def __init__(
+        self, reader: Reader, want: Want, limits: Limits, end: float, clock: Callable[[], float]
+    ) -> None:
+        self._reader = reader
+        self._want = want
+        self._limits = limits
+        self._end = end
+        self._clock = clock
+        self._size = BATCH
+        self._silent = 0
+        self.ended = ""
+        """Why reading ended for good; empty while it goes on."""
+
+    def read(self, handles: Sequence[Handle]) -> dict[Handle, Node | Fault]:
+        answers: dict[Handle, Node | Fault] = {}
+        waiting = list(handles)[::-1]
+        while waiting and not self.ended:
+            left = self._end - self._clock()
+            if left <= 0:
+                self.ended = f"the time was up ({self._limits.seconds:g} s)"
+                break
+            batch = [waiting.pop() for _ in range(min(self._size, len(waiting)))]
+            got = self._reader.read(batch, self._want, min(self._limits.node_seconds, left))
+            silent = [
+                handle
+                for handle, answer in zip(batch, got, strict=True)
+                if isinstance(answer, Silent)
+            ]
+            answers.update(zip(batch, got, strict=True))
+            if silent and len(batch) > 1:
+                self._size = max(len(batch) // 4, 1)
+                waiting += silent[::-1]
+            elif silent:
+                self._silent += 1
+                if self._silent >= _SILENT_IN_A_ROW:
+                    self.ended = "the app stopped answering"
+            else:
+                self._silent = 0
+                self._size = min(self._size * 2, BATCH)
+        return answers

@@ -1,0 +1,104 @@
+"""`iac-mcp patterns`: look at what was learned from scripts, forget it, hand it on, take it in."""
+
+import json
+import sys
+from pathlib import Path
+
+import click
+
+from iac_applescript.patterns import Pattern, pattern_from_json, pattern_to_json
+from iac_applescript.store import Store
+from iac_runtime.cleaning import escaped
+from iac_runtime.errors import SetupError
+from iac_runtime.state import open_state
+
+__all__ = ["patterns"]
+
+LARGEST = 64 * 1024 * 1024
+"""Bytes of a file that is taken in."""
+
+
+@click.group()
+def patterns() -> None:
+    """Show, forget, export and import what was learned from scripts."""
+
+
+@patterns.command("list")
+@click.argument("intent", default="")
+@click.option("--app", default="", help="The bundle id of the app.")
+@click.option("-n", "--limit", type=click.IntRange(1), default=20, show_default=True)
+def list_patterns(intent: str, app: str, limit: int) -> None:
+    """List patterns: the latest, or those that fit INTENT."""
+    store = Store(open_state())
+    if intent:
+        rows = [found.pattern for found in store.find(intent, app=app, limit=limit)]
+    else:
+        rows = [row for row in store.every() if not app or row.app == app][:limit]
+    for row in rows:
+        runs = row.successes + row.failures
+        click.echo(f"{row.id:>6}  {row.successes}/{runs}  {row.app or '-'}  {escaped(row.intent)}")
+    if not rows and sys.stdout.isatty():
+        click.echo("Nothing was learned yet.")
+
+
+@patterns.command()
+@click.argument("number", type=int)
+def show(number: int) -> None:
+    """Show the pattern NUMBER as JSON."""
+    click.echo(json.dumps(pattern_to_json(_one(number)), indent=2))
+
+
+@patterns.command()
+@click.argument("numbers", type=int, nargs=-1)
+@click.option("--all", "everything", is_flag=True, help="Forget all of it.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def forget(numbers: tuple[int, ...], everything: bool, yes: bool) -> None:
+    """Forget the patterns NUMBERS, or all."""
+    if everything == bool(numbers):
+        raise click.UsageError("Say which: numbers, or --all.")
+    if not yes:
+        click.confirm("It cannot be brought back. Forget it?", abort=True, err=True)
+    count = Store(open_state()).forget(None if everything else numbers)
+    click.echo(f"{count} forgotten." if count else "There was nothing to forget.")
+
+
+@patterns.command("export")
+def export_patterns() -> None:
+    """Print every pattern as a line of JSON."""
+    for row in Store(open_state()).every():
+        click.echo(json.dumps(pattern_to_json(row)))
+
+
+@patterns.command("import")
+@click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+def import_patterns(file: Path) -> None:
+    """Take in the lines of an export; all of FILE, or nothing."""
+    rows = _read(file)
+    count = Store(open_state()).add_all(rows)
+    click.echo(f"{count} taken in.")
+
+
+def _one(number: int) -> Pattern:
+    found = Store(open_state()).get(number)
+    if found is None:
+        raise SetupError(f"There is no pattern {number}; iac-mcp patterns list says which are.")
+    return found
+
+
+def _read(file: Path) -> list[Pattern]:
+    if file.stat().st_size > LARGEST:
+        raise SetupError(f"{file} is too large; {LARGEST} bytes are taken in at most.")
+    rows = []
+    try:
+        text = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise SetupError(f"{file} cannot be read as text.") from error
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip():
+            continue
+        try:
+            rows.append(pattern_from_json(json.loads(line)))
+        except (ValueError, RecursionError) as error:
+            reason = "is no JSON" if isinstance(error, json.JSONDecodeError) else error
+            raise SetupError(f"{file}, line {number}: {reason}; nothing was taken in.") from error
+    return rows

@@ -1,0 +1,205 @@
+"""What in a script can run code, leave the machine, or act as the user: rows of words.
+
+A row matches wherever its words stand one after another outside texts and comments, in any case
+and spacing. Sources: the dictionaries of Standard Additions, System Events and Terminal; the
+AppleScript Language Guide; JavaScript for Automation Release Notes (10.10, 10.11).
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from iac_runtime.policy.blocklist import BUILT_IN, FIXED
+
+__all__ = ["JAVASCRIPT", "MEMBERS", "PHRASES", "PROMPTS", "TEXTS", "UNSEEN"]
+
+_SHELL: Final = "runs a command of the shell"
+_CODE: Final = "runs code that is not in this script"
+_OBJC: Final = "reaches Objective-C, which can do anything"
+_KEYS: Final = "types or clicks as if the user did"
+_FILE: Final = "reads or writes files directly"
+_URL: Final = "opens an address with whatever app claims it"
+_OUT: Final = "sends something to other people"
+_POWER: Final = "ends the session or the machine's work"
+_REMOTE: Final = "talks to another computer"
+_LASTING: Final = "leaves something that runs later"
+
+PHRASES: Final[Mapping[str, str]] = {
+    "do shell script": _SHELL,
+    "do script": _SHELL,
+    "run unix script": _SHELL,
+    "administrator privileges": "asks for administrator rights",
+    "run script": _CODE,
+    "load script": _CODE,
+    "store script": "writes a script that can run later",
+    "run shortcut": _CODE,
+    "run workflow": _CODE,
+    "run automator workflow": _CODE,
+    "run vb macro": _CODE,
+    "do javascript": _CODE,
+    "do applescript": _CODE,
+    "do objc": _OBJC,
+    "execute javascript": _CODE,
+    "evaluate javascript": _CODE,
+    "scripting component": _CODE,
+    "use framework": _OBJC,
+    "use script": _CODE,
+    "current application s": _OBJC,
+    "property parent": "takes its words from something else",
+    "prop parent": "takes its words from something else",
+    "using terms from": "reads words by another app's dictionary",
+    "open location": _URL,
+    "open untrusted": _URL,
+    "mailto": _URL,
+    "mount volume": "mounts a server",
+    "open for access": _FILE,
+    "write permission": _FILE,
+    "set eof": _FILE,
+    "get eof": _FILE,
+    "close access": _FILE,
+    "hidden answer": "asks for a password in a dialog of its own",
+    "keystroke": _KEYS,
+    "key code": _KEYS,
+    "key down": _KEYS,
+    "key up": _KEYS,
+    "perform action": _KEYS,
+    "of machine": _REMOTE,
+    "choose remote application": _REMOTE,
+    "handle cgi request": _REMOTE,
+    "attach action": _LASTING,
+    "edit action": _LASTING,
+    "do folder action": _CODE,
+    "remove action": _LASTING,
+    "adding folder items": _LASTING,
+    "removing folder items": _LASTING,
+    "opening folder": _LASTING,
+    "closing folder window": _LASTING,
+    "moving folder window": _LASTING,
+    "empty trash": "cannot be taken back",
+    "empty the trash": "cannot be taken back",
+    "shut down": _POWER,
+    "log out": _POWER,
+    "fast user switch": _POWER,
+    "restart": _POWER,
+    "send": _OUT,
+    "email contents": _OUT,
+    "saving to": _FILE,
+    "saving no": "throws away what is not saved",
+    "without saving": "throws away what is not saved",
+    "with replacing": "replaces what is there",
+    "replacing true": "replaces what is there",
+    "default application": "changes which app opens a file",
+    "transaction": "takes the app for itself",
+}
+"""AppleScript: words in a row -> why."""
+
+TEXTS: Final[tuple[tuple[str, str], ...]] = (
+    (
+        r"(?i)^\s*(?:javascript|data|vbscript|file|smb|afp|ftp|ssh|sftp|vnc|telnet|nfs|cifs)\s*:",
+        _URL,
+    ),
+    (r"(?i)^\s*(?!https?:|x-coredata:|message:|x-apple-reminder:)[a-z][a-z0-9+.-]{1,30}://", _URL),
+    (r"(?i)^\s*(?:tel|facetime|sms|imessage|mailto|shortcuts|x-apple[a-z.-]*|itms[a-z-]*):", _URL),
+    (r"(?i)^\s*eppc:", _REMOTE),
+    (
+        r"(?i)\.(?:command|tool|sh|zsh|bash|csh|py|rb|pl|app|workflow|action|scpt|scptd|applescript"
+        r"|osax|terminal|pkg|mpkg|dmg|iso|mobileconfig|fileloc|inetloc|webloc|url|jar|plist|kext"
+        r"|prefpane|saver|qlgenerator|service|shortcut|term|dylib|bundle|plugin|appex|xpc)/?:?\s*$",
+        "names a file that can run or changes settings",
+    ),
+    (
+        r"(?i)launchagents|launchdaemons|startupitems|login ?items|folder action ?scripts"
+        r"|script libraries|scriptingadditions|application scripts|internet plug-?ins"
+        r"|library[:/]+(?:scripts|services|preferences|keychains|cookies|safari|mail)\b"
+        r"|(?:^|[:/])\.(?:ssh|zshrc|zshenv|zprofile|bashrc|bash_profile|profile|git|mcp|aws"
+        r"|gnupg|netrc|npmrc|config|env|claude|vimrc)|crontab|authorized_keys|id_rsa|id_ed25519"
+        r"|(?:^|[:/])etc[:/]|usr[:/]+(?:local[:/]+)?bin|\.keychain",
+        "names a place where things run by themselves or secrets lie",
+    ),
+)
+"""Texts that matter where a statement does more than read: pattern -> why."""
+
+PROMPTS: Final = (
+    r"(?i)pass\s*-?(?:word|code|phrase)|kennwort|passwort|mot de passe|contrase|\bpin\b"
+    r"|apple\s*id|credential|admin(?:istrator)?\s+(?:name|account)|credit\s*card|one.time\s+code"
+)
+"""What a dialog with a field for an answer says when it is after a secret."""
+
+JAVASCRIPT: Final[Mapping[str, str]] = {
+    "ObjC": _OBJC,
+    "$": _OBJC,
+    "Ref": _OBJC,
+    "Library": _CODE,
+    "eval": _CODE,
+    "Function": _CODE,
+    "GeneratorFunction": _CODE,
+    "AsyncFunction": _CODE,
+    "Reflect": _CODE,
+    "Proxy": _CODE,
+    "globalThis": _CODE,
+    "self": _CODE,
+    "window": _CODE,
+    "import": _CODE,
+    "require": _CODE,
+    "with": _CODE,
+    "setTimeout": _CODE,
+    "setInterval": _CODE,
+    "arguments": _CODE,
+}
+"""JavaScript: names -> why."""
+
+MEMBERS: Final[Mapping[str, str]] = {
+    "doShellScript": _SHELL,
+    "doScript": _SHELL,
+    "administratorPrivileges": "asks for administrator rights",
+    "runScript": _CODE,
+    "loadScript": _CODE,
+    "storeScript": "writes a script that can run later",
+    "runShortcut": _CODE,
+    "doJavaScript": _CODE,
+    "doJavascript": _CODE,
+    "evaluateJavascript": _CODE,
+    "execute": _CODE,
+    "openLocation": _URL,
+    "mountVolume": "mounts a server",
+    "openForAccess": _FILE,
+    "closeAccess": _FILE,
+    "setEof": _FILE,
+    "getEof": _FILE,
+    "write": _FILE,
+    "read": _FILE,
+    "hiddenAnswer": "asks for a password in a dialog of its own",
+    "keystroke": _KEYS,
+    "keyCode": _KEYS,
+    "keyDown": _KEYS,
+    "keyUp": _KEYS,
+    "click": _KEYS,
+    "perform": _KEYS,
+    "chooseRemoteApplication": _REMOTE,
+    "attachActionTo": _LASTING,
+    "shutDown": _POWER,
+    "restart": _POWER,
+    "logOut": _POWER,
+    "send": _OUT,
+    "savingTo": _FILE,
+    "constructor": _CODE,
+    "prototype": _CODE,
+    "__proto__": _CODE,
+    "__defineGetter__": _CODE,
+    "__defineSetter__": _CODE,
+    "__lookupGetter__": _CODE,
+    "apply": _CODE,
+    "bind": _CODE,
+    "call": _CODE,
+    "caller": _CODE,
+    "callee": _CODE,
+}
+"""Members that are never read as harmless, whatever they belong to."""
+
+UNSEEN: Final = frozenset(name.casefold() for name in (*FIXED.values(), *BUILT_IN.values())) | {
+    "system preferences",
+    "loginwindow",
+    "coreservicesuiagent",
+    "usernotificationcenter",
+    "universalaccessauthwarn",
+}
+"""Processes that nobody scripts: they ask for consent or hold secrets."""

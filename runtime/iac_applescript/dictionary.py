@@ -1,0 +1,173 @@
+"""An app's dictionary for a model, from overview to single term: each answer is short.
+
+Made from the tables of the generated module: what the app declares, with the level of each use.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Final, NamedTuple
+
+from iac_runtime.cleaning import clean_text
+from iac_runtime.errors import ToolError, near_text, quoted
+from iac_runtime.tables import Tables, fold
+from iac_runtime.tool import Spec
+
+__all__ = ["PAGE", "View", "view"]
+
+PAGE: Final = 4_200
+"""Characters of an answer: below 1,500 tokens at three characters each."""
+
+_STANDARD: Final = frozenset(("core", "aevt", "ascr", "misc"))
+
+
+class View(NamedTuple):
+    """A part of a dictionary as text; `page` of `pages`, from 1."""
+
+    text: str
+    kind: str
+    page: int
+    pages: int
+
+    def data(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        return self._asdict()
+
+
+def view(tables: Tables, term: str = "", search: str = "", page: int = 1) -> View:
+    """Return the overview of an app, the page of a suite or a term, or what a search finds.
+
+    Raises:
+        ToolError: There is no such term; the nearest are named.
+    """
+    if search.strip():
+        return _paged("search", list(_search(tables, search)), page)
+    wanted = fold(term)
+    if not wanted:
+        return _paged("overview", list(_overview(tables)), page)
+    for suite, lines in _suites(tables).items():
+        if wanted in (fold(suite), fold(f"{suite} suite")):
+            return _paged("suite", lines, page)
+    found = [line for lines in _terms(tables, wanted) for line in lines]
+    if not found:
+        near = near_text(term, [*tables.classes, *tables.enums, *_commands(tables)])
+        message = f"{tables.app.name} has no term {quoted(term)}."
+        raise ToolError("NOT_FOUND", message, near, app=tables.app.name)
+    return _paged("term", found, page)
+
+
+def _paged(kind: str, lines: list[str], page: int) -> View:
+    pages: list[list[str]] = [[]]
+    room = PAGE
+    for line in lines or ["Nothing was found."]:
+        text = clean_text(line, 600)
+        if len(text) + 1 > room and pages[-1]:
+            pages.append([])
+            room = PAGE
+        pages[-1].append(text)
+        room -= len(text) + 1
+    number = min(max(page, 1), len(pages))
+    return View("\n".join(pages[number - 1]), kind, number, len(pages))
+
+
+def _commands(tables: Tables) -> dict[str, Spec]:
+    return {
+        name.rstrip("_").replace("_", " "): spec
+        for name, spec in tables.tools.items()
+        if spec.op == "command" and not spec.bind
+    }
+
+
+def _listed(lead: str, names: Iterable[str], width: int = 500) -> Iterator[str]:
+    line = lead
+    for name in names:
+        if len(line) + len(name) > width:
+            yield line.rstrip(", ")
+            line = "  "
+        line += f"{name}, "
+    if line.strip():
+        yield line.rstrip(", ")
+
+
+def _suites(tables: Tables) -> dict[str, list[str]]:
+    """Group commands as their event codes do: the standard ones, and the app's own."""
+    commands = _commands(tables)
+    own = [name for name, spec in commands.items() if spec.event[:4] not in _STANDARD]
+    standard = [name for name in commands if name not in own]
+    lines = {"standard": [line for name in standard for line in _command(name, commands[name])]}
+    lines["own"] = [line for name in own for line in _command(name, commands[name])]
+    lines["classes"] = [line for term in tables.classes for line in _short_class(tables, term)]
+    return lines
+
+
+def _overview(tables: Tables) -> Iterator[str]:
+    yield f"{tables.app.name} ({tables.app.id})"
+    commands = _commands(tables)
+    own = [name for name, spec in commands.items() if spec.event[:4] not in _STANDARD]
+    yield from _listed("own commands: ", own)
+    yield from _listed("standard commands: ", (name for name in commands if name not in own))
+    yield from _listed("classes: ", tables.classes)
+    yield from _listed("enumerations: ", tables.enums)
+    yield "Ask for a suite (own, standard, classes) or a term to see more."
+
+
+def _command(name: str, spec: Spec) -> Iterator[str]:
+    yield f"{name} [{spec.event}] {spec.level}; JXA {spec.jxa}; gives {spec.result or 'nothing'}"
+    for param in spec.params.values():
+        label = "direct" if param.code == "----" else param.term
+        if param.code:
+            yield f"  {label}: {param.type}"
+
+
+def _short_class(tables: Tables, term: str) -> Iterator[str]:
+    row = tables.classes[term]
+    names = [prop.term for prop in row.properties]
+    yield from _listed(f"{term}: ", names or ["(no properties of its own)"])
+
+
+def _class(tables: Tables, term: str) -> Iterator[str]:
+    row = tables.classes[term]
+    parent = f", inherits {row.inherits}" if row.inherits else ""
+    yield f"class {term} [{row.code}]; JXA {row.plural}{parent}; make {row.make}"
+    for prop in tables.properties(term):
+        change = f"; set {prop.level}" if "w" in prop.access else ""
+        yield f"  {prop.term}: {prop.type} ({prop.access}); JXA {prop.jxa}{change}"
+    yield from _listed("  elements: ", (element.term for element in tables.elements(term)))
+
+
+def _terms(tables: Tables, wanted: str) -> Iterator[Iterable[str]]:
+    for name, spec in _commands(tables).items():
+        if wanted in (fold(name), fold(spec.jxa)):
+            yield _command(name, spec)
+    found = tables.find_class(wanted)
+    if found is not None:
+        yield _class(tables, found)
+    for name, rows in tables.enums.items():
+        if fold(name) == wanted:
+            yield [f"enumeration {name}: {', '.join(term for term, _ in rows)}"]
+    for name, record in tables.records.items():
+        if fold(name) == wanted:
+            fields = ", ".join(f"{p.term}: {p.type}" for p in record.properties)
+            yield [f"record {name}: {fields}"]
+    owners = [
+        f"  {prop.term} of {term}: {prop.type} ({prop.access}); JXA {prop.jxa}"
+        for term, row in tables.classes.items()
+        for prop in row.properties
+        if fold(prop.term) == wanted
+    ]
+    if owners:
+        yield ["property:", *owners]
+
+
+def _search(tables: Tables, search: str) -> Iterator[str]:
+    words = [fold(word) for word in search.split()]
+
+    def fits(name: str) -> bool:
+        return all(word in fold(name) for word in words)
+
+    yield from (f"command {name}" for name in _commands(tables) if fits(name))
+    yield from (f"class {term}" for term in tables.classes if fits(term))
+    for term, row in tables.classes.items():
+        yield from (f"property {p.term} of {term}" for p in row.properties if fits(p.term))
+    for name, rows in tables.enums.items():
+        if fits(name):
+            yield f"enumeration {name}"
+        yield from (f"enumerator {e} of {name}" for e, _ in rows if fits(e))

@@ -1,0 +1,122 @@
+"""How the Mac stands: each part by a constant script or by the system, each may fail alone.
+
+The scripts are constant: nothing enters them. AppKit's calls ask for no permission; windows need
+Accessibility. Only a Mac can confirm the scripts.
+"""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+from iac_applescript.failures import explain
+from iac_runtime.cleaning import clean
+from iac_runtime.execution.process import Runner
+
+__all__ = ["PARTS", "read_state"]
+
+_SECONDS: Final = 5.0
+
+_SCRIPTS: Final[Mapping[str, str]] = {
+    "front_app": """
+ObjC.import('AppKit');
+const app = $.NSWorkspace.sharedWorkspace.frontmostApplication;
+JSON.stringify({name: app.localizedName.js, bundle_id: app.bundleIdentifier.js,
+  pid: Number(app.processIdentifier)});
+""",
+    "running_apps": """
+ObjC.import('AppKit');
+const found = [];
+const all = $.NSWorkspace.sharedWorkspace.runningApplications;
+for (let i = 0; i < Number(all.count); i++) {
+  const app = all.objectAtIndex(i);
+  if (Number(app.activationPolicy) === 0) {
+    found.push({name: app.localizedName.js, bundle_id: app.bundleIdentifier.js});
+  }
+}
+JSON.stringify(found);
+""",
+    "windows": """
+const events = Application('com.apple.systemevents');
+const front = events.applicationProcesses.whose({frontmost: true});
+JSON.stringify(front.windows.name()[0]);
+""",
+    "volume": """
+const app = Application.currentApplication();
+app.includeStandardAdditions = true;
+JSON.stringify(app.getVolumeSettings());
+""",
+    "appearance": """
+ObjC.import('Foundation');
+const style = $.NSUserDefaults.standardUserDefaults.stringForKey('AppleInterfaceStyle');
+JSON.stringify(style.isNil() ? 'light' : style.js.toLowerCase());
+""",
+    "displays": """
+ObjC.import('AppKit');
+const found = [];
+const all = $.NSScreen.screens;
+for (let i = 0; i < Number(all.count); i++) {
+  const screen = all.objectAtIndex(i);
+  found.push({width: screen.frame.size.width, height: screen.frame.size.height,
+    scale: Number(screen.backingScaleFactor), main: i === 0});
+}
+JSON.stringify(found);
+""",
+}
+
+
+def _battery() -> Any:
+    import psutil
+
+    found = psutil.sensors_battery() if hasattr(psutil, "sensors_battery") else None
+    if found is None:
+        return None
+    return {"percent": round(found.percent), "charging": bool(found.power_plugged)}
+
+
+def _network() -> Any:
+    import psutil
+
+    addresses = psutil.net_if_addrs()
+    up = [name for name, stats in psutil.net_if_stats().items() if stats.isup]
+    kinds = {"AF_INET", "AF_INET6"}
+    return [
+        name
+        for name in sorted(up)
+        if not name.startswith("lo")
+        and any(address.family.name in kinds for address in addresses.get(name, ()))
+    ]
+
+
+_SYSTEM: Final[Mapping[str, Callable[[], Any]]] = {"battery": _battery, "network": _network}
+
+PARTS: Final = (*_SCRIPTS, *_SYSTEM)
+"""Names of the parts; network is the interfaces that are up, without addresses."""
+
+
+def read_state(runner: Runner, parts: Sequence[str] = PARTS) -> dict[str, dict[str, Any]]:
+    """Return each part as `{"value": ...}`, or `{"error": one line}` where it cannot be had."""
+    return {part: _part(runner, part) for part in parts}
+
+
+def _part(runner: Runner, part: str) -> dict[str, Any]:
+    system = _SYSTEM.get(part)
+    if system is not None:
+        try:
+            return {"value": clean(system())}
+        except (OSError, RuntimeError, ImportError, AttributeError) as error:
+            return {"error": f"{part} cannot be read here ({type(error).__name__})."}
+    try:
+        done = runner(
+            ["osascript", "-l", "JavaScript", "-"], _SCRIPTS[part].strip().encode(), _SECONDS
+        )
+    except OSError as error:
+        return {"error": f"osascript could not be started ({error.strerror})."}
+    if done.timed_out:
+        return {"error": f"{part} was not answered within {_SECONDS:g} seconds."}
+    if done.status != 0:
+        failure = explain(done.stderr.decode("utf-8", "replace"), language="javascript")
+        return {"error": " ".join((failure.says, *failure.fixes[:1]))}
+    try:
+        return {"value": clean(json.loads(done.stdout.decode("utf-8", "replace")))}
+    except (ValueError, RecursionError):
+        return {"error": f"{part} was answered with something that cannot be read."}

@@ -1,0 +1,205 @@
+"""The eleven tools as rows: name, description, schemas, level, ceiling."""
+
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+from iac_applescript.system_state import PARTS
+from iac_runtime.tool import Level
+
+__all__ = ["TOOLS", "ToolRow"]
+
+Schema = Mapping[str, Any]
+
+
+class ToolRow(NamedTuple):
+    """A tool of this set."""
+
+    name: str
+    description: str
+    input: Schema
+    output: Schema
+    level: Level = "SAFE"
+    ceiling: Level = "SAFE"
+
+
+_APP: Final = {
+    "type": "string",
+    "description": "The app: its key, name or bundle id, as list_scriptable_apps gives them.",
+    "maxLength": 200,
+}
+_INTENT: Final = {
+    "type": "string",
+    "description": "What is wanted, in a few words, without names or private content.",
+    "minLength": 1,
+    "maxLength": 400,
+}
+_SCRIPT: Final = {
+    "type": "string",
+    "description": "The script.",
+    "minLength": 1,
+    "maxLength": 65536,
+}
+_LANGUAGE: Final = {
+    "type": "string",
+    "enum": ["applescript", "javascript"],
+    "description": "The language; applescript if left out.",
+}
+_ERROR: Final = {
+    "type": "object",
+    "description": "What went wrong, and what to do next; empty when it worked.",
+    "properties": {
+        "type": {"type": "string"},
+        "message": {"type": "string"},
+        "suggestion": {"type": "string"},
+        "number": {"type": "integer"},
+        "cause": {"type": "string"},
+        "fixes": {"type": "array", "items": {"type": "string"}},
+        "corrected": {"type": "string"},
+        "change": {"type": "string"},
+        "original": {"type": "string"},
+    },
+    "additionalProperties": False,
+}
+
+
+def _input(required: tuple[str, ...] = (), **properties: Schema) -> Schema:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(required),
+        "additionalProperties": False,
+    }
+
+
+def _output() -> Schema:
+    return {
+        "type": "object",
+        "properties": {
+            "success": {"type": "boolean", "description": "Whether it worked."},
+            "data": {"type": "object", "description": "The answer; empty when it failed."},
+            "error": _ERROR,
+        },
+        "required": ["success", "data", "error"],
+        "additionalProperties": False,
+    }
+
+
+def _limit(most: int) -> Schema:
+    return {"type": "integer", "minimum": 1, "maximum": most, "description": "How many at most."}
+
+
+_ROWS: Final = (
+    ToolRow(
+        "discover_capabilities",
+        "Say what can be done here at all: apps, tools by level, guides, what was learned. The"
+        " first call of a new conversation.",
+        _input(),
+        _output(),
+    ),
+    ToolRow(
+        "get_smart_suggestion",
+        "Say how to do something best: the tool that already does it, else what worked before,"
+        " else lines of a guide. Ask this before you write a script.",
+        _input(("intent",), intent=_INTENT, app=_APP, limit=_limit(10)),
+        _output(),
+    ),
+    ToolRow(
+        "list_scriptable_apps",
+        "List the apps that have a dictionary: name, bundle id, path, whether it runs, whether"
+        " tools are built for it.",
+        _input(
+            filter={
+                "type": "string",
+                "description": "Only apps whose name or bundle id has this.",
+                "maxLength": 100,
+            }
+        ),
+        _output(),
+    ),
+    ToolRow(
+        "get_app_dictionary",
+        "Show an app's dictionary, drilled down: without a term an overview, then a suite (own,"
+        " standard, classes), a class, command, property or enumeration; or a search.",
+        _input(
+            ("app",),
+            app=_APP,
+            term={"type": "string", "description": "A suite or a term.", "maxLength": 100},
+            search={"type": "string", "description": "Words to find terms by.", "maxLength": 100},
+            page={"type": "integer", "minimum": 1, "maximum": 1000, "description": "Which page."},
+        ),
+        _output(),
+    ),
+    ToolRow(
+        "get_app_skill",
+        "Get the guide of an app: how it is best scripted, its traps, worked lines.",
+        _input(("app",), app=_APP),
+        _output(),
+    ),
+    ToolRow(
+        "validate_applescript",
+        "Check a script without running it: syntax and terms, what it may do, which apps it"
+        " names. Says which checks were made.",
+        _input(("script",), script=_SCRIPT, language=_LANGUAGE),
+        _output(),
+    ),
+    ToolRow(
+        "execute_applescript",
+        "Run an AppleScript or a JavaScript for Automation that no tool covers. It is analysed"
+        " first and the user is asked unless it provably only reads. Ask get_smart_suggestion"
+        " before.",
+        _input(
+            ("script",),
+            script=_SCRIPT,
+            language=_LANGUAGE,
+            timeout={
+                "type": "number",
+                "minimum": 1,
+                "maximum": 300,
+                "description": "Seconds; 30 if left out.",
+            },
+            intent=_INTENT,
+        ),
+        _output(),
+        "SAFE",
+        "DANGEROUS",
+    ),
+    ToolRow(
+        "analyze_failure",
+        "Explain why a script failed: the cause, fixes in order, a corrected script where that is"
+        " certain, scripts that worked.",
+        _input(
+            error={"type": "string", "description": "The error text.", "maxLength": 8000},
+            number={"type": "integer", "description": "The error number, if only that is known."},
+            script=_SCRIPT,
+            language=_LANGUAGE,
+        ),
+        _output(),
+    ),
+    ToolRow(
+        "get_workflow_pattern",
+        "Get what worked before for such an intent: script, app, successes, last use. Advice only.",
+        _input(("intent",), intent=_INTENT, app=_APP, limit=_limit(10)),
+        _output(),
+    ),
+    ToolRow(
+        "get_learning_stats",
+        "Say what was learned: how many patterns, success by app, what fails most.",
+        _input(),
+        _output(),
+    ),
+    ToolRow(
+        "get_system_state",
+        "Say how the Mac stands: front app, running apps, windows, volume, battery, network,"
+        " appearance, displays. A part that cannot be read says why.",
+        _input(
+            parts={
+                "type": "array",
+                "items": {"type": "string", "enum": list(PARTS)},
+                "description": "Which parts; all if left out.",
+            }
+        ),
+        _output(),
+    ),
+)
+
+TOOLS: Final[Mapping[str, ToolRow]] = {row.name: row for row in _ROWS}

@@ -1,0 +1,113 @@
+"""Holds a parsed file against the table of fields; finds all that is wrong, not the first."""
+
+from collections.abc import Callable, Iterator, Mapping
+from difflib import get_close_matches
+from typing import Any, Final
+
+from iac_scenario.positions import Path
+from iac_scenario.schema import ELSEWHERE, ROOT, TABLES, Field
+
+__all__ = ["check", "dotted"]
+
+Say = Callable[[Path, str], None]
+
+_PLAIN: Final[dict[str, tuple[str, Callable[[Any], bool]]]] = {
+    "text": ("a text", lambda value: isinstance(value, str)),
+    "integer": (
+        "a whole number from 0",
+        lambda value: isinstance(value, int) and not isinstance(value, bool) and value >= 0,
+    ),
+    "boolean": ("true or false", lambda value: isinstance(value, bool)),
+    "any": ("anything", lambda _value: True),
+}
+
+
+def check(document: Any, wrong: Say, ignored: Say) -> None:
+    """Report to `wrong` what does not fit the format, to `ignored` what changes nothing here."""
+    _table(ROOT, document, (), wrong, ignored)
+
+
+def dotted(path: Path) -> str:
+    """Return a path as people write it: `responses[0].pattern`."""
+    text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
+    return text.removeprefix(".")
+
+
+def _table(name: str, value: dict[str, Any], path: Path, wrong: Say, ignored: Say) -> None:
+    fields = TABLES[name].fields
+    for key, item in value.items():
+        here = (*path, key)
+        if key not in fields:
+            wrong(here, _unknown(key, fields))
+        elif not fields[key].honoured:
+            ignored(here, "is known to claudeless and changes nothing here.")
+        else:
+            _field(fields[key].types, item, here, wrong, ignored)
+    for key, field in fields.items():
+        if field.required and key not in value:
+            wrong(path, f"needs the field {key}.")
+
+
+def _unknown(key: str, fields: Mapping[str, Field]) -> str:
+    near = get_close_matches(key, fields, 3, 0.6)
+    if near:
+        return f"unknown field. Nearest: {', '.join(near)}."
+    if key in ELSEWHERE:
+        return f"unknown field. Here it is {ELSEWHERE[key]}."
+    known = sorted(name for name, field in fields.items() if field.honoured)
+    return f"unknown field. Known: {', '.join(known)}."
+
+
+def _field(types: tuple[str, ...], value: Any, path: Path, wrong: Say, ignored: Say) -> None:
+    for kind in types:
+        if _has_form(kind, value):
+            _inside(kind, value, path, wrong, ignored)
+            return
+    wrong(path, f"must be {' or '.join(map(_described, types))}, not {_shown(value)}.")
+
+
+def _has_form(kind: str, value: Any) -> bool:
+    head, _, rest = kind.partition(" ")
+    if head in ("table", "map"):
+        return isinstance(value, dict)
+    if head == "list":
+        return isinstance(value, list)
+    if head == "one":
+        return isinstance(value, str) and value in rest.removeprefix("of ").split("|")
+    return _PLAIN[kind][1](value)
+
+
+def _inside(kind: str, value: Any, path: Path, wrong: Say, ignored: Say) -> None:
+    head, _, rest = kind.partition(" ")
+    if head == "table":
+        _table(rest, value, path, wrong, ignored)
+        return
+    for key, item in _items(head, value):
+        _field((rest.removeprefix("of "),), item, (*path, key), wrong, ignored)
+
+
+def _items(head: str, value: Any) -> Iterator[tuple[str | int, Any]]:
+    if head == "list":
+        yield from enumerate(value)
+    elif head == "map":
+        yield from value.items()
+
+
+def _described(kind: str) -> str:
+    head, _, rest = kind.partition(" ")
+    if head in ("table", "map"):
+        return "a table"
+    if head == "list":
+        return "a list"
+    if head == "one":
+        return f"one of {', '.join(rest.removeprefix('of ').split('|'))}"
+    return _PLAIN[kind][0]
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, dict):
+        return "a table"
+    if isinstance(value, list):
+        return "a list"
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."

@@ -1,0 +1,206 @@
+"""`iac-scenario`: play a scenario, check one, record one.
+
+Exit status: 0 all expectations met, 1 some failed, 2 wrong usage or a broken scenario.
+"""
+
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+
+from iac_scenario.conversation import prompts_of
+from iac_scenario.errors import ScenarioError, SetupError
+from iac_scenario.events import Answered, Event
+from iac_scenario.model import MODES, PERMISSION_MODES, Loaded, Mode, PermissionMode, Scenario
+from iac_scenario.output import FORMATS, missed
+from iac_scenario.play import Settings, play
+from iac_scenario.reader import load
+from iac_scenario.timeouts import TIMEOUTS
+
+__all__ = ["cli", "main"]
+
+_FILE = click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+
+
+def _timeouts(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command an option for every timeout."""
+    for name, timeout in reversed([*TIMEOUTS.items()]):
+        flag = f"--{name.replace('_', '-')}"
+        command = click.option(flag, name, type=click.IntRange(min=0), help=timeout.doc)(command)
+    return command
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="iac")
+def cli() -> None:
+    """Play scripted conversations against tools: mocked, simulated or real."""
+
+
+@cli.command()
+@_FILE
+@click.option("-p", "--prompt", "prompts", multiple=True, help="What the user says; repeatable.")
+@click.option("--tool-execution-mode", "mode", type=click.Choice(MODES), help="Over the file's.")
+@click.option(
+    "--sandbox-root",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="The folder of the simulated tools; a temporary one without it.",
+)
+@click.option("--allow-real-bash", is_flag=True, help="Run Bash in a shell confined by bubblewrap.")
+@click.option("--unconfined", is_flag=True, help="Run Bash in a shell with your own rights.")
+@click.option(
+    "--mcp-config",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Servers, in Claude's JSON format.",
+)
+@click.option("--permission-mode", type=click.Choice(PERMISSION_MODES), help="Over the file's.")
+@click.option(
+    "--output-format", "form", type=click.Choice(list(FORMATS)), default="text", show_default=True
+)
+@_timeouts
+def run(
+    file: Path,
+    prompts: tuple[str, ...],
+    mode: Mode | None,
+    sandbox_root: Path | None,
+    allow_real_bash: bool,
+    unconfined: bool,
+    mcp_config: Path | None,
+    permission_mode: PermissionMode | None,
+    form: str,
+    **timeouts: int | None,
+) -> None:
+    """Play FILE. Without -p the prompts are those of the file, else lines of standard input."""
+    loaded = load(file)
+    _warn(loaded)
+    settings = Settings(
+        mode, sandbox_root, allow_real_bash, unconfined, mcp_config, permission_mode, timeouts
+    )
+    said = prompts or loaded.scenario.prompts or _typed()
+    sys.exit(_played(loaded.scenario, said, settings, form))
+
+
+@cli.command()
+@_FILE
+def check(file: Path) -> None:
+    """Read FILE and say what is wrong with it, without playing it."""
+    from iac_scenario.findings import findings
+
+    loaded = load(file)
+    _warn(loaded)
+    for finding in findings(loaded.scenario):
+        click.echo(f"warning: {finding}", err=True)
+    rules, prompts = len(loaded.scenario.rules), prompts_of(loaded.scenario) or ()
+    click.echo(f"{file}: {rules} rules, {len(prompts)} prompts.")
+
+
+@cli.command()
+@click.option(
+    "--mcp-config",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="The configuration that COMMAND, a client, is given; its servers are recorded.",
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    default=Path("recorded.toml"),
+    show_default=True,
+    help="The scenario to write.",
+)
+@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
+def record(mcp_config: Path | None, output: Path, command: tuple[str, ...]) -> None:
+    """Record what a client and a server say as a scenario; secrets are left out.
+
+    With --mcp-config, COMMAND is a client: where that file stands in COMMAND (or {mcp-config}), it
+    gets one whose servers are recorded. Without it, COMMAND is a server, and this command stands
+    in its place on standard input and output.
+    """
+    from iac_scenario.record import record_client, record_server
+
+    if mcp_config is not None:
+        status, count = record_client(command, mcp_config, output)
+    else:
+        status, count = record_server(command, output)
+    click.echo(f"{output}: {count} calls recorded.", err=True)
+    sys.exit(status)
+
+
+@cli.command(hidden=True)
+@click.argument("log", type=click.Path(path_type=Path, dir_okay=False))
+@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
+def proxy(log: Path, command: tuple[str, ...]) -> None:
+    """Stand between a client and a server and write what they say to LOG."""
+    from iac_scenario.proxy import pass_on
+
+    sys.exit(pass_on(command, log))
+
+
+def _played(scenario: Scenario, prompts: Iterable[str], settings: Settings, form: str) -> int:
+    import anyio
+
+    counts = {"calls": 0, "met": 0, "failed": 0}
+
+    printer = FORMATS[form](scenario.identity)
+
+    def take(event: Event) -> None:
+        for line in printer.lines(event):
+            click.echo(line)
+        for line in missed(event):
+            click.echo(line, err=True)
+        if isinstance(event, Answered):
+            counts["calls"] += 1
+            counts["met"] += event.checks - len(event.misses)
+            counts["failed"] += len(event.misses)
+
+    anyio.run(play, scenario, prompts, settings, take)
+    if counts["met"] or counts["failed"]:
+        calls, met, unmet = counts.values()
+        click.echo(f"{calls} calls, {met} expectations met, {unmet} failed.", err=True)
+    return 1 if counts["failed"] else 0
+
+
+def _typed() -> Iterator[str]:
+    """Yield the lines of standard input; empty ones are no prompts."""
+    for line in sys.stdin.buffer:
+        if prompt := line.decode("utf-8", "replace").rstrip("\r\n"):
+            yield prompt
+
+
+def _warn(loaded: Loaded) -> None:
+    for warning in loaded.warnings:
+        click.echo(f"warning: {warning}", err=True)
+
+
+def main() -> int:
+    """Run the command line and return its status."""
+    try:
+        cli.main(standalone_mode=False)
+    except click.exceptions.Abort:
+        return 130
+    except click.ClickException as error:
+        error.show()
+        return 2
+    except (ScenarioError, SetupError) as error:
+        click.echo(str(error), err=True)
+        return 2
+    except SystemExit as status:
+        return int(status.code or 0)
+    except BrokenPipeError:
+        # Nobody reads on; what is left in the buffer must not be tried again at the end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except BaseExceptionGroup as group:
+        return _told(group)
+    return 0
+
+
+def _told(group: BaseExceptionGroup[BaseException]) -> int:
+    """Report what the caller can mend, which a task group wraps; the rest goes on up."""
+    known, other = group.split((SetupError, KeyboardInterrupt))
+    if known is None or other is not None:
+        raise group
+    click.echo(str(known.exceptions[0]) or "Interrupted.", err=True)
+    return 2

@@ -1,0 +1,10 @@
+"""The entry point of `iac-scenario`."""
+
+__all__ = ["main"]
+
+
+def main() -> int:
+    """Run the command line and return its status."""
+    from iac_scenario.cli import main as run
+
+    return run()

@@ -1,0 +1,42 @@
+"""What can be wrong before a run begins, and what a tool can answer instead of a result.
+
+ScenarioError   the file cannot be played; carries every problem, with its line
+SetupError      an option, a configuration of servers or a sandbox that cannot be used
+ToolError       a call failed; its text is the result that the assistant sees
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+__all__ = ["Problem", "ScenarioError", "SetupError", "ToolError"]
+
+
+class Problem(NamedTuple):
+    """One finding in a scenario file: where (`file:line`), in which field, and what."""
+
+    file: str
+    line: int
+    field: str
+    message: str
+
+    def __str__(self) -> str:
+        where = f"{self.file}:{self.line}" if self.line else self.file
+        return (
+            f"{where}: {self.field}: {self.message}" if self.field else f"{where}: {self.message}"
+        )
+
+
+class ScenarioError(Exception):
+    """A scenario file that cannot be played."""
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        super().__init__("\n".join(map(str, problems)))
+        self.problems = tuple(problems)
+
+
+class SetupError(Exception):
+    """Something around the scenario that cannot be used: one line, with the way out."""
+
+
+class ToolError(Exception):
+    """A call that failed; the text is what the assistant is told."""

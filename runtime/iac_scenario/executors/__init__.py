@@ -1,0 +1,1 @@
+"""Three levels of reality behind one interface."""

@@ -1,0 +1,142 @@
+"""Whether a result is what the scenario expects; a miss says what was expected and what came."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, Final, NamedTuple
+
+from iac_scenario.model import Check
+from iac_scenario.outcome import Outcome
+
+__all__ = ["Miss", "fault", "misses"]
+
+LONGEST: Final = 400
+"""Characters of a value that a report shows."""
+
+
+class Miss(NamedTuple):
+    """An expectation that was not met: its kind and line, what it wanted, what came."""
+
+    kind: str
+    line: int
+    expected: str
+    got: str
+
+
+def misses(checks: Sequence[Check], outcome: Outcome) -> list[Miss]:
+    """Return the expectations that a result does not meet; all of them if nothing was executed."""
+    if not outcome.executed:
+        got = "not executed: the mode is disabled"
+        return [Miss(check.kind, check.line, shown(check.want), got) for check in checks]
+    found = []
+    for check in checks:
+        miss = _CHECKS[check.kind](check.want, outcome)
+        if miss is not None:
+            found.append(Miss(check.kind, check.line, *miss))
+    return found
+
+
+def fault(kind: str, want: Any) -> str | None:
+    """Return what is wrong with an expectation itself: a schema or a path that is none."""
+    if kind == "schema":
+        from jsonschema import Draft202012Validator
+        from jsonschema.exceptions import SchemaError
+
+        if not isinstance(want, dict | bool):
+            return "must be a JSON schema, a table."
+        try:
+            Draft202012Validator.check_schema(want)
+        except SchemaError as error:
+            return f"is no JSON schema: {error.message}."
+    if kind == "json_path" and isinstance(want, dict):
+        import jsonpath
+
+        for path in want:
+            try:
+                jsonpath.compile(path)
+            except jsonpath.JSONPathError as error:
+                return f"{path!r} is no JSONPath: {str(error).splitlines()[0]}."
+    return None
+
+
+def shown(value: Any) -> str:
+    """Return a value as one line of at most LONGEST characters."""
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    text = text.replace("\n", "\\n")
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}… ({len(text):,} characters)"
+
+
+Told = tuple[str, str]
+
+
+def _equals(want: Any, outcome: Outcome) -> Told | None:
+    if isinstance(want, str) and want == outcome.text:
+        return None
+    if _same(want, outcome.value):
+        return None
+    return shown(want), shown(outcome.text if isinstance(want, str) else outcome.value)
+
+
+def _contains(want: str | list[str], outcome: Outcome) -> Told | None:
+    texts = [want] if isinstance(want, str) else want
+    missing = [text for text in texts if text not in outcome.text]
+    return (shown(missing[0]), shown(outcome.text)) if missing else None
+
+
+def _json_path(want: Mapping[str, Any], outcome: Outcome) -> Told | None:
+    for path, value in want.items():
+        found = _found(path, outcome.value)
+        got = found[0] if len(found) == 1 else found
+        if not found or not _same(value, got):
+            return f"{path} = {shown(value)}", shown(got) if found else "nothing at that path"
+    return None
+
+
+def _is_error(want: bool, outcome: Outcome) -> Told | None:
+    if want == outcome.is_error:
+        return None
+    kind = "an error" if outcome.is_error else "no error"
+    return "an error" if want else "no error", f"{kind}: {shown(outcome.text)}"
+
+
+def _schema(want: Any, outcome: Outcome) -> Told | None:
+    error = next(_validator(json.dumps(want, sort_keys=True)).iter_errors(outcome.value), None)
+    if error is None:
+        return None
+    return f"{error.json_path} by the schema", shown(error.message)
+
+
+_CHECKS: Final[Mapping[str, Callable[[Any, Outcome], Told | None]]] = {
+    "equals": _equals,
+    "contains": _contains,
+    "json_path": _json_path,
+    "is_error": _is_error,
+    "schema": _schema,
+}
+
+
+def _found(path: str, value: Any) -> list[Any]:
+    import jsonpath
+
+    # The library walks arrays and objects only; a bare text has no members.
+    if not isinstance(value, dict | list):
+        return [value] if path == "$" else []
+    return list(jsonpath.findall(path, value))
+
+
+def _same(want: Any, got: Any) -> bool:
+    """Compare as JSON does: true is not 1, and 1 is 1.0."""
+    if isinstance(want, bool) or isinstance(got, bool):
+        return want is got
+    if isinstance(want, dict) and isinstance(got, dict):
+        return want.keys() == got.keys() and all(_same(want[key], got[key]) for key in want)
+    if isinstance(want, list) and isinstance(got, list):
+        return len(want) == len(got) and all(map(_same, want, got))
+    return bool(want == got)
+
+
+@lru_cache(maxsize=64)
+def _validator(schema: str) -> Any:
+    from jsonschema import Draft202012Validator
+
+    return Draft202012Validator(json.loads(schema))

@@ -1,0 +1,247 @@
+"""Read, Write, Edit, Glob and Grep as Claude's own, on the files of a sandbox."""
+
+import re
+from collections.abc import Callable, Mapping
+from fnmatch import fnmatchcase
+from typing import Any, Final
+
+from iac_scenario.errors import ToolError
+from iac_scenario.outcome import Outcome, textual
+from iac_scenario.places import Parts
+from iac_scenario.sandbox import Sandbox
+
+__all__ = ["FILE_TOOLS", "matches_glob"]
+
+_LINES: Final = 2000
+_COLUMNS: Final = 2000
+_FOUND: Final = 1000
+
+_TYPES: Final[Mapping[str, tuple[str, ...]]] = {
+    "c": (".c", ".h"),
+    "cpp": (".cpp", ".cc", ".cxx", ".hpp", ".hh"),
+    "css": (".css",),
+    "go": (".go",),
+    "html": (".html", ".htm"),
+    "java": (".java",),
+    "js": (".js", ".mjs", ".cjs", ".jsx"),
+    "json": (".json",),
+    "md": (".md", ".markdown"),
+    "py": (".py", ".pyi"),
+    "rust": (".rs",),
+    "sh": (".sh", ".bash"),
+    "swift": (".swift",),
+    "toml": (".toml",),
+    "ts": (".ts", ".tsx", ".mts", ".cts"),
+    "txt": (".txt",),
+    "xml": (".xml",),
+    "yaml": (".yaml", ".yml"),
+}
+
+
+def matches_glob(parts: Parts, pattern: str) -> bool:
+    """Whether a path below a folder matches; `**` stands for any number of folders."""
+    return _matches(parts, tuple(name for name in pattern.split("/") if name not in ("", ".")))
+
+
+def _matches(parts: Parts, pattern: tuple[str, ...]) -> bool:
+    """Hold names against names, from the left, remembering where `**` may still grow."""
+    reached = {0}
+    for name in parts:
+        reached = _closed(reached, pattern)
+        reached = {
+            at if pattern[at] == "**" else at + 1
+            for at in reached
+            if at < len(pattern) and (pattern[at] == "**" or fnmatchcase(name, pattern[at]))
+        }
+    return len(pattern) in _closed(reached, pattern)
+
+
+def _closed(reached: set[int], pattern: tuple[str, ...]) -> set[int]:
+    found = set(reached)
+    for at in sorted(reached):
+        while at < len(pattern) and pattern[at] == "**":
+            at += 1
+            found.add(at)
+    return found
+
+
+def _text(sandbox: Sandbox, parts: Parts) -> str:
+    return sandbox.read(parts).decode("utf-8", "replace")
+
+
+def _existing(sandbox: Sandbox, path: str) -> Parts:
+    parts = sandbox.parts(path)
+    if sandbox.entry(parts) is None:
+        raise ToolError(f"File does not exist: {sandbox.shown(parts)}")
+    return parts
+
+
+def read(sandbox: Sandbox, given: Mapping[str, Any]) -> Outcome:
+    """Return numbered lines: from `offset` (1 is the first), at most `limit`."""
+    parts = _existing(sandbox, given["file_path"])
+    data = sandbox.read(parts)
+    if b"\0" in data:
+        raise ToolError(f"{sandbox.shown(parts)} is a binary file.")
+    lines = data.decode("utf-8", "replace").splitlines()
+    first = max(given.get("offset", 1), 1)
+    chosen = lines[first - 1 : first - 1 + given.get("limit", _LINES)]
+    if not chosen:
+        return textual(f"(no lines from {first}: the file has {len(lines)})")
+    return textual(
+        "\n".join(f"{number:>6}→{line[:_COLUMNS]}" for number, line in enumerate(chosen, first))
+    )
+
+
+def write(sandbox: Sandbox, given: Mapping[str, Any]) -> Outcome:
+    """Make or replace a file, folders on the way included."""
+    parts = sandbox.parts(given["file_path"])
+    known = sandbox.entry(parts) is not None
+    sandbox.write(parts, _encoded(given["content"]), parents=True)
+    verb = "updated" if known else "created"
+    return textual(f"File {verb}: {sandbox.shown(parts)}")
+
+
+def edit(sandbox: Sandbox, given: Mapping[str, Any]) -> Outcome:
+    """Replace a text that occurs once, or with `replace_all` wherever it occurs."""
+    old, new = given["old_string"], given["new_string"]
+    if old == new:
+        raise ToolError("old_string and new_string are the same: there is nothing to change.")
+    parts = sandbox.parts(given["file_path"])
+    if not old:
+        if sandbox.entry(parts) is not None:
+            raise ToolError("old_string is empty and the file is there; use Write to replace it.")
+        return write(sandbox, {"file_path": given["file_path"], "content": new})
+    parts = _existing(sandbox, given["file_path"])
+    try:
+        text = sandbox.read(parts).decode()
+    except UnicodeDecodeError:
+        raise ToolError(f"{sandbox.shown(parts)} is not UTF-8 text.") from None
+    count = text.count(old)
+    if count == 0:
+        raise ToolError(f"String to replace not found in file: {old}")
+    if count > 1 and not given.get("replace_all", False):
+        raise ToolError(
+            f"Found {count} matches of the string to replace, but replace_all is false: {old}"
+        )
+    sandbox.write(parts, _encoded(text.replace(old, new)))
+    times = "once" if count == 1 else f"{count} times"
+    return textual(f"File updated: {sandbox.shown(parts)} ({times})")
+
+
+def glob(sandbox: Sandbox, given: Mapping[str, Any]) -> Outcome:
+    """Return the files that match, a path a line, by name."""
+    top = sandbox.parts(given.get("path", "."))
+    pattern = given["pattern"]
+    if pattern.startswith("/"):
+        top, pattern = (), "/".join(sandbox.parts(pattern))
+    found = [
+        sandbox.shown(parts)
+        for parts, entry in sandbox.walk(top)
+        if entry.kind == "file" and matches_glob(parts[len(top) :], pattern)
+    ]
+    return textual(_listed(found, "No files found"))
+
+
+def grep(sandbox: Sandbox, given: Mapping[str, Any]) -> Outcome:
+    """Search files below a path: names (the default), counts, or lines with context."""
+    try:
+        search = re.compile(given["pattern"], _flags(given))
+    except re.error as error:
+        raise ToolError(f"{given['pattern']!r} is no regular expression: {error}") from None
+    mode = given.get("output_mode", "files_with_matches")
+    lines: list[str] = []
+    for parts in _candidates(sandbox, given):
+        text = _text(sandbox, parts)
+        if "\0" in text:
+            continue
+        if given.get("multiline", False):
+            numbers = sorted({text.count("\n", 0, hit.start()) for hit in search.finditer(text)})
+        else:
+            rows = enumerate(text.splitlines())
+            numbers = [number for number, line in rows if search.search(line)]
+        if numbers:
+            lines += _FORMS[mode](sandbox.shown(parts), text.splitlines(), numbers, given)
+    limit = given.get("head_limit", 0) or len(lines)
+    return textual(_listed(lines[:limit], "No matches found"))
+
+
+def _flags(given: Mapping[str, Any]) -> int:
+    flags = re.IGNORECASE if given.get("-i", False) else 0
+    return flags | (re.MULTILINE | re.DOTALL if given.get("multiline", False) else 0)
+
+
+def _candidates(sandbox: Sandbox, given: Mapping[str, Any]) -> list[Parts]:
+    top = sandbox.parts(given.get("path", "."))
+    entry = sandbox.entry(top)
+    if entry is None:
+        raise ToolError(f"File does not exist: {sandbox.shown(top)}")
+    if entry.kind == "file":
+        return [top]
+    wanted, kind = given.get("glob"), given.get("type")
+    if kind is not None and kind not in _TYPES:
+        raise ToolError(f"type {kind!r} is not known. Known: {', '.join(_TYPES)}.")
+    endings = _TYPES[kind] if kind is not None else ("",)
+    return [
+        parts
+        for parts, found in sandbox.walk(top)
+        if found.kind == "file"
+        and found.name.endswith(endings)
+        and (wanted is None or _wanted(parts[len(top) :], wanted))
+    ]
+
+
+def _wanted(parts: Parts, pattern: str) -> bool:
+    return matches_glob(parts, pattern if "/" in pattern else f"**/{pattern}")
+
+
+def _names(path: str, _lines: list[str], _hits: list[int], _given: Mapping[str, Any]) -> list[str]:
+    return [path]
+
+
+def _counts(path: str, _lines: list[str], hits: list[int], _given: Mapping[str, Any]) -> list[str]:
+    return [f"{path}:{len(hits)}"]
+
+
+def _content(path: str, lines: list[str], hits: list[int], given: Mapping[str, Any]) -> list[str]:
+    around = given.get("-C", 0)
+    before, after = given.get("-B", around), given.get("-A", around)
+    shown = sorted(
+        {
+            number
+            for hit in hits
+            for number in range(max(hit - before, 0), min(hit + after + 1, len(lines)))
+        }
+    )
+    rows = []
+    for number in shown:
+        mark = ":" if number in hits else "-"
+        place = f"{number + 1}{mark}" if given.get("-n", True) else ""
+        rows.append(f"{path}{mark}{place}{lines[number][:_COLUMNS]}")
+    return rows
+
+
+_FORMS: Final = {"files_with_matches": _names, "count": _counts, "content": _content}
+
+
+def _listed(rows: list[str], nothing: str) -> str:
+    if not rows:
+        return nothing
+    cut = rows[:_FOUND]
+    more = [f"(and {len(rows) - _FOUND} more)"] if len(rows) > _FOUND else []
+    return "\n".join(cut + more)
+
+
+def _encoded(text: str) -> bytes:
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        raise ToolError("the text has characters that UTF-8 cannot write.") from None
+
+
+FILE_TOOLS: Final[Mapping[str, Callable[[Sandbox, Mapping[str, Any]], Outcome]]] = {
+    "Read": read,
+    "Write": write,
+    "Edit": edit,
+    "Glob": glob,
+    "Grep": grep,
+}

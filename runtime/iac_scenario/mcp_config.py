@@ -1,0 +1,88 @@
+"""Servers from a file in Claude's JSON format, and the variables that configurations may use."""
+
+import json
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+from iac_scenario.building import servers
+from iac_scenario.checking import check, dotted
+from iac_scenario.errors import SetupError
+from iac_scenario.model import Server
+
+__all__ = ["expanded", "read_config", "replaced"]
+
+_VARIABLE: Final = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
+_OTHERS: Final = ("url", "headers", "timeout", "trust", "disabled", "alwaysAllow", "description")
+"""Keys that clients keep beside a server's command; `url` alone makes it unusable here."""
+
+
+def read_config(path: Path) -> dict[str, Server]:
+    """Return the servers of `{"mcpServers": {NAME: {"command", "args", "env"}}}`.
+
+    Raises SetupError for a file that is not of that form, and for servers that are not stdio.
+    """
+    try:
+        document = json.loads(path.read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        raise SetupError(f"--mcp-config {path}: {error.strerror}.") from None
+    except (ValueError, RecursionError) as error:
+        raise SetupError(f"--mcp-config {path}: is not JSON: {error}") from None
+    table = document.get("mcpServers") if isinstance(document, dict) else None
+    if not isinstance(table, dict):
+        raise SetupError(f"--mcp-config {path}: has no object mcpServers.")
+    known = {name: _own(value) for name, value in table.items()}
+    faults: list[str] = []
+    check({"mcp_servers": known}, lambda at, said: faults.append(_fault(at, said)), lambda *_: None)
+    if faults:
+        raise SetupError(f"--mcp-config {path}: {faults[0]}")
+    return servers(known)
+
+
+def _fault(at: tuple[str | int, ...], said: str) -> str:
+    return f"{dotted(('mcpServers', *at[1:]))}: {said}"
+
+
+def _own(value: Any) -> Any:
+    if not isinstance(value, dict):
+        return value
+    return {key: item for key, item in value.items() if key not in _OTHERS}
+
+
+def expanded(server: Server, places: Mapping[str, str]) -> Server:
+    """Return a server with its variables replaced: `places` first, then the environment.
+
+    Raises SetupError for a variable that is set nowhere and has no default.
+    """
+    known = {**os.environ, **places}
+
+    def value(found: re.Match[str]) -> str:
+        name, default = found[1], found[2]
+        if name not in known and default is None:
+            raise SetupError(f"${{{name}}} of the server {server.command} is not set.")
+        return known.get(name, default or "")
+
+    def text(given: str) -> str:
+        return _VARIABLE.sub(value, given)
+
+    return replace(
+        server,
+        command=text(server.command),
+        args=tuple(map(text, server.args)),
+        env={name: text(given) for name, given in server.env.items()},
+        cwd=None if server.cwd is None else text(server.cwd),
+    )
+
+
+def replaced(value: Any, places: Mapping[str, str]) -> Any:
+    """Return a value with `${NAME}` replaced in its texts, for the given names only."""
+    if isinstance(value, str):
+        return _VARIABLE.sub(lambda found: places.get(found[1], found[0]), value)
+    if isinstance(value, list):
+        return [replaced(item, places) for item in value]
+    if isinstance(value, dict):
+        return {key: replaced(item, places) for key, item in value.items()}
+    return value

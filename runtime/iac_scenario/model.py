@@ -1,0 +1,198 @@
+"""A scenario as values: what the reader makes of a file and everything else reads."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, TypeAlias, get_args
+
+__all__ = [
+    "MODES",
+    "PERMISSION_MODES",
+    "Answer",
+    "Check",
+    "Elicited",
+    "Execution",
+    "Failure",
+    "Identity",
+    "Loaded",
+    "Mode",
+    "Pattern",
+    "PermissionMode",
+    "Permissions",
+    "Reply",
+    "Rule",
+    "Scenario",
+    "Server",
+    "ToolCall",
+    "ToolSetting",
+    "Turn",
+]
+
+Mode: TypeAlias = Literal["disabled", "mock", "simulated", "real_mcp", "live"]
+PermissionMode: TypeAlias = Literal[
+    "default", "plan", "accept-edits", "bypass-permissions", "dont-ask"
+]
+Answer: TypeAlias = Literal["allow", "deny"]
+
+MODES: tuple[Mode, ...] = get_args(Mode)
+PERMISSION_MODES: tuple[PermissionMode, ...] = get_args(PermissionMode)
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """What a prompt must look like: a kind of match and its text (empty for `any`)."""
+
+    kind: Literal["exact", "regex", "glob", "contains", "any"]
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A failure that is played instead of a reply or of a call; `facts` are its other fields."""
+
+    kind: str
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One expectation on a result: its kind, what is wanted, the line it stands on."""
+
+    kind: Literal["equals", "contains", "json_path", "is_error", "schema"]
+    want: Any
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Elicited:
+    """An answer to a question of a server; None as pattern answers any question."""
+
+    action: Literal["accept", "decline", "cancel"]
+    content: Mapping[str, Any] | None = None
+    message: Pattern | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A call that the assistant makes; `result` is None where the file gives none."""
+
+    tool: str
+    input: Any
+    result: Any = None
+    error: str | None = None
+    expect: tuple[Check, ...] = ()
+    failure: Failure | None = None
+    elicitations: tuple[Elicited, ...] = ()
+    approve: bool | None = None
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What the assistant answers: a text, then calls in order; `delay_ms` before all of it."""
+
+    text: str = ""
+    calls: tuple[ToolCall, ...] = ()
+    usage: Mapping[str, int] = field(default_factory=dict)
+    delay_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A later step of a conversation: the prompt that it waits for and what it answers."""
+
+    expect: Pattern
+    reply: Reply
+    failure: Failure | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """Which prompt gets which reply; `max_matches` None means any number of times."""
+
+    pattern: Pattern
+    reply: Reply
+    failure: Failure | None = None
+    max_matches: int | None = None
+    turns: tuple[Turn, ...] = ()
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSetting:
+    """What holds for every call of one tool."""
+
+    mode: Mode | None = None
+    result: Any = None
+    error: str | None = None
+    auto_approve: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """How a server is started over stdio; `cwd` None is the folder of the caller."""
+
+    command: str
+    args: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict)
+    cwd: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """How calls are carried out, and where."""
+
+    mode: Mode = "disabled"
+    sandbox_root: str | None = None
+    allow_real_bash: bool = False
+    files: Mapping[str, str] = field(default_factory=dict)
+    protocol: str = "auto"
+    mcp_config: str | None = None
+    tools: Mapping[str, ToolSetting] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Permissions:
+    """Rules in Claude's syntax; without a mode, what no rule names may run."""
+
+    mode: PermissionMode | None = None
+    allow: tuple[str, ...] = ()
+    ask: tuple[str, ...] = ()
+    deny: tuple[str, ...] = ()
+    answer: Answer = "deny"
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """What makes two runs the same bytes: ids, clock and seed."""
+
+    session_id: str
+    model: str
+    seed: int
+    launch_timestamp: str
+    working_directory: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """A scenario file, read, included and checked."""
+
+    path: Path
+    name: str
+    identity: Identity
+    prompts: tuple[str, ...] = ()
+    rules: tuple[Rule, ...] = ()
+    default: Reply | None = None
+    execution: Execution = field(default_factory=Execution)
+    permissions: Permissions = field(default_factory=Permissions)
+    timeouts: Mapping[str, int] = field(default_factory=dict)
+    elicitations: tuple[Elicited, ...] = ()
+    servers: Mapping[str, Server] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A scenario and what is to be said about its file, a line each."""
+
+    scenario: Scenario
+    warnings: tuple[str, ...]

@@ -1,0 +1,33 @@
+"""At which level of reality a call is carried out."""
+
+from collections.abc import Iterator
+
+from iac_scenario.arguments import BUILT_IN
+from iac_scenario.model import Mode, Reply, Scenario, ToolCall
+
+__all__ = ["calls_of", "mode_of"]
+
+
+def mode_of(call: ToolCall, scenario: Scenario, wanted: Mode | None) -> Mode:
+    """Return the mode of a call: the caller's wish, else its tool's, else the file's.
+
+    `live` becomes one of the others; so does real_mcp for a tool of Claude's own, which no server
+    has.
+    """
+    execution = scenario.execution
+    setting = execution.tools.get(call.tool)
+    mode = wanted or (setting.mode if setting is not None else None) or execution.mode
+    if mode == "live" and (call.result is not None or call.error is not None):
+        return "mock"
+    if mode in ("live", "real_mcp"):
+        return "simulated" if call.tool in BUILT_IN else "real_mcp"
+    return mode
+
+
+def calls_of(scenario: Scenario) -> Iterator[ToolCall]:
+    """Yield every call that a scenario names."""
+    replies: list[Reply] = [scenario.default] if scenario.default is not None else []
+    for rule in scenario.rules:
+        replies += [rule.reply, *(turn.reply for turn in rule.turns)]
+    for reply in replies:
+        yield from reply.calls

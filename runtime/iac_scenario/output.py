@@ -1,0 +1,178 @@
+"""The forms of output: text for people, json and stream-json as Claude's own client prints them."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final, Protocol
+
+from iac_scenario.events import Answered, Called, Ended, Event, Failed, Said
+from iac_scenario.expectations import shown
+from iac_scenario.model import Identity
+
+__all__ = ["FORMATS", "Printer", "missed"]
+
+# One for all lines: json.dumps would make one for each.
+_ENCODER: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=str)
+
+
+class Printer(Protocol):
+    """Turns events into lines."""
+
+    def lines(self, event: Event) -> Iterator[str]:
+        """Yield the lines that an event adds."""
+
+
+def missed(event: Event) -> Iterator[str]:
+    """Yield the report of every expectation that a call missed: where, expected, got."""
+    if isinstance(event, Answered):
+        for miss in event.misses:
+            where = f" (line {miss.line})" if miss.line else ""
+            yield f"FAILED {event.tool}: {miss.kind}{where}"
+            yield f"  expected: {miss.expected}"
+            yield f"  got:      {miss.got}"
+
+
+class Text:
+    """The assistant's texts and the results of its calls."""
+
+    def __init__(self, _identity: Identity) -> None:
+        pass
+
+    def lines(self, event: Event) -> Iterator[str]:
+        """Yield texts as they are; errors are marked."""
+        if isinstance(event, Said) and event.text:
+            yield event.text
+        elif isinstance(event, Answered) and event.outcome.executed:
+            text = event.outcome.text or _blocks(event)
+            yield f"Error: {text}" if event.outcome.is_error else text
+        elif isinstance(event, Failed):
+            yield from _partial(event)
+            yield f"API Error: {event.told.message}"
+
+
+class Json:
+    """One object a prompt, in the shape of Claude's own result, with the calls added."""
+
+    def __init__(self, identity: Identity) -> None:
+        self._identity = identity
+        self._turns = 0
+        self._begin()
+
+    def _begin(self) -> None:
+        self._text = ""
+        self._failure: Failed | None = None
+        self._calls: dict[str, dict[str, Any]] = {}
+
+    def lines(self, event: Event) -> Iterator[str]:
+        """Yield the object when its prompt has ended."""
+        match event:
+            case Said():
+                self._text = event.text
+            case Called():
+                self._calls[event.id] = {
+                    "id": event.id, "name": event.tool, "input": event.input,
+                }  # fmt: skip
+            case Answered():
+                self._calls[event.id] |= _answer(event)
+            case Failed():
+                self._failure = event
+            case Ended():
+                self._turns += 1
+                yield _compact(self._result(event))
+                self._begin()
+
+    def _result(self, event: Ended) -> dict[str, Any]:
+        failure = self._failure
+        usage = {"input_tokens": 0, "output_tokens": 0, **event.usage}
+        return {
+            "type": "result",
+            "subtype": "success" if failure is None else "error_during_execution",
+            "is_error": failure is not None,
+            "duration_ms": event.duration_ms,
+            "num_turns": 1 + bool(self._calls),
+            "result": self._text if failure is None else f"API Error: {failure.told.message}",
+            "session_id": self._identity.session_id,
+            "model": self._identity.model,
+            "usage": usage,
+            "tool_calls": list(self._calls.values()),
+        }
+
+
+def _answer(event: Answered) -> dict[str, Any]:
+    if not event.outcome.executed:
+        return {"executed": False}
+    return {
+        "is_error": event.outcome.is_error,
+        "content": list(event.outcome.content),
+        "failed_expectations": [
+            {"kind": miss.kind, "line": miss.line, "expected": miss.expected, "got": miss.got}
+            for miss in event.misses
+        ],
+    }
+
+
+class Stream:
+    """Content blocks as they come, numbered from 0 in each reply, then results."""
+
+    def __init__(self, _identity: Identity) -> None:
+        self._index = 0
+
+    def lines(self, event: Event) -> Iterator[str]:
+        """Yield one JSON object a line."""
+        match event:
+            case Said():
+                yield from self._block({"type": "text"}, {"type": "text_delta", "text": event.text})
+            case Called():
+                start = {"type": "tool_use", "id": event.id, "name": event.tool}
+                delta = {"type": "input_json_delta", "partial_json": _compact(event.input)}
+                yield from self._block(start, delta)
+            case Answered() if event.outcome.executed:
+                yield _compact({
+                    "type": "tool_result",
+                    "tool_use_id": event.id,
+                    "is_error": event.outcome.is_error,
+                    "content": list(event.outcome.content),
+                })  # fmt: skip
+            case Failed():
+                yield from self._failed(event)
+            case Ended():
+                self._index = 0
+
+    def _block(self, start: Mapping[str, Any], delta: Mapping[str, Any]) -> Iterator[str]:
+        index = self._index
+        self._index += 1
+        yield _compact({"type": "content_block_start", "index": index, "content_block": start})
+        yield _compact({"type": "content_block_delta", "index": index, "delta": delta})
+        yield _compact({"type": "content_block_stop", "index": index})
+
+    def _failed(self, event: Failed) -> Iterator[str]:
+        """Yield what arrives of a broken reply, then the error as the Messages API streams it."""
+        if event.failure.kind == "malformed_json":
+            yield from _partial(event)
+            return
+        for text in _partial(event):
+            # A reply that breaks off has no end of its block.
+            delta = {"type": "text_delta", "text": text}
+            yield from list(self._block({"type": "text"}, delta))[:2]
+        error = {"type": event.told.kind, "message": event.told.message}
+        yield _compact({"type": "error", "error": error})
+
+
+def _partial(event: Failed) -> Iterator[str]:
+    for key in ("partial_text", "raw"):
+        if key in event.failure.facts:
+            yield event.failure.facts[key]
+
+
+def _blocks(event: Answered) -> str:
+    return "\n".join(shown(block) for block in event.outcome.content)
+
+
+def _compact(value: Any) -> str:
+    return _ENCODER.encode(value)
+
+
+FORMATS: Final[Mapping[str, Callable[[Identity], Printer]]] = {
+    "text": Text,
+    "json": Json,
+    "stream-json": Stream,
+}

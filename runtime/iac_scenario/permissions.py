@@ -1,0 +1,169 @@
+"""Whether a call may run: Claude's rules and modes.
+
+A rule is a tool's name, or a name with a specifier in brackets:
+`Bash(git *)` and `Bash(git:*)` name commands, `Read(./docs/**)` and `Edit(/src/*)` files (Read
+rules hold for Glob and Grep too, Edit rules for Write), `mcp__server` all tools of a server,
+`mcp__server__get_*` some. A line of several commands is allowed only if each of them is, and
+denied if one is. Deny wins over ask, ask over allow, all of them over the mode.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from typing import Any, Final, Literal, NamedTuple
+
+from iac_scenario.errors import ToolError
+from iac_scenario.filetools import matches_glob
+from iac_scenario.model import Permissions
+from iac_scenario.places import Parts, folded
+from iac_scenario.shell_words import segments
+
+__all__ = ["Asked", "Request", "Verdict", "decide", "rule_fault"]
+
+Verdict = Literal["allow", "ask", "deny"]
+
+_RULE: Final = re.compile(r"([A-Za-z_][\w*-]*)(?:\((.*)\))?", re.DOTALL)
+_FAMILY: Final[Mapping[str, str]] = {
+    "Read": "Read", "Glob": "Read", "Grep": "Read",
+    "Edit": "Edit", "Write": "Edit", "NotebookEdit": "Edit",
+}  # fmt: skip
+_PATH_KEYS: Final = ("file_path", "notebook_path", "path")
+_SPLIT: Final = re.compile(r"&&|\|\||[;|&\n]")
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A call as permissions see it. `place` turns a path into names below the sandbox."""
+
+    tool: str
+    input: Mapping[str, Any]
+    reads: bool
+    place: Callable[[str], Parts]
+
+
+class Asked(NamedTuple):
+    """A verdict and its reason, as a piece of a sentence."""
+
+    verdict: Verdict
+    reason: str
+
+
+def decide(request: Request, permissions: Permissions, *, auto_approve: bool = False) -> Asked:
+    """Return what the rules, then the tool's setting, then the mode say about a call."""
+    for rule in permissions.deny:
+        if _matches(rule, request, strict=False):
+            return Asked("deny", f"the rule {rule} denies it")
+    for rule in permissions.ask:
+        if _matches(rule, request, strict=False):
+            return _asking(permissions, f"the rule {rule} asks about it")
+    for rule in permissions.allow:
+        if _matches(rule, request, strict=True) and permissions.mode != "plan":
+            return Asked("allow", f"the rule {rule} allows it")
+    if auto_approve:
+        return Asked("allow", "its tool is approved")
+    return _by_mode(request, permissions)
+
+
+def rule_fault(rule: str) -> str | None:
+    """Return what is wrong with a rule, or None."""
+    if _RULE.fullmatch(rule.strip()) is None:
+        return f"{rule!r} is no rule; write Tool, Tool(specifier) or mcp__server__tool."
+    return None
+
+
+def _by_mode(request: Request, permissions: Permissions) -> Asked:
+    mode = permissions.mode
+    if mode is None or mode == "bypass-permissions":
+        return Asked("allow", "nothing forbids it")
+    if request.reads:
+        return Asked("allow", "it only reads")
+    if mode == "plan":
+        return Asked("deny", "in the mode plan nothing is changed")
+    if mode == "accept-edits" and _FAMILY.get(request.tool) == "Edit":
+        return Asked("allow", "the mode accepts edits")
+    return _asking(permissions, f"the mode {mode} asks about it")
+
+
+def _asking(permissions: Permissions, reason: str) -> Asked:
+    if permissions.mode == "dont-ask":
+        return Asked("deny", f"{reason}, and the mode dont-ask does not ask")
+    return Asked("ask", reason)
+
+
+def _matches(rule: str, request: Request, *, strict: bool) -> bool:
+    """Whether a rule names a call; `strict` where it opens a door, else in doubt yes."""
+    name, specifier = _parsed(rule)
+    if not _names_tool(name, request.tool):
+        return False
+    if specifier is None or specifier in ("", "*"):
+        return True
+    if request.tool == "Bash":
+        return _matches_command(specifier, request.input.get("command"), strict=strict)
+    if request.tool in _FAMILY:
+        return _matches_path(specifier, request, strict=strict)
+    return False
+
+
+@lru_cache(maxsize=256)
+def _parsed(rule: str) -> tuple[str, str | None]:
+    """Return the name and the specifier of a rule; one that is none names no tool."""
+    found = _RULE.fullmatch(rule.strip())
+    return (found[1], found[2]) if found is not None else ("", None)
+
+
+def _names_tool(name: str, tool: str) -> bool:
+    if name.startswith("mcp__"):
+        return fnmatchcase(tool, name) or tool.startswith(f"{name}__")
+    return name == tool or (name in ("Read", "Edit") and _FAMILY.get(tool) == name)
+
+
+def _matches_command(specifier: str, command: object, *, strict: bool) -> bool:
+    if not isinstance(command, str):
+        return False
+    try:
+        commands = segments(command)
+    except ToolError:
+        # A line that is not understood may hide a command: it opens no door, and closes one.
+        if strict:
+            return command == specifier
+        commands = [command, *(piece.strip() for piece in _SPLIT.split(command))]
+    hits = [_matches_simple(specifier, simple) for simple in commands]
+    return bool(hits) and (all(hits) if strict else any(hits))
+
+
+def _matches_simple(specifier: str, command: str) -> bool:
+    if specifier.endswith(":*"):
+        prefix = specifier.removesuffix(":*")
+        return command == prefix or command.startswith(f"{prefix} ")
+    if specifier.endswith(" *") and command == specifier.removesuffix(" *"):
+        return True
+    pattern = "".join(
+        ".*" if piece == "*" else re.escape(piece) for piece in re.split(r"(\*)", specifier)
+    )
+    return re.fullmatch(pattern, command, re.DOTALL) is not None
+
+
+def _matches_path(specifier: str, request: Request, *, strict: bool) -> bool:
+    path = next((request.input[key] for key in _PATH_KEYS if key in request.input), ".")
+    try:
+        parts: Sequence[str] = request.place(str(path))
+        pattern = _pattern(specifier, request)
+    except ToolError:
+        return not strict
+    if not strict:
+        parts, pattern = [folded(part) for part in parts], folded(pattern)
+    return matches_glob(tuple(parts), pattern)
+
+
+def _pattern(specifier: str, request: Request) -> str:
+    """Return a specifier relative to the sandbox: `//` and `~` are absolute, the rest relative.
+
+    A name without a slash is found at any depth, as in a .gitignore.
+    """
+    if specifier.startswith(("//", "~")):
+        return "/".join(request.place(specifier.removeprefix("/")))
+    relative = specifier.removeprefix("./").lstrip("/")
+    anywhere = "/" not in specifier
+    return f"**/{relative}" if anywhere else relative

@@ -1,0 +1,257 @@
+"""Plays a scenario: prompts in, events out."""
+
+import hashlib
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
+
+import anyio
+import anyio.to_thread
+
+from iac_scenario.bash import RealBash
+from iac_scenario.conversation import Conversation, Step
+from iac_scenario.errors import SetupError, ToolError
+from iac_scenario.events import Answered, Called, Ended, Event, Failed, Said
+from iac_scenario.executors.interface import Executor
+from iac_scenario.executors.mock import Disabled, Mock
+from iac_scenario.executors.simulated import Simulated
+from iac_scenario.expectations import misses
+from iac_scenario.failures import as_result, told
+from iac_scenario.mcp_config import expanded, read_config, replaced
+from iac_scenario.model import Mode, PermissionMode, Scenario, Server, ToolCall, ToolSetting
+from iac_scenario.modes import calls_of, mode_of
+from iac_scenario.outcome import Outcome, failed, given
+from iac_scenario.permissions import Request, decide
+from iac_scenario.sandbox import Sandbox
+from iac_scenario.timeouts import resolve
+
+__all__ = ["Settings", "play"]
+
+_MOUNT: Final = "/sandbox"
+_NO_SETTING: Final = ToolSetting()
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What the caller asks for over the file; None leaves it to the file."""
+
+    mode: Mode | None = None
+    sandbox_root: Path | None = None
+    allow_real_bash: bool = False
+    unconfined: bool = False
+    mcp_config: Path | None = None
+    permission_mode: PermissionMode | None = None
+    timeouts: Mapping[str, int | None] = field(default_factory=dict)
+
+
+async def play(
+    scenario: Scenario,
+    prompts: Iterable[str],
+    settings: Settings,
+    take: Callable[[Event], None],
+) -> None:
+    """Play the prompts one by one and hand `take` each event when it happens.
+
+    Raises SetupError where a sandbox, a configuration or a shell cannot be used, and what `take`
+    raises; servers and a temporary sandbox are gone by then.
+    """
+    raised: BaseException | None = None
+    async with _stage(scenario, settings) as stage:
+        conversation = Conversation(scenario)
+        source = iter(prompts)
+        number = 0
+        # A prompt may be a line that somebody is still typing.
+        while (prompt := await anyio.to_thread.run_sync(_next, source)) is not None:
+            number += 1
+            try:
+                async for event in stage.answer(conversation.step(prompt), prompt, number):
+                    take(event)
+            # Kept until the servers are gone: their task group would wrap it.
+            except Exception as error:
+                raised = error
+                break
+    if raised is not None:
+        raise raised
+
+
+def _next(source: Iterator[str]) -> str | None:
+    return next(source, None)
+
+
+class _Clock:
+    """The session's time: it moves by scripted delays only."""
+
+    def __init__(self, start: str) -> None:
+        self._start = datetime.fromisoformat(start)
+        self.passed_ms = 0
+
+    def now(self) -> datetime:
+        return self._start + timedelta(milliseconds=self.passed_ms)
+
+    async def pause(self, milliseconds: int) -> None:
+        self.passed_ms += milliseconds
+        await anyio.sleep(milliseconds / 1000)
+
+
+@dataclass(slots=True)
+class _Stage:
+    """All that a run needs while it goes on."""
+
+    scenario: Scenario
+    clock: _Clock
+    timeouts: Mapping[str, int]
+    places: Mapping[str, str]
+    executor_of: Callable[[ToolCall], Executor]
+    sandbox: Sandbox
+    qualified: Callable[[str], str]
+
+    async def answer(self, step: Step, prompt: str, number: int) -> AsyncIterator[Event]:
+        """Yield what one prompt leads to."""
+        start = self.clock.passed_ms
+        delay = step.reply.delay_ms
+        await self.clock.pause(self.timeouts["response_delay_ms"] if delay is None else delay)
+        if step.failure is not None:
+            await self.clock.pause(step.failure.facts.get("after_ms", 0))
+            yield Failed(step.failure, told(step.failure))
+        else:
+            yield Said(step.reply.text)
+            calls = [
+                (self._id(number, position), self._placed(call))
+                for position, call in enumerate(step.reply.calls)
+            ]
+            for call_id, call in calls:
+                yield Called(call_id, call.tool, call.input)
+            for call_id, call in calls:
+                outcome = await self._carried_out(call)
+                missed = tuple(misses(call.expect, outcome))
+                yield Answered(call_id, call.tool, outcome, missed, len(call.expect))
+        yield Ended(prompt, self.clock.passed_ms - start, step.reply.usage)
+
+    async def _carried_out(self, call: ToolCall) -> Outcome:
+        setting = self.scenario.execution.tools.get(call.tool, _NO_SETTING)
+        executor = self.executor_of(call)
+        if isinstance(executor, Disabled):
+            return await executor.run(call)
+        refusal = self._refusal(call, setting, executor)
+        if refusal is not None:
+            return failed(refusal)
+        if call.failure is not None:
+            await self.clock.pause(call.failure.facts.get("after_ms", 0))
+            return failed(as_result(call.failure))
+        if setting.error is not None:
+            return failed(setting.error)
+        if setting.result is not None:
+            return given(setting.result)
+        return await executor.run(call)
+
+    def _refusal(self, call: ToolCall, setting: ToolSetting, executor: Executor) -> str | None:
+        permissions = self.scenario.permissions
+        request = Request(
+            tool=self.qualified(call.tool),
+            input=call.input if isinstance(call.input, dict) else {},
+            reads=executor.reads(call),
+            place=self.sandbox.parts,
+        )
+        asked = decide(request, permissions, auto_approve=setting.auto_approve)
+        if asked.verdict == "allow":
+            return None
+        if asked.verdict == "deny":
+            return f"Permission to use {call.tool} has been denied: {asked.reason}."
+        approved = permissions.answer == "allow" if call.approve is None else call.approve
+        if approved:
+            return None
+        return f"Permission to use {call.tool} was asked for and not given: {asked.reason}."
+
+    def _placed(self, call: ToolCall) -> ToolCall:
+        checks = tuple(
+            replace(check, want=replaced(check.want, self.places)) for check in call.expect
+        )
+        return replace(call, input=replaced(call.input, self.places), expect=checks)
+
+    def _id(self, prompt: int, position: int) -> str:
+        identity = self.scenario.identity
+        text = f"{identity.session_id}\n{identity.seed}\n{prompt}\n{position}"
+        return f"toolu_01{hashlib.sha256(text.encode()).hexdigest()[:22]}"
+
+
+@asynccontextmanager
+async def _stage(scenario: Scenario, settings: Settings) -> AsyncIterator[_Stage]:
+    if settings.permission_mode is not None:
+        permissions = replace(scenario.permissions, mode=settings.permission_mode)
+        scenario = replace(scenario, permissions=permissions)
+    timeouts = resolve(settings.timeouts, scenario.timeouts)
+    clock = _Clock(scenario.identity.launch_timestamp)
+    async with AsyncExitStack() as stack:
+        sandbox = _sandbox(scenario, settings, stack)
+        bash = None
+        if settings.allow_real_bash or settings.unconfined or scenario.execution.allow_real_bash:
+            bash = RealBash(sandbox, confined=not settings.unconfined)
+        simulated = Simulated(sandbox, clock.now, bash, timeouts["bash_timeout_ms"] / 1000)
+        executors: dict[str, Executor] = {
+            "disabled": Disabled(), "mock": Mock(), "simulated": simulated,
+        }  # fmt: skip
+        places = {
+            "SANDBOX_ROOT": sandbox.root,
+            "SCENARIO_DIR": str(scenario.path.parent.resolve()),
+        }
+        qualified: Callable[[str], str] = _unchanged
+        if any(mode_of(call, scenario, settings.mode) == "real_mcp" for call in calls_of(scenario)):
+            # The SDK takes half a second to import; no other mode needs it.
+            from iac_scenario.executors.real_mcp import connected
+            from iac_scenario.executors.sessions import Times
+
+            start, call_time = timeouts["mcp_start_timeout_ms"], timeouts["mcp_timeout_ms"]
+            servers = _servers(scenario, settings, places)
+            times = Times(start / 1000, call_time / 1000)
+            real = await stack.enter_async_context(
+                connected(servers, scenario.execution.protocol, times, scenario.elicitations)
+            )
+            executors["real_mcp"] = real
+            qualified = real.qualified
+
+        def executor_of(call: ToolCall) -> Executor:
+            return executors[mode_of(call, scenario, settings.mode)]
+
+        yield _Stage(scenario, clock, timeouts, places, executor_of, sandbox, qualified)
+
+
+def _unchanged(tool: str) -> str:
+    return tool
+
+
+def _sandbox(scenario: Scenario, settings: Settings, stack: AsyncExitStack) -> Sandbox:
+    """Open the sandbox that is asked for, or a temporary one, and write the scenario's files."""
+    root, mount = settings.sandbox_root, scenario.identity.working_directory
+    if root is None and scenario.execution.sandbox_root is not None:
+        root = scenario.path.parent / scenario.execution.sandbox_root
+    if root is None:
+        folder = TemporaryDirectory(prefix="iac-scenario-", ignore_cleanup_errors=True)
+        root, mount = Path(stack.enter_context(folder)), mount or _MOUNT
+    sandbox = Sandbox(root, mount)
+    stack.callback(sandbox.close)
+    for name, content in scenario.execution.files.items():
+        try:
+            sandbox.write(sandbox.parts(name), content.encode(), parents=True)
+        except ToolError as error:
+            raise SetupError(f"tool_execution.files: {error}") from None
+    return sandbox
+
+
+def _servers(
+    scenario: Scenario, settings: Settings, places: Mapping[str, str]
+) -> dict[str, Server]:
+    """Return the servers of the file and of the configuration, which wins over the file."""
+    folder = scenario.path.parent.resolve()
+    path = settings.mcp_config
+    if path is None and scenario.execution.mcp_config is not None:
+        path = folder / scenario.execution.mcp_config
+    own = {
+        name: replace(server, cwd=str(folder / (server.cwd or "")))
+        for name, server in scenario.servers.items()
+    }
+    given_servers = read_config(path) if path is not None else {}
+    return {name: expanded(server, places) for name, server in {**own, **given_servers}.items()}

@@ -1,0 +1,127 @@
+"""The pytest plugin: `pytest --scenario DIR` plays every scenario of a folder as a test.
+
+A scenario is a .toml or .json file with `responses`. Its prompts are its own, or those that its
+patterns spell out. Imported at every start of pytest, so it imports the rest when it is needed.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+__all__ = [
+    "ScenarioFile",
+    "ScenarioItem",
+    "pytest_addoption",
+    "pytest_collect_file",
+    "pytest_configure",
+]
+
+_ENDINGS = (".toml", ".json")
+
+
+class ScenarioFailedError(Exception):
+    """A scenario whose expectations are not all met; the text is the report."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add `--scenario` and the options of a run that a test may need."""
+    group = parser.getgroup("scenario", "scenarios of iac-scenario")
+    group.addoption("--scenario", action="append", default=[], metavar="PATH", help="Play these.")
+    group.addoption("--scenario-mode", default=None, help="The mode, over that of the files.")
+    group.addoption("--scenario-mcp-config", default=None, help="Servers for all scenarios.")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Collect the scenarios: alone where no test was named, else beside those."""
+    paths = [str(Path(path).resolve()) for path in config.getoption("--scenario")]
+    if not paths:
+        return
+    for path in paths:
+        if not Path(path).exists():
+            raise pytest.UsageError(f"--scenario {path}: there is no such file or folder.")
+    named = config.args_source == pytest.Config.ArgsSource.ARGS
+    config.args = [*(config.args if named else ()), *paths]
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> "ScenarioFile | None":
+    """Collect a file below a folder that `--scenario` names."""
+    roots = [Path(path).resolve() for path in parent.config.getoption("--scenario")]
+    if file_path.suffix not in _ENDINGS or not any(map(file_path.is_relative_to, roots)):
+        return None
+    if not _is_scenario(file_path) and file_path not in roots:
+        return None
+    return ScenarioFile.from_parent(parent, path=file_path)
+
+
+def _is_scenario(path: Path) -> bool:
+    """Whether a file has rules; one that cannot be read is collected, so that its test says why."""
+    import json
+    import tomllib
+
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+        document: Any = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
+    except (OSError, ValueError, RecursionError):
+        return True
+    return isinstance(document, dict) and "responses" in document
+
+
+class ScenarioFile(pytest.File):
+    """A file with one test."""
+
+    def collect(self) -> Iterator["ScenarioItem"]:
+        """Yield the test."""
+        yield ScenarioItem.from_parent(self, name=self.path.stem)
+
+
+class ScenarioItem(pytest.Item):
+    """A scenario, played from its first prompt to its last."""
+
+    def runtest(self) -> None:
+        """Play it. Raises ScenarioFailedError with every expectation that was not met."""
+        import anyio
+
+        from iac_scenario.conversation import prompts_of
+        from iac_scenario.events import Event
+        from iac_scenario.output import missed
+        from iac_scenario.play import Settings, play
+        from iac_scenario.reader import load
+
+        loaded = load(self.path)
+        for warning in loaded.warnings:
+            self.add_report_section("call", "scenario", f"warning: {warning}\n")
+        prompts = prompts_of(loaded.scenario)
+        if prompts is None:
+            raise ScenarioFailedError(
+                f"{self.path.name}: give `prompts`: its patterns do not say them."
+            )
+        config = self.config.getoption("--scenario-mcp-config")
+        settings = Settings(
+            mode=self.config.getoption("--scenario-mode"),
+            mcp_config=None if config is None else Path(config),
+        )
+        report: list[str] = []
+
+        def take(event: Event) -> None:
+            report.extend(missed(event))
+
+        anyio.run(play, loaded.scenario, prompts, settings, take)
+        if report:
+            raise ScenarioFailedError("\n".join(report))
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], *_given: Any) -> str:
+        """Return the report alone where the scenario is at fault, else the traceback."""
+        from iac_scenario.errors import ScenarioError, SetupError
+
+        error = excinfo.value
+        while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+            error = error.exceptions[0]
+        if isinstance(error, ScenarioFailedError | ScenarioError | SetupError):
+            return str(error)
+        return str(super().repr_failure(excinfo))
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        """Return where the test stands."""
+        return self.path, 0, f"scenario: {self.path.name}"

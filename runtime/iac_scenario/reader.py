@@ -1,0 +1,166 @@
+"""From a file to a scenario: parse, include, check, build."""
+
+import json
+import re
+import tomllib
+import uuid
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final
+
+from iac_scenario.building import build
+from iac_scenario.checking import check, dotted
+from iac_scenario.errors import Problem, ScenarioError
+from iac_scenario.expectations import fault
+from iac_scenario.includes import LARGEST, included
+from iac_scenario.model import Identity, Loaded, Pattern
+from iac_scenario.patterns import matcher
+from iac_scenario.positions import Path as Where
+from iac_scenario.positions import json_positions, nearest, toml_positions
+
+__all__ = ["load"]
+
+_EPOCH: Final = "2025-01-01T00:00:00Z"
+_NAMESPACE: Final = uuid.UUID("6f2cbb0e-4f2a-5b8e-9a51-6f0f1f8f7c11")
+_OPAQUE: Final = frozenset(("input", "result", "content", "files"))
+"""Fields whose content is the user's own and means nothing to the format."""
+_JSON_PLACE: Final = re.compile(r": line (\d+) column (\d+).*")
+_TOML_PLACE: Final = re.compile(r" \(at line (\d+), column (\d+)\)")
+
+
+def load(path: Path) -> Loaded:
+    """Read a scenario file, TOML or (by its name) JSON.
+
+    Raises ScenarioError with every problem that was found, each with its line.
+    """
+    text = _text(path)
+    raw, lines = _parsed(path, text)
+    problems: list[Problem] = []
+    warnings: list[str] = []
+
+    def wrong(where: Where, message: str) -> None:
+        problems.append(Problem(path.name, nearest(lines, where), dotted(where), message))
+
+    def ignored(where: Where, message: str) -> None:
+        warnings.append(str(Problem(path.name, nearest(lines, where), dotted(where), message)))
+
+    document = included(raw, path.parent, wrong)
+    if problems:
+        raise ScenarioError(problems)
+    check(document, wrong, ignored)
+    if not problems:
+        _meaning(document, (), wrong, ignored)
+    if problems:
+        raise ScenarioError(sorted(problems, key=lambda problem: problem.line))
+    scenario = build(document, path, _identity(document, path), lines)
+    return Loaded(scenario, tuple(warnings))
+
+
+def _text(path: Path) -> str:
+    try:
+        if not path.is_file():
+            raise ScenarioError([Problem(str(path), 0, "", "there is no such file.")])
+        with path.open("rb") as file:
+            data = file.read(LARGEST + 1)
+    except OSError as error:
+        reason = f"cannot be read: {error.strerror}."
+        raise ScenarioError([Problem(str(path), 0, "", reason)]) from None
+    if len(data) > LARGEST:
+        raise ScenarioError([Problem(str(path), 0, "", f"has more than {LARGEST:,} bytes.")])
+    try:
+        return data.decode("utf-8-sig").replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise ScenarioError([Problem(path.name, line, "", "is not UTF-8 text.")]) from None
+
+
+def _parsed(path: Path, text: str) -> tuple[Any, dict[Where, int]]:
+    is_json = path.suffix == ".json"
+    try:
+        raw = json.loads(text) if is_json else tomllib.loads(text)
+        # JSON can write halves of characters that nothing can print.
+        json.dumps(raw, ensure_ascii=False, default=str).encode()
+        if not isinstance(raw, dict):
+            raise ScenarioError([Problem(path.name, 1, "", "must be one JSON object.")])
+        return raw, json_positions(text) if is_json else toml_positions(text)
+    except RecursionError:
+        raise ScenarioError([Problem(path.name, 0, "", "is nested too deeply.")]) from None
+    except UnicodeEncodeError:
+        reason = "holds half of a character (a lone surrogate)."
+        raise ScenarioError([Problem(path.name, 0, "", reason)]) from None
+    except ValueError as error:
+        language, place = ("JSON", _JSON_PLACE) if is_json else ("TOML", _TOML_PLACE)
+        found = place.search(str(error))
+        reason = place.sub("", str(error)).rstrip(".")
+        line = int(found[1]) if found else text.count("\n") + 1
+        message = f"is not {language}: {reason}."
+        raise ScenarioError([Problem(path.name, line, "", message)]) from None
+
+
+def _identity(document: dict[str, Any], path: Path) -> Identity:
+    seed = document.get("seed", 0)
+    name = document.get("name", path.stem)
+    return Identity(
+        session_id=document.get("session_id") or str(uuid.uuid5(_NAMESPACE, f"{name}\n{seed}")),
+        model=document.get("default_model", "scripted"),
+        seed=seed,
+        launch_timestamp=document.get("launch_timestamp", _EPOCH),
+        working_directory=document.get("working_directory"),
+    )
+
+
+def _meaning(value: Any, where: Where, wrong: Any, ignored: Any) -> None:
+    """Report what has the right form and no good sense, in the whole document."""
+    if isinstance(value, list):
+        for index, item in enumerate(value):
+            _meaning(item, (*where, index), wrong, ignored)
+    if not isinstance(value, dict):
+        return
+    if where and where[-1] in ("pattern", "expect", "message") and "type" in value:
+        _pattern(value, where, wrong)
+        return
+    for key, item in value.items():
+        if (said := _sense(key, item)) is not None:
+            wrong((*where, key), said)
+        elif key in ("mode", "permission_mode") and item == "delegate":
+            ignored((*where, key), "delegate is known to claudeless and is default here.")
+        elif key == "expect" and "type" not in item:
+            _expectations(item, (*where, key), wrong)
+        elif key not in _OPAQUE:
+            _meaning(item, (*where, key), wrong, ignored)
+
+
+def _expectations(value: dict[str, Any], where: Where, wrong: Any) -> None:
+    for kind, want in value.items():
+        if (said := fault(kind, want)) is not None:
+            wrong((*where, kind), said)
+
+
+def _pattern(value: dict[str, Any], where: Where, wrong: Any) -> None:
+    kind = value["type"]
+    needed = {"exact": "text", "contains": "text", "regex": "pattern", "glob": "pattern"}.get(kind)
+    if needed is not None and needed not in value:
+        wrong(where, f"a pattern of type {kind} needs the field {needed}.")
+    elif kind == "regex":
+        try:
+            matcher(Pattern("regex", value["pattern"]))
+        except re.error as error:
+            wrong((*where, "pattern"), f"is no regular expression: {error}.")
+
+
+def _sense(key: str, value: Any) -> str | None:
+    if key == "session_id" and isinstance(value, str):
+        try:
+            uuid.UUID(value)
+        except ValueError:
+            return f"{value!r} is no UUID."
+    if key == "launch_timestamp" and isinstance(value, str):
+        try:
+            aware = datetime.fromisoformat(value).tzinfo is not None
+        except ValueError:
+            aware = False
+        if not aware:
+            return f"{value!r} is no time with an offset; write it as {_EPOCH}."
+    if key == "working_directory" and isinstance(value, str) and not value.startswith("/"):
+        return f"{value!r} is no absolute path."
+    return None

@@ -1,0 +1,59 @@
+"""How long things may take: one table, and the order in which the values are looked up."""
+
+import os
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+from iac_scenario.errors import SetupError
+
+__all__ = ["TIMEOUTS", "Timeout", "resolve"]
+
+
+class Timeout(NamedTuple):
+    """A time in milliseconds: its default, and what it limits."""
+
+    default: int
+    doc: str
+
+
+TIMEOUTS: Final[Mapping[str, Timeout]] = {
+    "mcp_start_timeout_ms": Timeout(
+        30_000, "The time a server has to start, to agree on a protocol and to list its tools."
+    ),
+    "mcp_timeout_ms": Timeout(30_000, "The time a server has to answer one call."),
+    "bash_timeout_ms": Timeout(
+        120_000, "The time one real Bash command may take; a call's own `timeout` may be shorter."
+    ),
+    "response_delay_ms": Timeout(0, "The pause before a reply that has no `delay_ms` of its own."),
+}
+
+
+def variable(name: str) -> str:
+    """Return the environment variable of a timeout: IAC_SCENARIO_ and its name in capitals."""
+    return f"IAC_SCENARIO_{name.upper()}"
+
+
+def resolve(flags: Mapping[str, int | None], scenario: Mapping[str, int]) -> dict[str, int]:
+    """Return every timeout in milliseconds: flag, else scenario, else environment, else default.
+
+    Raises SetupError for a variable that is no whole number of milliseconds.
+    """
+    found = {}
+    for name, timeout in TIMEOUTS.items():
+        flag, own = flags.get(name), scenario.get(name)
+        if flag is not None:
+            found[name] = flag
+        elif own is not None:
+            found[name] = own
+        else:
+            found[name] = _from_environment(name, timeout.default)
+    return found
+
+
+def _from_environment(name: str, default: int) -> int:
+    text = os.environ.get(variable(name))
+    if text is None:
+        return default
+    if not (text.isascii() and text.isdigit()):
+        raise SetupError(f"{variable(name)}={text!r}: give a whole number of milliseconds.")
+    return int(text)

@@ -1,0 +1,162 @@
+"""A GTK 3 window with one of everything: /usr/bin/python3 gtk_app.py [--file F] [--rows N]."""
+
+import argparse
+from pathlib import Path
+
+import gi
+
+gi.require_version("Gtk", "3.0")
+gi.require_version("Atk", "1.0")
+from gi.repository import Atk, GLib, Gtk  # noqa: E402
+
+
+def name(widget, text):
+    widget.get_accessible().set_name(text)
+    return widget
+
+
+class Window(Gtk.Window):
+    def __init__(self, options):
+        super().__init__(title=options.title)
+        self.options = options
+        self.count = 0
+        self.connect("destroy", Gtk.main_quit)
+        box = Gtk.Box(orientation=Gtk.Orientation.VERTICAL)
+        self.add(box)
+        box.add(self.menus())
+        self.label = Gtk.Label(label="count 0")
+        self.entry = name(Gtk.Entry(), "Name")
+        self.entry.set_text("first")
+        self.password = name(Gtk.Entry(visibility=False), "Passphrase")
+        self.password.set_text("hunter2")
+        self.slider = name(Gtk.Scale.new_with_range(Gtk.Orientation.HORIZONTAL, 0, 100, 1), "Size")
+        self.check = Gtk.CheckButton(label="Bold")
+        self.view = name(Gtk.TextView(), "Notes")
+        self.spin = name(Gtk.SpinButton.new_with_range(0, 10, 1), "Copies")
+        for widget in (
+            self.label,
+            self.entry,
+            self.password,
+            self.slider,
+            self.check,
+            self.view,
+            self.spin,
+        ):
+            box.add(widget)
+        self.row = Gtk.Box()
+        box.add(self.row)
+        for text, act in (
+            ("Press", self.press),
+            ("Delete", self.press),
+            ("Ask", self.ask),
+            ("Shift", self.shift),
+            ("Rename", self.rename),
+            ("Vanish", self.vanish),
+            ("Second", self.second),
+        ):
+            button = Gtk.Button(label=text)
+            button.connect("clicked", act)
+            self.row.add(button)
+        off = Gtk.Button(label="Off")
+        off.set_sensitive(False)
+        self.row.add(off)
+        hidden = Gtk.Button(label="Unseen")
+        hidden.set_no_show_all(True)
+        self.row.add(hidden)
+        if options.rows:
+            rows = Gtk.Box(orientation=Gtk.Orientation.VERTICAL)
+            for number in range(options.rows):
+                line = Gtk.Box()
+                line.add(Gtk.Label(label=f"Row {number}"))
+                line.add(Gtk.Entry(text=f"value {number}", width_chars=6))
+                line.add(Gtk.Button(label=f"Go {number}"))
+                rows.add(line)
+            scrolled = Gtk.ScrolledWindow(min_content_height=200)
+            scrolled.add(rows)
+            box.add(scrolled)
+        if options.ticks:
+            GLib.timeout_add(options.ticks, self.tick)
+        self.show_all()
+
+    def menus(self):
+        bar = Gtk.MenuBar()
+        for title, items in (
+            ("File", ("Save", "Save As…", "Off", "Quit")),
+            ("Edit", ("Copy", "Paste")),
+        ):
+            menu = Gtk.Menu()
+            for text in items:
+                item = Gtk.MenuItem(label=text)
+                item.set_sensitive(text != "Off")
+                item.connect("activate", self.chosen, text)
+                menu.add(item)
+            if title == "Edit":
+                more = Gtk.Menu()
+                item = Gtk.MenuItem(label="Upper Case")
+                item.connect("activate", self.chosen, "Upper Case")
+                more.add(item)
+                sub = Gtk.MenuItem(label="Transform")
+                sub.set_submenu(more)
+                menu.add(sub)
+            top = Gtk.MenuItem(label=title)
+            top.set_submenu(menu)
+            bar.add(top)
+        return bar
+
+    def chosen(self, _item, text):
+        if text == "Quit":
+            Gtk.main_quit()
+        elif self.options.file:
+            Path(self.options.file).write_text(f"{text}: {self.entry.get_text()}\n")
+
+    def press(self, _button):
+        self.count += 1
+        self.label.set_text(f"count {self.count}")
+
+    def tick(self):
+        self.press(None)
+        return True
+
+    def ask(self, _button):
+        dialog = Gtk.MessageDialog(
+            transient_for=self, modal=True, text="Sure?", buttons=Gtk.ButtonsType.OK_CANCEL
+        )
+        dialog.set_title("Question")
+        dialog.set_default_response(Gtk.ResponseType.OK)
+        dialog.connect("response", self.answered)
+        dialog.show_all()
+
+    def answered(self, dialog, response):
+        self.label.set_text("yes" if response == Gtk.ResponseType.OK else "no")
+        dialog.destroy()
+
+    def shift(self, button):
+        extra = Gtk.Button(label="New first")
+        self.row.add(extra)
+        self.row.reorder_child(extra, 0)
+        extra.show()
+
+    def rename(self, button):
+        self.row.get_children()[0].set_label("Renamed")
+
+    def vanish(self, button):
+        button.destroy()
+
+    def second(self, _button):
+        other = Gtk.Window(title="Second window")
+        other.add(Gtk.Button(label="Press"))
+        other.show_all()
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--title", default="Fixture")
+    parser.add_argument("--file")
+    parser.add_argument("--rows", type=int, default=0)
+    parser.add_argument("--ticks", type=int, default=0)
+    Window(parser.parse_args())
+    Gtk.main()
+
+
+assert Atk is not None
+main()

@@ -1,0 +1,91 @@
+"""Real apps on a desktop of their own, and a small bridge in memory for hostile trees."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import ui_stack as stack
+from ui_user import User
+
+from iac_accessibility.model import App, Want
+from iac_accessibility.toolset import Toolset
+
+
+@pytest.fixture(scope="session")
+def desk() -> Iterator[stack.Desktop]:
+    """A desktop; tests that use it are skipped where its programs are not installed."""
+    reason = stack.missing()
+    if reason:
+        pytest.skip(reason)
+    with stack.desktop() as desktop:
+        yield desktop
+
+
+@pytest.fixture(scope="session")
+def bridge(desk: stack.Desktop) -> Iterator[Any]:
+    """The bridge to the apps of that desktop."""
+    from iac_accessibility.atspi.bridge import AtspiBridge
+
+    opened = AtspiBridge(desk.env["DBUS_SESSION_BUS_ADDRESS"])
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def toolset(bridge: Any) -> Iterator[Toolset]:
+    """The tools, with a memory of their own."""
+    made = Toolset(bridge)
+    yield made
+    made._watches.close()
+
+
+Start = Callable[..., User]
+
+
+@pytest.fixture
+def start(desk: stack.Desktop, bridge: Any, toolset: Toolset, tmp_path: Path) -> Iterator[Start]:
+    """Start a program and return its user, once its first window has something in it."""
+    processes = []
+
+    def launch(kind: str, *arguments: str) -> User:
+        if kind == "gtk":
+            process = stack.gtk(desk, "--file", str(tmp_path / "out.txt"), *arguments)
+        elif kind == "qt":
+            process = stack.qt(desk, "--file", str(tmp_path / "out.txt"), *arguments)
+        else:
+            process = desk.start(kind, *arguments)
+        processes.append(process)
+        app = stack.wait_until(lambda: shown(bridge, process.pid), f"{kind} is shown")
+        assert isinstance(app, App)
+        return User(toolset, app, tmp_path, process)
+
+    yield launch
+    for process in processes:
+        desk.end(process)
+
+
+def shown(bridge: Any, pid: int) -> App | None:
+    """Return the app of a process once it has a window with something in it, active at last."""
+    app = next((one for one in bridge.apps(2.0) if one.pid == pid), None)
+    if app is None:
+        return None
+    reader = bridge.reader(app, whole=False, timeout=1.0)
+    root = reader.read([app.key], Want.CHILDREN, 1.0)[0]
+    windows = reader.read(getattr(root, "children", ()), Want.CHILDREN, 1.0)
+    ready = [one for one in windows if getattr(one, "children", ())]
+    active = any("active" in one.states for one in ready)
+    return app if ready and (active or pid < 0) else None
+
+
+@pytest.fixture
+def gtk(start: Start) -> User:
+    """The GTK app for tests."""
+    return start("gtk")
+
+
+@pytest.fixture
+def qt(start: Start) -> User:
+    """The Qt app for tests."""
+    pytest.importorskip("PySide6.QtWidgets", reason="PySide6-Essentials is not installed")
+    return start("qt")

@@ -1,0 +1,56 @@
+"""A browser: its tree is built on demand, and its fields cannot be set but by typing."""
+
+import shutil
+from typing import Any
+
+import pytest
+import ui_stack as stack
+from ui_user import User
+
+from iac_accessibility.toolset import Toolset
+
+pytestmark = [
+    pytest.mark.process,
+    pytest.mark.skipif(shutil.which("chromium") is None, reason="chromium is not installed"),
+]
+
+
+@pytest.fixture
+def browser(desk: stack.Desktop, bridge: Any, toolset: Toolset, tmp_path: Any) -> Any:
+    """Chromium with a page, asleep as far as accessibility goes."""
+    process = desk.start(
+        *("chromium", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-quic"),
+        *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
+        *(f"--user-data-dir={tmp_path}", f"file://{stack.APPS / 'page.html'}"),
+    )
+
+    def titled() -> Any:
+        app = next((one for one in bridge.apps(2.0) if "hrom" in one.name), None)
+        if app is None:
+            return None
+        user = User(toolset, app, tmp_path, process)
+        rows = user("list_windows")["windows"]
+        return user if any("Web fixture" in row["title"] for row in rows) else None
+
+    yield stack.wait_until(titled, "the page")
+    desk.end(process)
+
+
+def test_a_page_is_woken_pressed_and_typed_into(browser: User) -> None:
+    first = browser("get_ui_tree", depth=40)
+    # It may have been woken by an earlier reader of this desktop; if not, that is said.
+    assert any("was empty" in note for note in first["notes"]) or "web_area" in first["tree"]
+    stack.wait_until(lambda: browser.sees("Order 199"), "the whole page")
+    tree = browser("get_ui_tree", depth=40)
+    assert len(tree["tree"]) / 3 / tree["result_count"] <= 12
+    assert browser.press("Press")["success"]
+    stack.wait_until(lambda: browser.sees("count 1"), "the press")
+    path = browser.path(title="Name", role="text_field")
+    answer = browser("set_value", element_path=path, value="typed web")
+    assert browser.plan is not None
+    assert (browser.plan.means, browser.plan.level) == ("typed", "DANGEROUS")
+    assert (answer["success"], answer["method"]) == (True, "synthetic keys")
+    stack.wait_until(lambda: browser.sees("got typed web"), "the text")
+    check = browser.path(role="check_box")
+    assert browser("set_value", element_path=check, value=True)["success"]
+    assert "hunter2" not in browser("get_ui_tree", depth=40)["tree"]

@@ -1,0 +1,198 @@
+"""The Mac's bridge, unchanged, over a look-alike of the frameworks; its names against PyObjC's own.
+
+Needs wheels of PyObjC (see `ui_pyobjc`). What they cannot vouch for is `REVIEWED`.
+"""
+
+import ast
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import ui_mac
+import ui_pyobjc
+import ui_stack as stack
+from ui_user import User
+
+from iac_accessibility.toolset import Toolset
+from iac_runtime.errors import ToolError
+
+SOURCE = Path(ui_pyobjc.ROOT, "runtime/iac_accessibility/macos")
+VERSIONS = ui_pyobjc.versions()
+needs_wheels = pytest.mark.skipif(not VERSIONS, reason="no wheels of PyObjC (.pyobjc)")
+
+REVIEWED = {
+    # Classes come from the Objective-C runtime; their selectors answer with objects or numbers.
+    "AppKit": {"NSWorkspace", "NSRunningApplication"},
+    # Written in C inside PyObjC; their behaviour is in its source and tests (_HIServices.m).
+    "HIServices": {"AXValueGetValue"},
+    # PyObjC's own module, not a framework.
+    "objc": {"callbackFor"},
+}
+SELECTORS = {
+    *("sharedWorkspace", "runningApplications", "URLForApplicationWithBundleIdentifier_"),
+    *("runningApplicationWithProcessIdentifier_", "activationPolicy", "processIdentifier"),
+    *("bundleIdentifier", "localizedName", "isActive", "isTerminated", "launchDate"),
+    *("timeIntervalSince1970", "activateWithOptions_"),
+}
+
+
+def uses() -> list[tuple[str, str, ast.Call | None, str]]:
+    """Return every name that the bridge uses of a framework, with the call if it is one."""
+    found = []
+    for file in sorted(SOURCE.glob("*.py")):
+        module = ast.parse(file.read_text())
+        aliases = {
+            alias.asname or alias.name: alias.name
+            for row in ast.walk(module)
+            if isinstance(row, ast.ImportFrom) and (row.module or "").endswith("frameworks")
+            for alias in row.names
+        }
+        calls = {id(row.func): row for row in ast.walk(module) if isinstance(row, ast.Call)}
+        for row in ast.walk(module):
+            if (
+                isinstance(row, ast.Attribute)
+                and isinstance(row.value, ast.Name)
+                and row.value.id in aliases
+            ):
+                place = f"{file.name}:{row.lineno}"
+                found.append((aliases[row.value.id], row.attr, calls.get(id(row)), place))
+    return found
+
+
+@needs_wheels
+@pytest.mark.parametrize("folder", VERSIONS, ids=lambda folder: folder.name)
+def test_every_name_and_every_call_is_one_that_pyobjc_has(folder: Path) -> None:
+    frameworks = ui_pyobjc.load(folder)
+    used = uses()
+    assert len(used) > 60
+    for framework, name, call, place in used:
+        if name in REVIEWED.get(framework, ()):
+            continue
+        known = frameworks[framework]
+        assert name in known.names, f"{place}: {framework} has no {name}"
+        if call is not None and name in known.functions:
+            wanted = len(known.functions[name].arguments)
+            assert len(call.args) == wanted, f"{place}: {name} takes {wanted} arguments"
+
+
+def test_the_list_of_what_only_a_mac_can_confirm_is_whole_and_not_longer() -> None:
+    used = {(framework, name) for framework, name, _, _ in uses()}
+    for framework, names in REVIEWED.items():
+        for name in names:
+            assert (framework, name) in used
+    called = {
+        row.func.attr
+        for name in ("workspace.py", "bridge.py")
+        for row in ast.walk(ast.parse((SOURCE / name).read_text()))
+        if isinstance(row, ast.Call) and isinstance(row.func, ast.Attribute)
+    }
+    assert called >= SELECTORS
+
+
+@pytest.fixture(params=VERSIONS[-1:], ids=lambda folder: folder.name)
+def mac(request: Any, bridge: Any) -> Iterator[ui_mac.Mac]:
+    """The look-alike, in the place of the frameworks."""
+    played = ui_mac.Mac(bridge, ui_pyobjc.load(request.param))
+    with ui_mac.installed(played):
+        yield played
+
+
+@pytest.fixture
+def user(mac: ui_mac.Mac, start: Any, tmp_path: Path) -> Iterator[User]:
+    """A user of the tools over the Mac's bridge."""
+    from iac_accessibility.macos.bridge import MacBridge
+
+    real = start("gtk")
+    toolset = Toolset(MacBridge())
+    yield User(toolset, real.app, tmp_path, real.process)
+    toolset.close()
+
+
+@needs_wheels
+@pytest.mark.process
+def test_the_tools_work_over_the_macs_bridge(user: User) -> None:
+    tree = user("get_ui_tree", depth=20)["tree"]
+    assert tree.startswith("window[@title='Fixture'] active")
+    assert "secure_text_field[@title='Passphrase'] = [secret]" in tree
+    assert user.press("Press")["success"]
+    assert user.sees("count 1")
+    name = user.path(title="Name", role="AXTextField")
+    assert user("set_value", element_path=name, value="Zoë")["new_value"] == "Zoë"
+    slider = user.path(role="AXSlider")
+    assert user("set_value", element_path=slider, value=9)["new_value"] == 9
+    assert "0 to 100" in user.fails("set_value", element_path=slider, value=900)["message"]
+    assert user("set_value", element_path=user.path(role="check_box"), value=True)["success"]
+    (window,) = user("list_windows")["windows"]
+    assert window["frontmost"]
+    assert window["size"]["width"] > 100
+    assert user("get_focused_element")["has_focus"]
+    user("click_menu", menu_path="File > Save")
+    stack.wait_until((user.folder / "out.txt").exists, "the file")
+    facts = user.fails("get_ui_tree", app="com.apple.Safari")
+    assert facts["reason"] == "app_not_running"
+
+
+@needs_wheels
+@pytest.mark.process
+def test_stale_and_default_over_the_macs_bridge(user: User) -> None:
+    path = user.path(title="Press", role="button")
+    user.press("Rename")
+    assert user.fails("perform_action", element_path=path, action="AXPress")["reason"] == "stale"
+    user.press("Ask")
+    stack.wait_until(lambda: user.sees("Sure?"), "the dialog")
+    ok = user.path(title="OK", role="button")
+    plan = user.toolset.prepare(
+        "perform_action", {"app": user.app.pid, "element_path": ok, "action": "press"}
+    )
+    assert plan.level == "DANGEROUS"
+
+
+@needs_wheels
+@pytest.mark.process
+def test_changes_are_heard_on_a_run_loop(user: User) -> None:
+    begun = user("observe_changes", duration=0.3)
+    user.press("Second")
+    seen = user("observe_changes", duration=0.6, cursor=begun["cursor"])
+    assert "window_created" in [row["event"] for row in seen["changes"]]
+
+
+@needs_wheels
+@pytest.mark.process
+def test_keys_are_typed_in_pieces_into_a_focused_field(mac: ui_mac.Mac, user: User) -> None:
+    from iac_accessibility.macos.bridge import MacBridge
+
+    path = user.path(title="Name", role="text_field")
+    mark = user.toolset._session.book.mark(user.toolset._session.app(user.app.pid), path)
+    assert mark is not None
+    text = "a text of more than twenty letters"
+    MacBridge().type_text(user.app, mark.handle, text, 2.0)
+    assert "".join(mac.typed) == text
+    assert len(mac.typed) == 2
+    stack.wait_until(lambda: user("find_element", value=text)["result_count"], "the text")
+
+
+@needs_wheels
+@pytest.mark.process
+def test_no_permission_a_frozen_and_a_killed_app(mac: ui_mac.Mac, user: User) -> None:
+    mac.trusted = False
+    assert user.fails("get_ui_tree")["type"] == "PERMISSION_DENIED"
+    mac.trusted = True
+    os.kill(user.process.pid, signal.SIGSTOP)
+    assert user.fails("get_ui_tree", timeout=0.5)["type"] == "TIMEOUT"
+    os.kill(user.process.pid, signal.SIGCONT)
+    plan = user.toolset.prepare("get_ui_tree", {"app": user.app.pid})
+    os.kill(user.process.pid, signal.SIGKILL)
+    user.process.wait()
+    with pytest.raises(ToolError):
+        user.toolset.perform(plan)
+
+
+@needs_wheels
+@pytest.mark.process
+def test_an_app_is_woken_through_its_two_switches(mac: ui_mac.Mac, user: User) -> None:
+    from iac_accessibility.macos.bridge import MacBridge
+
+    assert "asked" in MacBridge().wake(user.app)

@@ -1,0 +1,106 @@
+"""What a model sees of real apps."""
+
+import re
+
+import pytest
+from ui_user import User
+
+pytestmark = pytest.mark.process
+
+
+def test_a_tree_reads_as_an_outline_whose_lines_make_paths(gtk: User) -> None:
+    answer = gtk("get_ui_tree", depth=20)
+    lines = answer["tree"].splitlines()
+    assert lines[0] == "window[@title='Fixture'] active"
+    assert "  text_field[@title='Name'] = \"first\" focused" in lines
+    assert "   button[@title='Off'] disabled" in lines
+    assert answer["result_count"] == len(lines)
+    assert not answer["incomplete"]
+    assert not answer["has_more_results"]
+    # Four characters a token, and a half more for punctuation.
+    assert len(answer["tree"]) / 3 / len(lines) <= 12
+
+
+def test_the_depth_ends_a_tree_and_the_answer_says_so(gtk: User) -> None:
+    answer = gtk("get_ui_tree", depth=1)
+    assert answer["tree"] == "window[@title='Fixture'] active"
+    assert answer["depth"] == 1
+    assert answer["has_more_results"]
+    assert not answer["incomplete"]
+    assert "depth 1" in answer["cuts"][0]["why"]
+
+
+def test_what_is_hidden_is_not_shown_and_does_not_move_the_numbers(gtk: User) -> None:
+    assert "Unseen" not in gtk("get_ui_tree", depth=20)["tree"]
+    assert not gtk.sees("Unseen")
+
+
+def test_attributes_and_roles_on_request(gtk: User) -> None:
+    roles = gtk("get_ui_tree", depth=20, filter_roles=["AXSlider", "check box"])
+    assert roles["result_count"] == 2
+    assert roles["tree"].splitlines()[0].startswith("window[@title='Fixture']/group[0]/slider")
+    more = gtk("get_ui_tree", depth=20, include_attributes=["actions", "position", "states"])
+    assert re.search(
+        r"button\[@title='Press'\] .*enabled.* at=\d+,\d+ .*actions=press", more["tree"]
+    )
+
+
+def test_a_secret_is_never_read_by_any_tool(gtk: User) -> None:
+    assert "hunter2" not in gtk("get_ui_tree", depth=20, include_attributes=["value"])["tree"]
+    assert "= [secret]" in gtk("get_ui_tree", depth=20)["tree"]
+    found = gtk("find_element", title="Passphrase")["elements"][0]
+    assert found["value"] == "[secret]"
+    assert not gtk("find_element", value="hunter2")["elements"]
+    assert not gtk("find_element", value="●")["elements"]
+
+
+def test_elements_are_found_by_every_criterion(gtk: User) -> None:
+    assert gtk("find_element", title="SHIF")["elements"][0]["title"] == "Shift"
+    assert gtk("find_element", value="first")["elements"][0]["role"] == "text_field"
+    assert gtk("find_element", role="push button", max_results=3)["has_more_results"]
+    assert gtk("find_element", role="button", identifier="none")["result_count"] == 0
+    assert gtk.fails("find_element")["type"] == "INVALID_PARAMETER"
+
+
+def test_the_windows_and_the_focus_of_all_apps(gtk: User) -> None:
+    windows = gtk.toolset.perform(gtk.toolset.prepare("list_windows", {}))["windows"]
+    (mine,) = [row for row in windows if row["app"]["pid"] == gtk.app.pid]
+    assert (mine["title"], mine["frontmost"], mine["minimized"]) == ("Fixture", True, False)
+    assert mine["size"]["width"] > 100
+    focus = gtk.toolset.perform(gtk.toolset.prepare("get_focused_element", {}))
+    assert focus["element"]["title"] == "Name"
+    assert focus["has_focus"]
+    assert gtk("list_windows")["result_count"] == 1
+
+
+def test_a_second_window_is_listed_and_has_paths_of_its_own(gtk: User) -> None:
+    gtk.press("Second")
+    assert gtk("list_windows")["result_count"] == 2
+    paths = [row["path"] for row in gtk("find_element", title="Press")["elements"]]
+    assert len(set(paths)) == 2
+    assert any(path.startswith("window[@title='Second window']") for path in paths)
+
+
+def test_arguments_out_of_bounds_are_told(gtk: User) -> None:
+    assert "minimum" in gtk.fails("get_ui_tree", depth=0)["message"]
+    assert "max_results" in gtk.fails("find_element", title="x", max_results=0)["message"]
+    assert gtk.fails("get_ui_tree", include_attributes=["colour"])["type"] == "INVALID_PARAMETER"
+
+
+def test_the_three_errors_about_apps(start, gtk: User) -> None:
+    unknown = gtk.fails("get_ui_tree", app="gtk_ap.py")
+    assert (unknown["reason"], unknown["guidance"]) == ("app_unknown", "Nearest: gtk_app.py.")
+    assert gtk.fails("get_ui_tree", app="galculator")["reason"] == "app_not_running"
+    assert gtk.fails("get_ui_tree", app=1)["reason"] == "app_not_running"
+    other = start("gtk", "--title", "Other")
+    several = gtk.fails("get_ui_tree", app="gtk_app.py")
+    assert several["reason"] == "app_ambiguous"
+    assert {row["pid"] for row in several["matches"]} == {gtk.app.pid, other.app.pid}
+
+
+def test_qt_reads_the_same(qt: User) -> None:
+    tree = qt("get_ui_tree", depth=20)["tree"]
+    assert "text_field[@title='Name'] = \"first\"" in tree
+    assert "secure_text_field[@title='Passphrase'] = [secret]" in tree
+    assert qt("get_focused_element")["element"]["title"] == "Name"
+    assert len(tree) / 3 / len(tree.splitlines()) <= 12

@@ -1,0 +1,288 @@
+"""Paths, levels, words and values: the rules without an app."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from ui_memory import APP, Memory, node, tree
+
+from iac_accessibility.apps import find_app
+from iac_accessibility.levels import Facts, level_of
+from iac_accessibility.model import App, Settable
+from iac_accessibility.paths import PathError, Step, parse_path, path_text
+from iac_accessibility.roles import action_name, role_name
+from iac_accessibility.tools import TOOLS, listed, listing_entry
+from iac_accessibility.toolset import Toolset
+from iac_accessibility.traverse import steps_of
+from iac_accessibility.values import coerce, same
+from iac_accessibility.words import danger_word
+from iac_runtime.errors import InvalidParameterError, ToolError, UnknownToolError
+
+_ROLES = st.from_regex(r"[a-z][a-z0-9]{0,9}(_[a-z0-9]{1,9}){0,2}", fullmatch=True).map(role_name)
+_STEPS = st.one_of(
+    st.tuples(_ROLES, st.integers(0, 999_999_999)).map(lambda row: Step(row[0], number=row[1])),
+    st.tuples(_ROLES, st.text()).map(lambda row: Step(row[0], title=row[1])),
+    st.tuples(_ROLES, st.text()).map(lambda row: Step(row[0], identifier=row[1])),
+)
+
+
+@given(st.lists(_STEPS, min_size=1, max_size=20).map(tuple))
+def test_a_path_that_is_printed_is_read_back_as_it_was(steps: tuple[Step, ...]) -> None:
+    assert parse_path(path_text(steps)) == steps
+
+
+@given(st.text())
+def test_any_text_is_a_path_or_told_not_to_be(text: str) -> None:
+    try:
+        steps = parse_path(text)
+    except PathError as error:
+        assert str(error)
+    else:
+        assert parse_path(path_text(steps)) == steps
+
+
+@given(st.lists(st.tuples(st.sampled_from(["button", "row"]), st.text(max_size=3)), max_size=12))
+def test_the_steps_of_siblings_are_all_different(rows: list[tuple[str, str]]) -> None:
+    nodes = [node(str(n), role, title) for n, (role, title) in enumerate(rows)]
+    for whole in (True, False):
+        steps = steps_of(nodes, whole=whole)
+        assert len({step.text for step in steps}) == len(steps)
+
+
+def test_paths_are_read_in_every_usual_spelling() -> None:
+    canonical = "window[0]/toolbar[0]/button[@title='Close']"
+    assert path_text(parse_path(canonical)) == canonical
+    spelled = 'AXWindow/tool bar[0]/push button[@title="Close"]'
+    assert path_text(parse_path(spelled)) == canonical
+
+
+@pytest.mark.parametrize(
+    "text", ["", "/", "window[0]/", "window[-1]", "window[@title='x]", "3", "a" * 30_000]
+)
+def test_what_is_no_path_is_told(text: str) -> None:
+    with pytest.raises(PathError):
+        parse_path(text)
+
+
+def test_names_of_roles_and_actions() -> None:
+    for text in ("AXTextField", "text field", "TextField", "entry"):
+        assert role_name(text) == "text_field"
+    assert role_name("AXSecureTextField") == "secure_text_field"
+    assert [action_name(text) for text in ("AXPress", "Click", "activate", "AXShowMenu")] == [
+        *("press", "press", "press", "show_menu")
+    ]
+
+
+WINDOW = node("w", "window", "Document")
+DIALOG = node("d", "dialog", "Question")
+
+
+@pytest.mark.parametrize(
+    ("facts", "level"),
+    [
+        (Facts("com.example.App", node("b", "button", "Bold"), WINDOW), "MODIFY"),
+        (Facts("com.example.App", node("b", "button", "Delete"), WINDOW), "DANGEROUS"),
+        (Facts("com.example.App", node("b", "button", "", description="Send mail"), WINDOW),
+         "DANGEROUS"),
+        (Facts("com.example.App", node("b", "button", "", identifier="btnDeleteAll"), WINDOW),
+         "DANGEROUS"),
+        (Facts("com.example.App", node("b", "button", "Löschen"), WINDOW), "DANGEROUS"),
+        (Facts("com.example.App", node("b", "button", "Ｄｅｌｅｔｅ"), WINDOW), "DANGEROUS"),
+        (Facts("com.example.App", node("b", "button", "削除する"), WINDOW), "DANGEROUS"),
+        (Facts("com.example.App", node("b", "button", "OK"), DIALOG, default=True), "DANGEROUS"),
+        (Facts("com.example.App", node("b", "button", "OK"), WINDOW, default=True), "MODIFY"),
+        (Facts("com.example.App", node("b", "button", "Cancel"), DIALOG), "MODIFY"),
+        (Facts("com.example.App", node("b", "button", "OK"),
+               node("d", "alert", "Delete 40 items?")), "DANGEROUS"),
+        (Facts("com.example.App", node("f", "secure_text_field", states=["secure"]), WINDOW),
+         "DANGEROUS"),
+        (Facts("com.example.App", node("f", "text_field", "Name"), WINDOW, synthetic=True),
+         "DANGEROUS"),
+        (Facts("com.example.App", node("m", "menu_item", "Bin"), WINDOW, words=("Empty",)),
+         "DANGEROUS"),
+        (Facts("com.apple.Terminal", node("b", "button", "Bold"), WINDOW), "DANGEROUS"),
+        (Facts("com.apple.ScreenSharing", node("b", "button", "Bold"), WINDOW), "DANGEROUS"),
+        (Facts("local.xterm", node("b", "button", "Bold"), WINDOW), "DANGEROUS"),
+        (Facts("", node("b", "button", "Bold"), WINDOW), "DANGEROUS"),
+    ],
+)  # fmt: skip
+def test_levels(facts: Facts, level: str) -> None:
+    verdict = level_of(facts)
+    assert verdict.level == level
+    assert bool(verdict.reasons) == (level == "DANGEROUS")
+
+
+@given(st.text(), st.text())
+def test_a_word_counts_whatever_stands_around_it(before: str, after: str) -> None:
+    assert danger_word(f"{before} delete {after}")
+
+
+@pytest.mark.parametrize("text", ["Undeletable", "Formatter", "Sender", "Save", "", "Postpone"])
+def test_parts_of_words_do_not_count(text: str) -> None:
+    assert danger_word(text) is None
+
+
+@given(st.one_of(st.text(), st.booleans(), st.floats(), st.integers()))
+def test_any_value_is_taken_or_refused(value: str | float | bool) -> None:
+    for role, takes in (
+        ("slider", Settable("number", 0, 10)),
+        ("check_box", Settable("boolean")),
+        ("text_field", Settable("text")),
+        ("pop_up_button", Settable("text", choices=("a", "b"))),
+    ):
+        try:
+            taken = coerce(value, node("n", role), takes)
+        except InvalidParameterError as error:
+            assert error.message
+        else:
+            assert same(taken, taken)
+
+
+FRONT = App(1, "Notes", "com.apple.Notes", 1.0)
+
+
+def test_apps_are_named_by_name_id_or_process() -> None:
+    rows = [FRONT, App(2, "Mail", "com.apple.mail", 1.0), App(3, "Mail", "org.other.mail", 1.0)]
+
+    def find(wanted: str | int) -> int:
+        return find_app(wanted, rows, lambda name: name == "Calendar").pid
+
+    for wanted in ("notes", "com.apple.NOTES", "1", 1, "Notes "):
+        assert find(wanted) == 1
+    assert find("org.other.mail") == 3
+    for wanted, reason in (
+        ("Mail", "app_ambiguous"),
+        ("Calendar", "app_not_running"),
+        ("Note", "app_unknown"),
+        ("", "app_unknown"),
+        (99, "app_not_running"),
+    ):
+        with pytest.raises(ToolError) as caught:
+            find(wanted)
+        assert caught.value.facts()["reason"] == reason
+    with pytest.raises(ToolError):
+        find_app("x", [], lambda _: False)
+
+
+def test_the_table_of_tools_is_what_clients_take() -> None:
+    from jsonschema import Draft202012Validator
+
+    assert len(TOOLS) == 8
+    reading = {"get_ui_tree", "find_element", "get_focused_element", "list_windows"}
+    assert {tool.name for tool in listed(read_only=True)} == reading | {"observe_changes"}
+    assert len(listed(read_only=False)) == 8
+    for tool in TOOLS.values():
+        entry = listing_entry(tool)
+        for schema in (entry["inputSchema"], entry["outputSchema"]):
+            Draft202012Validator.check_schema(schema)
+            assert schema["additionalProperties"] is False
+        assert entry["annotations"]["readOnlyHint"] == (tool.level == tool.ceiling == "SAFE")
+    with pytest.raises(UnknownToolError):
+        Toolset(Memory(tree({}))).prepare("get_ui_three", {})
+
+
+ROWS = {
+    "app": node("app", "application", "", "w", "d"),
+    "w": node("w", "window", "Doc", "f", "g", "t"),
+    "d": node("d", "dialog", "Ask", "ok"),
+    "ok": node("ok", "button", "OK", actions=("press",)),
+    "f": node("f", "text_field", "Name", value="old", states=["editable", "focusable"]),
+    "g": node("g", "button", "Go", actions=("press",), identifier="go"),
+    "t": node("t", "toggle_button", "Bold", actions=("press",), value=False),
+}
+
+
+def test_a_plan_names_what_a_gate_judges() -> None:
+    toolset = Toolset(Memory(tree(ROWS)))
+    path = "window[@title='Doc']/button[@identifier='go']"
+    plan = toolset.prepare(
+        "perform_action", {"app": "Memory", "element_path": path, "action": "AXPress"}
+    )
+    assert (plan.app_id, plan.app_name, plan.writes) == (APP.id, "Memory", True)
+    assert (
+        plan.line == 'press button "Go" in window "Doc" of Memory (com.example.Memory, process 100)'
+    )
+    assert plan.scope is not None
+    other = toolset.prepare(
+        "set_value", {"app": 100, "element_path": "window[0]/text_field[0]", "value": "x"}
+    )
+    assert other.scope is not None
+    assert plan.scope.key == other.scope.key
+    assert "Doc" in plan.scope.says("Memory")
+
+
+def test_what_cannot_be_set_is_typed_and_that_is_said() -> None:
+    bridge = Memory(tree(ROWS))
+    bridge.takes = Settable(None)
+    toolset = Toolset(bridge)
+    plan = toolset.prepare(
+        "set_value", {"app": 100, "element_path": "window[0]/text_field[0]", "value": "new"}
+    )
+    assert (plan.means, plan.level) == ("typed", "DANGEROUS")
+    answer = toolset.perform(plan)
+    assert (answer["success"], answer["method"]) == (True, "synthetic keys")
+    assert "typed" in answer["notes"][0]
+
+
+def test_a_call_that_reaches_further_than_was_judged_is_refused() -> None:
+    bridge = Memory(tree(ROWS))
+    toolset = Toolset(bridge)
+    plan = toolset.prepare(
+        "perform_action", {"app": 100, "element_path": "dialog[0]/button[0]", "action": "press"}
+    )
+    assert plan.level == "MODIFY"
+    bridge.default = "ok"
+    with pytest.raises(ToolError) as caught:
+        toolset.perform(plan)
+    assert caught.value.facts()["reason"] == "level_rose"
+    assert bridge.done == []
+
+
+def test_a_switch_is_pressed_only_when_it_stands_otherwise() -> None:
+    bridge = Memory(tree(ROWS))
+    toolset = Toolset(bridge)
+    path = "window[0]/toggle_button[0]"
+    off = toolset.prepare("set_value", {"app": 100, "element_path": path, "value": False})
+    assert toolset.perform(off)["success"]
+    assert bridge.done == []
+    on = toolset.prepare("set_value", {"app": 100, "element_path": path, "value": "on"})
+    answer = toolset.perform(on)
+    assert bridge.done == [("perform", "t", "press")]
+    assert not answer["success"]
+
+
+def test_several_that_fit_are_told_apart_by_number() -> None:
+    rows = ROWS | {"f": node("f", "button", "Go"), "g": node("g", "button", "Go")}
+    toolset = Toolset(Memory(tree(rows)))
+    arguments = {"app": 100, "element_path": "window[0]/button[@title='Go']", "action": "press"}
+    with pytest.raises(ToolError) as caught:
+        toolset.prepare("perform_action", arguments)
+    assert "button[0], button[1]" in str(caught.value)
+
+
+def test_a_process_id_that_was_given_anew_is_refused() -> None:
+    bridge = Memory(tree(ROWS))
+    toolset = Toolset(bridge)
+    plan = toolset.prepare(
+        "perform_action", {"app": 100, "element_path": "window[0]/button[0]", "action": "press"}
+    )
+    bridge.running = [APP._replace(started=2.0)]
+    with pytest.raises(ToolError) as caught:
+        toolset.perform(plan)
+    assert caught.value.facts()["reason"] == "app_gone"
+    assert bridge.done == []
+
+
+def test_a_watch_merges_what_repeats_and_gives_way_to_newer_ones() -> None:
+    toolset = Toolset(Memory(tree(ROWS)))
+    cursors = []
+    for _ in range(10):
+        plan = toolset.prepare("observe_changes", {"app": 100, "duration": 0.01})
+        answer = toolset.perform(plan)
+        assert [row["at"] for row in answer["changes"]] == [0.2]
+        cursors.append(answer["cursor"])
+    plan = toolset.prepare("observe_changes", {"app": 100, "cursor": cursors[0], "duration": 0.01})
+    with pytest.raises(ToolError):
+        toolset.perform(plan)
+    plan = toolset.prepare("observe_changes", {"app": 100, "cursor": cursors[-1], "duration": 0.01})
+    assert toolset.perform(plan)["changes"] == []
+    toolset.close()

@@ -1,0 +1,115 @@
+"""The short cut for answers on the bus reads what the library reads."""
+
+import os
+import socket
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+pytest.importorskip("jeepney")
+
+from jeepney import DBusAddress, new_method_call, new_method_return
+from jeepney.low_level import Message
+
+from iac_accessibility.atspi.decode import ITEMS, SwiftParser, decode_items, decode_reply
+from iac_accessibility.atspi.identity import identity, is_installed, started
+from iac_accessibility.atspi.wire import Pool
+from iac_accessibility.faults import Silent
+
+_TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"))
+_PATH = st.from_regex(r"(/[A-Za-z0-9_]{1,8}){1,4}", fullmatch=True)
+_REF = st.tuples(st.from_regex(r":1\.[0-9]{1,4}", fullmatch=True), _PATH)
+_INT = st.integers(-(2**31), 2**31 - 1)
+_WORD = st.integers(0, 2**32 - 1)
+_ROW = st.tuples(
+    *(_REF, _REF, _REF, _INT, _INT),
+    *(st.lists(_TEXT, max_size=3), _TEXT, _WORD, _TEXT, st.lists(_WORD, max_size=3)),
+)
+_BODIES = st.one_of(
+    st.just(("", ())),
+    st.tuples(st.just("s"), st.tuples(_TEXT)),
+    st.tuples(st.just("u"), st.tuples(_WORD)),
+    st.tuples(st.just("i"), st.tuples(_INT)),
+    st.tuples(st.just("b"), st.tuples(st.booleans())),
+    st.tuples(st.just("au"), st.tuples(st.lists(_WORD, max_size=4))),
+    st.tuples(st.just("a(so)"), st.tuples(st.lists(_REF, max_size=5))),
+    st.tuples(st.just("v"), st.tuples(st.tuples(st.just("s"), _TEXT))),
+    st.tuples(st.just("v"), st.tuples(st.tuples(st.just("i"), _INT))),
+    st.tuples(st.just("v"), st.tuples(st.tuples(st.just("d"), st.floats(allow_nan=False)))),
+    st.tuples(st.just("v"), st.tuples(st.tuples(st.just("b"), st.booleans()))),
+    st.tuples(st.just("ss"), st.tuples(_TEXT, _TEXT)),
+)
+
+
+def answer(signature: str, body: tuple[object, ...]) -> bytes:
+    """Return an answer as it comes over the bus."""
+    call = new_method_call(DBusAddress("/a", ":1.2", "x.y"), "M")
+    call.header.serial = 77
+    reply = new_method_return(call, signature, body)
+    return bytes(reply.serialise(serial=5))
+
+
+@given(_BODIES)
+def test_answers_of_all_forms(row: tuple[str, tuple[object, ...]]) -> None:
+    raw = answer(*row)
+    mine = decode_reply(raw)
+    if mine is not None:
+        assert mine == (77, Message.from_buffer(raw).body)
+    else:
+        assert row[0] in ("ss", "v")
+
+
+@given(st.lists(_ROW, max_size=3))
+def test_snapshots(rows: list[tuple[object, ...]]) -> None:
+    raw = answer(ITEMS, (rows,))
+    mine = decode_reply(raw)
+    assert mine is not None
+    (theirs,) = Message.from_buffer(raw).body
+    assert [row[:5] + row[6:9] + (list(row[9]),) for row in mine.body[0]] == [
+        (*row[:5], *row[6:]) for row in theirs
+    ]
+
+
+@given(st.binary(max_size=200))
+def test_a_snapshot_that_is_none_is_told(raw: bytes) -> None:
+    try:
+        decode_items(raw, 0)
+    except ValueError as error:
+        assert str(error)
+
+
+def test_messages_come_whole_however_they_are_cut() -> None:
+    parser = SwiftParser()
+    data = answer("s", ("a",)) + answer("ss", ("b", "c")) + answer("u", (3,))
+    found = []
+    for at in range(len(data)):
+        parser.add_data(data[at : at + 1])
+        while (message := parser.get_next_message()) is not None:
+            found.append(message.body)
+    assert found == [("a",), ("b", "c"), (3,)]
+
+
+def test_nobody_on_the_bus_is_told(tmp_path: Path) -> None:
+    pool = Pool(f"unix:path={tmp_path / 'none'}")
+    from iac_accessibility.atspi.reading import method
+
+    with pytest.raises(Silent):
+        pool.call(method((":1.1", "/a"), "Accessible", "GetRole"), 0.2)
+    with socket.socket(socket.AF_UNIX) as quiet:
+        quiet.bind(str(tmp_path / "quiet"))
+        quiet.listen()
+        with pytest.raises(Silent):
+            Pool(f"unix:path={tmp_path / 'quiet'}").calls(
+                [method((":1.1", "/a"), "Accessible", "GetRole")], 0.2
+            )
+
+
+def test_who_a_process_is() -> None:
+    assert identity(os.getpid()).startswith("local.python")
+    assert identity(2**30) == ""
+    assert started(os.getpid()) == started(os.getpid())
+    assert started(2**30) is None
+    assert is_installed("sh")
+    assert not is_installed("no-such-program-anywhere")

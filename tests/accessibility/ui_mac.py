@@ -1,0 +1,420 @@
+"""A look-alike of the Mac's frameworks over the apps of a Linux desktop.
+
+Names, values and the shape of every call are those of PyObjC's wheels (`ui_pyobjc`); behind them
+are real apps, through AT-SPI. What the wheels say nothing of (selectors that answer with objects)
+is written as Apple's documents have it, and only a Mac can confirm it.
+"""
+
+import sys
+import time
+import types
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from ui_pyobjc import Framework, contracted
+
+from iac_accessibility.atspi.bridge import AtspiBridge
+from iac_accessibility.atspi.keys import select_all, type_text
+from iac_accessibility.faults import Denied, Fault, Gone, Silent, Unsupported
+from iac_accessibility.model import ALIVE_CHANGES, App, Handle, Node, Want
+
+ALL = Want.CHILDREN | Want.VALUE | Want.IDENTIFIER | Want.FRAME | Want.ACTIONS | Want.DESCRIPTION
+_ROLES = {
+    "secure_text_field": ("AXTextField", "AXSecureTextField"),
+    "dialog": ("AXWindow", "AXDialog"),
+    "alert": ("AXWindow", "AXDialog"),
+    "window": ("AXWindow", "AXStandardWindow"),
+    "toggle_button": ("AXCheckBox", "AXToggle"),
+}
+_CHANGES = {
+    "AXValueChanged": "value_changed",
+    "AXTitleChanged": "title_changed",
+    "AXFocusedUIElementChanged": "focus_changed",
+    "AXWindowCreated": "window_created",
+    "AXUIElementDestroyed": "window_closed",
+}
+
+
+def _camel(name: str) -> str:
+    return "AX" + "".join(part.capitalize() for part in name.split("_"))
+
+
+class Element(NamedTuple):
+    """An AXUIElement."""
+
+    pid: int
+    handle: Handle
+
+
+class AXValueRef:
+    """An AXValue: its type, and what it holds."""
+
+    def __init__(self, kind: int, held: Any) -> None:
+        self.kind = kind
+        self.held = held
+
+
+class Pair(NamedTuple):
+    """A CGPoint."""
+
+    x: float
+    y: float
+
+
+class Extent(NamedTuple):
+    """A CGSize."""
+
+    width: float
+    height: float
+
+
+class Mac:
+    """The Mac that is played: its apps are those of a bridge to AT-SPI."""
+
+    def __init__(self, bridge: AtspiBridge, frameworks: dict[str, Framework]) -> None:
+        self.bridge = bridge
+        self.frameworks = frameworks
+        self.ax = frameworks["HIServices"].values
+        self.trusted = True
+        self.known: dict[int, App] = {}
+        self.timeouts: dict[Element, float] = {}
+        self.typed: list[str] = []
+        self.watches: dict[Any, Any] = {}
+
+    def apps(self) -> list[App]:
+        return self.bridge.apps(2.0)
+
+    def app(self, pid: int) -> App:
+        known = self.known.get(pid)
+        if known is not None and self.bridge.alive(known):
+            return known
+        for app in self.apps():
+            if app.pid == pid:
+                self.known[pid] = app
+                return app
+        raise Gone("no such process")
+
+    def seconds(self, element: Element) -> float:
+        return self.timeouts.get(element, 6.0)
+
+    def node(self, element: Element, want: Want = ALL) -> Node:
+        if not self.trusted:
+            raise Denied("not trusted")
+        app = self.app(element.pid) if element.handle is None else None
+        handle = app.key if app else element.handle
+        reader = self.bridge.reader(app or App(0, "", "", 0.0), whole=False, timeout=1.0)
+        answer = reader.read([handle], want, self.seconds(element))[0]
+        if isinstance(answer, Fault):
+            raise answer
+        return answer
+
+    def attribute(self, element: Element, name: str, node: Node | None = None) -> Any:
+        node = node or self.node(element)
+        if element.handle is None:
+            return self.of_app(element, node, name)
+        role, subrole = _ROLES.get(node.role, (_camel(node.role), None))
+        wrap = [Element(element.pid, child) for child in node.children]
+        held: dict[str, Any] = {
+            "AXRole": role,
+            "AXSubrole": subrole,
+            "AXTitle": node.title,
+            "AXDescription": node.description,
+            "AXIdentifier": node.identifier,
+            "AXEnabled": "enabled" in node.states,
+            "AXFocused": "focused" in node.states,
+            "AXMinimized": "minimized" in node.states,
+            "AXMain": "active" in node.states,
+            "AXModal": "modal" in node.states,
+            "AXHidden": not node.visible,
+            "AXValue": node.value,
+            "AXChildren": wrap,
+        }
+        if node.frame and name in ("AXPosition", "AXSize"):
+            x, y, width, height = node.frame
+            point, size = self.ax["kAXValueTypeCGPoint"], self.ax["kAXValueTypeCGSize"]
+            held["AXPosition"] = AXValueRef(point, Pair(x, y))
+            held["AXSize"] = AXValueRef(size, Extent(width, height))
+        if name in ("AXMinValue", "AXMaxValue"):
+            takes = self.bridge.settable(element.handle, 1.0)
+            held |= {"AXMinValue": takes.minimum, "AXMaxValue": takes.maximum}
+        if name == "AXParent":
+            way = self.bridge.ancestors(self.app(element.pid), element.handle, 1.0)
+            held[name] = Element(element.pid, way[-2] if len(way) > 1 else None)
+        if name == "AXDefaultButton":
+            held[name] = self.default_button(element)
+        if held.get(name) is None:
+            raise Unsupported(name)
+        return held[name]
+
+    def of_app(self, element: Element, node: Node, name: str) -> Any:
+        windows = [Element(element.pid, child) for child in node.children]
+        if name == "AXFocusedUIElement":
+            found = self.bridge.focused(self.app(element.pid), 1.0)
+            if found is None:
+                raise Unsupported(name)
+            return Element(element.pid, found)
+        held = {"AXRole": "AXApplication", "AXWindows": windows, "AXChildren": windows}
+        if name not in held:
+            raise Unsupported(name)
+        return held[name]
+
+    def default_button(self, element: Element) -> Any:
+        level = [element]
+        while level:
+            below: list[Element] = []
+            for one in level:
+                node = self.node(one, Want.CHILDREN)
+                if "default" in node.states:
+                    return one
+                below += [Element(one.pid, child) for child in node.children]
+            level = below
+        return None
+
+    def error(self, fault: Fault) -> int:
+        name = {
+            Gone: "kAXErrorInvalidUIElement",
+            Silent: "kAXErrorCannotComplete",
+            Unsupported: "kAXErrorAttributeUnsupported",
+            Denied: "kAXErrorAPIDisabled",
+        }.get(type(fault), "kAXErrorFailure")
+        return int(self.ax[name])
+
+    # The functions of HIServices, by their names.
+
+    def AXIsProcessTrusted(self) -> bool:  # noqa: N802
+        return self.trusted
+
+    def AXUIElementCreateSystemWide(self) -> Element:  # noqa: N802
+        return Element(0, None)
+
+    def AXUIElementCreateApplication(self, pid: int) -> Element:  # noqa: N802
+        return Element(pid, None)
+
+    def AXUIElementSetMessagingTimeout(self, element: Element, seconds: float) -> int:  # noqa: N802
+        self.timeouts[element] = seconds
+        return 0
+
+    def AXUIElementCopyAttributeValue(self, element: Element, name: str, _: None) -> Any:  # noqa: N802
+        try:
+            return 0, self.attribute(element, name)
+        except Fault as fault:
+            return self.error(fault), None
+
+    def AXUIElementCopyAttributeValues(  # noqa: N802
+        self, element: Element, name: str, start: int, most: int, _: None
+    ) -> Any:
+        try:
+            return 0, self.attribute(element, name)[start : start + most]
+        except Fault as fault:
+            return self.error(fault), None
+
+    def AXUIElementGetAttributeValueCount(self, element: Element, name: str, _: None) -> Any:  # noqa: N802
+        return 0, len(self.attribute(element, name))
+
+    def AXUIElementCopyMultipleAttributeValues(  # noqa: N802
+        self, element: Element, names: list[str], _options: int, _: None
+    ) -> Any:
+        values: list[Any] = []
+        try:
+            node = self.node(element)
+        except Fault as fault:
+            return self.error(fault), None
+        for name in names:
+            try:
+                values.append(self.attribute(element, name, node))
+            except Unsupported as fault:
+                values.append(AXValueRef(self.ax["kAXValueTypeAXError"], self.error(fault)))
+            except Fault as fault:
+                return self.error(fault), None
+        return 0, values
+
+    def AXUIElementCopyActionNames(self, element: Element, _: None) -> Any:  # noqa: N802
+        try:
+            return 0, [_camel(name) for name in self.node(element).actions]
+        except Fault as fault:
+            return self.error(fault), None
+
+    def AXUIElementPerformAction(self, element: Element, name: str) -> int:  # noqa: N802
+        from iac_accessibility.roles import action_name
+
+        try:
+            self.bridge.perform(element.handle, action_name(name), self.seconds(element))
+        except Fault as fault:
+            return self.error(fault)
+        return 0
+
+    def AXUIElementIsAttributeSettable(self, element: Element, _name: str, _: None) -> Any:  # noqa: N802
+        try:
+            return 0, self.bridge.settable(element.handle, 1.0).kind is not None
+        except Fault as fault:
+            return self.error(fault), False
+
+    def AXUIElementSetAttributeValue(self, element: Element, name: str, value: Any) -> int:  # noqa: N802
+        try:
+            if name == "AXFocused":
+                from iac_accessibility.atspi.reading import method
+
+                self.bridge._bus.call(method(element.handle, "Component", "GrabFocus"), 1.0)
+            elif element.handle is None:
+                self.bridge.wake(self.app(element.pid))
+                return int(self.ax["kAXErrorAttributeUnsupported"])
+            else:
+                self.bridge.set_value(element.handle, value, self.seconds(element))
+        except Fault as fault:
+            return self.error(fault)
+        return 0
+
+    def AXValueGetType(self, value: AXValueRef) -> int:  # noqa: N802
+        return value.kind
+
+    def AXValueGetValue(self, value: AXValueRef, kind: int, _: None) -> Any:  # noqa: N802
+        return (True, value.held) if value.kind == kind else (False, None)
+
+    def AXObserverCreate(self, pid: int, callback: Any, _: None) -> Any:  # noqa: N802
+        return 0, types.SimpleNamespace(pid=pid, callback=callback, names=[], watch=None)
+
+    def AXObserverAddNotification(  # noqa: N802
+        self, observer: Any, _element: Element, name: str, _refcon: None
+    ) -> int:
+        observer.names.append(name)
+        return 0
+
+    def AXObserverGetRunLoopSource(self, observer: Any) -> Any:  # noqa: N802
+        return observer
+
+    # Run loops.
+
+    def CFRunLoopGetCurrent(self) -> Any:  # noqa: N802
+        return types.SimpleNamespace()
+
+    def CFRunLoopAddSource(self, _loop: Any, source: Any, _mode: str) -> None:  # noqa: N802
+        source.watch = self.bridge.watch(self.app(source.pid), ALIVE_CHANGES)
+        self.watches[id(source)] = source
+
+    def CFRunLoopRemoveSource(self, _loop: Any, source: Any, _mode: str) -> None:  # noqa: N802
+        self.watches.pop(id(source)).watch.close()
+
+    def CFRunLoopRunInMode(self, _mode: str, seconds: float, _one: bool) -> int:  # noqa: N802
+        for source in list(self.watches.values()):
+            for change in source.watch.wait(seconds):
+                for name in source.names:
+                    if _CHANGES.get(name) == change.kind:
+                        source.callback(source, Element(source.pid, change.handle), name, None)
+        if not self.watches:
+            time.sleep(seconds)
+        return 0
+
+    # Keys.
+
+    def CGEventCreateKeyboardEvent(self, _source: None, key: int, down: bool) -> Any:  # noqa: N802
+        return types.SimpleNamespace(key=key, down=down, flags=0, text=None)
+
+    def CGEventSetFlags(self, event: Any, flags: int) -> None:  # noqa: N802
+        event.flags = flags
+
+    def CGEventKeyboardSetUnicodeString(self, event: Any, length: int, text: str) -> None:  # noqa: N802
+        assert length == len(text.encode("utf-16-le")) // 2 <= 20
+        event.text = text
+
+    def CGEventPostToPid(self, pid: int, event: Any) -> None:  # noqa: N802
+        if not event.down:
+            return
+        if event.flags:
+            found = self.bridge.focused(self.app(pid), 1.0)
+            select_all(self.bridge._bus, found, 1.0)
+        elif event.text is not None:
+            self.typed.append(event.text)
+            type_text(self.bridge._bus, event.text, 1.0)
+
+
+class Running:
+    """An NSRunningApplication."""
+
+    def __init__(self, mac: Mac, app: App) -> None:
+        self._mac = mac
+        self._app = app
+
+    def processIdentifier(self) -> int:  # noqa: N802
+        return self._app.pid
+
+    def localizedName(self) -> str:  # noqa: N802
+        return self._app.name
+
+    def bundleIdentifier(self) -> str | None:  # noqa: N802
+        return self._app.id or None
+
+    def activationPolicy(self) -> int:  # noqa: N802
+        return 0
+
+    def isActive(self) -> bool:  # noqa: N802
+        return self._app.frontmost
+
+    def isTerminated(self) -> bool:  # noqa: N802
+        return not self._mac.bridge.alive(self._app)
+
+    def launchDate(self) -> Any:  # noqa: N802
+        return types.SimpleNamespace(timeIntervalSince1970=lambda: self._app.started)
+
+    def activateWithOptions_(self, _options: int) -> bool:  # noqa: N802
+        return True
+
+
+@contextmanager
+def installed(mac: Mac) -> Iterator[None]:
+    """Put the look-alikes in the place of the frameworks, for imports inside the block."""
+    names = ("HIServices", "AppKit", "Quartz", "CoreFoundation", "objc")
+    held = {name: sys.modules.get(name) for name in names}
+    for name in names[:4]:
+        sys.modules[name] = _module(name, mac)
+    objc = types.ModuleType("objc")
+    objc.callbackFor = lambda _function: lambda callback: callback  # type: ignore[attr-defined]
+    sys.modules["objc"] = objc
+    ours = [name for name in sys.modules if name.startswith("iac_accessibility.macos")]
+    kept = {name: sys.modules.pop(name) for name in ours}
+    try:
+        yield
+    finally:
+        for name in [name for name in sys.modules if name.startswith("iac_accessibility.macos")]:
+            del sys.modules[name]
+        sys.modules.update(kept)
+        for name, module in held.items():
+            if module is None:
+                sys.modules.pop(name, None)
+            else:
+                sys.modules[name] = module
+
+
+def _module(name: str, mac: Mac) -> types.ModuleType:
+    framework = mac.frameworks[name]
+    module = types.ModuleType(name)
+    for key, value in framework.values.items():
+        setattr(module, key, value)
+    for function in framework.functions:
+        if hasattr(Mac, function):
+            setattr(module, function, contracted(framework, function, getattr(mac, function)))
+    if name == "HIServices":
+        # Written in C inside PyObjC, so that the metadata has no shape for it.
+        module.AXValueGetValue = mac.AXValueGetValue  # type: ignore[attr-defined]
+        module.AXValueRef = AXValueRef  # type: ignore[attr-defined]
+    elif name == "CoreFoundation":
+        module.kCFRunLoopDefaultMode = "kCFRunLoopDefaultMode"  # type: ignore[attr-defined]
+    elif name == "AppKit":
+        _appkit(module, mac)
+    return module
+
+
+def _appkit(module: Any, mac: Mac) -> None:
+    def by_pid(pid: int) -> Running | None:
+        return next((Running(mac, app) for app in mac.apps() if app.pid == pid), None)
+
+    workspace = types.SimpleNamespace(
+        runningApplications=lambda: [Running(mac, app) for app in mac.apps()],
+        URLForApplicationWithBundleIdentifier_=lambda name: (
+            "file:///Applications/Safari.app" if name == "com.apple.Safari" else None
+        ),
+    )
+    module.NSWorkspace = types.SimpleNamespace(sharedWorkspace=lambda: workspace)
+    module.NSRunningApplication = types.SimpleNamespace(
+        runningApplicationWithProcessIdentifier_=by_pid
+    )

@@ -1,0 +1,166 @@
+"""A bridge to apps that exist in memory only: as large, as slow and as twisted as a test wants."""
+
+import time
+from collections.abc import Callable, Collection, Sequence
+from typing import Any
+
+from iac_accessibility.faults import Fault, Gone, Silent
+from iac_accessibility.model import (
+    App,
+    Change,
+    ChangeKind,
+    Handle,
+    Node,
+    Scalar,
+    Settable,
+    Want,
+)
+
+LIVE = frozenset(("visible", "enabled", "showing"))
+APP = App(100, "Memory", "com.example.Memory", 1.0, frontmost=True, key="app")
+
+
+class Memory:
+    """A bridge whose elements are made when they are asked for.
+
+    Args:
+        grow: Handle -> node with its children; it may raise a fault.
+        hangs: Handles that never answer; reading one costs the whole time.
+        slow: Seconds that each read of an element takes.
+    """
+
+    free = Want.IDENTIFIER
+
+    def __init__(
+        self,
+        grow: Callable[[Handle], Node],
+        *,
+        hangs: Collection[Handle] = (),
+        slow: float = 0.0,
+        apps: Sequence[App] = (APP,),
+    ) -> None:
+        self.grow = grow
+        self.hangs = set(hangs)
+        self.slow = slow
+        self.running = list(apps)
+        self.done: list[tuple[str, Handle, Any]] = []
+        self.values: dict[Handle, Scalar] = {}
+        self.takes = Settable("text")
+        self.default: Handle = None
+        self.woken = 0
+
+    def apps(self, timeout: float) -> list[App]:
+        return list(self.running)
+
+    def installed(self, name: str) -> bool:
+        return name == "Calendar"
+
+    def alive(self, app: App) -> bool:
+        return app in self.running
+
+    def root(self, app: App, timeout: float) -> Handle:
+        self.one("app", timeout)
+        return "app"
+
+    def one(self, handle: Handle, timeout: float) -> Node:
+        if handle in self.hangs:
+            time.sleep(timeout)
+            raise Silent("hangs")
+        time.sleep(self.slow)
+        node = self.grow(handle)
+        if handle in self.values:
+            node = node._replace(value=self.values[handle])
+        return node._replace(total=node.total or len(node.children))
+
+    def reader(self, app: App, *, whole: bool, timeout: float) -> "Memory":
+        return self
+
+    def read(self, handles: Sequence[Handle], want: Want, timeout: float) -> list[Node | Fault]:
+        end = time.monotonic() + timeout
+        answers: list[Node | Fault] = []
+        for handle in handles:
+            left = end - time.monotonic()
+            try:
+                answers.append(self.one(handle, left) if left > 0 else Silent("not reached"))
+            except Fault as fault:
+                answers.append(fault)
+        return answers
+
+    def ancestors(self, app: App, handle: Handle, timeout: float) -> list[Handle]:
+        def look(at: Handle, way: list[Handle]) -> list[Handle]:
+            for child in self.grow(at).children:
+                if child == handle:
+                    return [*way, child]
+                if len(way) < 5 and (found := look(child, [*way, child])):
+                    return found
+            return []
+
+        found = look("app", [])
+        if not found:
+            raise Gone("nowhere")
+        return found
+
+    def focused(self, app: App, timeout: float) -> Handle | None:
+        return None
+
+    def settable(self, handle: Handle, timeout: float) -> Settable:
+        return self.takes
+
+    def is_default(self, handle: Handle, window: Handle, timeout: float) -> bool:
+        return handle == self.default
+
+    def perform(self, handle: Handle, action: str, timeout: float) -> None:
+        self.done.append(("perform", handle, action))
+
+    def set_value(self, handle: Handle, value: str | float | bool, timeout: float) -> None:
+        self.done.append(("set", handle, value))
+        self.values[handle] = value
+
+    def type_text(self, app: App, handle: Handle, text: str, timeout: float) -> None:
+        self.done.append(("type", handle, text))
+        self.values[handle] = text
+
+    def watch(self, app: App, kinds: Collection[ChangeKind]) -> "Quiet":
+        return Quiet()
+
+    def wake(self, app: App) -> str:
+        self.woken += 1
+        return "it was asked"
+
+    def close(self) -> None:
+        self.running.clear()
+
+
+class Quiet:
+    """A watch that tells of one change over and over, then of nothing."""
+
+    def __init__(self) -> None:
+        self.told = False
+
+    def wait(self, seconds: float) -> list[Change]:
+        if self.told:
+            time.sleep(seconds)
+            return []
+        self.told = True
+        return [Change("value_changed", "w", 0.1), Change("value_changed", "w", 0.2)]
+
+    def close(self) -> None:
+        self.told = True
+
+
+def tree(rows: dict[str, Node]) -> Callable[[Handle], Node]:
+    """Return a `grow` for a tree that is given whole."""
+
+    def grow(handle: Handle) -> Node:
+        try:
+            return rows[str(handle)]
+        except KeyError:
+            raise Gone("gone") from None
+
+    return grow
+
+
+def node(handle: str, role: str, title: str = "", *children: str, **more: Any) -> Node:
+    """Return a visible, enabled element."""
+    states = LIVE | frozenset(more.pop("states", ()))
+    return Node(handle, role, title, states=states, children=children, **more)

@@ -1,0 +1,55 @@
+"""A caller of the tools, for tests."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from iac_accessibility.model import App
+from iac_accessibility.plan import Plan
+from iac_accessibility.toolset import Toolset
+from iac_runtime.errors import ToolError
+
+
+class User:
+    """Calls tools on one app, as a client does, with every answer checked against its schema."""
+
+    def __init__(self, toolset: Toolset, app: App, folder: Path, process: Any) -> None:
+        self.toolset = toolset
+        self.app = app
+        self.folder = folder
+        self.process = process
+        self.plan: Plan | None = None
+
+    def __call__(self, tool: str, /, **arguments: Any) -> dict[str, Any]:
+        from jsonschema import validate
+
+        from iac_accessibility.tools import TOOLS
+
+        arguments.setdefault("app", self.app.pid)
+        self.plan = self.toolset.prepare(tool, arguments)
+        answer = self.toolset.perform(self.plan)
+        validate(answer, dict(TOOLS[tool].output))
+        return answer
+
+    def fails(self, tool: str, /, **arguments: Any) -> dict[str, Any]:
+        """Return the facts of the error that a call ends with."""
+        with pytest.raises(ToolError) as caught:
+            self(tool, **arguments)
+        return caught.value.facts()
+
+    def path(self, **criteria: Any) -> str:
+        """Return the path of the only element that fits."""
+        found = self("find_element", **criteria)
+        assert found["result_count"] == 1, found
+        path: str = found["elements"][0]["path"]
+        return path
+
+    def press(self, title: str) -> dict[str, Any]:
+        """Press the button of that title."""
+        path = self.path(title=title, role="button")
+        return self("perform_action", element_path=path, action="press")
+
+    def sees(self, title: str) -> bool:
+        """Say whether an element of that title is there."""
+        return bool(self("find_element", title=title)["result_count"])

@@ -1,0 +1,54 @@
+"""Fixtures of the script tools: the committed dictionaries, a store of its own, real processes."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from iac_applescript.analysis import Analyser
+from iac_applescript.tools import Toolset
+from iac_runtime.catalogue import Catalogue
+from iac_runtime.search import Index
+
+RECORDED = Path(__file__).with_name("recorded_osascript.py")
+
+
+@pytest.fixture(scope="session")
+def catalogue(generated: Path) -> Catalogue:
+    return Catalogue([generated])
+
+
+@pytest.fixture(scope="session")
+def analyser(catalogue: Catalogue) -> Analyser:
+    return Analyser(catalogue)
+
+
+@pytest.fixture(scope="session")
+def index(catalogue: Catalogue) -> Index:
+    return Index.build(catalogue)
+
+
+@pytest.fixture
+def toolset(catalogue: Catalogue, index: Index, tmp_path: Path):
+    state = tmp_path / "state"
+    state.mkdir(mode=0o700)
+    found = Toolset(catalogue, state, find=index.find, skill_folder=tmp_path / "skills")
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An osascript with recorded answers for AppleScript and the simulator for JavaScript."""
+    program = tmp_path / "osascript"
+    program.write_text(
+        f"#!{sys.executable} -I\nimport sys\nsys.path[:0] = {sys.path!r}\n"
+        + RECORDED.read_text(encoding="utf-8"),
+        encoding="utf-8",
+    )
+    program.chmod(0o755)
+    answers = tmp_path / "answers.json"
+    answers.write_text("{}", encoding="utf-8")
+    monkeypatch.setenv("IAC_OSASCRIPT", str(program))
+    monkeypatch.setenv("RECORDED_ANSWERS", str(answers))
+    return answers

@@ -1,0 +1,255 @@
+"""What the analysis says of scripts: no harm below DANGEROUS, little harmless called so."""
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from script_cases import read_cases
+from script_variations import variations
+
+from iac_applescript.analysis import Analyser
+
+DANGEROUS = read_cases("dangerous.txt")
+HARMLESS = read_cases("harmless.txt")
+
+
+def test_every_dangerous_script_is_dangerous_with_a_reason_and_its_place(
+    analyser: Analyser,
+) -> None:
+    for case in DANGEROUS:
+        found = analyser.analyse(case.script, case.language)
+        assert found.level == "DANGEROUS", case.script
+        first = found.reasons[0]
+        assert first.level == "DANGEROUS"
+        assert first.says
+        assert first.place.line <= case.script.count("\n") + case.script.count("\r") + 1
+
+
+def test_no_variation_gets_below(analyser: Analyser) -> None:
+    below = [
+        changed.script
+        for case in DANGEROUS
+        for changed in variations(case)
+        if analyser.analyse(changed.script, changed.language).level != "DANGEROUS"
+    ]
+    assert below == []
+
+
+def test_few_harmless_scripts_are_called_dangerous(analyser: Analyser) -> None:
+    called = [
+        case.script
+        for case in HARMLESS
+        if analyser.analyse(case.script, case.language).level == "DANGEROUS"
+    ]
+    assert len(HARMLESS) >= 60
+    assert len(called) <= len(HARMLESS) * 0.05, called
+
+
+def test_the_sample_of_hostile_scripts(analyser: Analyser, corpus: Path) -> None:
+    with (corpus / "hostile-inputs.tsv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
+    scripts = [row for row in rows if row["class"] == "script"]
+    assert scripts
+    for row in scripts:
+        text = json.loads(row["payload_json"]).removesuffix(" (text only)")
+        language = "javascript" if text.startswith("JXA: ") else "applescript"
+        found = analyser.analyse(text.removeprefix("JXA: "), language)
+        harmless = row["expected"].startswith("NOT dangerous")
+        assert (found.level == "SAFE") == harmless, row["id"]
+
+
+@pytest.mark.parametrize(
+    ("script", "targets", "tool"),
+    [
+        (
+            'tell application "Finder" to reveal home',
+            ("com.apple.finder",),
+            "finder_reveal",
+        ),
+        (
+            'tell application id "com.apple.mail" to check for new mail',
+            ("com.apple.mail",),
+            "mail_check_for_new_mail",
+        ),
+        (
+            'tell app "safari" to get URL of every document',
+            ("com.apple.Safari",),
+            "safari_list",
+        ),
+        (
+            'tell application "Notes" to make new note with properties {name:"x"}',
+            ("com.apple.Notes",),
+            "notes_make",
+        ),
+    ],
+)
+def test_targets_and_the_tool_that_does_the_same(
+    analyser: Analyser, script: str, targets: tuple[str, ...], tool: str
+) -> None:
+    found = analyser.analyse(script, "applescript")
+    assert found.targets == targets
+    assert tool in found.tools
+
+
+@pytest.mark.parametrize(
+    ("script", "level"),
+    [
+        ('const f = Application("Finder"); f.make({new: "folder", at: f.desktop})', "MODIFY"),
+        ('const f = Application("Finder"); f.make({new: "fldr", at: f.desktop})', "DANGEROUS"),
+        ('const k = "x"; Application("Finder").make({new: k})', "DANGEROUS"),
+        ('Application("Mail").Rule({name: "x"}).make()', "DANGEROUS"),
+        ('Application("Music").soundVolume = 30', "MODIFY"),
+        ('Application("Music").soundVolume.set(30)', "MODIFY"),
+        ('Application("Music").nonsense = 30', "DANGEROUS"),
+        ('Application("Safari").documents[0].url = "https://a.example/"', "MODIFY"),
+        ('Application("Safari").documents[0].url = next', "DANGEROUS"),
+        (
+            'const s = Application("Safari"); s.Document({url: "https://a.example/"}).make()',
+            "MODIFY",
+        ),
+        ('const s = Application("Safari"); s.Document({url: s.name()}).make()', "DANGEROUS"),
+        ('Application("TextEdit").documents[0].save({in: Path("/x")})', "DANGEROUS"),
+        ('Application("TextEdit").documents[0].path = "/x"', "DANGEROUS"),
+        ('Application("TextEdit").documents[0].properties = {}', "DANGEROUS"),
+        ('Application("Music").run({x: 1})', "DANGEROUS"),
+        ('Application("Finder").files[0].duplicate({to: 1, replacing: true})', "DANGEROUS"),
+        ('Application("Finder").home["delete"]()', "DANGEROUS"),
+        ('Application("System Events").processes["SecurityAgent"].name()', "DANGEROUS"),
+        ('x.Application("Finder")', "DANGEROUS"),
+        ('const {keystroke} = Application("System Events")', "DANGEROUS"),
+        ('const o = {["a" + "b"]: 1}', "DANGEROUS"),
+        ("const a = [1, 2]; a[a.length - 1]", "MODIFY"),
+        ('const t = {a: 1}; const k = "a"; t[k] = 2', "MODIFY"),
+        ('Application("Safari").open("https://a.example/")', "MODIFY"),
+        ('const p = "/Library/Launch" + "Agents/x"; p', "DANGEROUS"),
+        (
+            'const a = Application("Finder"); a.displayDialog("PIN?", {defaultAnswer: ""})',
+            "DANGEROUS",
+        ),
+        ('({"hiddenAnswer": true})', "DANGEROUS"),
+        ("let a = 1, b = 2; a + b", "MODIFY"),
+        ("const f = ({x, y: [z]}) => x + z; try { f({x: 1, y: [2]}) } catch { f }", "MODIFY"),
+        ("`a ${`b ${1}`} c`", "MODIFY"),
+        ("4 / 2 / 1; /a[/]b/g.test('x')", "MODIFY"),
+    ],
+)
+def test_levels_of_javascript(analyser: Analyser, script: str, level: str) -> None:
+    found = analyser.analyse(script, "javascript")
+    assert found.level == level, found.reasons
+
+
+@pytest.mark.parametrize(
+    ("script", "level"),
+    [
+        ('tell application "Mail" to forward message 1 of inbox with opening window', "MODIFY"),
+        ('tell application "System Events" to get value of text field 1 of window 1', "MODIFY"),
+        ('tell application "Terminal" to get history of tab 1 of window 1', "MODIFY"),
+        ('tell application "Music" to set x to name of current track', "SAFE"),
+        ('tell application "Music" to set sound volume to 10', "MODIFY"),
+        ('tell application "Finder" to set locked of file "x" of home to true', "MODIFY"),
+        ('tell application "Finder" to set owner privileges of home to read write', "DANGEROUS"),
+        ('set x to "do shell script"', "SAFE"),
+        ("set |do shell script| to 1\nreturn |do shell script|", "SAFE"),
+        ('return {"run script", "load script"}', "SAFE"),
+        ("set x to {1}\nset end of x to 2\nset item 1 of x to 3\nreturn x", "SAFE"),
+        ('tell application "Finder" to run', "MODIFY"),
+        ('tell application "TextEdit" to print document 1', "MODIFY"),
+        ('tell application "TextEdit" to save document 1', "MODIFY"),
+        ('tell application "TextEdit" to open', "MODIFY"),
+        ('copy "x" to y', "SAFE"),
+        ("copy", "DANGEROUS"),
+        ("set to 1", "DANGEROUS"),
+    ],
+)
+def test_levels_of_applescript(analyser: Analyser, script: str, level: str) -> None:
+    found = analyser.analyse(script, "applescript")
+    assert found.level == level, found.reasons
+
+
+def test_a_reason_says_where(analyser: Analyser) -> None:
+    found = analyser.analyse('set x to 1\n\tdo shell script "id"', "applescript")
+    reason = found.reasons[0]
+    assert (reason.place.line, reason.place.column) == (2, 2)
+    assert reason.text == "do shell script"
+
+
+def test_an_unknown_app_is_named(analyser: Analyser) -> None:
+    found = analyser.analyse('tell application "Frobnicator" to activate', "applescript")
+    assert found.level == "DANGEROUS"
+    assert found.unknown == ("Frobnicator",)
+
+
+@pytest.mark.parametrize("language", ["applescript", "javascript"])
+def test_javascript_is_never_safe_and_nothing_is_too_long_to_refuse(
+    analyser: Analyser, language: str
+) -> None:
+    found = analyser.analyse("1 + 1", language)  # type: ignore[arg-type]
+    assert found.level == ("SAFE" if language == "applescript" else "MODIFY")
+    assert analyser.analyse("1 " * 40_000, language).level == "DANGEROUS"  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("script", "language"),
+    [
+        ('tell application "Finder"', "applescript"),
+        ("end tell", "applescript"),
+        ("(* open", "applescript"),
+        ("|open", "applescript"),
+        ("x ` y", "javascript"),
+        ("'open", "javascript"),
+        ("`open", "javascript"),
+        ("a \\u0062", "javascript"),
+        ("set x to 1\x0b", "applescript"),
+        ("// a\u2028b", "javascript"),
+        ("tell " * 8 + 'application "Finder" to get name', "applescript"),
+        ('tell application "Finder" to ' * 80 + "get name", "applescript"),
+    ],
+)
+def test_what_cannot_be_read_is_dangerous(analyser: Analyser, script: str, language: str) -> None:
+    assert analyser.analyse(script, language).level == "DANGEROUS"  # type: ignore[arg-type]
+
+
+PIECES = (
+    *("tell", "application", '"Finder"', '"Terminal"', "to", "end", "set", "x", "of", "name", "do"),
+    *(
+        "shell",
+        "script",
+        "run",
+        "(*",
+        "*)",
+        "--",
+        "\n",
+        "¬",
+        "«event sysoexec»",
+        "|",
+        '"',
+        "{",
+        "}",
+    ),
+    *("(", ")", "&", "if", "then", "repeat", "every", "file", "'s", "my", "const", "=", "=>", "`"),
+    *("Application", "[", "]", ".", "/", "${", "ObjC", "delete", "1", "\\", ";", "a", "use", "on"),
+)
+SOUP = st.lists(st.sampled_from(PIECES), max_size=30).map(" ".join) | st.text(max_size=80)
+
+
+@given(SOUP, st.sampled_from(["applescript", "javascript"]))
+def test_any_text_is_judged(analyser: Analyser, text: str, language: str) -> None:
+    found = analyser.analyse(text, language)  # type: ignore[arg-type]
+    assert found.level in ("SAFE", "MODIFY", "DANGEROUS")
+    assert all(reason.place.line >= 1 for reason in found.reasons)
+
+
+@given(SOUP)
+def test_what_runs_a_shell_makes_any_script_dangerous(analyser: Analyser, text: str) -> None:
+    script = f'do shell script "id"\n{text}'
+    assert analyser.analyse(script, "applescript").level == "DANGEROUS"
+
+
+@given(st.sampled_from(HARMLESS), st.sampled_from(DANGEROUS))
+def test_a_dangerous_statement_is_not_hidden_by_its_company(analyser, good, bad) -> None:
+    if good.language == bad.language:
+        both = f"{good.script}\n{bad.script}"
+        assert analyser.analyse(both, good.language).level == "DANGEROUS"

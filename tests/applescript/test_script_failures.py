@@ -1,0 +1,128 @@
+"""Why scripts fail: the right cause for real error texts, and repairs that are certain."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from iac_applescript.failures import explain, number_in
+from iac_runtime.execution.appleerrors import KNOWN
+
+TEXTS = [
+    line.split("\t")
+    for line in Path(__file__).with_name("errors.tsv").read_text("utf-8").splitlines()
+]
+
+
+def test_real_error_texts_get_their_cause() -> None:
+    wrong = [(text, explain(text).cause) for text, cause in TEXTS if explain(text).cause != cause]
+    assert len(TEXTS) >= 100
+    assert len(wrong) <= len(TEXTS) * 0.05, wrong
+
+
+def test_every_known_number_is_explained() -> None:
+    for number in KNOWN:
+        found = explain("", number)
+        if number not in (0, -2700):
+            assert found.cause != "unknown", number
+            assert found.says.endswith("."), number
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("execution error: x (-1728)", -1728),
+        ("fehlgeschlagen（-600）", -600),
+        ("error number −1712", -1712),
+        ("errAEEventNotPermitted", -1743),
+        ("something 12 happened", None),
+        ("it ended with -1708 again", -1708),
+    ],
+)
+def test_the_number_is_found_in_any_form(text: str, number: int | None) -> None:
+    assert number_in(text) == number
+
+
+@pytest.mark.parametrize(
+    ("error", "language", "script", "corrected"),
+    [
+        (
+            "Error: TypeError: console.error is not a function. (-2700)",
+            "javascript",
+            'console.error("x"); console.warn("y")',
+            'console.log("x"); console.log("y")',
+        ),
+        (
+            "Error: TypeError: app.displayDialog is not a function. (-2700)",
+            "javascript",
+            'const app = Application.currentApplication();\napp.displayDialog("x")',
+            "const app = Application.currentApplication();\napp.includeStandardAdditions = true;\n"
+            'app.displayDialog("x")',
+        ),
+        (
+            'TypeError: Application("Notes").notes.whose is not a function. (-2700)',
+            "javascript",
+            'Application("Notes").notes.name()',
+            'Application("com.apple.Notes").notes.name()',
+        ),
+        (
+            "syntax error: Expected end of line but found unknown token. (-2741)",
+            "applescript",
+            "return “x”",
+            'return "x"',
+        ),
+        (
+            "syntax error: Expected “end” but found end of script. (-2741)",
+            "applescript",
+            'tell application "Finder"\n\tget name',
+            'tell application "Finder"\n\tget name\nend tell',
+        ),
+        (
+            "Error: Application can't be found. (-2700)",
+            "javascript",
+            'Application("Calender").name()',
+            'Application("com.apple.iCal").name()',
+        ),
+        (
+            'Can’t get application "Calender". (-1728)',
+            "applescript",
+            'tell application "Calender" to activate',
+            'tell application id "com.apple.iCal" to activate',
+        ),
+        (
+            "AppleEvent timed out. (-1712)",
+            "applescript",
+            'tell application "Mail" to count messages of inbox',
+            "with timeout of 300 seconds\n"
+            'tell application "Mail" to count messages of inbox\nend timeout',
+        ),
+    ],
+)
+def test_certain_repairs(error: str, language: str, script: str, corrected: str) -> None:
+    found = explain(error, None, script, language, lambda _name: "com.apple.iCal")
+    assert found.corrected == corrected
+    assert found.change
+
+
+@pytest.mark.parametrize(
+    ("error", "language", "script"),
+    [
+        ("Error: Can't get object. (-1728)", "javascript", "x"),
+        ("TypeError: x is not a function (-2700)", "javascript", "x()"),
+        ("syntax error: x (-2741)", "applescript", 'return "x"'),
+        ("Expected “end” but found end of script", "applescript", "tell x\nrepeat"),
+        ("Application can't be found. (-2700)", "javascript", 'Application("A"); Application("B")'),
+        ("AppleEvent timed out. (-1712)", "javascript", "1"),
+        ("Application can't be found. (-2700)", "javascript", 'Application("Zzz")'),
+    ],
+)
+def test_nothing_is_corrected_that_is_not_certain(error: str, language: str, script: str) -> None:
+    assert explain(error, None, script, language).corrected is None
+
+
+@given(st.text(max_size=120), st.none() | st.integers(-20000, 20000))
+def test_any_error_is_explained(text: str, number: int | None) -> None:
+    found = explain(text, number, text, "javascript")
+    assert found.says
+    assert found.cause

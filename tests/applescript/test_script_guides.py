@@ -1,0 +1,124 @@
+"""Dictionaries drilled down, guides, and what is suggested."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from iac_applescript.analysis import Analyser
+from iac_applescript.dictionary import PAGE, view
+from iac_applescript.skills import lint, read_skill, skill_of, skills
+from iac_runtime.catalogue import Catalogue
+from iac_runtime.errors import SetupError, ToolError
+
+OWN = """---
+name: finder
+app: com.apple.finder
+title: My Finder
+terms: [selection]
+---
+- my own rule
+"""
+
+
+def test_every_guide_speaks_of_what_the_dictionary_has(
+    catalogue: Catalogue, analyser: Analyser, tmp_path: Path
+) -> None:
+    found = skills(tmp_path)
+    assert len(found) >= 10
+    for name, skill in found.items():
+        assert lint(skill, catalogue.tables(catalogue.apps[name]), analyser) == []
+        assert skill.scripts()
+
+
+def test_lint_finds_what_is_wrong(catalogue: Catalogue, analyser: Analyser, tmp_path: Path) -> None:
+    path = tmp_path / "finder.md"
+    path.write_text(
+        OWN.replace("[selection]", "[frobnication]\ncodes: [zzzz]").replace(
+            "- my own rule", '```applescript\ntell application "Finder" to frobnicate\n```'
+        ),
+        encoding="utf-8",
+    )
+    found = lint(read_skill(path, own=True), catalogue.tables(catalogue.apps["finder"]), analyser)
+    assert [part for part in ("frobnication", "zzzz") if part in " ".join(found)] == [
+        "frobnication",
+        "zzzz",
+    ]
+    assert any("frobnicate" in line for line in found)
+    other = catalogue.tables(catalogue.apps["mail"])
+    assert any(
+        "is not the app" in line for line in lint(read_skill(path, own=True), other, analyser)
+    )
+
+
+def test_the_users_own_guide_takes_the_place_of_ours(tmp_path: Path) -> None:
+    (tmp_path / "finder.md").write_text(OWN, encoding="utf-8")
+    found = skill_of("com.apple.finder", tmp_path)
+    assert found is not None
+    assert found.own
+    assert found.title == "My Finder"
+
+
+def test_a_guide_that_others_can_write_is_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "finder.md"
+    path.write_text(OWN, encoding="utf-8")
+    path.chmod(0o666)
+    found = skill_of("finder", tmp_path)
+    assert found is not None
+    assert not found.own
+    path.chmod(0o644)
+    os.chmod(tmp_path, 0o777)  # noqa: PTH101
+    found = skill_of("finder", tmp_path)
+    assert found is not None
+    assert not found.own
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("no front matter", "front matter"),
+        (OWN.replace("name: finder", "name: other"), "name must be"),
+        (OWN.replace("title: My Finder\n", ""), "title is missing"),
+        (OWN + "x" * 20_000, "longer than"),
+    ],
+)
+def test_a_bad_guide_is_told_in_one_line(tmp_path: Path, text: str, says: str) -> None:
+    path = tmp_path / "finder.md"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(SetupError, match=says):
+        read_skill(path, own=True)
+    path.write_bytes(b"\xff\xfe")
+    with pytest.raises(SetupError, match="cannot be read"):
+        read_skill(path, own=True)
+
+
+def test_every_page_of_every_dictionary_is_short(catalogue: Catalogue) -> None:
+    for app in catalogue.apps.values():
+        tables = catalogue.tables(app)
+        for term in ("", "own", "standard", "classes", *list(tables.classes)[:6]):
+            first = view(tables, term)
+            for page in range(1, first.pages + 1):
+                text = view(tables, term, page=page).text
+                assert 0 < len(text) <= PAGE
+                assert len(text) / 3 < 1500
+
+
+def test_drilling_down(catalogue: Catalogue) -> None:
+    tables = catalogue.tables(catalogue.apps["mail"])
+    assert "message" in view(tables).text
+    assert "read status: boolean (rw); JXA readStatus; set MODIFY" in view(tables, "message").text
+    assert "check for new mail" in view(tables, "own").text
+    assert "for" in view(tables, "check for new mail").text
+    assert "property:" in view(tables, "read status").text
+    assert "property read status of message" in view(tables, search="read status").text
+    assert "Nothing" in view(tables, search="zzzzqqq").text
+    enumeration = next(iter(tables.enums))
+    assert "enumeration" in view(tables, enumeration).text
+    record = next(iter(tables.records))
+    assert "record" in view(tables, record).text
+
+
+def test_an_unknown_term_gets_the_nearest(catalogue: Catalogue) -> None:
+    with pytest.raises(ToolError) as caught:
+        view(catalogue.tables(catalogue.apps["mail"]), "mesage")
+    assert "message" in caught.value.suggestion

@@ -1,0 +1,244 @@
+"""What is learned from scripts, found again, bounded, and free of what is private."""
+
+import json
+import sqlite3
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
+
+from iac_applescript.cli_patterns import patterns as command
+from iac_applescript.patterns import Outcome, pattern_from_json, without_personal
+from iac_applescript.store import OFF, Store
+from iac_runtime.errors import SetupError
+
+HERE = Path(__file__).parent
+GOOD = Outcome(True, "text", "", None, 12.0)
+BAD = Outcome(False, "not_found", "execution error: gone (-1728)", -1728, 5.0)
+
+
+@pytest.fixture
+def store(tmp_path: Path):
+    found = Store(tmp_path)
+    yield found
+    found.close()
+
+
+def rows(name: str) -> list[list[str]]:
+    lines = (HERE / name).read_text(encoding="utf-8").splitlines()
+    return [line.split("\t") for line in lines]
+
+
+def test_new_phrasings_find_what_was_stored(store: Store) -> None:
+    for intent, app in rows("patterns.tsv"):
+        store.remember(intent, app, "applescript", f"-- {intent}\nreturn 1", GOOD)
+    asked = rows("phrasings.tsv")
+    found = [wanted in [row.pattern.intent for row in store.find(query)] for query, wanted in asked]
+    assert len(asked) >= 120
+    assert sum(found) / len(found) >= 0.9
+
+
+def test_runs_of_one_script_are_counted_together(store: Store) -> None:
+    first = store.remember(
+        "count windows", "com.apple.finder", "applescript", "count windows", GOOD
+    )
+    again = store.remember(
+        "Count window", "com.apple.finder", "applescript", "count windows\n", BAD
+    )
+    assert first == again
+    row = store.get(first or 0)
+    assert row is not None
+    assert (row.successes, row.failures, row.number) == (1, 1, -1728)
+
+
+def test_what_worked_comes_before_what_failed(store: Store) -> None:
+    for _ in range(3):
+        store.remember("count the windows", "", "applescript", "bad way", BAD)
+        store.remember("count the windows", "", "applescript", "good way", GOOD)
+    assert [row.pattern.script for row in store.find("count windows")] == ["good way", "bad way"]
+
+
+def test_the_app_that_is_asked_for_comes_first(store: Store) -> None:
+    store.remember("list tabs", "com.google.Chrome", "applescript", "one", GOOD)
+    store.remember("list tabs", "com.apple.Safari", "applescript", "two", GOOD)
+    assert store.find("list tabs", app="com.apple.Safari")[0].pattern.script == "two"
+
+
+def test_nothing_private_is_stored(store: Store, tmp_path: Path) -> None:
+    script = (
+        'set p to "hunter2"\nset password to "hunter2secret"\nset a to "anna@example.com"\n'
+        'set f to "/Users/anna/x"\nset t to "+49 170 1234567"\n'
+        'set k to "ghp_0123456789abcdefABCDEF"\n'
+        f'set body to "{"private words " * 20}"'
+    )
+    store.remember("mail to anna@example.com", "", "applescript", script, GOOD)
+    store.close()
+    raw = b"".join(path.read_bytes() for path in tmp_path.iterdir())
+    for secret in (b"anna@", b"/Users/anna", b"1234567", b"ghp_0123", b"private words private"):
+        assert secret not in raw
+    assert b"hunter2secret" not in raw
+
+
+@given(st.text(max_size=200))
+def test_taking_out_what_is_personal_ends(text: str) -> None:
+    assert isinstance(without_personal(text), str)
+
+
+def test_hidden_characters_do_not_come_back(store: Store) -> None:
+    store.remember("count\u202e windows", "", "applescript", "count\u200b windows", GOOD)
+    row = next(store.every())
+    assert row.intent == "count windows"
+    assert row.script == "count windows"
+
+
+def test_the_store_stays_within_its_bound(tmp_path: Path) -> None:
+    store = Store(tmp_path, limit=40)
+    store.remember("the one that works", "", "applescript", "keep me", GOOD)
+    for number in range(100):
+        store.remember(f"failing thing {number}", "", "applescript", f"bad {number}", BAD)
+    found = list(store.every())
+    assert len(found) <= 40
+    assert "keep me" in [row.script for row in found]
+    base = sqlite3.connect(tmp_path / "patterns.db")
+    assert base.execute("SELECT count(*) FROM words").fetchone()[0] == len(found)
+    base.close()
+    store.close()
+
+
+def test_learning_can_be_switched_off(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(OFF, "off")
+    assert store.remember("count windows", "", "applescript", "x", GOOD) is None
+    assert list(store.every()) == []
+
+
+def test_without_an_intent_nothing_is_learned(store: Store) -> None:
+    assert store.remember("  ", "", "applescript", "x", GOOD) is None
+
+
+def test_a_damaged_file_is_moved_aside(tmp_path: Path) -> None:
+    (tmp_path / "patterns.db").write_bytes(b"no database at all" * 100)
+    store = Store(tmp_path)
+    store.remember("count windows", "", "applescript", "x", GOOD)
+    assert (tmp_path / "patterns.db.damaged").exists()
+    assert len(list(store.every())) == 1
+    store.close()
+
+
+def test_a_newer_file_and_a_link_are_refused(tmp_path: Path) -> None:
+    base = sqlite3.connect(tmp_path / "patterns.db")
+    base.execute("PRAGMA user_version = 99")
+    base.close()
+    with pytest.raises(SetupError, match="newer version"):
+        Store(tmp_path).stats()
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "patterns.db").symlink_to(tmp_path / "elsewhere.db")
+    with pytest.raises(SetupError, match="cannot be opened"):
+        Store(other).stats()
+
+
+def test_the_file_is_for_its_owner_alone(store: Store, tmp_path: Path) -> None:
+    store.remember("count windows", "", "applescript", "x", GOOD)
+    assert (tmp_path / "patterns.db").stat().st_mode & 0o077 == 0
+
+
+def test_a_second_process_sees_what_was_learned(store: Store, tmp_path: Path) -> None:
+    other = Store(tmp_path)
+    assert other.find("count windows") == []
+    store.remember("count the open windows", "", "applescript", "x", GOOD)
+    assert len(other.find("count the open windows")) == 1
+    other.close()
+
+
+def test_forgetting_forgets_the_words_too(store: Store) -> None:
+    id = store.remember("count windows", "", "applescript", "x", GOOD)
+    assert store.forget([id or 0]) == 1
+    assert store.find("count windows") == []
+    assert store.forget() == 0
+
+
+def test_statistics(store: Store) -> None:
+    store.remember("a thing", "com.apple.mail", "applescript", "x", GOOD)
+    store.remember("another thing", "com.apple.mail", "applescript", "y", BAD)
+    stats = store.stats()
+    assert (stats.patterns, stats.successes, stats.failures) == (2, 1, 1)
+    assert stats.apps == (("com.apple.mail", 1, 1),)
+    assert [row.script for row in stats.failing] == ["y"]
+
+
+@pytest.fixture
+def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("IAC_DATA", str(tmp_path / "data"))
+
+    def run(*words: str, expect: int = 0):
+        result = CliRunner().invoke(command, words)
+        if result.exception is not None and not isinstance(result.exception, SystemExit):
+            return result
+        assert result.exit_code == expect, result.output
+        return result
+
+    from iac_runtime.state import open_state
+
+    store = Store(open_state())
+    store.remember("count windows", "com.apple.finder", "applescript", "count windows", GOOD)
+    store.remember("list tabs", "com.apple.Safari", "applescript", "tabs", BAD)
+    store.close()
+    return run
+
+
+def test_the_command_line_lists_shows_and_forgets(cli) -> None:
+    assert "count windows" in cli("list").output
+    assert "list tabs" not in cli("list", "--app", "com.apple.finder").output
+    assert "1/1" in cli("list", "count the windows").output
+    assert json.loads(cli("show", "1").output)["script"] == "count windows"
+    assert isinstance(cli("show", "99").exception, SetupError)
+    cli("forget", expect=2)
+    assert "1 forgotten" in cli("forget", "1", "--yes").output
+    assert "1 forgotten" in cli("forget", "--all", "--yes").output
+    assert "nothing" in cli("forget", "--all", "--yes").output
+
+
+def test_an_export_can_be_taken_in(cli, tmp_path: Path) -> None:
+    file = tmp_path / "out.jsonl"
+    file.write_text(cli("export").output, encoding="utf-8")
+    cli("forget", "--all", "--yes")
+    assert "2 taken in" in cli("import", str(file)).output
+    assert "count windows" in cli("list").output
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("{", "is no JSON"),
+        ("[]", "is no object"),
+        ('{"intent": 1}', "intent"),
+        ('{"level": "SAFE"}', "unknown field"),
+    ],
+)
+def test_a_bad_line_takes_nothing_in(cli, tmp_path: Path, line: str, says: str) -> None:
+    file = tmp_path / "in.jsonl"
+    good = cli("export").output
+    file.write_text(f"{good}{line}\n", encoding="utf-8")
+    error = cli("import", str(file)).exception
+    assert isinstance(error, SetupError)
+    assert says in str(error)
+    assert "line 3" in str(error)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("language", "perl"), ("successes", -1), ("number", "x"), ("script", None)]
+)
+def test_a_row_with_a_wrong_field_is_refused(field: str, value: object) -> None:
+    row = {
+        **dict.fromkeys(("intent", "app", "script", "kind", "error", "first", "last"), "x"),
+        "language": "applescript",
+        "number": None,
+        "milliseconds": 1,
+        "successes": 1,
+        "failures": 0,
+    }
+    assert pattern_from_json(row).successes == 1
+    with pytest.raises(ValueError, match=r"."):
+        pattern_from_json({**row, field: value})

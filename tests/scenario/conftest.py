@@ -1,0 +1,60 @@
+"""What the tests of the scenario engine share: files, the command line in this process, servers."""
+
+import os
+import shutil
+import sys
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+from scenario_helpers import Make, Ran, Run
+
+from iac_scenario.cli import main
+
+SERVERS = Path(os.environ.get("IAC_NODE_SERVERS", "~/.cache/iac-servers")).expanduser()
+"""Where `npm install --prefix` has put the official servers."""
+
+PROGRAM = Path(__file__).with_name("server_program.py")
+
+
+@pytest.fixture
+def make(tmp_path: Path) -> Make:
+    """Write a scenario and return its path."""
+
+    def written(text: str, name: str = "case.toml") -> Path:
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(dedent(text), encoding="utf-8")
+        return path
+
+    return written
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
+    """Run the command line in this process."""
+
+    def ran(*words: object) -> Ran:
+        monkeypatch.setattr(sys, "argv", ["iac-scenario", *map(str, words)])
+        status = main()
+        captured = capfd.readouterr()
+        return Ran(status, captured.out, captured.err)
+
+    return ran
+
+
+@pytest.fixture
+def server() -> str:
+    """The table of a server of ours that answers, fails, hangs, asks and crashes as told."""
+    return f'[mcp_servers.ours]\ncommand = "{sys.executable}"\nargs = ["{PROGRAM}"]\n'
+
+
+@pytest.fixture(scope="session")
+def node_servers() -> Path:
+    """The folder of the official servers; skipped where they or node are missing."""
+    folder = SERVERS / "node_modules" / "@modelcontextprotocol"
+    if shutil.which("node") is None:
+        pytest.skip("needs node")
+    if not (folder / "server-everything").is_dir():
+        pytest.skip(f"needs the official servers under {SERVERS} (nox -s servers)")
+    return folder

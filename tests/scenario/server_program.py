@@ -1,0 +1,84 @@
+"""A server for tests: answers, fails, hangs, asks, crashes and lies as its tools are named."""
+
+import asyncio
+import os
+import sys
+from typing import Any
+
+import mcp_types as types
+from mcp.server.lowlevel import Server
+from mcp.server.stdio import stdio_server
+from mcp.shared.exceptions import MCPError
+
+TEXT = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
+ANY = {"type": "object"}
+NAMES: dict[str, dict[str, Any]] = {
+    "echo": TEXT, "fail": ANY, "hang": ANY, "crash": ANY, "ask": ANY, "lie": ANY, "facts": ANY,
+}  # fmt: skip
+
+
+async def list_tools(_ctx: Any, _params: Any) -> types.ListToolsResult:
+    return types.ListToolsResult(
+        tools=[
+            types.Tool(
+                name=name,
+                input_schema=schema,
+                output_schema={**ANY, "required": ["n"]} if name in ("lie", "facts") else None,
+                annotations=types.ToolAnnotations(read_only_hint=name == "echo"),
+            )
+            for name, schema in NAMES.items()
+        ]
+    )
+
+
+def text(said: str, *, is_error: bool = False) -> types.CallToolResult:
+    return types.CallToolResult(content=[types.TextContent(text=said)], is_error=is_error)
+
+
+async def call_tool(ctx: Any, params: types.CallToolRequestParams) -> Any:
+    given = params.arguments or {}
+    match params.name:
+        case "echo":
+            return text(given["text"])
+        case "fail":
+            return text("it failed", is_error=True)
+        case "hang":
+            await asyncio.sleep(60)
+        case "crash":
+            print("out of cheese", file=sys.stderr, flush=True)
+            os._exit(7)
+        case "ask":
+            return await asked(ctx, params)
+        case "lie":
+            return types.CallToolResult(content=[], structured_content={"m": 1})
+        case "facts":
+            return types.CallToolResult(
+                content=[types.TextContent(text='{"n": 1}')],
+                structured_content={"n": 1, "l": [1, 2]},
+            )
+    raise MCPError(code=types.INVALID_PARAMS, message=f"no tool {params.name}")
+
+
+async def asked(ctx: Any, params: types.CallToolRequestParams) -> Any:
+    form = {"type": "object", "properties": {"name": {"type": "string"}}}
+    if ctx.protocol_version < "2026-07-28":
+        answer = await ctx.session.elicit_form("What is your name?", form, ctx.request_id)
+    elif params.input_responses is None:
+        request = types.ElicitRequest(
+            params=types.ElicitRequestFormParams(
+                message="What is your name?", requested_schema=form
+            )
+        )
+        return types.InputRequiredResult(input_requests={"name": request}, request_state="s")
+    else:
+        answer = params.input_responses["name"]
+    return text(f"{answer.action} {(answer.content or {}).get('name', '')}".strip())
+
+
+async def main() -> None:
+    server = Server("ours", version="1", on_list_tools=list_tools, on_call_tool=call_tool)
+    async with stdio_server() as (reader, writer):
+        await server.run(reader, writer, server.create_initialization_options())
+
+
+asyncio.run(main())

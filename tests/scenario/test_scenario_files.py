@@ -1,0 +1,273 @@
+"""Reading scenario files: what fits, what does not, and where it says so."""
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scenario_helpers import Make, Run
+
+from iac_scenario.errors import ScenarioError
+from iac_scenario.model import Pattern
+from iac_scenario.positions import json_positions, toml_positions
+from iac_scenario.reader import load
+
+FULL = """\
+name = "full"
+default_model = "claude-x"
+claude_version = "2.1.12"
+user_name = "Ada"
+session_id = "550e8400-e29b-41d4-a716-446655440000"
+project_path = "/p"
+launch_timestamp = "2025-01-15T10:30:00Z"
+working_directory = "/work/dir"
+trusted = true
+permission_mode = "delegate"
+
+[timeouts]
+exit_hint_ms = 1
+mcp_timeout_ms = 77
+
+[default_response]
+text = "Hm."
+delay_ms = 1
+
+[[responses]]
+pattern = { type = "contains", text = "hello" }
+response = "Hi."
+max_matches = 1
+
+[[responses]]
+pattern = { type = "regex", pattern = "(?i)fix.*bug" }
+[responses.response]
+text = "Reading."
+usage = { input_tokens = 10, output_tokens = 5 }
+[[responses.response.tool_calls]]
+tool = "Read"
+input = { file_path = "/src/main.rs" }
+
+[[responses]]
+pattern = { type = "contains", text = "auth" }
+failure = { type = "auth_error", message = "expired" }
+
+[[responses]]
+pattern = { type = "contains", text = "login" }
+response = "Name?"
+turns = [ { expect = { type = "any" }, response = "", failure = { type = "out_of_credits" } } ]
+
+[tool_execution]
+mode = "live"
+[tool_execution.tools.Bash]
+auto_approve = true
+[tool_execution.tools.AskUserQuestion.answers]
+"Which?" = "That"
+"""
+
+
+def test_a_file_of_claudeless_loads_and_says_what_changes_nothing(make: Make) -> None:
+    loaded = load(make(FULL))
+    scenario = loaded.scenario
+    assert scenario.identity.session_id == "550e8400-e29b-41d4-a716-446655440000"
+    assert scenario.rules[1].pattern == Pattern("regex", "(?i)fix.*bug")
+    assert scenario.rules[1].reply.calls[0].input == {"file_path": "/src/main.rs"}
+    assert scenario.rules[3].turns[0].failure is not None
+    assert scenario.timeouts["mcp_timeout_ms"] == 77
+    assert scenario.permissions.mode == "default"
+    said = "\n".join(loaded.warnings)
+    assert "case.toml:3: claude_version" in said
+    assert "case.toml:13: timeouts.exit_hint_ms" in said
+    assert "permission_mode: delegate" in said
+    assert "AskUserQuestion.answers" in said
+    assert "default_model" not in said
+
+
+def test_json_says_the_same_as_toml(make: Make) -> None:
+    document = {"responses": [{"pattern": {"type": "any"}, "response": "x"}]}
+    path = make(json.dumps(document), "case.json")
+    assert load(path).scenario.rules[0].reply.text == "x"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('nmae = "x"', "case.toml:1: nmae: unknown field. Nearest: name."),
+        (
+            '[[responses]]\n\npattern = { type = "any" }\n\nsay = "x"',
+            "case.toml:5: responses[0].say: unknown field. Here it is text under response.",
+        ),
+        ("[[responses]]\nresponse = 'x'", "case.toml:1: responses[0]: needs the field pattern."),
+        (
+            "[tool_execution]\nmode = 'mocked'",
+            "case.toml:2: tool_execution.mode: must be one of disabled, mock, simulated, real_mcp,"
+            " live, not 'mocked'.",
+        ),
+        ("[timeouts]\nmcp_timeout_ms = true", "must be a whole number from 0, not True."),
+        ("[timeouts]\nmcp_timeout_ms = -1", "must be a whole number from 0, not -1."),
+        ("session_id = 'x'", "case.toml:1: session_id: 'x' is no UUID."),
+        ("launch_timestamp = '2025-01-15T10:30:00'", "is no time with an offset"),
+        ("launch_timestamp = 'soon'", "is no time with an offset"),
+        ("working_directory = 'here'", "is no absolute path"),
+        (
+            "[[responses]]\npattern = { type = 'regex', pattern = '(' }",
+            "case.toml:2: responses[0].pattern.pattern: is no regular expression",
+        ),
+        ("[[responses]]\npattern = { type = 'exact' }", "of type exact needs the field text."),
+        (
+            "[default_response]\n[[default_response.tool_calls]]\ntool = 'x'\n"
+            "[default_response.tool_calls.expect]\nschema = { type = 7 }",
+            "case.toml:5: default_response.tool_calls[0].expect.schema: is no JSON schema",
+        ),
+        (
+            "[default_response]\n[[default_response.tool_calls]]\ntool = 'x'\n"
+            "expect = { json_path = { '$[' = 1 } }",
+            "is no JSONPath",
+        ),
+        (
+            "[default_response]\n[[default_response.tool_calls]]\ntool = 'x'\n"
+            "expect = { schema = 3 }",
+            "must be a JSON schema, a table.",
+        ),
+        ("a = ", "case.toml:1: is not TOML"),
+        ("\n\nx = 1\nx = 2", "case.toml:4: is not TOML"),
+        ("prompts = ['a', 3]", "case.toml:1: prompts[1]: must be a text, not 3."),
+        ("name = ['" + "long" * 40 + "']", "must be a text, not a list."),
+        ("zzzz = 1", "unknown field. Known: default_model, default_response"),
+    ],
+)
+def test_what_is_wrong_is_said_with_its_line(make: Make, run: Run, text: str, said: str) -> None:
+    ran = run("check", make(text))
+    assert ran.status == 2
+    assert said in ran.err
+    assert "Traceback" not in ran.err
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "said"),
+    [
+        ("case.json", b"[1]", "must be one JSON object"),
+        ("case.json", b'{"name": }', "case.json:1: is not JSON"),
+        ("case.json", b'{"name": "\\ud800"}', "half of a character"),
+        ("case.json", b"[" * 100_000, "nested too deeply"),
+        ("case.toml", b"\n\xff", "case.toml:2: is not UTF-8 text."),
+    ],
+)
+def test_a_file_that_is_no_document(
+    tmp_path: Path, run: Run, name: str, data: bytes, said: str
+) -> None:
+    (tmp_path / name).write_bytes(data)
+    ran = run("check", tmp_path / name)
+    assert (ran.status, said in ran.err) == (2, True), ran.err
+
+
+def test_a_file_that_is_not_there(tmp_path: Path, run: Run) -> None:
+    assert "there is no such file" in run("check", tmp_path / "none.toml").err
+
+
+def test_all_problems_are_said_at_once(make: Make) -> None:
+    with pytest.raises(ScenarioError) as caught:
+        load(make("naame = 1\nsed = 2\nprompts = 3"))
+    assert [problem.line for problem in caught.value.problems] == [1, 2, 3]
+
+
+def test_included_files_stand_for_their_content(make: Make, tmp_path: Path) -> None:
+    make("Plan\n", "parts/plan.md")
+    make('{"a": [1]}', "parts/input.json")
+    outside = tmp_path.parent / f"{tmp_path.name}-else.txt"
+    outside.write_text("else")
+    path = make(
+        f"""
+        [[default_response.tool_calls]]
+        tool = "Write"
+        input = {{ content = {{ "$file" = "parts/plan.md" }}, all = [{{ "$file" = "{outside}" }}] }}
+        result = {{ "$file" = "parts/input.json" }}
+        """
+    )
+    default = load(path).scenario.default
+    assert default is not None
+    assert default.calls[0].input == {"content": "Plan\n", "all": ["else"]}
+    assert default.calls[0].result == {"a": [1]}
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ('"none.txt"', "there is no such file"),
+        ('"../secret.txt"', "outside the scenario's folder"),
+        ('"link.txt"', "outside the scenario's folder"),
+        ('"broken.json"', "is not JSON"),
+        ('"bytes.txt"', "is not UTF-8"),
+        ("3", "is a path, and the only key"),
+        ('"a\\u0000b"', "null"),
+    ],
+)
+def test_an_include_that_cannot_be(
+    make: Make, tmp_path: Path, run: Run, value: str, said: str
+) -> None:
+    secret = tmp_path.parent / "secret.txt"
+    secret.write_text("secret")
+    (tmp_path / "link.txt").symlink_to(secret)
+    (tmp_path / "broken.json").write_text("{")
+    (tmp_path / "bytes.txt").write_bytes(b"\xff")
+    ran = run("check", make(f'[default_response]\ntext = {{ "$file" = {value} }}\n'))
+    assert ran.status == 2
+    assert said in ran.err
+    assert "case.toml:2: default_response.text.$file" in ran.err
+
+
+def test_check_warns_of_what_will_hardly_be_meant(make: Make, run: Run) -> None:
+    ran = run("check", make("""
+        [permissions]
+        allow = ["Bash(ls"]
+        [[responses]]
+        pattern = { type = "any" }
+        [[responses.response.tool_calls]]
+        tool = "x"
+        expect = { is_error = false }
+        [[responses]]
+        pattern = { type = "exact", text = "late" }
+        """))  # fmt: skip
+    assert ran.status == 0
+    assert "'Bash(ls' is no rule" in ran.err
+    assert "case.toml:9: responses: is never reached: the rule of line 4" in ran.err
+    assert "the mode disabled runs no call" in ran.err
+
+
+def test_check_warns_of_calls_that_their_mode_cannot_answer(make: Make, run: Run) -> None:
+    text = '[tool_execution]\nmode = "%s"\n[[default_response.tool_calls]]\ntool = "mcp__a__b"\n'
+    assert "has no result for the mode mock" in run("check", make(text % "mock")).err
+    assert "is not simulated" in run("check", make(text % "simulated")).err
+
+
+KEY = st.text("ab\n\"'\\é.#=[]", min_size=1, max_size=4)
+VALUE = st.recursive(
+    st.booleans() | st.integers() | st.text("ab\n\"'\\#]}=,", max_size=6),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEY, inner, max_size=3),
+    max_leaves=10,
+)
+
+
+@given(st.dictionaries(KEY, VALUE, max_size=4))
+def test_every_key_of_a_document_has_its_line(document: dict[str, object]) -> None:
+    import tomlkit
+
+    text = tomlkit.dumps(document)
+    lines = text.split("\n")
+    for path, line in toml_positions(text).items():
+        assert 1 <= line <= len(lines)
+        reached: object = document
+        for part in path:
+            assert isinstance(reached, dict | list)
+            reached = reached[part]  # type: ignore[index]
+    assert {(key,) for key in document} <= toml_positions(text).keys()
+    as_json = json.dumps(document, indent=1)
+    assert {(key,) for key in document} <= json_positions(as_json).keys()
+
+
+def test_positions_go_into_arrays_of_tables() -> None:
+    text = '[[a]]\nx = """\n[[no]]\n"""\n[[a.b]]\ny = 1\n[a.c]\nz."d e" = 2\n[[a]]\nx = 3\n'
+    lines = toml_positions(text)
+    assert lines[("a", 0, "x")] == 2
+    assert lines[("a", 0, "b", 0, "y")] == 6
+    assert lines[("a", 0, "c", "z", "d e")] == 8
+    assert lines[("a", 1, "x")] == 10

@@ -1,0 +1,159 @@
+"""Which calls may run: rules in Claude's syntax, modes, answers."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scenario_helpers import Make, Run
+
+from iac_scenario.errors import ToolError
+from iac_scenario.model import Permissions
+from iac_scenario.permissions import Request, decide, rule_fault
+from iac_scenario.places import Parts, parts_of
+from iac_scenario.shell_words import segments
+
+
+def place(path: str) -> Parts:
+    return parts_of(path, ("/sandbox", "/home/me/project"))
+
+
+def request(tool: str, value: str = "", *, reads: bool = False) -> Request:
+    key = "command" if tool == "Bash" else "file_path"
+    return Request(tool, {key: value} if value else {}, reads, place)
+
+
+@pytest.mark.parametrize(
+    ("rule", "tool", "value", "expected"),
+    [
+        ("Bash", "Bash", "ls", True),
+        ("Bash(*)", "Bash", "anything", True),
+        ("Bash(git *)", "Bash", "git status", True),
+        ("Bash(git *)", "Bash", "git", True),
+        ("Bash(git *)", "Bash", "gitk", False),
+        ("Bash(git:*)", "Bash", "git log -1", True),
+        ("Bash(git:*)", "Bash", "github", False),
+        ("Bash(git * --stat)", "Bash", "git log --stat", True),
+        ("Bash(ls)", "Bash", "ls -l", False),
+        ("Bash(ls *)", "Bash", "ls a && ls b", True),
+        ("Bash(ls *)", "Bash", "ls a && rm b", False),
+        ("Bash(ls *)", "Bash", "ls a; rm b", False),
+        ("Bash(ls *)", "Bash", "ls a | tee b", False),
+        ("Bash(ls *)", "Bash", "ls $(rm b)", False),
+        ("Bash(ls *)", "Bash", "ls `rm b`", False),
+        ("Read(./docs/**)", "Read", "docs/a/b.md", True),
+        ("Read(./docs/**)", "Read", "/sandbox/docs/a.md", True),
+        ("Read(./docs/**)", "Glob", "docs/a.md", True),
+        ("Read(./docs/**)", "Read", "docs/../src/a.md", False),
+        ("Read(./docs/**)", "Read", "../docs/a.md", False),
+        ("Read(/docs/*)", "Read", "docs/a/b.md", False),
+        ("Read(//home/me/project/docs/**)", "Read", "docs/a.md", True),
+        ("Read(~/docs/**)", "Read", "docs/a.md", False),
+        ("Read(*.env)", "Read", "deep/down/.env", True),
+        ("Edit(./src/**)", "Write", "src/a.py", True),
+        ("Write", "Edit", "src/a.py", False),
+        ("Read", "Write", "src/a.py", False),
+        ("mcp__mail", "mcp__mail__send", "", True),
+        ("mcp__mail", "mcp__mailer__send", "", False),
+        ("mcp__mail__*", "mcp__mail__send", "", True),
+        ("mcp__mail__get_*", "mcp__mail__get_one", "", True),
+        ("mcp__mail__get_*", "mcp__mail__set_one", "", False),
+        ("mcp__mail__send(x)", "mcp__mail__send", "", False),
+    ],
+)
+def test_a_rule_allows_what_it_names(rule: str, tool: str, value: str, expected: bool) -> None:
+    permissions = Permissions(mode="default", allow=(rule,))
+    verdict = decide(request(tool, value), permissions).verdict
+    assert verdict == ("allow" if expected else "ask")
+
+
+@pytest.mark.parametrize(
+    ("rule", "tool", "value"),
+    [
+        ("Bash(rm *)", "Bash", "ls && rm -rf x"),
+        ("Bash(rm *)", "Bash", "echo a | rm b"),
+        ("Bash(rm *)", "Bash", "FOO=$(date); rm b"),
+        ("Bash(rm *)", "Bash", "sleep 1 & rm b"),
+        ("Read(./secret/**)", "Read", "Secret/key"),
+        ("Read(./secret/**)", "Read", "./secret/./key"),
+        ("Read(./caf\u00e9/**)", "Read", "cafe\u0301/key"),
+        ("Read(./secret/**)", "Read", "/etc/passwd"),
+    ],
+)
+def test_a_rule_denies_in_doubt(rule: str, tool: str, value: str) -> None:
+    assert decide(request(tool, value), Permissions(deny=(rule,))).verdict == "deny"
+
+
+@given(st.text("abrmls -&|;$`'\"\\\n()<>", max_size=25))
+def test_no_line_that_runs_a_denied_command_slips_through(line: str) -> None:
+    try:
+        names = {command.partition(" ")[0] for command in segments(line)}
+    except ToolError:
+        names = set()
+    verdict = decide(request("Bash", line or " "), Permissions(deny=("Bash(rm *)",))).verdict
+    if "rm" in names:
+        assert verdict == "deny"
+
+
+@pytest.mark.parametrize(
+    ("mode", "verdicts"),
+    [
+        (None, "allow allow allow"),
+        ("default", "allow ask ask"),
+        ("plan", "allow deny deny"),
+        ("accept-edits", "allow allow ask"),
+        ("bypass-permissions", "allow allow allow"),
+        ("dont-ask", "allow deny deny"),
+    ],
+)
+def test_a_mode_says_what_no_rule_says(mode: str | None, verdicts: str) -> None:
+    permissions = Permissions(mode=mode)  # type: ignore[arg-type]
+    calls = (request("Read", "a", reads=True), request("Write", "a"), request("Bash", "make"))
+    assert [decide(call, permissions).verdict for call in calls] == verdicts.split()
+
+
+def test_deny_wins_over_ask_and_ask_over_allow() -> None:
+    rules = {"allow": ("Bash",), "ask": ("Bash(git *)",), "deny": ("Bash(git push *)",)}
+    permissions = Permissions(mode="bypass-permissions", **rules)  # type: ignore[arg-type]
+    said = [
+        decide(request("Bash", line), permissions).verdict for line in ("ls", "git a", "git push b")
+    ]
+    assert said == ["allow", "ask", "deny"]
+    plan = Permissions(mode="plan", allow=("Bash",))
+    assert decide(request("Bash", "make"), plan).verdict == "deny"
+    asked = Permissions(mode="dont-ask", ask=("Bash",))
+    assert decide(request("Bash", "make"), asked).verdict == "deny"
+
+
+def test_rules_that_are_none() -> None:
+    assert rule_fault("Bash(git *)") is None
+    assert rule_fault("mcp__a__b*") is None
+    assert "is no rule" in str(rule_fault("Bash(git"))
+
+
+def test_denied_is_a_result_and_the_run_goes_on(make: Make, run: Run) -> None:
+    path = make("""
+        tool_execution.mode = "simulated"
+        tool_execution.tools.Grep.auto_approve = true
+        [permissions]
+        mode = "default"
+        deny = ["Bash(rm *)"]
+        ask = ["Grep", "Read(./secret/**)"]
+        [default_response]
+        tool_calls = [
+          { tool = "Bash", input = { command = "rm x" }, expect = { contains = "has been denied" } },
+          { tool = "Write", input = { file_path = "a", content = "1" }, expect = { is_error = true } },
+          { tool = "Write", input = { file_path = "a", content = "1" }, approve = true, expect = { is_error = false } },
+          { tool = "Read", input = { file_path = "a" }, expect = { contains = "1" } },
+          { tool = "Read", input = { file_path = "secret/a" }, expect = { contains = "was asked for and not given" } },
+          { tool = "Bash", input = { command = "cat a | wc -c" }, expect = { equals = 1 } },
+          { tool = "Bash", input = { command = "echo 1 > b" }, expect = { is_error = true } },
+          { tool = "Grep", input = { pattern = "1" }, approve = false, expect = { is_error = true } },
+        ]
+        """)  # noqa: E501
+    ran = run("run", path, "-p", "x")
+    assert ran.status == 0, ran.err
+    ran = run("run", path, "-p", "x", "--permission-mode", "bypass-permissions")
+    assert ran.status == 1
+    answered = make(
+        path.read_text().replace('mode = "default"', 'mode = "default"\nanswer = "allow"')
+    )
+    assert "File created" in run("run", answered, "-p", "x").out

@@ -1,0 +1,124 @@
+"""`pytest --scenario`: users test their servers with the files alone."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from iac_scenario.reference import json_schema, reference_page
+from iac_scenario.schema import TABLES
+
+pytest_plugins = ["pytester"]
+
+ROOT = Path(__file__).parent.parent.parent
+PASSES = """
+[tool_execution]
+mode = "mock"
+[[responses]]
+pattern = { type = "contains", text = "go" }
+[[responses.response.tool_calls]]
+tool = "t"
+result = "r"
+expect = { equals = "r" }
+"""
+
+
+@pytest.fixture
+def folder(pytester: pytest.Pytester) -> Path:
+    folder = pytester.mkdir("scenarios")
+    (folder / "passes.toml").write_text(PASSES)
+    (folder / "fails.toml").write_text(PASSES.replace('equals = "r"', 'equals = "other"'))
+    (folder / "broken.toml").write_text(PASSES.replace("tool =", "toool ="))
+    (folder / "vague.toml").write_text(PASSES.replace('"contains", text', '"glob", pattern'))
+    (folder / "json.json").write_text(json.dumps({"responses": [], "user_name": "x"}))
+    (folder / "input.json").write_text("[]")
+    (folder / "other.toml").write_text("[tool]\n")
+    return folder
+
+
+def ran(pytester: pytest.Pytester, *words: str) -> pytest.RunResult:
+    """Run pytest in this process, with the plugin of this checkout."""
+    return pytester.runpytest("-p", "iac_scenario.plugin", "-p", "no:cacheprovider", *words)
+
+
+def test_every_scenario_of_a_folder_is_a_test(pytester: pytest.Pytester, folder: Path) -> None:
+    pytester.makepyfile(test_other="def test_other(): pass")
+    result = ran(pytester, "--scenario", str(folder))
+    result.assert_outcomes(passed=2, failed=3)
+    result.stdout.fnmatch_lines_random([
+        "*FAILED t: equals (line 9)*", "*expected: other*", "*got:      r*",
+        "*broken.toml:7: responses*toool: unknown field. Nearest: tool.*",
+        "*vague.toml: give `prompts`*",
+    ])  # fmt: skip
+    result.stdout.no_fnmatch_line("*Traceback*")
+
+
+def test_one_file_beside_tests_that_are_named(pytester: pytest.Pytester, folder: Path) -> None:
+    path = pytester.makepyfile(test_other="def test_other(): pass")
+    result = ran(pytester, str(path), "--scenario", str(folder / "passes.toml"))
+    result.assert_outcomes(passed=2)
+
+
+def test_without_the_option_nothing_changes(pytester: pytest.Pytester, folder: Path) -> None:
+    pytester.makepyfile(test_other="def test_other(): pass")
+    ran(pytester).assert_outcomes(passed=1)
+
+
+def test_a_folder_that_is_not_there(pytester: pytest.Pytester) -> None:
+    result = ran(pytester, "--scenario", "nowhere")
+    result.stderr.fnmatch_lines(["*there is no such file or folder*"])
+
+
+def test_what_cannot_be_set_up_is_one_line(pytester: pytest.Pytester, folder: Path) -> None:
+    words = ("--scenario-mode", "real_mcp", "--scenario-mcp-config", "none.json")
+    result = ran(pytester, "--scenario", str(folder / "passes.toml"), *words)
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*--mcp-config none.json: No such file*"])
+
+
+def test_the_pages_are_what_the_table_says() -> None:
+    page = (ROOT / "docs" / "scenario.md").read_text(encoding="utf-8")
+    assert reference_page() in page, "run: python docs/make_scenario.py"
+    committed = (ROOT / "docs" / "scenario.schema.json").read_text(encoding="utf-8")
+    assert committed == json_schema(), "run: python docs/make_scenario.py"
+
+
+def test_the_schema_takes_what_the_reader_takes() -> None:
+    import tomllib
+
+    from jsonschema import Draft202012Validator
+
+    validator = Draft202012Validator(json.loads(json_schema()))
+    Draft202012Validator.check_schema(validator.schema)
+    files = sorted((ROOT / "tests" / "scenarios").glob("*.toml"))
+    assert len(files) >= 25
+    for path in files:
+        assert list(validator.iter_errors(tomllib.loads(path.read_text()))) == []
+    assert list(validator.iter_errors({"nmae": 1}))
+    named = {
+        word.removeprefix("list of ").removeprefix("map of ").removeprefix("table ")
+        for table in TABLES.values()
+        for field in table.fields.values()
+        for word in field.types
+        if "table " in word
+    }
+    assert named <= TABLES.keys()
+
+
+def test_the_tutorial_works_as_it_is_written(tmp_path: Path) -> None:
+    import re
+    import subprocess
+    import sys
+
+    page = (ROOT / "docs" / "scenario.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"<!-- (\S+) -->\n```\w*\n(.*?)```", page, re.DOTALL)
+    assert [name for name, _ in blocks] == ["server.py", "greets.toml"]
+    for name, text in blocks:
+        python = text.replace('"python3"', f'"{sys.executable}"')
+        (tmp_path / name).write_text(python)
+    done = subprocess.run(
+        [sys.executable, "-m", "iac_scenario", "run", "greets.toml"],
+        cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "I'll greet her.\nHello, Ada!\n"

@@ -1,0 +1,289 @@
+"""Playing scenarios: rules, turns, failures, and the forms of output."""
+
+import io
+import json
+import sys
+
+import pytest
+from scenario_helpers import Make, Run
+
+EXAMPLE = """
+    [tool_execution]
+    mode = "mock"
+
+    [[responses]]
+    pattern = { type = "contains", text = "list files" }
+    [responses.response]
+    text = "Here are the files:"
+    [[responses.response.tool_calls]]
+    tool = "Bash"
+    input = { command = "ls" }
+    result = "file1.txt\\nfile2.txt"
+"""
+
+RULES = """
+    [[responses]]
+    pattern = { type = "exact", text = "hello" }
+    response = "once"
+    max_matches = 1
+    [[responses]]
+    pattern = { type = "exact", text = "hello" }
+    response = "again"
+    [[responses]]
+    pattern = { type = "regex", pattern = "(?i)fix.*bug" }
+    response = "regex"
+    [[responses]]
+    pattern = { type = "glob", pattern = "*.tx?" }
+    response = "glob"
+    [[responses]]
+    pattern = { type = "contains", text = "login" }
+    response = "name?"
+    turns = [
+        { expect = { type = "any" }, response = "password?" },
+        { expect = { type = "contains", text = "secret" }, response = "welcome" },
+    ]
+    [default_response]
+    text = "default"
+"""
+
+
+def prompts(*said: str) -> list[str]:
+    return [word for prompt in said for word in ("-p", prompt)]
+
+
+def test_rules_match_in_order_and_as_often_as_they_may(make: Make, run: Run) -> None:
+    said = ("hello", "hello", "please FIX the bug", "a.txt", "a.txt.gz", "Hello")
+    ran = run("run", make(RULES), *prompts(*said))
+    assert ran.out.split() == ["once", "again", "regex", "glob", "default", "default"]
+
+
+@pytest.mark.parametrize(
+    ("said", "heard"),
+    [
+        (("login", "ada", "secret", "hello"), ["name?", "password?", "welcome", "once"]),
+        # A turn that does not fit ends the sequence, and the rules hold again.
+        (("login", "ada", "hello", "secret"), ["name?", "password?", "once", "default"]),
+        (("login", "login", "login"), ["name?", "password?", "name?"]),
+    ],
+)
+def test_turns_follow_each_other(
+    make: Make, run: Run, said: tuple[str, ...], heard: list[str]
+) -> None:
+    assert run("run", make(RULES), *prompts(*said)).out.split() == heard
+
+
+def test_prompts_come_from_the_file_or_line_by_line(
+    make: Make, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stdin = io.TextIOWrapper(io.BytesIO(b"hello\r\n\na.txt"))
+    monkeypatch.setattr(sys, "stdin", stdin)
+    assert run("run", make(RULES)).out.split() == ["once", "glob"]
+    own = make('prompts = ["a.txt"]\n' + RULES.replace("\n    ", "\n"))
+    assert run("run", own).out.split() == ["glob"]
+    assert run("run", own, "-p", "x").out.split() == ["default"]
+
+
+def test_stream_json_is_the_sequence_of_the_client(make: Make, run: Run) -> None:
+    ran = run("run", make(EXAMPLE), "-p", "list files", "--output-format", "stream-json")
+    lines = ran.out.splitlines()
+    call_id = json.loads(lines[3])["content_block"]["id"]
+    assert call_id.startswith("toolu_01")
+    assert lines == [
+        '{"type":"content_block_start","index":0,"content_block":{"type":"text"}}',
+        '{"type":"content_block_delta","index":0,"delta":{"type":"text_delta",'
+        '"text":"Here are the files:"}}',
+        '{"type":"content_block_stop","index":0}',
+        '{"type":"content_block_start","index":1,"content_block":{"type":"tool_use",'
+        f'"id":"{call_id}","name":"Bash"}}}}',
+        '{"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta",'
+        '"partial_json":"{\\"command\\":\\"ls\\"}"}}',
+        '{"type":"content_block_stop","index":1}',
+        f'{{"type":"tool_result","tool_use_id":"{call_id}","is_error":false,'
+        '"content":[{"type":"text","text":"file1.txt\\nfile2.txt"}]}',
+    ]
+    assert ran.status == 0
+
+
+def test_text_and_json_show_the_same_run(make: Make, run: Run) -> None:
+    path = make(EXAMPLE)
+    assert run("run", path, "-p", "list files").out == "Here are the files:\nfile1.txt\nfile2.txt\n"
+    result = json.loads(run("run", path, "-p", "list files", "--output-format", "json").out)
+    assert (result["type"], result["is_error"]) == ("result", False)
+    assert result["result"] == "Here are the files:"
+    assert result["tool_calls"][0]["content"] == [{"type": "text", "text": "file1.txt\nfile2.txt"}]
+
+
+def test_two_runs_are_the_same_bytes_and_a_seed_makes_other_ids(make: Make, run: Run) -> None:
+    path = make(EXAMPLE)
+    words = ("run", path, "-p", "list files", "-p", "list files", "--output-format", "stream-json")
+    first = run(*words).out
+    assert run(*words).out == first
+    ids = {json.loads(line)["tool_use_id"] for line in first.splitlines() if "tool_result" in line}
+    assert len(ids) == 2
+    seeded = make("seed = 7\n" + EXAMPLE.replace("\n    ", "\n"))
+    assert run("run", seeded, *words[2:]).out != first
+
+
+@pytest.mark.parametrize(
+    ("failure", "kind", "message"),
+    [
+        ('type = "network_unreachable"', "connection_error", "The network cannot be reached."),
+        ('type = "connection_timeout", after_ms = 5', "timeout_error", "No answer within 5 ms."),
+        ('type = "auth_error", message = "expired"', "authentication_error", "expired"),
+        ('type = "rate_limit", retry_after = 9', "rate_limit_error", "Try again in 9 s."),
+        ('type = "out_of_credits"', "billing_error", "credit balance"),
+        ('type = "tool_error", message = "no"', "tool_error", "no"),
+    ],
+)
+def test_a_failure_of_the_service(
+    make: Make, run: Run, failure: str, kind: str, message: str
+) -> None:
+    path = make(f'[[responses]]\npattern = {{ type = "any" }}\nfailure = {{ {failure} }}\n')
+    assert message in run("run", path, "-p", "x").out
+    stream = json.loads(run("run", path, "-p", "x", "--output-format", "stream-json").out)
+    assert stream["type"] == "error"
+    assert stream["error"]["type"] == kind
+    assert message in stream["error"]["message"]
+    result = json.loads(run("run", path, "-p", "x", "--output-format", "json").out)
+    assert result["is_error"]
+
+
+def test_broken_and_malformed_replies(make: Make, run: Run) -> None:
+    path = make("""
+        [[responses]]
+        pattern = { type = "exact", text = "partial" }
+        failure = { type = "partial_response", partial_text = "I was ab" }
+        [[responses]]
+        pattern = { type = "exact", text = "malformed" }
+        failure = { type = "malformed_json", raw = '{"type":' }
+        """)
+    lines = run("run", path, "-p", "partial", "--output-format", "stream-json").out.splitlines()
+    assert "I was ab" in lines[1]
+    assert not any("content_block_stop" in line for line in lines)
+    assert json.loads(lines[-1])["type"] == "error"
+    assert run("run", path, "-p", "malformed", "--output-format", "stream-json").out == '{"type":\n'
+
+
+def test_expectations_that_are_not_met_say_what_came(make: Make, run: Run) -> None:
+    path = make("""
+        [tool_execution]
+        mode = "mock"
+        [[default_response.tool_calls]]
+        tool = "facts"
+        result = { n = 1, rows = [{ name = "a" }, { name = "b" }] }
+        [default_response.tool_calls.expect]
+        is_error = false
+        contains = ["rows", "name"]
+        equals = { n = 1.0, rows = [{ name = "a" }, { name = "b" }] }
+        json_path = { "$.n" = 1, "$.rows[*].name" = ["a", "b"], "$.rows[?@.name=='b'].name" = "b" }
+        schema = { type = "object", required = ["n"] }
+        [[default_response.tool_calls]]
+        tool = "facts"
+        result = "plain"
+        [default_response.tool_calls.expect]
+        is_error = true
+        contains = "other"
+        equals = "Plain"
+        json_path = { "$.n" = 1 }
+        schema = { type = "object" }
+        """)
+    ran = run("run", path, "-p", "x")
+    assert ran.status == 1
+    assert "2 calls, 5 expectations met, 5 failed." in ran.err
+    assert "FAILED facts: equals (line 19)\n  expected: Plain\n  got:      plain\n" in ran.err
+    assert "expected: an error\n  got:      no error: plain" in ran.err
+    assert "$.n = 1\n  got:      nothing at that path" in ran.err
+
+
+def test_true_is_not_one(make: Make, run: Run) -> None:
+    path = make("""
+        tool_execution.mode = "mock"
+        [[default_response.tool_calls]]
+        tool = "t"
+        result = { n = true }
+        expect = { json_path = { "$.n" = 1 } }
+        """)
+    assert run("run", path, "-p", "x").status == 1
+
+
+def test_without_a_mode_nothing_runs_and_no_expectation_is_met(make: Make, run: Run) -> None:
+    path = make("""
+        [default_response]
+        text = "Calling."
+        [[default_response.tool_calls]]
+        tool = "t"
+        result = "r"
+        expect = { contains = "r" }
+        """)
+    ran = run("run", path, "-p", "x", "--output-format", "stream-json")
+    assert (ran.status, "tool_result" in ran.out, "tool_use" in ran.out) == (1, False, True)
+    assert "not executed: the mode is disabled" in ran.err
+    assert json.loads(run("run", path, "-p", "x", "--output-format", "json").out)["tool_calls"][0][
+        "executed"
+    ] is False  # fmt: skip
+    assert run("run", path, "-p", "x", "--tool-execution-mode", "mock").status == 0
+
+
+def test_a_call_can_fail_by_the_file_by_its_tool_or_for_want_of_a_result(
+    make: Make, run: Run
+) -> None:
+    path = make("""
+        tool_execution.mode = "mock"
+        tool_execution.tools.Down.error = "is down"
+        tool_execution.tools.Fixed.result = "always this"
+        [default_response]
+        tool_calls = [
+            { tool = "A", expect = { contains = "no result", is_error = true } },
+            { tool = "A", error = "own", expect = { equals = "own", is_error = true } },
+            { tool = "Down", result = "x", expect = { equals = "is down", is_error = true } },
+            { tool = "Fixed", expect = { equals = "always this" } },
+            { tool = "A", failure = { type = "tool_error", message = "boo" } },
+            { tool = "A", failure = { type = "malformed_json", raw = "<" } },
+            { tool = "A",failure = { type = "rate_limit" }, expect = { contains = "60 s" } },
+        ]
+        """)
+    ran = run("run", path, "-p", "x")
+    assert ran.status == 0, ran.err
+    assert "Error: boo\n" in ran.out
+    assert "<\n" in ran.out
+
+
+def test_time_moves_by_scripted_delays_only(make: Make, run: Run) -> None:
+    path = make("""
+        launch_timestamp = "2025-01-15T10:30:00Z"
+        [tool_execution]
+        mode = "simulated"
+        [default_response]
+        delay_ms = 2
+        tool_calls = [{ tool = "Bash", input = { command = "date +%H:%M:%S.%f" } }]
+        """)
+    ran = run("run", path, "-p", "x", "-p", "y")
+    assert ran.out.split() == ["10:30:00.002000", "10:30:00.004000"]
+    result = json.loads(run("run", path, "-p", "x", "--output-format", "json").out)
+    assert result["duration_ms"] == 2
+
+
+def test_a_time_comes_from_flag_then_file_then_environment(
+    make: Make, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def duration(path: object, *words: str) -> int:
+        ran = run("run", path, "-p", "x", "--output-format", "json", *words)
+        found = json.loads(ran.out)["duration_ms"]
+        assert isinstance(found, int)
+        return found
+
+    bare, own = make("", "bare.toml"), make("timeouts.response_delay_ms = 2", "own.toml")
+    monkeypatch.setenv("IAC_SCENARIO_RESPONSE_DELAY_MS", "3")
+    assert duration(own, "--response-delay-ms", "1") == 1
+    assert duration(own) == 2
+    assert duration(bare) == 3
+    monkeypatch.setenv("IAC_SCENARIO_RESPONSE_DELAY_MS", "soon")
+    ran = run("run", bare, "-p", "x")
+    assert (ran.status, "whole number of milliseconds" in ran.err) == (2, True)
+
+
+def test_wrong_usage_is_status_two(make: Make, run: Run) -> None:
+    assert run("run").status == 2
+    assert run("run", make(""), "--tool-execution-mode", "dream").status == 2
+    assert run("nonsense").status == 2
+    assert run("--help").status == 0

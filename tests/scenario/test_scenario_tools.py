@@ -1,0 +1,140 @@
+"""Read, Write, Edit, Glob and Grep as the assistant sees them."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scenario_helpers import Make, Run
+
+from iac_scenario.filetools import matches_glob
+
+FILES = """
+tool_execution.mode = "simulated"
+[tool_execution.files]
+"src/a.py" = "import os\\nprint('hi')\\n"
+"src/deep/b.py" = "import sys\\n# hi\\n# ho\\n"
+"notes.md" = "# Notes\\nhi\\n"
+"empty" = ""
+"binary" = "a\\u0000b"
+"""
+
+
+@pytest.mark.parametrize(
+    ("tool", "given_input", "expected"),
+    [
+        ("Read", '{ file_path = "src/a.py" }', "     1→import os\n     2→print('hi')"),
+        (
+            "Read",
+            '{ file_path = "/sandbox/src/a.py", offset = 2, limit = 1 }',
+            "     2→print('hi')",
+        ),
+        ("Read", '{ file_path = "empty" }', "(no lines from 1: the file has 0)"),
+        ("Read", '{ file_path = "none" }', "Error: File does not exist: /sandbox/none"),
+        ("Read", '{ file_path = "binary" }', "Error: /sandbox/binary is a binary file."),
+        ("Read", '{ path = "x" }', "Error: Read: the arguments do not fit"),
+        ("Read", '{ file_path = "src" }', "Error: /sandbox/src is no regular file."),
+        ("Write", '{ file_path = "new/x", content = "1" }', "File created: /sandbox/new/x"),
+        ("Write", '{ file_path = "notes.md", content = "1" }', "File updated: /sandbox/notes.md"),
+        ("Write", '{ file_path = "../x", content = "1" }', "Error: ../x is outside the sandbox."),
+        (
+            "Edit",
+            '{ file_path = "notes.md", old_string = "hi", new_string = "ho" }',
+            "File updated: /sandbox/notes.md (once)",
+        ),
+        (
+            "Edit",
+            '{ file_path = "src/deep/b.py", old_string = "# h", new_string = "x" }',
+            "Error: Found 2 matches",
+        ),
+        (
+            "Edit",
+            '{ file_path = "src/deep/b.py", old_string = "# h", new_string = "",'
+            " replace_all = true }",
+            "File updated: /sandbox/src/deep/b.py (2 times)",
+        ),
+        (
+            "Edit",
+            '{ file_path = "notes.md", old_string = "zz", new_string = "" }',
+            "Error: String to",
+        ),
+        (
+            "Edit",
+            '{ file_path = "notes.md", old_string = "a", new_string = "a" }',
+            "Error: old_string",
+        ),
+        (
+            "Edit",
+            '{ file_path = "notes.md", old_string = "", new_string = "a" }',
+            "Error: old_string",
+        ),
+        (
+            "Edit",
+            '{ file_path = "n", old_string = "", new_string = "a" }',
+            "File created: /sandbox/n",
+        ),
+        ("Glob", '{ pattern = "**/*.py" }', "/sandbox/src/a.py\n/sandbox/src/deep/b.py"),
+        ("Glob", '{ pattern = "*.py", path = "src" }', "/sandbox/src/a.py"),
+        ("Glob", '{ pattern = "/sandbox/src/*.py" }', "/sandbox/src/a.py"),
+        ("Glob", '{ pattern = "*.rs" }', "No files found"),
+        (
+            "Grep",
+            '{ pattern = "hi" }',
+            "/sandbox/notes.md\n/sandbox/src/a.py\n/sandbox/src/deep/b.py",
+        ),
+        ("Grep", '{ pattern = "HI", -i = true, type = "py" }', "/sandbox/src/a.py\n"),
+        ("Grep", '{ pattern = "hi", glob = "*.md", output_mode = "count" }', "/sandbox/notes.md:1"),
+        ("Grep", '{ pattern = "hi", glob = "src/*.py" }', "/sandbox/src/a.py"),
+        (
+            "Grep",
+            '{ pattern = "hi", path = "src/deep/b.py", output_mode = "content", -C = 1 }',
+            "/sandbox/src/deep/b.py-1-import sys\n/sandbox/src/deep/b.py:2:# hi\n"
+            "/sandbox/src/deep/b.py-3-# ho",
+        ),
+        ("Grep", '{ pattern = "os.print", multiline = true }', "/sandbox/src/a.py"),
+        ("Grep", '{ pattern = "hi", head_limit = 1 }', "/sandbox/notes.md\n"),
+        ("Grep", '{ pattern = "none" }', "No matches found"),
+        ("Grep", '{ pattern = "(" }', "Error: '(' is no regular expression"),
+        ("Grep", '{ pattern = "x", type = "zig" }', "Error: type 'zig' is not known"),
+        ("Grep", '{ pattern = "x", path = "none" }', "Error: File does not exist"),
+        ("Bash", '{ command = "ls", run_in_background = true }', "Error: run_in_background"),
+        ("WebSearch", "{ query = 'x' }", "Error: WebSearch is not simulated."),
+        ("mcp__a__b", "{}", "Error: mcp__a__b is not simulated."),
+    ],
+)
+def test_a_tool_answers(make: Make, run: Run, tool: str, given_input: str, expected: str) -> None:
+    call = f'[[default_response.tool_calls]]\ntool = "{tool}"\ninput = {given_input}\n'
+    assert run("run", make(FILES + call), "-p", "x").out.startswith(expected)
+
+
+def test_a_sandbox_of_ones_own_keeps_what_was_written(make: Make, run: Run, tmp_path: Any) -> None:
+    (tmp_path / "box").mkdir()
+    call = 'tool = "Write"\ninput = { file_path = "kept", content = "1" }\n'
+    path = make(f'tool_execution.mode = "simulated"\n[[default_response.tool_calls]]\n{call}')
+    assert run("run", path, "-p", "x", "--sandbox-root", tmp_path / "box").status == 0
+    assert (tmp_path / "box" / "kept").read_text() == "1"
+    assert run("run", path, "-p", "x", "--sandbox-root", tmp_path / "none").status == 2
+    own = make('tool_execution.sandbox_root = "box"\n' + path.read_text())
+    assert run("run", own, "-p", "x").out == f"File updated: {tmp_path}/box/kept\n"
+
+
+def test_a_file_of_the_scenario_cannot_lie_outside(make: Make, run: Run) -> None:
+    ran = run("run", make('[tool_execution.files]\n"../x" = "1"\n'), "-p", "x")
+    assert (ran.status, "outside the sandbox" in ran.err) == (2, True)
+
+
+NAMES = st.lists(st.sampled_from(["a", "b", "ab"]), max_size=4).map(tuple)
+
+
+@given(NAMES, st.lists(st.sampled_from(["**", "*", "a", "a*", "?"]), max_size=4))
+def test_globs_match_as_the_definition_says(parts: tuple[str, ...], pattern: list[str]) -> None:
+    from fnmatch import fnmatchcase
+
+    def by_definition(names: tuple[str, ...], rest: list[str]) -> bool:
+        if not rest:
+            return not names
+        if rest[0] == "**":
+            return any(by_definition(names[at:], rest[1:]) for at in range(len(names) + 1))
+        return bool(names) and fnmatchcase(names[0], rest[0]) and by_definition(names[1:], rest[1:])
+
+    assert matches_glob(parts, "/".join(pattern)) == by_definition(parts, pattern)

@@ -1,0 +1,146 @@
+"""Tools that are not generated, behind the same gate and in the same listings."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from iac_accessibility import tools as ui_tools
+from iac_applescript import toolrows as script_tools
+from iac_runtime.catalogue import Catalogue
+from iac_runtime.errors import ToolError, UnknownToolError
+from iac_runtime.execution.executor import Executor
+from iac_runtime.gate import Asks, Call, Done, Gate, Refused
+from iac_runtime.plans import Found, Plan
+from iac_runtime.policy.desk import Caller
+from iac_runtime.surface.listing import Choice, own_lines
+from iac_runtime.tool import Level
+from iac_runtime.toolsets import TOOLSETS, LateToolset
+
+ASKED = Caller("tester", "client")
+
+
+def test_the_table_names_the_tools_of_each_package() -> None:
+    assert TOOLSETS["accessibility"][1] == ui_tools.TOOLS.keys()
+    assert TOOLSETS["applescript"][1] == script_tools.TOOLS.keys()
+
+
+@pytest.mark.parametrize("name", TOOLSETS)
+def test_a_toolset_is_listed_where_it_is_chosen_and_not_elsewhere(name: str) -> None:
+    def names(choice: Choice) -> set[str]:
+        return {json.loads(line)["name"] for line in own_lines(choice)}
+
+    tools = set(TOOLSETS[name][1])
+    assert names(Choice((name,))) >= tools
+    assert names(Choice(pins=(name,))) >= tools | {"find_tools"}
+    assert not names(Choice()) & tools
+    assert not names(Choice(("all",))) & tools
+    read_only = names(Choice((name,), read_only=True))
+    assert read_only & tools
+    assert not read_only & {"perform_action", "set_value", "click_menu", "execute_applescript"}
+
+
+class Windows:
+    """A toolset of one tool that writes to a window of an app."""
+
+    names = frozenset({"press"})
+
+    def __init__(self, app: str, level: Level, memory: str = "") -> None:
+        self._app, self._level, self._memory = app, level, memory
+        self.pressed = 0
+
+    def plan(self, call: Call) -> Plan:
+        def perform(_cancel: Any) -> Found:
+            self.pressed += 1
+            return Found({"pressed": self.pressed})
+
+        return Plan(
+            call.tool,
+            (self._app, "An app"),
+            call.arguments,
+            (self._level, "DANGEROUS"),
+            perform,
+            line="press it",
+            targets=(self._app,) if self._level != "SAFE" else (),
+            memory=self._memory,
+        )
+
+    def close(self) -> None: ...
+
+
+@pytest.fixture
+def gate_of(generated: Path) -> Callable[..., Gate]:
+    def make(toolset: Any) -> Gate:
+        return Gate(Catalogue([generated]), Executor(), home="/Users/me", toolsets=[toolset])
+
+    return make
+
+
+@pytest.mark.parametrize("app", ["com.apple.Terminal", "com.apple.SecurityAgent", ""])
+def test_nothing_is_pressed_in_an_app_of_the_blocklist_or_without_identity(
+    gate_of: Callable[..., Gate], app: str
+) -> None:
+    toolset = Windows(app, "MODIFY")
+    outcome = gate_of(toolset).call(Call("press", {}, ASKED))
+    assert isinstance(outcome, Refused)
+    assert "blocklist" in outcome.source
+    assert toolset.pressed == 0
+
+
+def test_an_approval_holds_for_the_window_and_for_no_other(gate_of: Callable[..., Gate]) -> None:
+    toolset = Windows("com.example.app", "MODIFY", "window 1")
+    gate = gate_of(toolset)
+    asked = gate.call(Call("press", {}, ASKED))
+    assert isinstance(asked, Asks)
+    answered = gate.call(Call("press", {}, ASKED, token=asked.token, verdict="once"))
+    assert isinstance(answered, Done)
+    assert isinstance(gate.call(Call("press", {}, ASKED)), Done)
+    toolset._memory = "window 2"
+    assert isinstance(gate.call(Call("press", {}, ASKED)), Asks)
+    toolset._memory, toolset._level = "window 1", "DANGEROUS"
+    assert isinstance(gate.call(Call("press", {}, ASKED)), Asks)
+    assert toolset.pressed == 2
+
+
+def test_reading_needs_no_question(gate_of: Callable[..., Gate]) -> None:
+    assert isinstance(gate_of(Windows("com.apple.Terminal", "SAFE")).call(Call("press", {})), Done)
+
+
+def test_an_unknown_name_is_looked_for_among_them_too(gate_of: Callable[..., Gate]) -> None:
+    with pytest.raises(UnknownToolError, match="press"):
+        gate_of(Windows("x.y", "SAFE")).call(Call("pres", {}))
+
+
+@pytest.fixture
+def scripts(generated: Path) -> Gate:
+    catalogue, executor = Catalogue([generated]), Executor()
+    late = LateToolset("applescript", catalogue, executor)
+    return Gate(catalogue, executor, home="/Users/me", toolsets=[late])
+
+
+@pytest.mark.parametrize(
+    ("script", "level"),
+    [
+        ('tell application "Notes" to count notes', "SAFE"),
+        ('do shell script "id"', "DANGEROUS"),
+        ('tell application "Mail" to delete message 1 of inbox', "DANGEROUS"),
+    ],
+)
+def test_a_script_is_judged_by_what_it_says(scripts: Gate, script: str, level: str) -> None:
+    outcome = scripts.call(Call("execute_applescript", {"script": script}), dry_run=True)
+    assert isinstance(outcome, Done)
+    assert outcome.level == level
+
+
+def test_a_script_that_writes_to_a_blocked_app_is_refused(scripts: Gate) -> None:
+    script = 'tell application "Terminal" to close window 1'
+    outcome = scripts.call(Call("execute_applescript", {"script": script}, ASKED))
+    assert isinstance(outcome, Refused)
+    assert "blocklist" in outcome.source
+
+
+def test_a_wrong_argument_is_told_before_anything_runs(scripts: Gate) -> None:
+    with pytest.raises(ToolError, match="script"):
+        scripts.call(Call("execute_applescript", {"scrip": "x"}))
