@@ -35,7 +35,7 @@ def tests(session: nox.Session) -> None:
     """Run every test but the stress ones, and print the coverage of hand-written code."""
     session.install("-q", "-e", ".[dev]")
     session.run("coverage", "erase")
-    session.run("coverage", "run", "-m", "pytest", "-n", "2", "-m", "not stress", *session.posargs)
+    session.run("coverage", "run", "-m", "pytest", "-n", "3", "-m", "not stress", *session.posargs)
     session.run("coverage", "combine", "-q")
     session.run("coverage", "report", "--fail-under=90")
 

@@ -70,7 +70,7 @@ def export_patterns() -> None:
 
 
 @patterns.command("import")
-@click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
 def import_patterns(file: Path) -> None:
     """Take in the lines of an export; all of FILE, or nothing."""
     rows = _read(file)
@@ -86,10 +86,10 @@ def _one(number: int) -> Pattern:
 
 
 def _read(file: Path) -> list[Pattern]:
-    if file.stat().st_size > LARGEST:
-        raise SetupError(f"{file} is too large; {LARGEST} bytes are taken in at most.")
     rows = []
     try:
+        if file.stat().st_size > LARGEST:
+            raise SetupError(f"{file} is too large; {LARGEST} bytes are taken in at most.")
         text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise SetupError(f"{file} cannot be read as text.") from error

@@ -23,6 +23,12 @@ EXAMPLES: Final[Mapping[str, str]] = {
     "iac-mcp install claude-code -- --read-only\n"
     "iac-mcp install cursor --python ~/iac-venv/bin/python -- --pin notes,mail\n"
     "iac-mcp install codex --print",
+    "patterns": "iac-mcp patterns list",
+    "patterns list": "iac-mcp patterns list 'archive old mails'",
+    "patterns show": "iac-mcp patterns show 3",
+    "patterns forget": "iac-mcp patterns forget 3 4\niac-mcp patterns forget --all",
+    "patterns export": "iac-mcp patterns export > patterns.jsonl",
+    "patterns import": "iac-mcp patterns import patterns.jsonl",
     "policy": "iac-mcp policy show",
     "policy show": "iac-mcp policy show\niac-mcp policy show --read-only",
     "policy check": 'iac-mcp policy check mail_delete \'{"target": "inbox.messages[0]"}\'',

@@ -279,7 +279,7 @@ class Gate:
         notes = [*found.notes]
         if delay and "rate_limit_warning" in (plan.output or {}).get("properties", {}):
             found.value["rate_limit_warning"] = f"waited {delay:.1f} seconds; calls come too fast"
-        elif delay:
+        elif delay >= 0.05:
             notes.append(f"waited {delay:.1f} seconds, for calls came too fast")
         if self._audit is not None and self._audit.warning:
             notes.append(self._audit.warning)

@@ -55,7 +55,7 @@ def is_installed(name: str) -> bool:
 
 @cache
 def _desktop_files() -> dict[str, str]:
-    """Return program name -> the reverse name of the desktop file that starts it."""
+    """Return program name -> the reverse name of its desktop entry."""
     home = os.environ.get("XDG_DATA_HOME") or str(Path.home() / ".local/share")
     shared = os.environ.get("XDG_DATA_DIRS") or "/usr/local/share:/usr/share"
     found: dict[str, str] = {}

@@ -2,7 +2,6 @@
 
 import os
 import signal
-import threading
 import time
 from collections.abc import Callable, Mapping
 from types import FrameType
@@ -50,7 +49,8 @@ def serve(
     hear(router.changed)
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, _stop)
-    wire.lost = _wake_reader
+    # The system may hand a signal to any thread; the one that reads must see it.
+    signal.set_wakeup_fd(wire.alarm, warn_on_full_buffer=False)
     grace = GRACE
     try:
         _read(wire, router)
@@ -62,18 +62,10 @@ def serve(
 def _read(wire: Wire, router: Router) -> None:
     for line in wire:
         router.take(line)
-        if wire.broken:
-            return
 
 
 def _stop(_number: int, _frame: FrameType | None) -> None:
     raise _StopError
-
-
-def _wake_reader() -> None:
-    """End the reading of a client that is lost: the reader may wait for it for ever."""
-    if threading.current_thread() is not threading.main_thread():
-        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGTERM)
 
 
 def _end(sessions: Sessions, close: Callable[[], None], grace: float) -> None:

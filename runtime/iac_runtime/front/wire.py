@@ -1,9 +1,10 @@
 """The protocol's two descriptors, out of reach of children and of stray prints."""
 
+import contextlib
 import os
 import select
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Final
 
 __all__ = ["MAX_LINE", "PATIENCE", "Wire", "claim"]
@@ -11,6 +12,8 @@ __all__ = ["MAX_LINE", "PATIENCE", "Wire", "claim"]
 MAX_LINE: Final = 32 * 1024 * 1024
 """Bytes of a message; longer ones are dropped, for they would have to be kept whole."""
 
+
+_CHUNK: Final = 65_536
 
 PATIENCE: Final = 10.0
 """Seconds for which a client may read nothing at all; a slow one may take any time."""
@@ -20,28 +23,48 @@ class Wire:
     """Messages in and out, one JSON object a line; `write` is safe from any thread.
 
     Attributes:
+        alarm: A descriptor; a byte written to it brings the reader out of its wait, so that it
+            sees a signal that another thread was given, or that the client is gone.
         broken: The client went away, or stopped reading; nothing is written any more.
-        lost: Called once, by the thread that found that out.
     """
 
     def __init__(self, reading: int, writing: int) -> None:
-        self._lines = os.fdopen(reading, "rb", closefd=False)
-        self._writing = writing
-        self._room = select.poll()
+        self._reading, self._writing = reading, writing
+        self._woken, self.alarm = os.pipe()
+        os.set_blocking(self.alarm, False)
+        self._input, self._room = select.poll(), select.poll()
+        self._input.register(reading, select.POLLIN)
+        self._input.register(self._woken, select.POLLIN)
         self._room.register(writing, select.POLLOUT)
         self._lock = threading.Lock()
         self.broken = False
-        self.lost: Callable[[], None] = lambda: None
 
     def __iter__(self) -> Iterator[bytes]:
         """Yield the lines that arrive, without those that are empty or too long."""
-        while line := self._lines.readline(MAX_LINE):
-            if not line.endswith(b"\n") and len(line) >= MAX_LINE:
-                while (rest := self._lines.readline(MAX_LINE)) and not rest.endswith(b"\n"):
-                    pass
-                os.write(2, b"iac-mcp: a message of more than 32 MB was dropped.\n")
-            elif not line.isspace():
-                yield line
+        line, dropped = bytearray(), False
+        while chunk := self._chunk():
+            *ended, rest = chunk.split(b"\n")
+            for part in ended:
+                line += part
+                if dropped or len(line) > MAX_LINE:
+                    os.write(2, b"iac-mcp: a message of more than 32 MB was dropped.\n")
+                elif line and not line.isspace():
+                    yield bytes(line)
+                line, dropped = bytearray(), False
+            line += rest
+            if len(line) > MAX_LINE:
+                line, dropped = bytearray(), True
+        if line and not dropped and not self.broken:
+            yield bytes(line)
+
+    def _chunk(self) -> bytes:
+        """Return what arrived, or nothing at the end of the input or of the client."""
+        while not self.broken:
+            ready = {fd for fd, _ in self._input.poll()}
+            if self._reading in ready:
+                return os.read(self._reading, _CHUNK)
+            os.read(self._woken, _CHUNK)
+        return b""
 
     def write(self, line: bytes) -> None:
         """Send one message; `line` has no newline in it. After the client is gone, nothing."""
@@ -58,7 +81,8 @@ class Wire:
             except OSError:
                 self.broken = True
         if self.broken:
-            self.lost()
+            with contextlib.suppress(BlockingIOError):
+                os.write(self.alarm, b"\0")
 
 
 def claim() -> Wire:

@@ -135,7 +135,7 @@ class _Reader:
     def number(self, where: Where, value: Any) -> float:
         right = isinstance(value, int | float) and not isinstance(value, bool)
         if not right or not 0 < value < 1e6:
-            self.wrong(where, f"{where[-1]} wants a number above 0.")
+            self.wrong(where, f"{where[-1]} wants a number above 0 and below 1,000,000.")
         return float(value)
 
     def rate_limit(self, where: Where, value: Any) -> dict[str, Any]:

@@ -17,6 +17,14 @@ BUSY at once. Without room for these, a client would wait for that answer too.""
 T = TypeVar("T")
 
 
+def _tamed(call: Callable[[Cancellation], T], cancel: Cancellation) -> T:
+    """Carry out a call; one that wants to end the program ends itself alone."""
+    try:
+        return call(cancel)
+    except (SystemExit, KeyboardInterrupt) as error:
+        raise RuntimeError(f"the call raised {type(error).__name__}") from error
+
+
 async def in_thread(
     call: Callable[[Cancellation], T],
     limiter: anyio.CapacityLimiter,
@@ -48,7 +56,7 @@ async def in_thread(
         group.start_soon(watch)
         try:
             # Shielded: it returns when the thread is done, which the watcher hastens.
-            outcome = await anyio.to_thread.run_sync(call, cancel, limiter=limiter)
+            outcome = await anyio.to_thread.run_sync(_tamed, call, cancel, limiter=limiter)
         except Exception as error:
             # It must leave the group as itself, not in an exception group.
             failure = error
