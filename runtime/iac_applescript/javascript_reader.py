@@ -268,7 +268,7 @@ class _Reader:
     def _name_in_text(self, token: Token) -> None:
         name = token.text
         harmful = name in MEMBERS or name in JAVASCRIPT
-        levels = [entry.level for entry in self._entries(name, "command")]
+        levels: list[Level] = [entry.level for entry in self._entries(name, "command")]
         if harmful or highest(levels) != "SAFE":
             why = MEMBERS.get(name) or JAVASCRIPT.get(name) or f"calls {name}"
             self.add("DANGEROUS", "member", why, token)

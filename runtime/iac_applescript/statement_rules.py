@@ -225,8 +225,8 @@ def _judge_make(rest: Sequence[Unit], scene: Scene, _base: Level) -> Verdict:
     made = next((unit for unit in rest if unit.has("class")), None)
     if made is None:
         return Verdict("DANGEROUS", "makes something that was not understood")
-    levels: list[Level] = ["MODIFY"]
-    levels += [entry.level for _, entry in made.entries if entry.use == "class"]
+    levels: list[Level] = [entry.level for _, entry in made.entries if entry.use == "class"]
+    levels.append("MODIFY")
     place = next((i for i, unit in enumerate(rest) if unit.word == "at"), len(rest))
     end = next((i for i, u in enumerate(rest) if u.word in _WITH and i > place), len(rest))
     if _built(rest[place:end], scene.declared):

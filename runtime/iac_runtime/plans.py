@@ -49,6 +49,7 @@ class Toolset(Protocol):
     @property
     def names(self) -> Collection[str]:
         """The names of the tools."""
+        ...
 
     def plan(self, call: Call) -> "Plan":
         """Return what a call would do.
@@ -56,6 +57,7 @@ class Toolset(Protocol):
         Raises:
             ToolError: An argument is wrong, or what it names is not there.
         """
+        ...
 
     def close(self) -> None:
         """End what runs for the tools."""

@@ -19,6 +19,7 @@ class Printer(Protocol):
 
     def lines(self, event: Event) -> Iterator[str]:
         """Yield the lines that an event adds."""
+        ...
 
 
 def missed(event: Event) -> Iterator[str]:

@@ -35,7 +35,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Collect the scenarios: alone where no test was named, else beside those."""
-    paths = [str(Path(path).resolve()) for path in config.getoption("--scenario")]
+    paths = [str(Path(path).resolve()) for path in config.getoption("--scenario") or ()]
     if not paths:
         return
     for path in paths:
@@ -47,7 +47,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> "ScenarioFile | None":
     """Collect a file below a folder that `--scenario` names."""
-    roots = [Path(path).resolve() for path in parent.config.getoption("--scenario")]
+    roots = [Path(path).resolve() for path in parent.config.getoption("--scenario") or ()]
     if file_path.suffix not in _ENDINGS or not any(map(file_path.is_relative_to, roots)):
         return None
     if not _is_scenario(file_path) and file_path not in roots:
@@ -111,7 +111,7 @@ class ScenarioItem(pytest.Item):
         if report:
             raise ScenarioFailedError("\n".join(report))
 
-    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], *_given: Any) -> str:
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> str:
         """Return the report alone where the scenario is at fault, else the traceback."""
         from iac_scenario.errors import ScenarioError, SetupError
 

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeGuard
 
 __all__ = ["Change", "Difference", "difference"]
 
@@ -55,7 +55,7 @@ def _compared(place: str, before: Any, after: Any) -> Iterator[Change]:
         yield Change(place, before, after)
 
 
-def _are_objects(value: Any) -> bool:
+def _are_objects(value: Any) -> TypeGuard[list[Any]]:
     return isinstance(value, list) and all(isinstance(item, dict) for item in value)
 
 

@@ -59,9 +59,8 @@ def app_state(facts: Any, bundle_id: str, failure: str = "") -> AppState:
         for field in (fields if isinstance(fields, list) else [])
         if isinstance(field, list) and len(field) == 2
     }
-    installed, scriptable, running = (
-        _known(found.get(name)) for name in ("installed", "scriptable", "running")
-    )
+    installed = _known(found.get("installed"))
+    scriptable, running = _known(found.get("scriptable")), _known(found.get("running"))
     may = permitted(bundle_id)
     reason = failure or _reason(installed, scriptable, running, may)
     return AppState(bundle_id, installed, scriptable, running, may, reason)

@@ -42,6 +42,7 @@ class Backend(Protocol):
 
     def started(self, era: Era) -> bool:
         """Say whether the session of an era has been begun."""
+        ...
 
 
 class Router:

@@ -179,7 +179,7 @@ def _select(here: Reference, part: Select, read_test: ReadTest) -> Reference:
     if part.how == "byName" and isinstance(argument, str):
         return here.then(ByName(argument), here.classes)
     if part.how == "byId" and (isinstance(argument, str) or whole):
-        if whole and abs(argument) > _MAX_ID:
+        if isinstance(argument, int) and abs(argument) > _MAX_ID:
             raise InvalidParameterError(
                 f"The id {argument} is beyond 2^53, which JavaScript cannot hold exactly.",
                 "Pick the object by its name or position.",

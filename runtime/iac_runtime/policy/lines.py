@@ -31,12 +31,12 @@ def line_of(text: str, path: Path) -> int:
 
 def _holds(value: Any, path: Path) -> bool:
     for part in path:
-        if isinstance(part, int):
-            if not isinstance(value, list) or len(value) <= part:
-                return False
-        elif not isinstance(value, dict) or part not in value:
+        if isinstance(part, int) and isinstance(value, list) and len(value) > part:
+            value = value[part]
+        elif isinstance(part, str) and isinstance(value, dict) and part in value:
+            value = value[part]
+        else:
             return False
-        value = value[part]
     return True
 
 

@@ -50,17 +50,17 @@ async def in_thread(
         finally:
             cancel.cancel()
 
-    outcome: T
+    outcome: list[T] = []
     failure: Exception | None = None
     async with anyio.create_task_group() as group:
         group.start_soon(watch)
         try:
             # Shielded: it returns when the thread is done, which the watcher hastens.
-            outcome = await anyio.to_thread.run_sync(_tamed, call, cancel, limiter=limiter)
+            outcome.append(await anyio.to_thread.run_sync(_tamed, call, cancel, limiter=limiter))
         except Exception as error:
             # It must leave the group as itself, not in an exception group.
             failure = error
         group.cancel_scope.cancel()
     if failure is not None:
         raise failure
-    return outcome
+    return outcome[0]

@@ -13,6 +13,8 @@ class Executor(Protocol):
 
     def reads(self, call: ToolCall, /) -> bool:
         """Whether the call is known to change nothing."""
+        ...
 
     async def run(self, call: ToolCall, /) -> Outcome:
         """Carry a call out. What goes wrong is an error outcome, never an exception."""
+        ...
