@@ -120,7 +120,7 @@ class ScenarioItem(pytest.Item):
             error = error.exceptions[0]
         if isinstance(error, ScenarioFailedError | ScenarioError | SetupError):
             return str(error)
-        return str(super().repr_failure(excinfo))
+        return str(super().repr_failure(excinfo, style))
 
     def reportinfo(self) -> tuple[Path, int, str]:
         """Return where the test stands."""

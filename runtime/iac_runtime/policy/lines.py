@@ -31,12 +31,13 @@ def line_of(text: str, path: Path) -> int:
 
 def _holds(value: Any, path: Path) -> bool:
     for part in path:
-        if isinstance(part, int) and isinstance(value, list) and len(value) > part:
-            value = value[part]
-        elif isinstance(part, str) and isinstance(value, dict) and part in value:
-            value = value[part]
+        if isinstance(part, int):
+            rest = value[part : part + 1] if isinstance(value, list) else []
         else:
+            rest = [value[part]] if isinstance(value, dict) and part in value else []
+        if not rest:
             return False
+        value = rest[0]
     return True
 
 
