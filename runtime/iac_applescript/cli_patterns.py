@@ -18,7 +18,7 @@ LARGEST = 64 * 1024 * 1024
 """Bytes of a file that is taken in."""
 
 
-@click.group()
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
 def patterns() -> None:
     """Show, forget, export and import what was learned from scripts."""
 

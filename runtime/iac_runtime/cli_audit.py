@@ -54,7 +54,7 @@ _LIMIT = click.option(
 _JSON = click.option("--json", "as_json", is_flag=True, help="JSON lines, on a terminal too.")
 
 
-@click.group()
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
 def audit() -> None:
     """Show, verify, export and shorten the record of calls."""
 

@@ -73,7 +73,7 @@ def policy_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-@click.group()
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
 def policy() -> None:
     """Show, try and change what tools may do."""
 

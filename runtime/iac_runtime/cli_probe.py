@@ -24,7 +24,7 @@ __all__ = ["probe"]
 _WHOSE = "Whose name stands in the prompt, and is control allowed? (macOS is asked, nobody else)"
 
 
-@click.command()
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("rows", nargs=-1, type=click.IntRange(ROWS[0], ROWS[-1]), metavar="[ROW]...")
 @click.option("--simulate", is_flag=True, help="Ask the simulator, to see what it is like.")
 @click.option(
