@@ -13,24 +13,21 @@ from typing import Any, Final
 
 import click
 
-from iac_runtime.apptools import OWN_TOOLS, OwnTool, app_event
-from iac_runtime.binding import bind
 from iac_runtime.catalogue import Catalogue
-from iac_runtime.checking import check_arguments
 from iac_runtime.cleaning import escaped
-from iac_runtime.compose import compose
-from iac_runtime.errors import SetupError, UnknownToolError, nearest
+from iac_runtime.errors import SetupError
 from iac_runtime.folders import tool_folders
-from iac_runtime.levels import effective_level
-from iac_runtime.line import jxa_line
+from iac_runtime.opening import Wishes, open_gate
+from iac_runtime.plans import Call
 from iac_runtime.policy.blocklist import BUILT_IN, FIXED
-from iac_runtime.policy.desk import Caller, Desk, identify_in, open_desk
+from iac_runtime.policy.desk import Caller, open_desk
 from iac_runtime.policy.facts import Decision, Facts
 from iac_runtime.policy.file import load_policy, parse_policy, policy_path
 from iac_runtime.policy.lock import lock_digest
 from iac_runtime.policy.presets import PRESETS
 from iac_runtime.policy.question import shown
 from iac_runtime.policy.settings import Flags
+from iac_runtime.surface.meta import through_door
 
 __all__ = ["policy", "policy_options"]
 
@@ -163,12 +160,14 @@ def check(
     read_only: bool,
 ) -> int:
     """Print what would be done with a call of TOOL, and which rule decides; nothing is sent."""
-    given = _object(arguments)
-    catalogue = Catalogue(tool_folders(tools))
-    flags = Flags(read_only, rate_limit, blocklist)
-    desk = open_desk(flags, policy_file, identify=identify_in(catalogue))
-    facts = _facts(desk, catalogue, tool, given, client)
-    decision = desk.judge(facts)
+    wishes = Wishes(
+        tools,
+        policy=policy_file,
+        read_only=read_only or None,
+        rate_limit=rate_limit,
+        blocklist=blocklist,
+    )
+    facts, decision = _judged(wishes, tool, _object(arguments), client)
     if as_json:
         click.echo(json.dumps(_told(facts, decision), indent=2))
     else:
@@ -187,46 +186,17 @@ def _object(text: str) -> dict[str, Any]:
     return given
 
 
-def _facts(
-    desk: Desk, catalogue: Catalogue, name: str, given: Mapping[str, Any], client: str
-) -> Facts:
-    # Whoever asks what would happen wants to know of the question, so somebody can be asked.
-    caller = Caller(client, next(iter(desk.policy.approvers), None))
-    own = OWN_TOOLS.get(name)
-    if own is not None:
-        return _own_facts(desk, catalogue, own, given, caller)
-    if name not in catalogue.tools:
-        raise UnknownToolError(name, nearest(name, [*catalogue.tools, *OWN_TOOLS]))
-    row = catalogue.find(name)
-    tool = catalogue.tool(row)
-    home = str(Path.home())
-    operation = bind(tool.spec, check_arguments(given, tool.schema))
-    event = desk.guarded(compose(tool, operation, home), tool)
-    level = effective_level(tool, operation, home)
-    return desk.facts(
-        name,
-        (row.app.id, row.app.name),
-        tool,
-        operation,
-        event,
-        (level, tool.spec.ceiling),
-        caller,
-        line=jxa_line(event),
-        digest=lock_digest(row.app.folder, name),
-    )
-
-
-def _own_facts(
-    desk: Desk, catalogue: Catalogue, own: OwnTool, given: Mapping[str, Any], caller: Caller
-) -> Facts:
-    checked = check_arguments(given, own.schema)
-    levels = (own.level, own.level)
-    if own.op is None:
-        return desk.facts(own.name, ("", ""), None, checked, None, levels, caller)
-    app, event = app_event(own, checked["app"], catalogue)
-    return desk.facts(
-        own.name, (app.id, app.name), None, checked, event, levels, caller, line=jxa_line(event)
-    )
+def _judged(
+    wishes: Wishes, tool: str, given: Mapping[str, Any], client: str
+) -> tuple[Facts, Decision]:
+    """Return what the gate knows of a call, and what it would do with it."""
+    gate = open_gate(wishes)
+    try:
+        # Whoever asks what would happen wants to know of the question, so somebody can be asked.
+        caller = Caller(client, next(iter(gate.desk.policy.approvers), None))
+        return gate.judge(gate.plan(through_door(Call(tool, given))), caller)
+    finally:
+        gate.close()
 
 
 def _lines(facts: Facts, decision: Decision) -> Iterator[str]:
