@@ -171,29 +171,32 @@ class Sessions:
             while True:
                 await arrived.wait()
                 arrived.clear()
-                for item in self._taken():
+                # All are noted before the first wait: a session may end in it.
+                for item in [self._noted(item) for item in self._taken()]:
                     if item is None:
                         await self._settle(arrived)
                         return
-                    era, line = item
+                    era, message = item
                     if era not in inputs:
                         inputs[era], incoming = anyio.create_memory_object_stream[Any](_ROOM)
                         group.start_soon(self._connect, era, server, incoming, arrived)
-                    message = _parsed(line)
-                    self._note(era, message)
                     await inputs[era].send(message)
         finally:
             for stream in inputs.values():
                 stream.close()
 
-    def _note(self, era: Era, message: Any) -> None:
-        """Remember a request until it is answered; a cancelled one gets no answer."""
+    def _noted(self, item: tuple[Era, bytes] | None) -> tuple[Era, Any] | None:
+        """Parse a message; a request is remembered until it is answered, or cancelled."""
+        if item is None:
+            return None
+        era, message = item[0], _parsed(item[1])
         request: Any = getattr(message, "message", None)
         method = getattr(request, "method", None)
         if method == "notifications/cancelled":
             self._asked.discard((era, (request.params or {}).get("requestId")))
         elif method is not None and hasattr(request, "id"):
             self._asked.add((era, request.id))
+        return era, message
 
     async def _settle(self, arrived: "Event") -> None:
         """Wait until what was asked is answered: a session drops it when its input ends."""
