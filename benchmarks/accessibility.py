@@ -4,14 +4,25 @@
 
 Needs the programs that tests/accessibility need. pyatspi is measured where the system's Python
 has it (python3-pyatspi).
+
+What is compared does the same work: the blocking walk and pyatspi read name, role, states, texts
+and values of the same elements, and the blocking walk uses the connection and the decoder of the
+bridge, so that only the way of asking differs. pyatspi is measured at its best of three once its
+cache is warm, the tools at their median, and they begin anew each time. A press by the tool finds
+the app and the element, judges it, checks it again, presses it and reads it back; the call on the
+bus presses a button that is known. Both are measured in turns of ten, so that the load of the
+machine falls on both; `cpu` is what this process spent of it.
 """
 
 import json
+import shutil
 import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
@@ -24,10 +35,12 @@ from iac_accessibility.atspi.bridge import AtspiBridge  # noqa: E402
 from iac_accessibility.atspi.reading import get, method  # noqa: E402
 from iac_accessibility.model import App  # noqa: E402
 from iac_accessibility.toolset import Toolset  # noqa: E402
+from iac_runtime.errors import ToolError  # noqa: E402
 
 ROWS: Final = 695
 READS: Final = 7
 ACTIONS: Final = 200
+TURN: Final = 10
 
 PYATSPI: Final = """
 import json, sys, time, pyatspi
@@ -65,6 +78,8 @@ def main() -> None:
         assert isinstance(app, App)
         reading(bridge, app, desk)
         acting(bridge, app)
+        desk.end(process)
+        sizes(bridge, desk)
         bridge.close()
 
 
@@ -99,6 +114,7 @@ def reading(bridge: AtspiBridge, app: App, desk: stack.Desktop) -> None:
         print(f"ratio                                       {warm / ours:8.1f} x (at least 1)")
     assert find()["result_count"] == 1
     print(f"find_element by title                       {median(find) * 1000:8.1f} ms (under 100)")
+    print(f"  of that, cpu                              {cpu(find) * 1000:8.1f} ms")
 
 
 def one_by_one(bridge: AtspiBridge, app: App) -> tuple[int, float]:
@@ -133,37 +149,102 @@ def pyatspi(app: App, desk: stack.Desktop) -> float | None:
 
 def acting(bridge: AtspiBridge, app: App) -> None:
     """A press through the tool, against the call on the bus that does it."""
+    for title, place in (("Press", "near the top"), (f"Go {ROWS // 2}", f"among {ROWS} rows")):
+        for named, how in ((app.pid, "process id"), (app.name, "name")):
+            press(bridge, title, named, f"{place}, app by {how}")
+
+
+def press(bridge: AtspiBridge, title: str, app: str | int, told: str) -> None:
+    """Press one button both ways, in turn."""
     toolset = Toolset(bridge)
-    arguments = {"app": app.pid, "title": "Press", "role": "button"}
-    found = toolset.perform(toolset.prepare("find_element", arguments))
+    find = {"app": app, "title": title, "role": "button"}
+    found = toolset.perform(toolset.prepare("find_element", find))
     path = found["elements"][0]["path"]
-    plan = toolset.prepare(
-        "perform_action", {"app": app.pid, "element_path": path, "action": "press"}
-    )
+    arguments = {"app": app, "element_path": path, "action": "press"}
+    plan = toolset.prepare("perform_action", arguments)
     assert plan.mark is not None
     call = method(plan.mark.handle, "Action", "DoAction", "i", 0)
-    raw = median(lambda: bridge._bus.call(call, 5.0), ACTIONS)
-    whole = median(lambda: toolset.perform(plan), ACTIONS)
-    prepared = median(
-        lambda: toolset.prepare(
-            "perform_action", {"app": app.pid, "element_path": path, "action": "press"}
-        ),
-        ACTIONS,
-    )
-    print(f"DoAction on the bus                         {raw * 1000:8.2f} ms")
-    print(f"perform_action, performing                  {whole * 1000:8.2f} ms")
-    print(f"overhead                                    {(whole - raw) * 1000:8.2f} ms (at most 2)")
-    print(f"perform_action, preparing                   {prepared * 1000:8.2f} ms")
+
+    def raw() -> None:
+        bridge._bus.call(call, 5.0)
+
+    def prepare() -> None:
+        toolset.prepare("perform_action", arguments)
+
+    def perform() -> None:
+        toolset.perform(plan)
+
+    def whole() -> None:
+        toolset.perform(toolset.prepare("perform_action", arguments))
+
+    works = (raw, prepare, perform, whole)
+    bare, preparing, performing, both = in_turn(works, ACTIONS)
+    print(f"a button {told}")
+    print(f"  DoAction on the bus                       {bare * 1000:8.2f} ms")
+    print(f"  perform_action, preparing                 {preparing * 1000:8.2f} ms")
+    print(f"  perform_action, performing                {performing * 1000:8.2f} ms")
+    print(f"  overhead                          {(performing - bare) * 1000:16.2f} ms (at most 2)")
+    print(f"  perform_action, whole                     {both * 1000:8.2f} ms")
+    print(f"  overhead                          {(both - bare) * 1000:16.2f} ms (at most 2)")
+    print(f"  of that, cpu                              {cpu(whole, ACTIONS) * 1000:8.2f} ms")
+
+
+def in_turn(works: Sequence[Callable[[], object]], times: int) -> list[float]:
+    """Return the median of seconds of each; they take turns of ten."""
+    seconds: list[list[float]] = [[] for _ in works]
+    for turn in range(0, times, TURN):
+        for work, spent in zip(works, seconds, strict=True):
+            for _ in range(min(TURN, times - turn)):
+                began = time.perf_counter()
+                work()
+                spent.append(time.perf_counter() - began)
+    return [statistics.median(spent) for spent in seconds]
+
+
+def cpu(work: Callable[[], object], times: int = READS) -> float:
+    """Return the median of the seconds that this process works on it."""
+    seconds = []
+    for _ in range(times):
+        began = time.process_time()
+        work()
+        seconds.append(time.process_time() - began)
+    return statistics.median(seconds)
+
+
+def sizes(bridge: AtspiBridge, desk: stack.Desktop) -> None:
+    """What an element of a tree costs a model, in the apps that tests use."""
+    toolset = Toolset(bridge)
+    programs: dict[str, Callable[[], subprocess.Popen[bytes]]] = {"GTK 3": lambda: stack.gtk(desk)}
+    if find_spec("PySide6"):
+        programs["Qt 6"] = lambda: stack.qt(desk)
+    if shutil.which("chromium"):
+        programs["Chromium"] = lambda: stack.chromium(desk, desk.folder / "profile")
+    for name, start in programs.items():
+        process = start()
+        # The page is built bit by bit, the windows are whole once they are there.
+        look = partial(grown, toolset, bridge, 800 if name == "Chromium" else 10)
+        answer = stack.wait_until(look, name)
+        assert isinstance(answer, dict)
+        told = f"tokens an element, {name} ({answer['result_count']})"
+        print(f"{told:44}{stack.tokens(answer):8.1f}    (at most {stack.TOKENS:g})")
+        desk.end(process)
+
+
+def grown(toolset: Toolset, bridge: AtspiBridge, least: int) -> dict[str, Any] | None:
+    """Return the whole tree of the app that runs, once it has so many elements."""
+    for app in bridge.apps(2.0):
+        try:
+            answer = toolset.perform(toolset.prepare("get_ui_tree", {"app": app.pid, "depth": 100}))
+        except ToolError:
+            continue
+        if answer["result_count"] >= least and not answer["has_more_results"]:
+            return answer
+    return None
 
 
 def median(work: Callable[[], object], times: int = READS) -> float:
     """Return the median of seconds."""
-    seconds = []
-    for _ in range(times):
-        began = time.perf_counter()
-        work()
-        seconds.append(time.perf_counter() - began)
-    return statistics.median(seconds)
+    return in_turn((work,), times)[0]
 
 
 if __name__ == "__main__":

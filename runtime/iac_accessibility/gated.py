@@ -37,7 +37,12 @@ class Gated:
         prepared = toolset.prepare(call.tool, call.arguments)
 
         def perform(cancel: Cancellation | None) -> Found:
-            return Found(toolset.perform(prepared, cancel=cancel))
+            held = cancel or Cancellation()
+
+            def tell(_share: float, word: str) -> None:
+                held.word = word
+
+            return Found(toolset.perform(prepared, cancel=held, progress=tell))
 
         raised: tuple[Raised, ...] = ()
         if prepared.level == "DANGEROUS":

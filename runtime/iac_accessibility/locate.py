@@ -7,20 +7,22 @@ the server, so that an element that has taken another's place is noticed and nev
 import threading
 import time
 from collections import OrderedDict
-from typing import Final, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple, Protocol, runtime_checkable
 
 from iac_accessibility.bridge import Bridge, Reader
 from iac_accessibility.errors import LOOK_AGAIN, StaleError, UiError
 from iac_accessibility.faults import Fault, Gone, Silent
 from iac_accessibility.model import App, Handle, Node, Want
 from iac_accessibility.paths import Step, path_text
-from iac_accessibility.traverse import Branch, Limits, steps_of, walk
+from iac_accessibility.traverse import Branch, Limits, Walk, steps_of, walk
 from iac_runtime.errors import near_text, quoted
 
 __all__ = [
     "Book",
     "Found",
     "Mark",
+    "Retracing",
     "check",
     "confirm",
     "fresh_path",
@@ -31,6 +33,10 @@ __all__ = [
 
 SIBLINGS: Final = 5_000
 """Children of one element among which a path is followed."""
+
+_WAYS: Final = 1_000
+_WALKS: Final = 4
+"""Ways to single elements, and whole walks, that are remembered: they are larger than marks."""
 
 _TARGET: Final = Want.IDENTIFIER | Want.VALUE | Want.CHILDREN | Want.ACTIONS | Want.DESCRIPTION
 
@@ -69,6 +75,34 @@ class Found(NamedTuple):
         return mark_of(self.node, self.window, known=True)
 
 
+def found_at(branch: Branch) -> Found:
+    """Return an element of a walk as one that its path led to."""
+    way: list[Node] = []
+    above = branch
+    while above.parent is not None:
+        way.append(above.node)
+        above = above.parent
+    return Found(above.node, tuple(way[::-1]), branch.path)
+
+
+@runtime_checkable
+class Retracing(Protocol):
+    """A reader that says of a way whether it still is one, in one exchange."""
+
+    def retrace(self, way: Sequence[Node], want: Want, timeout: float) -> list[Node | Fault] | None:
+        """Return the elements of a way (the app, a window, …, the element) as they are now.
+
+        Each has to be where it was among the children of the one before. Of the window role,
+        title and states are read, of the last what is wanted (but children), of the others the
+        title where they had one.
+
+        Returns:
+            None where one is not at its place, or the last is of another kind; the path then has
+            to be followed.
+        """
+        ...
+
+
 def mark_of(node: Node, window: Node, *, known: bool) -> Mark:
     """Return what an element is known by; `known` says that its identifier was read."""
     identifier = node.identifier if known else None
@@ -83,25 +117,62 @@ class Book:
         self._marks: OrderedDict[tuple[int, float, str], Mark] = OrderedDict()
         # Which process of an app a path was last made from.
         self._owners: OrderedDict[tuple[str, str, str], tuple[int, float]] = OrderedDict()
+        self._ways: OrderedDict[tuple[int, float, str], Found] = OrderedDict()
+        self._walks: OrderedDict[tuple[int, float], dict[str, Branch]] = OrderedDict()
         self._lock = threading.Lock()
 
     def keep(self, app: App, path: str, mark: Mark) -> None:
         """Remember what `path` was made from."""
-        key = (app.pid, app.started, path)
-        with self._lock:
-            self._marks[key] = mark
-            self._marks.move_to_end(key)
-            self._owners[app.id, app.name, path] = (app.pid, app.started)
-            self._owners.move_to_end((app.id, app.name, path))
-            if len(self._marks) > self._limit:
-                self._marks.popitem(last=False)
-            if len(self._owners) > self._limit:
-                self._owners.popitem(last=False)
+        self._keep(app, [(path, mark)])
 
     def keep_all(self, app: App, branches: list[Branch], *, known: bool) -> None:
         """Remember the elements of a walk; `known` says that identifiers were read."""
-        for branch in branches:
-            self.keep(app, branch.path, mark_of(branch.node, branch.window, known=known))
+        self._keep(
+            app,
+            [
+                (branch.path, mark_of(branch.node, branch.window, known=known))
+                for branch in branches
+            ],
+        )
+
+    def _keep(self, app: App, rows: Iterable[tuple[str, Mark]]) -> None:
+        process, name = (app.pid, app.started), (app.id, app.name)
+        marks, owners = self._marks, self._owners
+        with self._lock:
+            for path, mark in rows:
+                # Out and in again: what is kept last goes last.
+                marks.pop((*process, path), None)
+                marks[*process, path] = mark
+                owners.pop((*name, path), None)
+                owners[*name, path] = process
+            while len(marks) > self._limit:
+                marks.popitem(last=False)
+            while len(owners) > self._limit:
+                owners.popitem(last=False)
+
+    def keep_way(self, app: App, path: str, found: Found) -> None:
+        """Remember where `path` led to, for `found`."""
+        with self._lock:
+            self._ways[app.pid, app.started, path] = found
+            self._ways.move_to_end((app.pid, app.started, path))
+            if len(self._ways) > _WAYS:
+                self._ways.popitem(last=False)
+
+    def keep_walk(self, app: App, seen: Walk) -> None:
+        """Remember all ways of a walk, for `found`."""
+        ways = {branch.path: branch for branch in seen.order}
+        with self._lock:
+            self._walks[app.pid, app.started] = ways
+            self._walks.move_to_end((app.pid, app.started))
+            if len(self._walks) > _WALKS:
+                self._walks.popitem(last=False)
+
+    def found(self, app: App, path: str) -> Found | None:
+        """Return what `path` led to when it was last followed or made; not how it is now."""
+        with self._lock:
+            found = self._ways.get((app.pid, app.started, path))
+            branch = self._walks.get((app.pid, app.started), {}).get(path)
+        return found or (found_at(branch) if branch else None)
 
     def mark(self, app: App, path: str) -> Mark | None:
         """Return what `path` was made from, or None for a path that was not made here."""
@@ -139,27 +210,52 @@ def resolve(bridge: Bridge, app: App, steps: tuple[Step, ...], *, seconds: float
     return Found(root, tuple(way), path_text(steps))
 
 
-def confirm(bridge: Bridge, app: App, found: Found, *, seconds: float) -> Found | None:
-    """Return an element that was found a moment ago as it is now, if its path still leads to it.
+def confirm(
+    bridge: Bridge, app: App, found: Found, *, seconds: float, acting: bool
+) -> Found | None:
+    """Return an element that was found before as it is now, if its path still leads to it.
 
-    One exchange instead of one for each step: where every element on the way has the children
-    that it had, and what steps name by title is called as it was, following the path again ends
-    at the same element. None where anything differs; the path then has to be followed.
+    One exchange or two instead of some for each step: where every element on the way is where it
+    was, and is called as it was, following the path again ends at the same element. None where
+    anything differs; the path then has to be followed.
+
+    Args:
+        acting: Whether to leave its actions as they were, since performing one asks for them.
+
+    Raises:
+        Silent: The app does not answer.
     """
     before = (found.root, *found.way)
-    reader = bridge.reader(app, whole=False, timeout=seconds)
-    want = Want.CHILDREN | Want.IDENTIFIER | Want.VALUE
-    after = reader.read([node.handle for node in before], want, seconds)
-    nodes = [node for node in after if isinstance(node, Node)]
+    want = _TARGET & ~Want.ACTIONS if acting else _TARGET
+    after = _again(bridge.reader(app, whole=False, timeout=seconds), before, want, seconds)
+    nodes: list[Node] = []
+    for answer in after or ():
+        if isinstance(answer, Silent):
+            raise answer
+        if isinstance(answer, Node):
+            nodes.append(answer)
     if len(nodes) != len(before):
         return None
     for old, new in zip(before, nodes, strict=True):
         if (old.role, old.title) != (new.role, new.title):
             return None
-        if old is not found.node and old.children != new.children:
+    if acting:
+        nodes[-1] = nodes[-1]._replace(actions=found.node.actions)
+    return found._replace(way=tuple(nodes[1:]))
+
+
+def _again(
+    reader: Reader, before: Sequence[Node], want: Want, seconds: float
+) -> Sequence[Node | Fault] | None:
+    if isinstance(reader, Retracing):
+        return reader.retrace(before, want, seconds)
+    end = time.monotonic() + seconds
+    above = reader.read([node.handle for node in before[:-1]], Want.CHILDREN, seconds)
+    for old, new in zip(before, above, strict=False):
+        if isinstance(new, Node) and old.children != new.children:
             return None
-    last = nodes[-1]._replace(actions=found.node.actions, description=found.node.description)
-    return found._replace(way=(*nodes[1:-1], last))
+    left = max(end - time.monotonic(), 0.0)
+    return [*above, *reader.read([before[-1].handle], want, left)]
 
 
 def _follow(

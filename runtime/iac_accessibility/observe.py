@@ -8,12 +8,13 @@ import itertools
 import threading
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Final
 
 from iac_accessibility.apps import app_facts
 from iac_accessibility.bridge import Watch
 from iac_accessibility.errors import UiError, from_fault
-from iac_accessibility.faults import Fault
+from iac_accessibility.faults import Fault, Silent
 from iac_accessibility.model import ALIVE_CHANGES, App, Change, ChangeKind, Node, Want
 from iac_accessibility.render import DATA_NOTE, element_state
 from iac_accessibility.session import Session, hides_values
@@ -32,6 +33,7 @@ _OPEN: Final = 8
 """Watches that may be open at once; the one unused for longest gives way."""
 
 _STEP: Final = 0.25
+_PROBE: Final = 0.5
 
 
 class _Open:
@@ -79,7 +81,7 @@ class Watches:
             while (spent := time.monotonic() - began) < seconds and not stop.cancelled:
                 held.changes += held.watch.wait(min(_STEP, seconds - spent))
                 if progress is not None:
-                    progress(min(spent / seconds, 1.0), f"{len(held.changes)} changes")
+                    progress(min(spent / seconds, 1.0), f"{len(held.changes)} changes so far")
                 if not session.bridge.alive(app):
                     break
             held.changes += held.watch.wait(0)
@@ -126,6 +128,10 @@ class Watches:
             known.used = time.monotonic()
             return cursor, known
         try:
+            # Without permission a watch hears nothing, as if nothing changed. An app that is busy
+            # may be watched all the same.
+            with suppress(Silent):
+                session.bridge.root(app, _PROBE)
             watch = session.bridge.watch(app, kinds)
         except Fault as fault:
             raise from_fault(fault, app) from None

@@ -7,7 +7,7 @@ from typing import Any, Final
 from iac_accessibility.apps import app_facts
 from iac_accessibility.errors import AppError, UiError, from_fault
 from iac_accessibility.faults import Fault, Silent
-from iac_accessibility.locate import Found, path_of
+from iac_accessibility.locate import Found, found_at, path_of
 from iac_accessibility.model import App, Node, Want
 from iac_accessibility.render import DATA_NOTE, Attribute, element_state, line_of, outline
 from iac_accessibility.roles import WINDOW_ROLES, role_name
@@ -44,6 +44,7 @@ def get_ui_tree(
     limits = Limits(seconds, depth)
     seen, notes = _walked(session, app, want, limits, whole=depth > _SHALLOW)
     session.book.keep_all(app, seen.order, known=Want.IDENTIFIER in want)
+    session.book.keep_walk(app, seen)
     private = _private(app, seen)
     if roles:
         shown = [branch for branch in seen.order if branch.node.role in roles]
@@ -91,6 +92,8 @@ def find_element(
     enough(seen.order)
     shown = found[:most]
     session.book.keep_all(app, shown, known=Want.IDENTIFIER in want)
+    for branch in shown:
+        session.book.keep_way(app, branch.path, found_at(branch))
     return {
         "app": app_facts(app),
         "elements": _described(session, app, shown, max(end - time.monotonic(), 0.2)),
@@ -170,7 +173,11 @@ def list_windows(
     windows: list[dict[str, Any]] = []
     notes = [DATA_NOTE]
     complete = True
-    for one in [app] if app else session.apps():
+    # Listed anew for one app too: which is in front is to be true now.
+    apps = session.apps()
+    if app is not None:
+        apps = [one for one in apps if (one.pid, one.key) == (app.pid, app.key)] or [app]
+    for one in apps:
         left = end - time.monotonic()
         if left <= 0:
             complete = False
@@ -181,7 +188,8 @@ def list_windows(
         except AppError:
             raise
         except UiError as error:
-            if app:
+            # What the system refuses, it refuses of all apps: an empty list would hide that.
+            if app or error.type == "PERMISSION_DENIED":
                 raise
             complete = False
             notes.append(f"{one.name}: {error.message}")

@@ -7,7 +7,7 @@ from typing import Final
 from iac_accessibility.apps import find_app
 from iac_accessibility.bridge import Bridge, Reader
 from iac_accessibility.errors import UiError, from_fault
-from iac_accessibility.faults import Fault
+from iac_accessibility.faults import Fault, Gone
 from iac_accessibility.locate import Book
 from iac_accessibility.model import App, Node, Want
 from iac_accessibility.roles import TEXT_ROLES
@@ -29,21 +29,35 @@ class Session:
 
     bridge: Bridge
     book: Book = field(default_factory=Book)
+    _listed: dict[int, App] = field(default_factory=dict)
 
     def app(self, wanted: str | int) -> App:
         """Return the running app that is meant.
 
+        One that is meant by its process id and was listed before is not looked for again while
+        that process runs; whether it is in front is then as it was.
+
         Raises:
             UiError: There is not exactly one, or the apps cannot be listed.
         """
+        known = self._listed.get(wanted) if isinstance(wanted, int) else None
+        if known is not None and self.bridge.alive(known):
+            return known
         return find_app(wanted, self.apps(), self.bridge.installed)
 
     def apps(self) -> list[App]:
         """Return the running apps, with a `UiError` where they cannot be listed."""
         try:
-            return self.bridge.apps(APP_SECONDS)
+            apps = self.bridge.apps(APP_SECONDS)
         except Fault as fault:
             raise from_fault(fault, None) from None
+        # Of several with one process id, the first is meant.
+        self._listed = {app.pid: app for app in reversed(apps)}
+        return apps
+
+    def forget(self, app: App) -> None:
+        """Look for the app anew the next time: what the bridge knew it by is gone."""
+        self._listed.pop(app.pid, None)
 
     def open(self, app: App, seconds: float, *, whole: bool) -> tuple[Reader, Node]:
         """Return a reader and the app's own element with its children.
@@ -59,6 +73,8 @@ class Session:
             left = max(end - time.monotonic(), 0.05)
             return reader, one(reader, root, Want.CHILDREN, min(left, 1.0))
         except Fault as fault:
+            if isinstance(fault, Gone):
+                self.forget(app)
             raise from_fault(fault, app) from None
 
     def check_alive(self, app: App) -> None:

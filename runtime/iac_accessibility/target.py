@@ -51,14 +51,18 @@ def target(
         StaleError: It is another element, or there is none there any more.
         UiError: No element fits, or the app cannot be read.
     """
-    session.check_alive(app)
+    if known is not None:
+        # When a call is prepared, the app has just been looked for.
+        session.check_alive(app)
     earlier = None if mark else session.book.of_other_process(app, path)
     if earlier is not None:
         why = f"it was made from another process of {app.name}, which may have been started anew"
         raise refuse_stale(session.bridge, app, path, earlier, why, session.book)
     try:
-        if known is not None and mark is not None:
-            same = confirm(session.bridge, app, known, seconds=seconds)
+        before = known or session.book.found(app, path)
+        # The path may have been made anew since, from another element.
+        if before is not None and mark is not None and before.node.handle == mark.handle:
+            same = confirm(session.bridge, app, before, seconds=seconds, acting=known is not None)
             if same is not None and not check(mark, same):
                 return same
         found = resolve(session.bridge, app, steps, seconds=seconds)
@@ -69,6 +73,7 @@ def target(
         differences = "there is no such element any more"
         raise refuse_stale(session.bridge, app, path, mark, differences, session.book) from None
     except Gone as fault:
+        session.forget(app)
         if mark is None:
             raise from_fault(fault, app, path) from None
         raise refuse_stale(session.bridge, app, path, mark, "it is gone", session.book) from None
@@ -78,6 +83,7 @@ def target(
         differences = check(mark, found)
         if differences:
             raise refuse_stale(session.bridge, app, path, mark, differences, session.book)
+        session.book.keep_way(app, path, found)
     return found
 
 

@@ -49,14 +49,40 @@ class Cut(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class Branch:
-    """An element in its place. `path` is complete once its siblings have been read."""
+    """An element in its place; `place` is its number among all that were read of its parent.
+
+    Step and path are made when they are asked for: finding asks for few of thousands.
+    """
 
     node: Node
     depth: int
     parent: "Branch | None"
-    path: str = ""
-    step: str = ""
+    place: int = 0
     children: "list[Branch]" = field(default_factory=list)
+    _read: Sequence[Node] = ()
+    _whole: bool = True
+    _steps: Sequence[Step] | None = None
+    _step: str | None = None
+    _path: str | None = None
+
+    def below(self, read: Sequence[Node], whole: bool) -> None:
+        """Note which children were read, and whether these are all."""
+        self._read, self._whole = read, whole
+
+    @property
+    def step(self) -> str:
+        """Its step in a path; empty for the app itself."""
+        if self._step is None:
+            self._step = self.parent._step_to(self.place).text if self.parent else ""
+        return self._step
+
+    @property
+    def path(self) -> str:
+        """Its canonical path; empty for the app itself."""
+        if self._path is None:
+            above = self.parent.path if self.parent else ""
+            self._path = f"{above}/{self.step}" if above else self.step
+        return self._path
 
     @property
     def window(self) -> Node:
@@ -65,6 +91,11 @@ class Branch:
         while branch.parent is not None and branch.parent.parent is not None:
             branch = branch.parent
         return branch.node
+
+    def _step_to(self, place: int) -> Step:
+        if self._steps is None:
+            self._steps = steps_of(self._read, whole=self._whole)
+        return self._steps[place]
 
 
 @dataclass(slots=True)
@@ -180,11 +211,10 @@ def _place(
             found.cut(branch.path, f"an element could not be read ({answer})")
     for _, node in fresh:
         seen[node.handle] = node
-    steps = steps_of(siblings, whole=whole)
-    for at, node in fresh:
+    branch.below(siblings, whole)
+    for place, node in fresh:
         if node.visible:
-            below = Branch(node, branch.depth + 1, branch, step=steps[at].text)
-            below.path = f"{branch.path}/{below.step}" if branch.path else below.step
+            below = Branch(node, branch.depth + 1, branch, place)
             branch.children.append(below)
             found.order.append(below)
     return branch.children

@@ -8,7 +8,7 @@ import time
 from collections.abc import Mapping
 from typing import Any, Final
 
-from iac_accessibility.errors import UiError, from_fault
+from iac_accessibility.errors import LOOK_AGAIN, UiError, from_fault
 from iac_accessibility.faults import Fault, Gone
 from iac_accessibility.levels import holds_secret
 from iac_accessibility.locate import Found
@@ -97,7 +97,7 @@ def plan_value(session: Session, app: App, arguments: Mapping[str, Any], seconds
         raise UiError(
             "NOT_SUPPORTED",
             f"The value of {_told(found, app)} cannot be set.",
-            f"Its actions: {', '.join(node.actions)}." if node.actions else "",
+            f"Its actions: {', '.join(node.actions)}." if node.actions else LOOK_AGAIN,
             reason="not_settable",
             app=app.name,
             element_path=path,
@@ -108,7 +108,7 @@ def plan_value(session: Session, app: App, arguments: Mapping[str, Any], seconds
         raise UiError(
             "INVALID_PARAMETER",
             error.message,
-            error.suggestion,
+            error.suggestion or "Give a value of that kind.",
             reason="bad_value",
             app=app.name,
             element_path=path,

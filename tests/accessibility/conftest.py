@@ -12,6 +12,12 @@ from iac_accessibility.model import App, Want
 from iac_accessibility.toolset import Toolset
 
 
+@pytest.fixture(autouse=True)
+def own_data_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is remembered of questions and limits is of one test only."""
+    monkeypatch.setenv("IAC_DATA", str(tmp_path / "data"))
+
+
 @pytest.fixture(scope="session")
 def desk() -> Iterator[stack.Desktop]:
     """A desktop; tests that use it are skipped where its programs are not installed."""
@@ -51,6 +57,8 @@ def start(desk: stack.Desktop, bridge: Any, toolset: Toolset, tmp_path: Path) ->
     def launch(kind: str, *arguments: str) -> User:
         if kind == "gtk":
             process = stack.gtk(desk, "--file", str(tmp_path / "out.txt"), *arguments)
+        elif kind == "gtk4":
+            process = stack.gtk(desk, *arguments, script="gtk4_app.py")
         elif kind == "qt":
             process = stack.qt(desk, "--file", str(tmp_path / "out.txt"), *arguments)
         else:

@@ -141,6 +141,14 @@ def test_no_permission_is_one_error_that_names_pane_and_process() -> None:
     assert facts["type"] == "PERMISSION_DENIED"
     assert facts["pane"] == "Privacy & Security > Accessibility"
     assert facts["process"]
+    # Nor is there a list without windows, or a focus that is nowhere.
+    for name in ("list_windows", "get_focused_element", "perform_action", "observe_changes"):
+        more = {"element_path": "window[0]", "action": "raise"} if name == "perform_action" else {}
+        toolset = Toolset(Memory(denied))
+        arguments = {} if name == "list_windows" else {"app": APP.pid}
+        with pytest.raises(ToolError) as caught:
+            toolset.perform(toolset.prepare(name, {**arguments, **more}))
+        assert caught.value.facts()["reason"] == "no_permission", name
 
 
 def test_an_empty_tree_is_woken_once_and_that_is_said() -> None:

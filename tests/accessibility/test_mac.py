@@ -6,27 +6,33 @@ Needs wheels of PyObjC (see `ui_pyobjc`). What they cannot vouch for is `REVIEWE
 import ast
 import os
 import signal
-from collections.abc import Iterator
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 import ui_mac
+import ui_mac_modules
 import ui_pyobjc
 import ui_stack as stack
+from packaging.requirements import Requirement
+from ui_reasons import CASES
 from ui_user import User
 
 from iac_accessibility.toolset import Toolset
 from iac_runtime.errors import ToolError
 
 SOURCE = Path(ui_pyobjc.ROOT, "runtime/iac_accessibility/macos")
+SOURCES = {file.name: file.read_text() for file in sorted(SOURCE.glob("*.py"))}
 VERSIONS = ui_pyobjc.versions()
-needs_wheels = pytest.mark.skipif(not VERSIONS, reason="no wheels of PyObjC (.pyobjc)")
+needs_wheels = pytest.mark.skipif(not VERSIONS, reason="no wheels of PyObjC (.ci/pyobjc)")
 
+NOTHING = ui_pyobjc.Framework({}, {}, frozenset())
 REVIEWED = {
     # Classes come from the Objective-C runtime; their selectors answer with objects or numbers.
     "AppKit": {"NSWorkspace", "NSRunningApplication"},
-    # Written in C inside PyObjC; their behaviour is in its source and tests (_HIServices.m).
+    # Written in C inside PyObjC, and in the metadata since 13.0 only.
     "HIServices": {"AXValueGetValue"},
     # PyObjC's own module, not a framework.
     "objc": {"callbackFor"},
@@ -39,11 +45,20 @@ SELECTORS = {
 }
 
 
-def uses() -> list[tuple[str, str, ast.Call | None, str]]:
+class Use(NamedTuple):
+    """A name of a framework where the bridge uses it; `call` where it is called."""
+
+    framework: str
+    name: str
+    call: ast.Call | None
+    place: str
+
+
+def uses(sources: Mapping[str, str] = SOURCES) -> list[Use]:
     """Return every name that the bridge uses of a framework, with the call if it is one."""
     found = []
-    for file in sorted(SOURCE.glob("*.py")):
-        module = ast.parse(file.read_text())
+    for file, text in sources.items():
+        module = ast.parse(text)
         aliases = {
             alias.asname or alias.name: alias.name
             for row in ast.walk(module)
@@ -57,25 +72,90 @@ def uses() -> list[tuple[str, str, ast.Call | None, str]]:
                 and isinstance(row.value, ast.Name)
                 and row.value.id in aliases
             ):
-                place = f"{file.name}:{row.lineno}"
-                found.append((aliases[row.value.id], row.attr, calls.get(id(row)), place))
+                place = f"{file}:{row.lineno}"
+                found.append(Use(aliases[row.value.id], row.attr, calls.get(id(row)), place))
     return found
+
+
+def wrong(used: Iterable[Use], frameworks: Mapping[str, ui_pyobjc.Framework]) -> list[str]:
+    """Return what PyObjC has not, or takes with another number of arguments."""
+    found = []
+    for framework, name, call, place in used:
+        known = frameworks.get(framework, NOTHING)
+        if name not in known.names:
+            if name in REVIEWED.get(framework, ()):
+                continue
+            found.append(f"{place}: {framework} has no {name}")
+        elif call is not None and name in known.functions:
+            wanted = len(known.functions[name].arguments)
+            if len(call.args) != wanted:
+                found.append(f"{place}: {name} takes {wanted} arguments")
+    return found
+
+
+def test_the_wheels_that_are_pinned_are_of_releases_that_may_be_installed() -> None:
+    project = tomllib.loads(Path(ui_pyobjc.ROOT, "pyproject.toml").read_text())["project"]
+    frameworks = [Requirement(line) for line in project["optional-dependencies"]["macos"]]
+    for release in ui_pyobjc.releases():
+        pinned = Path(__file__).with_name(f"pyobjc-{release}.txt").read_text()
+        for wanted in frameworks:
+            assert wanted.specifier.contains(release)
+            assert f"{wanted.name}=={release} " in pinned
+    assert len(ui_pyobjc.releases()) == 2
+
+
+def test_where_wheels_were_asked_for_there_are_all_of_them() -> None:
+    if not os.environ.get("IAC_PYOBJC_WHEELS"):
+        pytest.skip("IAC_PYOBJC_WHEELS is not set")
+    there = {folder.name: ui_pyobjc.load(folder) for folder in VERSIONS}
+    assert set(there) >= {
+        f"{release}-{python}"
+        for release in ui_pyobjc.releases()
+        for python in ("cp311", "cp312", "cp313", "cp314")
+    }
+    assert {tuple(sorted(known)) for known in there.values()} == {
+        ("AppKit", "CoreFoundation", "HIServices", "Quartz")
+    }
 
 
 @needs_wheels
 @pytest.mark.parametrize("folder", VERSIONS, ids=lambda folder: folder.name)
 def test_every_name_and_every_call_is_one_that_pyobjc_has(folder: Path) -> None:
-    frameworks = ui_pyobjc.load(folder)
     used = uses()
     assert len(used) > 60
-    for framework, name, call, place in used:
-        if name in REVIEWED.get(framework, ()):
-            continue
-        known = frameworks[framework]
-        assert name in known.names, f"{place}: {framework} has no {name}"
-        if call is not None and name in known.functions:
-            wanted = len(known.functions[name].arguments)
-            assert len(call.args) == wanted, f"{place}: {name} takes {wanted} arguments"
+    assert wrong(used, ui_pyobjc.load(folder)) == []
+
+
+@needs_wheels
+@pytest.mark.parametrize(
+    ("right", "mistaken", "said"),
+    [
+        ("AXUIElementPerformAction(", "AXUIElementPerformActions(", "has no"),
+        ("AXUIElementPerformAction(", "AXUIElementPerformAction(None, ", "takes 2 arguments"),
+        ("kAXErrorCannotComplete", "kAXErrorCanNotComplete", "has no"),
+        ("CGEventPostToPid(", "CGEventPostToPid(0, ", "takes 2 arguments"),
+    ],
+)
+def test_a_mistake_in_the_bridge_is_found(right: str, mistaken: str, said: str) -> None:
+    sources = {file: text.replace(right, mistaken) for file, text in SOURCES.items()}
+    assert sources != SOURCES
+    found = wrong(uses(sources), ui_pyobjc.load(VERSIONS[-1]))
+    assert found
+    assert all(said in line for line in found)
+
+
+@needs_wheels
+def test_all_wheels_give_the_calls_of_the_bridge_one_shape() -> None:
+    # So what runs over the look-alike of one release holds for the others.
+    used = {(use.framework, use.name) for use in uses()}
+    names = sorted((where, name) for where, name in used if name not in REVIEWED.get(where, ()))
+    shapes = {}
+    for folder in VERSIONS:
+        known = ui_pyobjc.load(folder)
+        shapes[folder.name] = [known[where].functions.get(name) for where, name in names]
+    first = shapes[VERSIONS[0].name]
+    assert sum(shape is not None for shape in first) > 20
+    assert [name for name, shape in shapes.items() if shape != first] == []
 
 
 def test_the_list_of_what_only_a_mac_can_confirm_is_whole_and_not_longer() -> None:
@@ -86,7 +166,7 @@ def test_the_list_of_what_only_a_mac_can_confirm_is_whole_and_not_longer() -> No
     called = {
         row.func.attr
         for name in ("workspace.py", "bridge.py")
-        for row in ast.walk(ast.parse((SOURCE / name).read_text()))
+        for row in ast.walk(ast.parse(SOURCES[name]))
         if isinstance(row, ast.Call) and isinstance(row.func, ast.Attribute)
     }
     assert called >= SELECTORS
@@ -96,7 +176,7 @@ def test_the_list_of_what_only_a_mac_can_confirm_is_whole_and_not_longer() -> No
 def mac(request: Any, bridge: Any) -> Iterator[ui_mac.Mac]:
     """The look-alike, in the place of the frameworks."""
     played = ui_mac.Mac(bridge, ui_pyobjc.load(request.param))
-    with ui_mac.installed(played):
+    with ui_mac_modules.installed(played):
         yield played
 
 
@@ -133,6 +213,9 @@ def test_the_tools_work_over_the_macs_bridge(user: User) -> None:
     stack.wait_until((user.folder / "out.txt").exists, "the file")
     facts = user.fails("get_ui_tree", app="com.apple.Safari")
     assert facts["reason"] == "app_not_running"
+    user.press("Minimize")
+    stack.wait_until(lambda: not user("list_windows")["windows"], "the window is minimized")
+    assert user("list_windows", include_minimized=True)["windows"][0]["minimized"]
 
 
 @needs_wheels
@@ -148,6 +231,20 @@ def test_stale_and_default_over_the_macs_bridge(user: User) -> None:
         "perform_action", {"app": user.app.pid, "element_path": ok, "action": "press"}
     )
     assert plan.level == "DANGEROUS"
+
+
+@needs_wheels
+@pytest.mark.process
+@pytest.mark.parametrize(
+    ("reason", "type_"),
+    # Whether an app is installed is asked of the system, which knows none here.
+    sorted({*CASES} - {("app_not_running", "APP_NOT_RUNNING"), ("no_menu", "NOT_SUPPORTED")}),
+)
+def test_the_reasons_are_the_same_over_the_macs_bridge(
+    user: User, start: Any, reason: str, type_: str
+) -> None:
+    facts = CASES[reason, type_](user, start)
+    assert (facts["reason"], facts["type"]) == (reason, type_)
 
 
 @needs_wheels
@@ -179,6 +276,10 @@ def test_keys_are_typed_in_pieces_into_a_focused_field(mac: ui_mac.Mac, user: Us
 def test_no_permission_a_frozen_and_a_killed_app(mac: ui_mac.Mac, user: User) -> None:
     mac.trusted = False
     assert user.fails("get_ui_tree")["type"] == "PERMISSION_DENIED"
+    assert user.fails("observe_changes", duration=0.1)["type"] == "PERMISSION_DENIED"
+    with pytest.raises(ToolError) as caught:
+        user.toolset.perform(user.toolset.prepare("list_windows", {}))
+    assert caught.value.facts()["pane"] == "Privacy & Security > Accessibility"
     mac.trusted = True
     os.kill(user.process.pid, signal.SIGSTOP)
     assert user.fails("get_ui_tree", timeout=0.5)["type"] == "TIMEOUT"

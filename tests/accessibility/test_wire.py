@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 pytest.importorskip("jeepney")
 
 from jeepney import DBusAddress, new_method_call, new_method_return
-from jeepney.low_level import Message
+from jeepney.low_level import Endianness, Message
 
 from iac_accessibility.atspi.decode import ITEMS, SwiftParser, decode_items, decode_reply
 from iac_accessibility.atspi.identity import identity, is_installed, started
@@ -35,6 +35,8 @@ _BODIES = st.one_of(
     st.tuples(st.just("b"), st.tuples(st.booleans())),
     st.tuples(st.just("au"), st.tuples(st.lists(_WORD, max_size=4))),
     st.tuples(st.just("a(so)"), st.tuples(st.lists(_REF, max_size=5))),
+    st.tuples(st.just("(so)"), st.tuples(_REF)),
+    st.tuples(st.just("a(sss)"), st.tuples(st.lists(st.tuples(_TEXT, _TEXT, _TEXT), max_size=3))),
     st.tuples(st.just("v"), st.tuples(st.tuples(st.just("s"), _TEXT))),
     st.tuples(st.just("v"), st.tuples(st.tuples(st.just("i"), _INT))),
     st.tuples(st.just("v"), st.tuples(st.tuples(st.just("d"), st.floats(allow_nan=False)))),
@@ -82,13 +84,16 @@ def test_a_snapshot_that_is_none_is_told(raw: bytes) -> None:
 
 def test_messages_come_whole_however_they_are_cut() -> None:
     parser = SwiftParser()
+    other = new_method_call(DBusAddress("/a", ":1.2", "x.y"), "M", "s", ("d",))
+    other.header.endianness = Endianness.big
     data = answer("s", ("a",)) + answer("ss", ("b", "c")) + answer("u", (3,))
+    data += bytes(other.serialise(serial=6))
     found = []
     for at in range(len(data)):
         parser.add_data(data[at : at + 1])
         while (message := parser.get_next_message()) is not None:
             found.append(message.body)
-    assert found == [("a",), ("b", "c"), (3,)]
+    assert found == [("a",), ("b", "c"), (3,), ("d",)]
 
 
 def test_nobody_on_the_bus_is_told(tmp_path: Path) -> None:

@@ -1,8 +1,8 @@
 """What PyObjC's own wheels say of the frameworks: names, values, and the shape of every call.
 
-The metadata inside a wheel is plain Python that needs no Mac. CI downloads the oldest and the
-newest wheels that are supported, a folder a version, into IAC_PYOBJC_WHEELS, else `.pyobjc` in the
-checkout.
+The metadata inside a wheel is plain Python that needs no Mac. `.ci/pyobjc` downloads the wheels of
+the oldest and the newest release that are supported, for every Python, pinned by their digests: a
+folder each, under IAC_PYOBJC_WHEELS, else under `.pyobjc` in the checkout.
 """
 
 import os
@@ -10,6 +10,7 @@ import re
 import types
 import zipfile
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -68,8 +69,14 @@ class Framework(NamedTuple):
     names: frozenset[str]
 
 
+def releases() -> list[str]:
+    """Return the releases whose wheels are pinned."""
+    pins = Path(__file__).parent.glob("pyobjc-*.txt")
+    return sorted(file.stem.removeprefix("pyobjc-") for file in pins)
+
+
 def versions() -> list[Path]:
-    """Return the folders of wheels, one a version; empty where none were downloaded."""
+    """Return the folders of wheels, one a release and Python; empty where there are none."""
     folder = Path(os.environ.get("IAC_PYOBJC_WHEELS") or ROOT / ".pyobjc")
     if not folder.is_dir():
         return []
@@ -98,6 +105,8 @@ class _Objc(types.ModuleType):
         return lambda *arguments, **named: None
 
 
+# The wheels of one release hold the same text for every Python.
+@cache
 def _framework(text: str) -> Framework:
     import sys
 

@@ -15,11 +15,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 APPS = Path(__file__).parent / "apps"
 PROGRAMS = ("Xvfb", "dbus-daemon", "openbox")
 LAUNCHER = Path("/usr/libexec/at-spi-bus-launcher")
 GTK_PYTHON = "/usr/bin/python3"
+TOKENS = 12.0
+"""Most tokens that an element may take in a tree, in the mean."""
+
 PATIENCE = 30.0
 """Seconds that a condition is waited for; a test that fails says so after that."""
 
@@ -36,6 +40,13 @@ def missing() -> str:
     if not lacking and subprocess.run([GTK_PYTHON, "-c", "import gi"], check=False).returncode:
         lacking.append("python3-gi")
     return f"not installed: {', '.join(lacking)}" if lacking else ""
+
+
+def has_gtk4() -> bool:
+    """Say whether the system's Python can show a GTK 4 window."""
+    code = "import gi; gi.require_version('Gtk', '4.0')"
+    done = subprocess.run([GTK_PYTHON, "-c", code], capture_output=True, check=False)
+    return done.returncode == 0
 
 
 def wait_until(condition: Callable[[], object], what: str) -> object:
@@ -169,3 +180,19 @@ def gtk(desk: Desktop, *arguments: str, script: str = "gtk_app.py") -> subproces
 def qt(desk: Desktop, *arguments: str) -> subprocess.Popen[bytes]:
     """Start the Qt app for tests, with the interpreter that runs them."""
     return desk.start(sys.executable, str(APPS / "qt_app.py"), *arguments)
+
+
+def chromium(desk: Desktop, profile: Path) -> subprocess.Popen[bytes]:
+    """Start a browser on the page for tests."""
+    return desk.start(
+        *("chromium", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-quic"),
+        *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
+        *(f"--user-data-dir={profile}", f"file://{APPS / 'page.html'}"),
+    )
+
+
+def tokens(answer: dict[str, Any]) -> float:
+    """Return the tokens that an element takes in a tree, in the mean; four bytes are a token."""
+    size: int = len(answer["tree"].encode())
+    count: int = answer["result_count"]
+    return size / 4 / count

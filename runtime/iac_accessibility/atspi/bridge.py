@@ -7,17 +7,16 @@ from typing import Any, Final
 from iac_accessibility.atspi.events import AtspiWatch
 from iac_accessibility.atspi.identity import identity, is_installed, started
 from iac_accessibility.atspi.keys import select_all, type_text
-from iac_accessibility.atspi.names import ATSPI, PROPERTIES, ROOT_PATH, STATES, bit
+from iac_accessibility.atspi.listing import APPS, REGISTRY, listed
+from iac_accessibility.atspi.names import ATSPI, PROPERTIES, bit
 from iac_accessibility.atspi.reading import AtspiReader, get, method, named, snapshot
 from iac_accessibility.atspi.wire import Call, Pool
 from iac_accessibility.faults import Failed, Fault, Silent, Unsupported
-from iac_accessibility.model import App, ChangeKind, Handle, Node, Settable, Want, cleaned
+from iac_accessibility.model import App, ChangeKind, Handle, Node, Settable, Want
 from iac_accessibility.roles import action_name
 
 __all__ = ["AtspiBridge"]
 
-REGISTRY: Final = ATSPI + "Registry"
-_APPS: Final = (REGISTRY, ROOT_PATH)
 _MAX_DEPTH: Final = 200
 _FOCUS_LIMIT: Final = 5_000
 
@@ -37,6 +36,7 @@ class AtspiBridge:
     def __init__(self, session: str = "SESSION", timeout: float = 5.0) -> None:
         self._session = Pool(session, 1)
         self._bus = Pool(self._address(timeout))
+        self._listing: list[Call] = []
         self._bulk = False
         # Browsers and Qt apps register only where somebody is there to read them.
         self._status("IsEnabled")
@@ -46,7 +46,7 @@ class AtspiBridge:
         try:
             address: str = self._session.call(call, timeout)[0]
         except Fault as fault:
-            raise Silent(f"no accessibility bus: {fault}") from None
+            raise Silent(str(fault)) from None
         return address
 
     def _status(self, name: str) -> None:
@@ -61,54 +61,16 @@ class AtspiBridge:
 
     def apps(self, timeout: float) -> list[App]:
         """Return the apps that are registered, those without a window as well."""
-        end = time.monotonic() + timeout
-        (refs,) = self._bus.call(method(_APPS, "Accessible", "GetChildren"), timeout)
-        asked: list[Call] = []
-        for ref in refs:
-            asked += [get(ref, "Accessible", "Name"), _pid_of(ref[0])]
-        # A frozen app must not hide the others, nor cost more than its share.
-        answers = self._bus.calls(asked, min(timeout, 0.5))
-        found: list[App] = []
-        for number, ref in enumerate(refs):
-            name, pid = answers[2 * number], answers[2 * number + 1]
-            if isinstance(pid, Fault):
-                continue
-            began = started(pid[0])
-            if began is None:
-                continue
-            shown = "" if isinstance(name, Fault) else cleaned(name[0][1])
-            app = App(pid[0], shown, identity(pid[0]), began, key=tuple(ref))
-            found.append(app if shown else app._replace(name=_short(app)))
-        active = self._frontmost(found, max(end - time.monotonic(), 0.2))
-        return [app._replace(frontmost=app.key in active) for app in found]
-
-    def _frontmost(self, apps: list[App], timeout: float) -> set[Handle]:
-        """Return the keys of the apps that have an active window."""
-        limit = min(timeout, 0.5)
-        keys = [app.key for app in apps]
-        lists = self._bus.calls([method(key, "Accessible", "GetChildren") for key in keys], limit)
-        windows = [
-            (key, window)
-            for key, answer in zip(keys, lists, strict=True)
-            if not isinstance(answer, Fault)
-            for window in answer[0][:50]
-        ]
-        states = self._bus.calls(
-            [method(window, "Accessible", "GetState") for _, window in windows], limit
-        )
-        return {
-            key
-            for (key, _), state in zip(windows, states, strict=True)
-            if not isinstance(state, Fault) and state[0][0] >> STATES["active"] & 1
-        }
+        apps, self._listing = listed(self._bus, self._listing, timeout)
+        return apps
 
     def installed(self, name: str) -> bool:
         """Say whether a program or desktop file of that name is there."""
         return is_installed(name)
 
     def alive(self, app: App) -> bool:
-        """Say whether the process still runs and is the same."""
-        return started(app.pid) == app.started
+        """Say whether the process still runs, and runs the program that it ran."""
+        return started(app.pid) == app.started and identity(app.pid) == app.id
 
     def root(self, app: App, timeout: float) -> Handle:
         """Return the app's own element, having asked it for its role."""
@@ -141,7 +103,7 @@ class AtspiBridge:
             left = end - time.monotonic()
             answer = self._bus.call(get(way[-1], "Accessible", "Parent"), max(left, 0.0))
             parent = tuple(answer[0][1])
-            if parent == app.key or parent == _APPS or parent in way:
+            if parent == app.key or parent == APPS or parent in way:
                 break
             way.append(parent)
         return way[::-1]
@@ -257,17 +219,6 @@ class AtspiBridge:
         ]
         self._bus.calls(asked, 1.0)
         return f"{app.name} builds its tree on demand, so it was asked for it"
-
-
-def _pid_of(bus: str) -> Call:
-    return Call(
-        *("org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus"),
-        *("GetConnectionUnixProcessID", "s", (bus,)),
-    )
-
-
-def _short(app: App) -> str:
-    return app.id.rpartition(".")[2] or str(app.pid)
 
 
 def _number(answer: tuple[Any, ...] | Fault) -> float | None:

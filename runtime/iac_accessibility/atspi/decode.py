@@ -7,7 +7,7 @@ Source: D-Bus specification, "Marshaling" and "Message Format"; at-spi2-core, Ca
 """
 
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
 
 from jeepney.low_level import Message, Parser, calc_msg_size
@@ -21,6 +21,9 @@ states."""
 _LITTLE: Final = ord("l")
 _RETURN: Final = 2
 _WORD: Final = struct.Struct("<I").unpack_from
+_SIZES: Final = struct.Struct("<I4xI").unpack_from
+_PAIR: Final = struct.Struct("<II").unpack_from
+_NUMBERS: Final = struct.Struct("<iiI").unpack_from
 _INTEGER: Final = struct.Struct("<i").unpack_from
 _DOUBLE: Final = struct.Struct("<d").unpack_from
 
@@ -35,15 +38,31 @@ class Reply(NamedTuple):
 class SwiftParser(Parser):  # type: ignore[misc]
     """The library's parser, with a short cut for the commonest answers."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._held = bytearray()
+        self._at = 0
+
+    def add_data(self, data: bytes, fds: Sequence[Any] = ()) -> None:  # noqa: ARG002
+        """Take what came over the connection; it carries no file descriptors."""
+        del self._held[: self._at]
+        self._at = 0
+        self._held += data
+
     def get_next_message(self) -> Any:
         """Return the next message, a `Message` or a `Reply`, or None if not all of it is there."""
-        buffer = self.buf
-        if buffer.bytes_buffered < 16:
+        held, at = self._held, self._at
+        if len(held) - at < 16:
             return None
-        size = calc_msg_size(buffer.peek(16))
-        if buffer.bytes_buffered < size:
+        if held[at] == _LITTLE:
+            body, fields = _SIZES(held, at + 4)
+            size = 16 + fields + -fields % 8 + body
+        else:
+            size = calc_msg_size(held[at : at + 16])
+        if len(held) - at < size:
             return None
-        raw = bytes(buffer.read(size))
+        self._at = at + size
+        raw = bytes(memoryview(held)[at : self._at])
         return decode_reply(raw) or Message.from_buffer(raw)
 
 
@@ -110,6 +129,21 @@ def _references(raw: bytes, at: int) -> tuple[list[tuple[str, str]]]:
     return (found,)
 
 
+def _triples(raw: bytes, at: int) -> tuple[list[tuple[str, ...]]]:
+    end = at + 8 + _WORD(raw, at)[0]
+    at += 8
+    found: list[tuple[str, ...]] = []
+    while at < end:
+        at += -at % 8
+        row: list[str] = []
+        for _ in range(3):
+            at += -at % 4
+            row += _text(raw, at)
+            at += 5 + _WORD(raw, at)[0]
+        found.append(tuple(row))
+    return (found,)
+
+
 def _reference(raw: bytes, at: int) -> tuple[tuple[str, str], int]:
     at += -at % 8
     middle = at + 4 + _WORD(raw, at)[0]
@@ -133,34 +167,49 @@ def decode_items(raw: bytes, at: int) -> list[tuple[Any, ...]]:
 
 
 def _rows(raw: bytes, at: int) -> list[tuple[Any, ...]]:
-    pair = struct.Struct("<ii").unpack_from
     rows: list[tuple[Any, ...]] = []
-
-    def text(at: int) -> tuple[str, int]:
-        at += -at % 4
-        start = at + 4
-        end = start + _WORD(raw, at)[0]
-        return raw[start:end].decode("utf-8", "replace"), end + 1
-
     size = _WORD(raw, at)[0]
     at += 4
     at += -at % 8
     end = at + size
+    # Each element is named by itself and by each of its children: one object for all of them.
+    known: dict[bytes, tuple[str, str]] = {}
+
+    def reference(at: int) -> tuple[tuple[str, str], int]:
+        at += -at % 8
+        path = at + 5 + _WORD(raw, at)[0]
+        path += -path % 4
+        after = path + 5 + _WORD(raw, path)[0]
+        key = raw[at:after]
+        found = known.get(key)
+        if found is None:
+            found = known[key] = _reference(raw, at)[0]
+        return found, after
+
     while at < end:
-        itself, at = _reference(raw, at)
-        app, at = _reference(raw, at)
-        parent, at = _reference(raw, at)
+        itself, at = reference(at)
+        app, at = reference(at)
+        parent, at = reference(at)
         at += -at % 4
-        index, count = pair(raw, at)
-        at += 8
-        at += 4 + _WORD(raw, at)[0]
-        name, at = text(at)
+        index, count, interfaces = _NUMBERS(raw, at)
+        at += 12 + interfaces
         at += -at % 4
-        role = _WORD(raw, at)[0]
-        description, at = text(at + 4)
+        after = at + 4 + _WORD(raw, at)[0]
+        name = raw[at + 4 : after].decode("utf-8", "replace")
+        at = after + 1
         at += -at % 4
-        states = struct.unpack_from(f"<{_WORD(raw, at)[0] // 4}I", raw, at + 4)
-        at += 4 + 4 * len(states)
+        role, length = _PAIR(raw, at)
+        after = at + 8 + length
+        description = raw[at + 8 : after].decode("utf-8", "replace") if length else ""
+        at = after + 1
+        at += -at % 4
+        length = _WORD(raw, at)[0]
+        states = (
+            _PAIR(raw, at + 4)
+            if length == 8
+            else struct.unpack_from(f"<{length // 4}I", raw, at + 4)
+        )
+        at += 4 + length - length % 4
         rows.append((itself, app, parent, index, count, (), name, role, description, states))
     return rows
 
@@ -173,7 +222,9 @@ _BODIES: Final[dict[bytes, Callable[[bytes, int], Any]]] = {
     b"b": lambda raw, at: (bool(_WORD(raw, at)[0]),),
     b"au": _words,
     b"v": _variant,
+    b"(so)": lambda raw, at: (_reference(raw, at)[0],),
     b"a(so)": _references,
+    b"a(sss)": _triples,
     ITEMS.encode(): lambda raw, at: (decode_items(raw, at),),
 }
 """Signature -> what reads a body that begins at a place; None from it leaves it to the library."""

@@ -22,7 +22,9 @@ _OTHER: Final = re.compile(r"[^A-Za-z0-9._-]+")
 def started(pid: int) -> float | None:
     """Return when a process began, in clock ticks since the machine did; None if there is none."""
     try:
-        text = Path(f"/proc/{pid}/stat").read_text(errors="replace")
+        # Asked several times in each call, and a Path takes longer than the answer.
+        with open(f"/proc/{pid}/stat", errors="replace") as file:  # noqa: PTH123
+            text = file.read()
     except OSError:
         return None
     # The second field is the program's name, in parentheses, and may hold any character.
@@ -33,10 +35,10 @@ def started(pid: int) -> float | None:
 def identity(pid: int) -> str:
     """Return the identity of the program that a process runs; empty where it cannot be read."""
     try:
-        program = Path(f"/proc/{pid}/exe").readlink()
+        program = os.readlink(f"/proc/{pid}/exe")  # noqa: PTH115
     except OSError:
         return ""
-    name = program.name.removesuffix(" (deleted)")
+    name = program.rpartition("/")[2].removesuffix(" (deleted)")
     known = _desktop_files().get(name)
     if known:
         return known

@@ -7,16 +7,32 @@ were never open, cells of tables) is asked for. Identifiers are not in the snaps
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
-from typing import Any, Final, NamedTuple
+from itertools import pairwise
+from typing import Any, Final
 
-from iac_accessibility.atspi.names import ATSPI, CACHE_PATH, PROPERTIES, ROLES, STATES, bit
+from iac_accessibility.atspi.items import (
+    ACTIONS,
+    CHILDREN,
+    DESCRIPTION,
+    FRAME,
+    IDENTIFIER,
+    VALUE,
+    Answer,
+    Item,
+    bits_of,
+    first_body,
+    item_of,
+    kind_of,
+    node_of,
+    variant,
+)
+from iac_accessibility.atspi.names import ATSPI, CACHE_PATH, PROPERTIES
 from iac_accessibility.atspi.wire import Call, Pool
-from iac_accessibility.faults import Fault, Gone, Silent
-from iac_accessibility.model import VALUE_LIMIT, Frame, Handle, Node, Scalar, Want, cleaned
-from iac_accessibility.roles import BOOLEAN_ROLES, TEXT_ROLES, action_name
+from iac_accessibility.faults import Fault, Silent
+from iac_accessibility.model import VALUE_LIMIT, Handle, Node, Want, cleaned
+from iac_accessibility.roles import TEXT_ROLES
 
-__all__ = ["CHILD_LIMIT", "AtspiReader", "Item", "get", "method", "named", "snapshot"]
+__all__ = ["CHILD_LIMIT", "AtspiReader", "get", "method", "named", "snapshot"]
 
 CHILD_LIMIT: Final = 2_000
 """Children of one element that are read; a table of a million rows answers with its first."""
@@ -24,30 +40,7 @@ CHILD_LIMIT: Final = 2_000
 _NUMERIC: Final = frozenset(
     ("slider", "incrementor", "progress_indicator", "scroll_bar", "level_bar", "dial", "rating")
 )
-_SHOWN: Final = (
-    *("active", "checked", "default", "editable", "enabled", "expanded", "focusable"),
-    *("focused", "minimized", "modal", "pressed", "selected", "showing", "visible"),
-)
-# As plain numbers: flags of an enumeration are slow, and are asked for every element.
-_CHILDREN: Final = Want.CHILDREN.value
-_VALUE: Final = Want.VALUE.value
-_IDENTIFIER: Final = Want.IDENTIFIER.value
-_FRAME: Final = Want.FRAME.value
-_ACTIONS: Final = Want.ACTIONS.value
-_DESCRIPTION: Final = Want.DESCRIPTION.value
-_NO_NODE: Final = "/org/a11y/atspi/null"
-
-
-class Item(NamedTuple):
-    """What is known of an element after the first round; `children` is None where not known."""
-
-    role: int
-    name: str
-    states: int
-    description: str = ""
-    identifier: str = ""
-    children: tuple[Handle, ...] | None = None
-    total: int = 0
+_NOT_HELD: Final = IDENTIFIER | FRAME | ACTIONS
 
 
 def method(handle: Any, interface: str, member: str, signature: str = "", *body: Any) -> Call:
@@ -73,7 +66,7 @@ def snapshot(pool: Pool, bus: str, timeout: float) -> dict[Handle, Item]:
     for ref, _app, _parent, _index, count, _interfaces, name, role, description, words in rows:
         children = tuple(handle for _, handle in sorted(below.get(ref, ())))
         known = children if len(children) == count else None
-        items[ref] = Item(role, name, _bits(words), description, "", known, count)
+        items[ref] = Item(role, name, bits_of(words), description, "", known, count)
     return items
 
 
@@ -86,11 +79,63 @@ class AtspiReader:
 
     def read(self, handles: Sequence[Handle], want: Want, timeout: float) -> list[Node | Fault]:
         """Return one node or fault per handle."""
-        end = time.monotonic() + timeout
         bits = want.value
-        found = self._first(handles, bits, timeout)
+        held = [self._held(handle, bits) for handle in handles]
+        asked = [handle for handle, node in zip(handles, held, strict=True) if node is None]
+        if not asked:
+            return list(filter(None, held))
+        end = time.monotonic() + timeout
+        items = self._first(asked, bits, timeout)
         left = max(end - time.monotonic(), 0.0)
-        return self._second(handles, found, bits, left)
+        answers = iter(self._second(asked, items, bits, left))
+        return [node or next(answers) for node in held]
+
+    def _held(self, handle: Handle, want: int) -> Node | None:
+        """Return an element of which the snapshot says all that is wanted."""
+        item = self._items.get(handle)
+        if item is None or want & _NOT_HELD or (item.children is None and want & CHILDREN):
+            return None
+        if want & VALUE and any(_details(handle, *kind_of(item), VALUE)):
+            return None
+        node = node_of(handle, item, want, {})
+        return node if isinstance(node, Node) else None
+
+    def retrace(self, way: Sequence[Node], want: Want, timeout: float) -> list[Node | Fault] | None:
+        """Return a way as it is now, or None; see `locate.Retracing`.
+
+        The child at a place costs the same among thousands; the list of them costs milliseconds.
+        """
+        end = time.monotonic() + timeout
+        bits = want.value & ~CHILDREN
+        window, between, last = way[1], way[2:-1], way[-1]
+        read = [window, last] if len(way) > 2 else [last]
+        calls = _children_of(way)
+        if not calls:
+            return None
+        calls += [get(node.handle, "Accessible", "Name") for node in between if node.title]
+        for node in read:
+            calls += self._questions(node.handle, bits if node is last else 0)
+        kind = (last.role, "editable" in last.states)
+        details = list(_details(last.handle, *kind, bits))
+        calls += [call for _, call in details]
+        answers = iter(self._pool.calls(calls, timeout))
+        for node in way[1:]:
+            child = next(answers)
+            if isinstance(child, Silent):
+                return [child]
+            if isinstance(child, Fault) or child[0] != node.handle:
+                return None
+        middle = [_renamed(node, next(answers)) if node.title else node for node in between]
+        items = [self._item(node.handle, bits if node is last else 0, answers) for node in read]
+        if isinstance(items[-1], Item) and kind != kind_of(items[-1]):
+            return None
+        got = {what: [next(answers)] for what, _ in details}
+        ends = [
+            self._complete(node.handle, item, bits, got if node is last else {}, end)
+            for node, item in zip(read, items, strict=True)
+        ]
+        now = [*ends[:-1], *middle, ends[-1]]
+        return [way[0], *(_with_children(one, old) for one, old in zip(now, way[1:], strict=True))]
 
     def _first(self, handles: Sequence[Handle], want: int, timeout: float) -> list[Item | Fault]:
         calls: list[Call] = []
@@ -108,36 +153,34 @@ class AtspiReader:
                 method(handle, "Accessible", "GetRole"),
                 method(handle, "Accessible", "GetState"),
             ]
-            if want & _DESCRIPTION:
+            if want & DESCRIPTION:
                 calls.append(get(handle, "Accessible", "Description"))
-        if want & _IDENTIFIER:
+        if want & IDENTIFIER:
             calls.append(get(handle, "Accessible", "AccessibleId"))
-        if want & _CHILDREN and (known is None or known.children is None):
+        if want & CHILDREN and (known is None or known.children is None):
             calls.append(get(handle, "Accessible", "ChildCount"))
         return calls
 
-    def _item(
-        self, handle: Handle, want: int, answers: Iterator[tuple[Any, ...] | Fault]
-    ) -> Item | Fault:
+    def _item(self, handle: Handle, want: int, answers: Iterator[Answer]) -> Item | Fault:
         held = self._items.get(handle)
         item: Item | Fault
         if held is None:
             name, role, states = next(answers), next(answers), next(answers)
-            said = next(answers) if want & _DESCRIPTION else ("",)
-            item = _known(name, role, states, said)
+            said = next(answers) if want & DESCRIPTION else ("",)
+            item = item_of(name, role, states, said)
         else:
             item = held
-        identifier = next(answers) if want & _IDENTIFIER else None
-        asked = want & _CHILDREN and (held is None or held.children is None)
+        identifier = next(answers) if want & IDENTIFIER else None
+        asked = want & CHILDREN and (held is None or held.children is None)
         total = next(answers) if asked else None
         if isinstance(item, Fault):
             return item
         if identifier is not None:
-            item = item._replace(identifier=cleaned(_variant(identifier, "")))
+            item = item._replace(identifier=cleaned(variant(identifier, "")))
         if isinstance(total, Silent):
             return total
         if total is not None:
-            item = item._replace(total=max(_variant(total, 0), 0), children=None)
+            item = item._replace(total=max(variant(total, 0), 0), children=None)
         return item
 
     def _second(
@@ -161,11 +204,34 @@ class AtspiReader:
         nodes: list[Node | Fault] = []
         for handle, item, asked in zip(handles, items, spans, strict=True):
             got = {what: [next(answers) for _ in range(count)] for what, count in asked}
-            if actions := _first_body(got.get("actions")):
-                left = max(end - time.monotonic(), 0.05)
-                got["actions"] = [(named(self._pool, handle, actions[0], left),)]
-            nodes.append(item if isinstance(item, Fault) else _node(handle, item, want, got))
+            nodes.append(self._complete(handle, item, want, got, end))
         return nodes
+
+    def _complete(
+        self,
+        handle: Handle,
+        item: Item | Fault,
+        want: int,
+        got: dict[str, list[Answer]],
+        end: float,
+    ) -> Node | Fault:
+        if isinstance(item, Fault):
+            return item
+        if actions := first_body(got.get("actions")):
+            left = max(end - time.monotonic(), 0.05)
+            got["actions"] = [(named(self._pool, handle, actions[0], left),)]
+        return node_of(handle, item, want, got)
+
+
+def _children_of(way: Sequence[Node]) -> list[Call]:
+    """Return what asks each element for the child that the next was; empty where one was none."""
+    calls: list[Call] = []
+    for above, below in pairwise(way):
+        if below.handle not in above.children:
+            return []
+        place = above.children.index(below.handle)
+        calls.append(method(above.handle, "Accessible", "GetChildAtIndex", "i", place))
+    return calls
 
 
 def named(pool: Pool, handle: Handle, rows: Sequence[Any], timeout: float) -> list[str]:
@@ -185,22 +251,9 @@ def named(pool: Pool, handle: Handle, rows: Sequence[Any], timeout: float) -> li
     ]
 
 
-def _known(*answers: tuple[Any, ...] | Fault) -> Item | Fault:
-    for answer in answers[:3]:
-        if isinstance(answer, Fault):
-            return answer
-    name, role, states, said = answers
-    assert isinstance(role, tuple)
-    assert isinstance(states, tuple)
-    bits = _bits(states[0])
-    if bits >> STATES["defunct"] & 1:
-        return Gone("the element is defunct")
-    return Item(role[0], _variant(name, ""), bits, _variant(said, ""))
-
-
 def _more(handle: Handle, item: Item, want: int) -> Iterator[tuple[str, list[Call]]]:
     """Yield what is asked in the second round: a word and the calls."""
-    if want & _CHILDREN and item.children is None and item.total > 0:
+    if want & CHILDREN and item.children is None and item.total > 0:
         if item.total <= CHILD_LIMIT:
             yield "children", [method(handle, "Accessible", "GetChildren")]
         else:
@@ -211,97 +264,29 @@ def _more(handle: Handle, item: Item, want: int) -> Iterator[tuple[str, list[Cal
                     for at in range(CHILD_LIMIT)
                 ],
             )
-    role = role_of(item)
-    if want & _VALUE and role != "secure_text_field":
+    for what, call in _details(handle, *kind_of(item), want):
+        yield what, [call]
+
+
+def _details(handle: Handle, role: str, editable: bool, want: int) -> Iterator[tuple[str, Call]]:
+    if want & VALUE and role != "secure_text_field":
         if role in _NUMERIC:
-            yield "number", [get(handle, "Value", "CurrentValue")]
-        elif role in TEXT_ROLES or bit(item.states, "editable"):
-            yield "text", [method(handle, "Text", "GetText", "ii", 0, VALUE_LIMIT)]
-    if want & _FRAME:
-        yield "frame", [method(handle, "Component", "GetExtents", "u", 0)]
-    if want & _ACTIONS:
-        yield "actions", [method(handle, "Action", "GetActions")]
+            yield "number", get(handle, "Value", "CurrentValue")
+        elif role in TEXT_ROLES or editable:
+            yield "text", method(handle, "Text", "GetText", "ii", 0, VALUE_LIMIT)
+    if want & FRAME:
+        yield "frame", method(handle, "Component", "GetExtents", "u", 0)
+    if want & ACTIONS:
+        yield "actions", method(handle, "Action", "GetActions")
 
 
-def _node(
-    handle: Handle, item: Item, want: int, got: Mapping[str, list[tuple[Any, ...] | Fault]]
-) -> Node | Fault:
-    for answers in got.values():
-        for answer in answers:
-            if isinstance(answer, Silent):
-                return answer
-    role = role_of(item)
-    value = _value(role, item, want, got)
-    states = states_of(item.states)
-    if role == "secure_text_field":
-        states |= {"secure"}
-    if value is True:
-        states |= {"checked"}
-    frame = _first_body(got.get("frame"))
-    actions = _first_body(got.get("actions"))
-    children = _children(item, got)
-    return Node(
-        handle,
-        role,
-        cleaned(item.name),
-        item.identifier,
-        states,
-        children if want & _CHILDREN else (),
-        max(item.total, len(children)),
-        value,
-        cleaned(item.description) if want & _DESCRIPTION else "",
-        Frame(*map(float, frame[0])) if frame else None,
-        tuple(dict.fromkeys(action_name(name) for name in actions[0] if name)) if actions else (),
-    )
+def _with_children(now: Node | Fault, before: Node) -> Node | Fault:
+    if isinstance(now, Fault):
+        return now
+    return now._replace(children=before.children, total=before.total)
 
 
-@lru_cache(maxsize=1_024)
-def states_of(bits: int) -> frozenset[str]:
-    """Return the names of the states among the bits."""
-    return frozenset(name for name in _SHOWN if bit(bits, name))
-
-
-def role_of(item: Item) -> str:
-    """Return the role in the inner spelling."""
-    role = ROLES[item.role] if 0 <= item.role < len(ROLES) else "unknown"
-    return "text_area" if role == "text_field" and bit(item.states, "multi_line") else role
-
-
-def _value(
-    role: str, item: Item, want: int, got: Mapping[str, list[tuple[Any, ...] | Fault]]
-) -> Scalar:
-    if not want & _VALUE:
-        return None
-    if role in BOOLEAN_ROLES:
-        return bit(item.states, "checked") or bit(item.states, "pressed")
-    if number := _first_body(got.get("number")):
-        return float(number[0][1])
-    if text := _first_body(got.get("text")):
-        return cleaned(str(text[0]).replace("\ufffc", ""), VALUE_LIMIT)
-    return None
-
-
-def _children(item: Item, got: Mapping[str, list[tuple[Any, ...] | Fault]]) -> tuple[Handle, ...]:
-    if item.children is not None:
-        return item.children
-    if whole := _first_body(got.get("children")):
-        return tuple(ref for ref in whole[0] if ref[1] != _NO_NODE)
-    each = [answer for answer in got.get("each", ()) if not isinstance(answer, Fault)]
-    return tuple(answer[0] for answer in each if answer[0][1] != _NO_NODE)
-
-
-def _first_body(answers: list[tuple[Any, ...] | Fault] | None) -> tuple[Any, ...] | None:
-    if not answers or isinstance(answers[0], Fault):
-        return None
-    return answers[0]
-
-
-def _variant(answer: tuple[Any, ...] | Fault, otherwise: Any) -> Any:
-    if isinstance(answer, Fault) or not answer:
-        return otherwise
-    held = answer[0]
-    return held[1] if isinstance(held, tuple) else held
-
-
-def _bits(words: Sequence[int]) -> int:
-    return words[0] | words[1] << 32 if len(words) > 1 else (words[0] if words else 0)
+def _renamed(node: Node, name: Answer) -> Node | Fault:
+    if isinstance(name, Fault):
+        return name
+    return node._replace(title=cleaned(variant(name, "")))

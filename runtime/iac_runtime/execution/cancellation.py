@@ -11,6 +11,9 @@ class Cancellation:
     """Says once, for good, that a call is no longer wanted; whoever waits for it wakes at once.
 
     Safe to use from any thread. A cancelled call ends its process before it returns.
+
+    Attributes:
+        word: The other way: what the call last said of how far it is, for who waits for it.
     """
 
     def __init__(self) -> None:
@@ -18,6 +21,7 @@ class Cancellation:
         self._lock = threading.RLock()
         self._event = threading.Event()
         self._wakers: list[Callable[[], object]] = []
+        self.word = ""
 
     @property
     def cancelled(self) -> bool:

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
@@ -49,6 +49,7 @@ class Facts:
             `--allow`), and are not asked about; None where a model writes them.
         memory: What an approval of this call also covers while this program runs (a window);
             empty where it covers the call alone.
+        sent: Argument -> what would be sent for it (`sent.sent_for`); None where nothing is known.
     """
 
     tool: str
@@ -67,6 +68,9 @@ class Facts:
     can_ask: bool = False
     vouched: Level | None = None
     memory: str = ""
+    sent: Callable[[str], tuple[tuple[str, ...], ...] | None] = field(
+        default=lambda _key: None, repr=False, compare=False
+    )
 
     @property
     def reaches(self) -> bool:
@@ -109,12 +113,17 @@ class Decision:
 
 
 def call_digest(facts: Facts) -> str:
-    """Return the SHA-256 (hex) of what would run: tool, arguments and request, byte for byte."""
+    """Return the SHA-256 (hex) of what would run: tool, arguments and request, byte for byte.
+
+    A call without an event is what its line says: the same path in an interface can lead to
+    another element by the time of the answer.
+    """
     request = None if facts.event is None else event_json(facts.event, "")
     body = {
         "app": facts.app_id,
         "arguments": facts.arguments,
         "code": facts.event.code if facts.event else "",
+        "line": "" if facts.event else facts.line,
         "lock": facts.digest,
         "request": request,
         "tool": facts.tool,

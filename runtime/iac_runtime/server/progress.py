@@ -1,8 +1,8 @@
 """While a call runs: word of it every few seconds, and its end before the client gives up.
 
-A client that sent a token is told how long the call has run. Some clients drop a call after 60
-seconds without a word of their own; what would last longer, its wait for a turn included, is ended
-here before that, with an answer that says how to go on.
+A client that sent a token is told how long the call has run, and how far it says it is. Some
+clients drop a call after 60 seconds without a word of their own; what would last longer, its wait
+for a turn included, is ended here before that, with an answer that says how to go on.
 """
 
 import time
@@ -51,7 +51,7 @@ class Vigil:
         self._over = True
         cancel.cancel()
 
-    async def tell(self, _cancel: Cancellation) -> None:
+    async def tell(self, cancel: Cancellation) -> None:
         """Report, for as long as it takes; runs beside a question to a person.
 
         Without a token of the client's, the session sends nothing.
@@ -59,10 +59,11 @@ class Vigil:
         while True:
             await anyio.sleep(self._every)
             seconds = time.monotonic() - self._began
+            said = f"{self._tool}: running for {seconds:.0f} seconds"
+            if cancel.word:
+                said += f"; {cancel.word}"
             try:
-                await self._context.session.report_progress(
-                    round(seconds, 1), None, f"{self._tool}: running for {seconds:.0f} seconds"
-                )
+                await self._context.session.report_progress(round(seconds, 1), None, said)
             except (anyio.ClosedResourceError, anyio.BrokenResourceError, MCPError):
                 # The client is going; the call's own end says so.
                 await anyio.sleep_forever()

@@ -1,4 +1,4 @@
-"""A GTK 3 window with one of everything: /usr/bin/python3 gtk_app.py [--file F] [--rows N]."""
+"""A GTK 3 window with one of everything: /usr/bin/python3 gtk_app.py [OPTIONS]; see `main`."""
 
 import argparse
 from pathlib import Path
@@ -23,7 +23,8 @@ class Window(Gtk.Window):
         self.connect("destroy", Gtk.main_quit)
         box = Gtk.Box(orientation=Gtk.Orientation.VERTICAL)
         self.add(box)
-        box.add(self.menus())
+        if not options.bare:
+            box.add(self.menus())
         self.label = Gtk.Label(label="count 0")
         self.entry = name(Gtk.Entry(), "Name")
         self.entry.set_text("first")
@@ -53,6 +54,7 @@ class Window(Gtk.Window):
             ("Rename", self.rename),
             ("Vanish", self.vanish),
             ("Second", self.second),
+            ("Minimize", lambda _: self.iconify()),
         ):
             button = Gtk.Button(label=text)
             button.connect("clicked", act)
@@ -124,6 +126,9 @@ class Window(Gtk.Window):
         dialog.set_title("Question")
         dialog.set_default_response(Gtk.ResponseType.OK)
         dialog.connect("response", self.answered)
+        prefer = Gtk.CheckButton(label="Prefer Cancel")
+        prefer.connect("toggled", lambda _: dialog.set_default_response(Gtk.ResponseType.CANCEL))
+        dialog.get_message_area().add(prefer)
         dialog.show_all()
 
     def answered(self, dialog, response):
@@ -153,6 +158,7 @@ def main():
     parser.add_argument("--title", default="Fixture")
     parser.add_argument("--file")
     parser.add_argument("--rows", type=int, default=0)
+    parser.add_argument("--bare", action="store_true", help="no menu bar")
     parser.add_argument("--ticks", type=int, default=0)
     Window(parser.parse_args())
     Gtk.main()

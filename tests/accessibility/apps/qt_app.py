@@ -45,7 +45,9 @@ def main() -> int:
 
     button.clicked.connect(press)
     layout = QVBoxLayout()
-    for widget in (label, entry, secret, slider, QCheckBox("Bold"), choice, button):
+    small = QPushButton("Minimize")
+    small.clicked.connect(window.showMinimized)
+    for widget in (label, entry, secret, slider, QCheckBox("Bold"), choice, button, small):
         layout.addWidget(widget)
     central = QWidget()
     central.setLayout(layout)

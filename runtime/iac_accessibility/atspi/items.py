@@ -1,0 +1,165 @@
+"""What the answers about an AT-SPI element say: from answers to an item, from items to nodes."""
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from iac_accessibility.atspi.names import ROLES, STATES, bit
+from iac_accessibility.faults import Fault, Gone, Silent
+from iac_accessibility.model import VALUE_LIMIT, Frame, Handle, Node, Scalar, Want, cleaned
+from iac_accessibility.roles import BOOLEAN_ROLES, action_name
+
+__all__ = [
+    "ACTIONS",
+    "CHILDREN",
+    "DESCRIPTION",
+    "FRAME",
+    "IDENTIFIER",
+    "VALUE",
+    "Answer",
+    "Item",
+    "bits_of",
+    "first_body",
+    "item_of",
+    "kind_of",
+    "node_of",
+    "role_of",
+    "states_of",
+    "variant",
+]
+
+Answer: TypeAlias = tuple[Any, ...] | Fault
+"""The body of an answer, or why there is none."""
+
+_SHOWN: Final = (
+    *("active", "checked", "default", "editable", "enabled", "expanded", "focusable"),
+    *("focused", "minimized", "modal", "pressed", "selected", "showing", "visible"),
+)
+# As plain numbers: flags of an enumeration are slow, and are asked for every element.
+CHILDREN: Final = Want.CHILDREN.value
+VALUE: Final = Want.VALUE.value
+IDENTIFIER: Final = Want.IDENTIFIER.value
+FRAME: Final = Want.FRAME.value
+ACTIONS: Final = Want.ACTIONS.value
+DESCRIPTION: Final = Want.DESCRIPTION.value
+_NO_NODE: Final = "/org/a11y/atspi/null"
+
+
+class Item(NamedTuple):
+    """What is known of an element after the first round; `children` is None where not known."""
+
+    role: int
+    name: str
+    states: int
+    description: str = ""
+    identifier: str = ""
+    children: tuple[Handle, ...] | None = None
+    total: int = 0
+
+
+def item_of(*answers: Answer) -> Item | Fault:
+    """Return what name, role, states and description say, or the first fault among them."""
+    for answer in answers[:3]:
+        if isinstance(answer, Fault):
+            return answer
+    name, role, states, said = answers
+    assert isinstance(role, tuple)
+    assert isinstance(states, tuple)
+    bits = bits_of(states[0])
+    if bits >> STATES["defunct"] & 1:
+        return Gone("the element is defunct")
+    return Item(role[0], variant(name, ""), bits, variant(said, ""))
+
+
+def kind_of(item: Item) -> tuple[str, bool]:
+    """Return what says which details an element has: its role, and whether it can be edited."""
+    return role_of(item), bit(item.states, "editable")
+
+
+def node_of(handle: Handle, item: Item, want: int, got: Mapping[str, list[Answer]]) -> Node | Fault:
+    """Return the node of an item, or `Silent` where one of the answers did not come.
+
+    Args:
+        want: What is wanted of it, as numbers of `Want`.
+        got: What was asked beside: `children`, `each`, `number`, `text`, `frame`, `actions`.
+    """
+    for answers in got.values():
+        for answer in answers:
+            if isinstance(answer, Silent):
+                return answer
+    role = role_of(item)
+    value = _value(role, item, want, got)
+    states = states_of(item.states)
+    if role == "secure_text_field":
+        states |= {"secure"}
+    if value is True:
+        states |= {"checked"}
+    frame = first_body(got.get("frame"))
+    actions = first_body(got.get("actions"))
+    children = _children(item, got)
+    return Node(
+        handle,
+        role,
+        cleaned(item.name),
+        item.identifier,
+        states,
+        children if want & CHILDREN else (),
+        max(item.total, len(children)),
+        value,
+        cleaned(item.description) if want & DESCRIPTION else "",
+        Frame(*map(float, frame[0])) if frame else None,
+        tuple(dict.fromkeys(action_name(name) for name in actions[0] if name)) if actions else (),
+    )
+
+
+@lru_cache(maxsize=1_024)
+def states_of(bits: int) -> frozenset[str]:
+    """Return the names of the states among the bits."""
+    return frozenset(name for name in _SHOWN if bit(bits, name))
+
+
+def role_of(item: Item) -> str:
+    """Return the role in the inner spelling."""
+    role = ROLES[item.role] if 0 <= item.role < len(ROLES) else "unknown"
+    return "text_area" if role == "text_field" and bit(item.states, "multi_line") else role
+
+
+def _value(role: str, item: Item, want: int, got: Mapping[str, list[Answer]]) -> Scalar:
+    if not want & VALUE:
+        return None
+    if role in BOOLEAN_ROLES:
+        return bit(item.states, "checked") or bit(item.states, "pressed")
+    if number := first_body(got.get("number")):
+        return float(number[0][1])
+    if text := first_body(got.get("text")):
+        return cleaned(str(text[0]).replace("\ufffc", ""), VALUE_LIMIT)
+    return None
+
+
+def _children(item: Item, got: Mapping[str, list[Answer]]) -> tuple[Handle, ...]:
+    if item.children is not None:
+        return item.children
+    if whole := first_body(got.get("children")):
+        return tuple(ref for ref in whole[0] if ref[1] != _NO_NODE)
+    each = [answer for answer in got.get("each", ()) if not isinstance(answer, Fault)]
+    return tuple(answer[0] for answer in each if answer[0][1] != _NO_NODE)
+
+
+def first_body(answers: list[Answer] | None) -> tuple[Any, ...] | None:
+    """Return the body of the first answer, or None if there is none."""
+    if not answers or isinstance(answers[0], Fault):
+        return None
+    return answers[0]
+
+
+def variant(answer: Answer, otherwise: Any) -> Any:
+    """Return the value of a property, or `otherwise` where it could not be read."""
+    if isinstance(answer, Fault) or not answer:
+        return otherwise
+    held = answer[0]
+    return held[1] if isinstance(held, tuple) else held
+
+
+def bits_of(words: Sequence[int]) -> int:
+    """Return the words that GetState answers with as one number."""
+    return words[0] | words[1] << 32 if len(words) > 1 else (words[0] if words else 0)

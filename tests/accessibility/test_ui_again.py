@@ -1,0 +1,249 @@
+"""Paths that were made here are used again without following them, and are as safe as before."""
+
+import subprocess
+from typing import Any
+
+import pytest
+import ui_stack as stack
+from ui_memory import APP, Memory, node, tree
+from ui_user import User
+
+from iac_accessibility import target as target_module
+from iac_accessibility.atspi.identity import identity, started
+from iac_accessibility.locate import Book, Found, Mark
+from iac_accessibility.model import App, Handle, Node
+from iac_accessibility.plan import Plan
+from iac_accessibility.toolset import Toolset
+from iac_accessibility.traverse import Limits, walk
+from iac_runtime.errors import ToolError
+
+
+def unfollowed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fail where a path is followed from the app down."""
+
+    def resolve(*_: object, **__: object) -> None:
+        raise AssertionError("the path was followed")
+
+    monkeypatch.setattr(target_module, "resolve", resolve)
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("kind", ["gtk", "qt"])
+def test_a_path_from_any_reading_tool_is_acted_on_at_once(
+    kind: str, start: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if kind == "qt":
+        pytest.importorskip("PySide6.QtWidgets")
+    user: User = start(kind)
+    found = user.path(title="Press", role="button")
+    field = user.path(role="text_field")
+    user("get_ui_tree", depth=20)
+    slider = user.path(role="slider")
+    unfollowed(monkeypatch)
+    for _ in range(2):
+        assert user("perform_action", element_path=found, action="press")["success"]
+    assert user.sees("count 2")
+    assert user("set_value", element_path=slider, value=7)["new_value"] == 7
+    answer = user("set_value", element_path=field, value="Zoë")
+    assert answer["success"]
+    assert user("set_value", element_path=field, value="Ada")["previous_value"] == "Zoë"
+
+
+@pytest.mark.process
+def test_an_app_that_is_gone_is_told_and_looked_for_anew(gtk: User, start: Any) -> None:
+    path = gtk.path(title="Press", role="button")
+    gtk.process.kill()
+    gtk.process.wait()
+    facts = gtk.fails("perform_action", element_path=path, action="press")
+    assert facts["reason"] == "app_not_running"
+    again: User = start("gtk")
+    assert again.press("Press")["success"]
+
+
+@pytest.mark.process
+def test_a_process_that_became_another_program_is_another_app(bridge: Any) -> None:
+    with subprocess.Popen(
+        ["sh", "-c", "read line; exec sleep 60"], stdin=subprocess.PIPE
+    ) as process:
+        try:
+            began = started(process.pid)
+            assert began is not None
+            app = App(process.pid, "x", identity(process.pid), began)
+            assert bridge.alive(app)
+            assert process.stdin is not None
+            process.stdin.write(b"go\n")
+            process.stdin.flush()
+            stack.wait_until(lambda: identity(process.pid) != app.id, "the other program")
+            assert started(process.pid) == began
+            assert not bridge.alive(app)
+        finally:
+            process.kill()
+
+
+class Counting(Memory):
+    """A bridge in memory that counts how often apps are listed and elements are read."""
+
+    def __init__(self, rows: dict[str, Node]) -> None:
+        super().__init__(tree(rows))
+        self.rows = rows
+        self.listed = 0
+        self.reads: list[Handle] = []
+
+    def apps(self, timeout: float) -> list[App]:
+        self.listed += 1
+        return super().apps(timeout)
+
+    def one(self, handle: Handle, timeout: float) -> Node:
+        self.reads.append(handle)
+        return super().one(handle, timeout)
+
+
+def rows() -> dict[str, Node]:
+    """Return a window with two pages, each with a button."""
+    return {
+        "app": node("app", "application", "", "w"),
+        "w": node("w", "window", "Doc", "p", "q"),
+        "p": node("p", "group", "Alice", "go", *(f"x{number}" for number in range(50))),
+        "q": node("q", "group", "Bob"),
+        "go": node("go", "button", "Go", actions=("press",)),
+        **{f"x{number}": node(f"x{number}", "image") for number in range(50)},
+    }
+
+
+def prepared(bridge: Memory, toolset: Toolset, path: str) -> Plan:
+    return toolset.prepare("perform_action", {"app": 100, "element_path": path, "action": "press"})
+
+
+def path_to_go(toolset: Toolset) -> str:
+    answer = toolset.perform(toolset.prepare("find_element", {"app": 100, "title": "Go"}))
+    path: str = answer["elements"][0]["path"]
+    return path
+
+
+def test_elements_beside_the_way_are_not_read_again() -> None:
+    bridge = Counting(rows())
+    toolset = Toolset(bridge)
+    path = path_to_go(toolset)
+    listed = bridge.listed
+    bridge.reads.clear()
+    toolset.perform(prepared(bridge, toolset, path))
+    assert set(bridge.reads) == {"app", "w", "p", "go"}
+    assert bridge.listed == listed
+    assert bridge.done == [("perform", "go", "press")]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"p": node("p", "group", "Carol", "go")},
+        {"p": node("p", "group", "Alice", "other", "go"), "other": node("other", "button", "Go")},
+        {"go": node("go", "button", "Delete", actions=("press",))},
+        {"go": node("go", "check_box", "Go", actions=("press",))},
+        {"p": node("p", "group", "Alice"), "q": node("q", "group", "Bob", "go")},
+        {"w": node("w", "window", "Other", "p", "q")},
+    ],
+)
+def test_whatever_changed_on_the_way_ends_in_a_refusal(change: dict[str, Node]) -> None:
+    bridge = Counting(rows())
+    toolset = Toolset(bridge)
+    path = path_to_go(toolset)
+    plan = prepared(bridge, toolset, path)
+    bridge.rows.update(change)
+    with pytest.raises(ToolError) as caught:
+        toolset.perform(plan)
+    assert caught.value.facts()["reason"] == "stale"
+    with pytest.raises(ToolError) as caught:
+        prepared(bridge, toolset, path)
+    assert caught.value.facts()["reason"] == "stale"
+    assert bridge.done == []
+
+
+def test_a_path_that_was_not_made_here_is_followed_each_time() -> None:
+    bridge = Counting(rows())
+    toolset = Toolset(bridge)
+    path = "window[0]/group[0]/button[0]"
+    prepared(bridge, toolset, path)
+    bridge.rows["p"] = node("p", "group", "Alice", "new", "go")
+    bridge.rows["new"] = node("new", "button", "New", actions=("press",))
+    plan = prepared(bridge, toolset, path)
+    assert plan.mark is not None
+    assert plan.mark.title == "New"
+
+
+def test_a_path_that_was_made_anew_means_the_newer_element() -> None:
+    bridge = Counting(
+        {
+            "app": node("app", "application", "", "w"),
+            "w": node("w", "window", "Doc", "text", "old", "more"),
+            "text": node("text", "static_text", "Sure?"),
+            "old": node("old", "button", "Go", actions=("press",)),
+            "more": node("more", "button", "Go", actions=("press",)),
+        }
+    )
+    toolset = Toolset(bridge)
+    path = "window[@title='Doc']/button[0]"
+    toolset.perform(toolset.prepare("find_element", {"app": 100, "title": "Go"}))
+    toolset.perform(prepared(bridge, toolset, path))
+    bridge.rows["text"] = node("text", "button", "Go", actions=("press",))
+    toolset.perform(toolset.prepare("get_ui_tree", {"app": 100}))
+    toolset.perform(prepared(bridge, toolset, path))
+    assert [handle for _, handle, _ in bridge.done] == ["old", "text"]
+
+
+def test_an_app_that_stops_answering_costs_its_time_once() -> None:
+    bridge = Counting(rows())
+    toolset = Toolset(bridge, {"perform_action": 0.2})
+    path = path_to_go(toolset)
+    bridge.hangs.add("app")
+    bridge.reads.clear()
+    with pytest.raises(ToolError) as caught:
+        prepared(bridge, toolset, path)
+    assert caught.value.facts()["reason"] == "app_silent"
+    assert bridge.reads == ["app"]
+
+
+def test_an_app_whose_interface_went_is_listed_again() -> None:
+    bridge = Counting(rows())
+    toolset = Toolset(bridge)
+    path_to_go(toolset)
+    whole = dict(bridge.rows)
+    bridge.rows.clear()
+    with pytest.raises(ToolError) as caught:
+        path_to_go(toolset)
+    assert caught.value.facts()["reason"] == "app_gone"
+    bridge.rows.update(whole)
+    listed = bridge.listed
+    path_to_go(toolset)
+    assert bridge.listed == listed + 1
+
+
+def test_which_app_is_in_front_is_true_when_windows_are_listed() -> None:
+    bridge = Counting({**rows(), "w": node("w", "window", "Doc", "p", "q", states=["active"])})
+    toolset = Toolset(bridge)
+    plan = toolset.prepare("list_windows", {"app": 100})
+    assert toolset.perform(plan)["windows"][0]["frontmost"]
+    bridge.running = [APP._replace(frontmost=False)]
+    assert not toolset.perform(plan)["windows"][0]["frontmost"]
+
+
+def test_what_is_remembered_is_bounded_and_the_oldest_go() -> None:
+    book = Book(limit=3)
+    mark = Mark("button", "Go", None, "go", "w", "Doc")
+    for name in "abcd":
+        book.keep(APP, name, mark)
+    book.keep(APP, "b", mark)
+    book.keep(APP, "e", mark)
+    assert [name for name in "abcde" if book.mark(APP, name)] == ["b", "d", "e"]
+    found = Found(node("app", "application"), (node("w", "window"),), "window[0]")
+    for number in range(1_001):
+        book.keep_way(APP, str(number), found)
+    assert book.found(APP, "0") is None
+    assert book.found(APP, "1000") == found
+    walks = [APP._replace(pid=pid) for pid in range(5)]
+    bridge = Memory(tree(rows()))
+    for app in walks:
+        book.keep_walk(app, walk(bridge, bridge.grow("app"), bridge.free, Limits(1.0, 9)))
+    path = "window[@title='Doc']/group[@title='Bob']"
+    kept = [book.found(app, path) for app in walks]
+    assert kept[0] is None
+    assert [one.node.handle for one in kept[1:] if one] == ["q"] * 4

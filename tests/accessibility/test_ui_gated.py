@@ -1,0 +1,126 @@
+"""The tools behind the gate, on a real app: who is asked, how often, and what is shown."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ui_user import User
+
+from iac_accessibility.gated import Gated, entries, open_toolset
+from iac_accessibility.tools import TOOLS
+from iac_runtime.catalogue import Catalogue
+from iac_runtime.execution.executor import Executor
+from iac_runtime.gate import Asks, Call, Done, Gate, Refused
+from iac_runtime.limiter import Limiter, Limits, Window
+from iac_runtime.plans import Outcome
+from iac_runtime.policy.desk import Caller, Desk
+from iac_runtime.policy.model import Policy
+from iac_runtime.policy.settings import Flags, read_settings
+
+pytestmark = pytest.mark.process
+
+ASKED = Caller("tester", "client")
+ROW = "window[@title='Fixture']/group[0]/group[0]"
+Calls = Callable[..., Outcome]
+
+
+@pytest.fixture
+def calls(gtk: User, generated: Path) -> Callable[..., Calls]:
+    """Return a gate's calls about the app; the keywords are the gate's own."""
+
+    def made(**more: Any) -> Calls:
+        catalogue, executor = Catalogue([generated]), Executor()
+        toolset = Gated(gtk.toolset)
+        gate = Gate(catalogue, executor, home="/Users/me", toolsets=[toolset], **more)
+
+        def call(tool: str, *, answer: str = "", **arguments: Any) -> Outcome:
+            asked = Call(tool, {"app": gtk.app.pid, **arguments}, ASKED)
+            outcome = gate.call(asked)
+            if answer and isinstance(outcome, Asks):
+                outcome = gate.call(asked._replace(token=outcome.token, verdict=answer))
+            return outcome
+
+        return call
+
+    return made
+
+
+def press(call: Calls, title: str, answer: str = "", row: str = ROW) -> Outcome:
+    path = f"{row}/button[@title='{title}']"
+    return call("perform_action", element_path=path, action="press", answer=answer)
+
+
+def test_an_answer_holds_for_the_window_until_the_server_ends(calls: Callable[..., Calls]) -> None:
+    call = calls()
+    assert isinstance(call("get_ui_tree", depth=5), Done)
+    asked = press(call, "Press")
+    assert isinstance(asked, Asks)
+    assert (asked.level, "Fixture" in asked.question.line) == ("MODIFY", True)
+    assert isinstance(press(call, "Press", "once"), Done)
+    assert isinstance(press(call, "Second"), Done)
+    # Another window, and another server, are asked about.
+    assert isinstance(press(call, "Press", row="window[@title='Second window']"), Asks)
+    assert isinstance(press(calls(), "Press"), Asks)
+
+
+def test_what_is_dangerous_is_asked_about_every_time(calls: Callable[..., Calls]) -> None:
+    call = calls()
+    asked = press(call, "Delete")
+    assert isinstance(asked, Asks)
+    assert asked.level == "DANGEROUS"
+    assert "delete" in asked.question.text.casefold()
+    assert isinstance(press(call, "Delete", "once"), Done)
+    assert isinstance(press(call, "Delete", "once"), Done)
+    assert isinstance(press(call, "Delete", "denied"), Refused)
+    found = call("find_element", title="count")
+    assert isinstance(found, Done)
+    assert found.value["elements"][0]["title"] == "count 2"
+
+
+def test_a_secret_is_not_shown_where_it_is_asked_about(calls: Callable[..., Calls]) -> None:
+    call = calls()
+    path = "window[@title='Fixture']/group[0]/secure_text_field[@title='Passphrase']"
+    asked = call("set_value", element_path=path, value="correct horse")
+    assert isinstance(asked, Asks)
+    assert asked.level == "DANGEROUS"
+    assert "correct horse" not in str(asked)
+    assert "[secret]" in asked.question.text
+    assert isinstance(call("set_value", element_path=path, value="x", answer="once"), Done)
+
+
+def test_nothing_is_changed_where_only_reads_run(calls: Callable[..., Calls]) -> None:
+    policy = Policy()
+    settings = read_settings(Flags(read_only=True), {}, policy)
+    call = calls(desk=Desk(policy, settings, home="/Users/me"))
+    assert isinstance(press(call, "Press"), Refused)
+    assert isinstance(call("click_menu", menu_path="File > Save"), Refused)
+    assert isinstance(call("list_windows"), Done)
+    listed = {entry["name"] for entry in entries(read_only=True)}
+    assert listed == set(TOOLS) - {"perform_action", "set_value", "click_menu"}
+    assert {entry["name"] for entry in entries(read_only=False)} == set(TOOLS)
+
+
+def test_calls_that_come_too_fast_are_delayed_and_that_is_said(
+    calls: Callable[..., Calls], tmp_path: Path
+) -> None:
+    limits = Limits(writes=Window(2, 0.5))
+    call = calls(limiter=Limiter(tmp_path, limits), allow="MODIFY")
+    answers = [press(call, "Press") for _ in range(3)]
+    values = [answer.value for answer in answers if isinstance(answer, Done)]
+    assert len(values) == 3
+    assert ["rate_limit_warning" in value for value in values] == [False, False, True]
+
+
+def test_the_platform_is_opened_by_the_first_call(
+    desk: Any, gtk: User, generated: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DBUS_SESSION_BUS_ADDRESS", desk.env["DBUS_SESSION_BUS_ADDRESS"])
+    catalogue, executor = Catalogue([generated]), Executor()
+    gate = Gate(catalogue, executor, home="/Users/me", toolsets=[open_toolset(catalogue, executor)])
+    try:
+        outcome = gate.call(Call("list_windows", {"app": gtk.app.pid}, ASKED))
+        assert isinstance(outcome, Done)
+        assert outcome.value["windows"][0]["title"] == "Fixture"
+    finally:
+        gate.close()

@@ -1,0 +1,81 @@
+"""The tools through a real client of `iac-mcp serve`: what it is offered, and what it hears."""
+
+import os
+import re
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+import ui_stack as stack
+from mcp import Client, StdioServerParameters
+from ui_user import User
+
+from iac_accessibility.tools import TOOLS
+
+pytestmark = pytest.mark.process
+
+Talk = Callable[[Client], Awaitable[None]]
+
+
+@pytest.fixture
+def served(desk: stack.Desktop, tmp_path: Path) -> Callable[..., None]:
+    """Hold a talk with a server of the accessibility tools on the desktop."""
+
+    def held(talk: Talk, *options: str) -> None:
+        server = StdioServerParameters(
+            command=str(Path(sys.executable).parent / "iac-mcp"),
+            args=["serve", "--toolset", "accessibility", *options],
+            env={
+                "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
+                "IAC_DATA": str(tmp_path / "data"),
+                "DBUS_SESSION_BUS_ADDRESS": desk.env["DBUS_SESSION_BUS_ADDRESS"],
+                **{key: held for key, held in os.environ.items() if key.startswith("COVERAGE_")},
+            },
+        )
+
+        async def main() -> None:
+            with anyio.fail_after(60):
+                async with Client(server) as client:
+                    await talk(client)
+
+        anyio.run(main)
+
+    return held
+
+
+def test_a_server_that_only_reads_offers_what_only_reads(served: Callable[..., None]) -> None:
+    writing = {"perform_action", "set_value", "click_menu"}
+
+    async def talk(client: Client) -> None:
+        names = {tool.name for tool in (await client.list_tools()).tools}
+        assert names & set(TOOLS) == set(TOOLS) - writing
+
+    served(talk, "--read-only")
+
+
+def test_a_watch_tells_of_its_progress_while_it_runs(
+    served: Callable[..., None], start: Callable[..., User]
+) -> None:
+    user = start("gtk", "--ticks", "200")
+    heard: list[tuple[float, str]] = []
+    seen: list[Any] = []
+
+    async def note(progress: float, _total: float | None, message: str | None) -> None:
+        heard.append((progress, message or ""))
+
+    async def talk(client: Client) -> None:
+        call = {"app": user.app.pid, "duration": 4}
+        result = await client.call_tool("observe_changes", call, progress_callback=note)
+        # What was heard came before the answer.
+        seen.append((len(heard), result.structured_content))
+
+    served(talk)
+    ((before, answer),) = seen
+    assert before >= 1
+    assert answer["result_count"] > 0
+    assert heard[0][0] >= 3
+    said = r"observe_changes: running for \d+ seconds; [1-9]\d* changes so far"
+    assert re.fullmatch(said, heard[0][1])
