@@ -48,7 +48,8 @@ def rows(name: str) -> list[list[str]]:
 def judged() -> bool:
     """Print how scripts are judged."""
     analyser = Analyser(Catalogue([ROOT / "generated" / "iac_tools"]))
-    dangerous, harmless = read_cases("dangerous.txt"), read_cases("harmless.txt")
+    dangerous = [*read_cases("dangerous.txt"), *read_cases("dangerous_more.txt")]
+    harmless = [*read_cases("harmless.txt"), *read_cases("harmless_more.txt")]
     changed = [v for seed in range(SEEDS) for case in dangerous for v in variations(case, seed)]
     begun = time.perf_counter()
     below = [
@@ -67,7 +68,7 @@ def judged() -> bool:
 
 def explained() -> bool:
     """Print how many error texts get the right cause."""
-    texts = rows("errors.tsv")
+    texts = [*rows("errors.tsv"), *rows("errors_more.tsv")]
     right = sum(explain(text).cause == cause for text, cause in texts)
     print(f"failures: {right} of {len(texts)} with the right cause")
     return right / len(texts) >= 0.95
@@ -75,10 +76,10 @@ def explained() -> bool:
 
 def found(count: int) -> bool:
     """Print recall among the sample alone, and the time among `count` patterns."""
-    asked = rows("phrasings.tsv")
+    asked = [*rows("phrasings.tsv"), *rows("phrasings_more.tsv")]
     with tempfile.TemporaryDirectory() as folder:
         store = Store(Path(folder), limit=count * 2)
-        for intent, app in rows("patterns.tsv"):
+        for intent, app in (*rows("patterns.tsv"), *rows("patterns_more.tsv")):
             store.remember(intent, app, "applescript", f"-- {intent}", Outcome(True, "text"))
         hits = sum(
             wanted in [row.pattern.intent for row in store.find(query)] for query, wanted in asked

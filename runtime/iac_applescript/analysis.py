@@ -10,14 +10,14 @@ from typing import Literal, NamedTuple
 
 from iac_applescript.applescript_reader import read_applescript
 from iac_applescript.applescript_tokens import scan_applescript
-from iac_applescript.findings import Findings, Reason
+from iac_applescript.findings import Findings, Reason, Start
 from iac_applescript.javascript_reader import read_javascript
 from iac_applescript.javascript_tokens import scan_javascript
 from iac_applescript.vocabulary import Vocabulary, vocabulary_of
 from iac_runtime.catalogue import Catalogue
 from iac_runtime.tool import Level
 
-__all__ = ["Analyser", "Analysis", "Language"]
+__all__ = ["Analyser", "Analysis", "Language", "with_starts"]
 
 Language = Literal["applescript", "javascript"]
 
@@ -33,6 +33,7 @@ class Analysis(NamedTuple):
         targets: Bundle ids of the apps that it names.
         unknown: Names of apps that are not known here.
         tools: Generated tools that do what its statements do.
+        starts: The apps that it starts if they do not run.
     """
 
     level: Level
@@ -40,6 +41,24 @@ class Analysis(NamedTuple):
     targets: tuple[str, ...]
     unknown: tuple[str, ...]
     tools: tuple[str, ...]
+    starts: tuple[Start, ...] = ()
+
+
+def with_starts(found: Analysis, runs: Callable[[str], bool]) -> Analysis:
+    """Return an analysis that counts starting an app as a change, as reads start none.
+
+    Args:
+        found: The analysis of the text alone.
+        runs: Says whether the app of a bundle id runs; asked only of a script that else reads.
+    """
+    if found.level != "SAFE":
+        return found
+    reasons = tuple(
+        Reason("MODIFY", "launch", f"would start {start.name}", start.app, start.place)
+        for start in found.starts
+        if not runs(start.app)
+    )
+    return found._replace(level="MODIFY", reasons=reasons) if reasons else found
 
 
 class Analyser:
@@ -75,6 +94,7 @@ class Analyser:
             tuple(findings.targets),
             tuple(findings.unknown),
             tuple(known),
+            tuple(findings.starts.values()),
         )
 
     def find(self, name: str) -> Vocabulary | None:

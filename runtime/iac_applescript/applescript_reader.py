@@ -5,13 +5,14 @@ sight give its words their meaning, and with it their level.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
 from iac_applescript import language_words as language
 from iac_applescript.danger_rows import UNSEEN
 from iac_applescript.declared import Declared, declared, statements
 from iac_applescript.findings import Findings
+from iac_applescript.launching import asked_about, condition, is_silent, proves_running
 from iac_applescript.shapes import (
     lasts,
     on_screen,
@@ -46,6 +47,7 @@ _AFTER_APPLICATION: Final = frozenset(
     "process processes file files support responses bindings whose of to is as and then where"
     " dialog".split()
 )
+_NAMES: Final = frozenset(("application", "app", "id", "named", "the"))
 _FILES_OF_SETTINGS: Final = frozenset(("property list file", "XML file"))
 _SHELL_TEXT: Final = frozenset(("contents", "history"))
 _DEEPEST: Final = 64
@@ -53,11 +55,17 @@ _DEEPEST: Final = 64
 
 @dataclass(frozen=True, slots=True)
 class _Block:
-    """A statement that lasts until `end`: the apps it brings into sight, if it is a `tell`."""
+    """A statement that lasts until `end`: the apps it brings into sight, if it is a `tell`.
+
+    `running` holds the bundle ids of apps that an `if` around it has found running, `object` what
+    a `tell` names if that is more than an app.
+    """
 
     apps: tuple[Vocabulary, ...]
     ui: bool
     told: bool = False
+    running: frozenset[str] = frozenset()
+    object: tuple[Unit, ...] = ()
 
 
 class _Target(NamedTuple):
@@ -84,18 +92,37 @@ class _Reader:
         if depth > _DEEPEST:
             self.add("DANGEROUS", "nesting", "is nested too deeply", "", tokens[0].start)
             return
+        if first == "end" and depth:
+            self.add("DANGEROUS", "shape", "an end within a line", "end", tokens[0].start)
+            return
         if first == "end":
             self._end(tokens)
             return
+        if first == "else" and len(self.blocks) > 1:
+            self.blocks[-1] = replace(self.blocks[-1], running=self.blocks[-2].running)
+        proven = self._proven(condition(tokens))
         tell = next(
             (i for i, t in enumerate(tokens) if t.kind == "word" and t.folded == "tell"), None
         )
+        if proven and tokens[-1].folded != "then":
+            # What an `if` of one line found holds for the rest of the line alone.
+            place, before = len(self.blocks) - 1, self.blocks[-1]
+            self.blocks[place] = replace(before, running=before.running | proven)
+            self._statement(tokens, first, tell, depth)
+            self.blocks[place : place + 1] = [before]
+            return
+        self._statement(tokens, first, tell, depth)
+        if proven:
+            self.blocks[-1] = replace(self.blocks[-1], running=self.blocks[-1].running | proven)
+
+    def _statement(self, tokens: Sequence[Token], first: str, tell: int | None, depth: int) -> None:
         if tell is not None:
             self._tell(tokens, tell, depth)
             return
         if lasts(tokens):
             top = self.blocks[-1]
-            self.blocks.append(top)
+            own = first in ("on", "to", "script")
+            self.blocks.append(replace(top, running=frozenset()) if own else top)
         if first in ("on", "to") and len(tokens) > 1 and tokens[1].folded != "error":
             self._handler(tokens)
             return
@@ -121,6 +148,29 @@ class _Reader:
                 "DANGEROUS", "handler", "declares a handler of a kind that was not understood",
                 name, tokens[0].start,
             )  # fmt: skip
+
+    def _proven(self, asked: Sequence[Token]) -> frozenset[str]:
+        """Return the bundle id of the app that a condition finds running."""
+        name = proves_running(asked) if asked else ""
+        if name == "it":
+            # An object of the app may have a property of this name; then it is not the app's.
+            apps = [app for app in self.blocks[-1].apps if "running" not in app.terms]
+            return frozenset(app.bundle for app in apps) if len(apps) == 1 else frozenset()
+        app = self.find(name) if name else None
+        return frozenset((app.bundle,)) if app else frozenset()
+
+    def _sends(
+        self, tokens: Sequence[Token], units: Sequence[Unit], apps: Sequence[Vocabulary]
+    ) -> None:
+        """Note the apps that a statement sends an event to: those told, and those it names."""
+        asked = asked_about(tokens)
+        named = [token for place, token in enumerate(tokens) if place not in asked]
+        reached = {app.key: app for app in self._mentioned(named)}
+        if not is_silent(units, self.declared.handlers):
+            reached |= {app.key: app for app in apps if app.bundle}
+        for app in reached.values():
+            if app.bundle not in self.blocks[-1].running:
+                self.findings.start(app.bundle, app.name, tokens[0].start)
 
     def _mentioned(self, tokens: Sequence[Token]) -> list[Vocabulary]:
         """Return the apps that a statement names, and note them as targets."""
@@ -188,12 +238,19 @@ class _Reader:
             apps = tuple(names) or outer.apps
         ui = not names and (outer.ui or on_screen(target))
         self._weigh(target, Scene((), self.named, self.declared, ui, told=True))
-        self.blocks.append(_Block(apps, ui, told=not own))
+        told = [t for t in rest if to is None or t.start < to]
+        object_: tuple[Unit, ...] = ()
+        if not all(t.kind == "string" or t.folded in _NAMES for t in told):
+            self._sends(told, target, names)
+            object_ = () if own else tuple(unit for unit in target if unit.word != "(")
+        place = len(self.blocks)
+        self.blocks.append(_Block(apps, ui, not own, outer.running, object_))
         if to is not None:
             behind = [t for t in rest if t.start > to]
             if behind:
                 self.line(behind, depth + 1)
-            self.blocks.pop()
+            # What stands behind `to` may be a `tell` that lasts: its own block stays.
+            del self.blocks[place : place + 1]
 
     def _sight(self, apps: Iterable[Vocabulary]) -> Sight:
         unique = {app.key: app for app in (*apps, *self.additions)}
@@ -210,7 +267,8 @@ class _Reader:
         apps = tuple(unique.values())
         units = units_of(tokens, self._sight(apps))
         ui = block.ui or on_screen(units)
-        self._weigh(units, Scene(apps, self.named, self.declared, ui, block.told))
+        self._sends(tokens, units, block.apps)
+        self._weigh(units, Scene(apps, self.named, self.declared, ui, block.told, block.object))
 
     def _weigh(self, units: Sequence[Unit], scene: Scene) -> None:
         self._unknown(units)

@@ -20,7 +20,8 @@ ROWS: Final[tuple[Cause, ...]] = (
         (-1743,),
         r"not (?:authori[sz]ed|allowed) to send apple ?events|not authori[sz]ed|nicht berechtigt"
         r"|keine berechtigung|pas autoris|non autoris|no (?:est[áa] )?autorizad|non autorizzat"
-        r"|não (?:está )?autorizad|niet gemachtigd|許可されていません|権限がありません"
+        r"|nicht autorisiert|não (?:está )?autorizad|niet (?:gemachtigd|geautoriseerd)"
+        r"|geen toestemming|許可されていません|権限がありません"
         r"|未(?:被)?(?:获|獲)?(?:得)?授权|未獲授權|没有权限",
     ),
     Cause(
@@ -48,7 +49,7 @@ ROWS: Final[tuple[Cause, ...]] = (
             "After a quit command this is normal.",
         ),
         (-609, -606, -607, -608, -905),
-        r"connection is invalid|verbindung ist ungültig"
+        r"connection (?:is )?(?:invalid|interrupted)|verbindung ist ungültig"
         r"|connexion (?:n.est pas|non) valide|conexión no (?:es )?válida"
         r"|connessione non (?:è )?valida|接続が無効|连接无效",
     ),
@@ -65,7 +66,7 @@ ROWS: Final[tuple[Cause, ...]] = (
         ("Ask the user before you try again.", "To go on, catch error number -128 with try."),
         (-128,),
         r"user cancel+ed|benutzer.*abgebrochen|abgebrochen|annul[ée]|cancelad[oa]"
-        r"|annullat|キャンセル|已取消|用户取消|geannuleerd",
+        r"|annullat|cancelou|キャンセル|已取消|用户取消|geannuleerd",
     ),
     Cause(
         "timeout",
@@ -79,7 +80,7 @@ ROWS: Final[tuple[Cause, ...]] = (
         (-1712,),
         r"timed out|zeitüberschreitung|délai (?:d.attente )?(?:dépassé|expiré)"
         r"|tiempo (?:de espera )?(?:agotado|excedido)"
-        r"|tempo scaduto|timeout|時間切れ|タイムアウト|超时|逾時",
+        r"|tempo (?:scaduto|.*esgot)|time-?out|時間切れ|タイムアウト|超时|逾時",
     ),
     Cause(
         "no_interaction",
@@ -138,7 +139,8 @@ ROWS: Final[tuple[Cause, ...]] = (
         (-1700, -1703, -1704, -10001, -50, -1702, -1705, -1732),
         r"can[’']t (?:convert types|make .* into)|nicht in typ|impossible de transformer"
         r"|no (?:se )?puede convertir"
-        r"|impossibile (?:trasformare|convertire)|に変換できません|转换为|轉換",
+        r"|impossibile (?:trasformare|convertire)|não é possível converter"
+        r"|kan .* niet .*omzetten|に変換できません|转换为|轉換",
     ),
     Cause(
         "missing_parameter",
@@ -157,7 +159,7 @@ ROWS: Final[tuple[Cause, ...]] = (
             "Call a handler of the script inside a tell with my.",
         ),
         (-1708, -1717),
-        r"message not understood|doesn[’']t understand|versteht .* nicht"
+        r"message not understood|error: command not found|doesn[’']t understand|versteht .* nicht"
         r"|ne reconna[îi]t pas|ne comprend pas"
         r"|no entiende|non (?:riconosce|capisce)|não (?:entende|compreende)"
         r"|認識できません|无法理解|不理解|不認得",
@@ -195,7 +197,8 @@ ROWS: Final[tuple[Cause, ...]] = (
         (-10004, -54, -5000, -61, -1407),
         r"privilege|(?:don[’']t have|without) permission|operation not permitted"
         r"|permission denied"
-        r"|berechtigungsfehler|keine rechte|erreur d.autorisation",
+        r"|berechtigungsfehler|keine rechte|erreur d.(?:autorisation|de privilège)"
+        r"|error de privilegios|errore di privilegi|erro de privilégio|権限エラー",
     ),
     Cause(
         "key_form",
@@ -241,8 +244,12 @@ ROWS: Final[tuple[Cause, ...]] = (
         "There is no such file or folder.",
         ("Check the path; ~ is not expanded in scripts.", "A sandboxed app may not see it."),
         (-43, -35, -37, -120),
-        r"file .*(?:wasn[’']t|not) found|no such file|datei .*nicht gefunden"
+        r"file .*(?:(?:wasn[’']t|not) found|(?:doesn[’']t|does not) exist)|no such file"
+        r"|datei .*nicht gefunden"
         r"|fichier .*introuvable"
+        r"|(?:archivo|fichier|file|arquivo|bestand) .*(?:no existe|n[’']existe pas|non esiste"
+        r"|não existe"
+        r"|bestaat niet|não (?:foi )?encontrad)|ファイル.*見つかりません|找不到文件|文件.*不存在"
         r"|folder wasn[’']t found|disk .*wasn[’']t found",
     ),
     Cause(
@@ -250,7 +257,8 @@ ROWS: Final[tuple[Cause, ...]] = (
         "The disk is full.",
         ("Free some space.",),
         (-34,),
-        r"disk is full|volume is full",
+        r"(?:disk|volume|disque|disco|festplatte|schijf|ディスク).{0,12}"
+        r"(?:is full|est plein|lleno|pieno|cheio|ist voll|is vol|いっぱい)|磁盘已满",
     ),
     Cause(
         "file_exists",
@@ -258,6 +266,14 @@ ROWS: Final[tuple[Cause, ...]] = (
         ("Choose another name, or ask the user whether to replace it.",),
         (-48, -15267),
         r"duplicate file name|already exists|existiert bereits|existe déjà",
+    ),
+    Cause(
+        "file_unreadable",
+        "The app cannot open or read this file.",
+        ("Check what kind of file it is, and open it with an app that reads it.",),
+        words=r"could not be opened|cannot open files|unable to (?:open|read)"
+        r"|kann nicht geöffnet werden|ne peut pas être ouvert|impossible d[’']ouvrir"
+        r"|no se (?:puede|ha podido) abrir|impossibile aprire|を開(?:くことが|け)",
     ),
     Cause(
         "end_of_file",
@@ -282,7 +298,8 @@ ROWS: Final[tuple[Cause, ...]] = (
         ),
         (-2753,),
         r"variable .* is not defined|ist nicht definiert|n[’']est pas définie"
-        r"|no está definida|non è definita|は定義されていません|未定义",
+        r"|no está definida|non è definita|não está definida|is niet gedefinieerd"
+        r"|は定義されていません|未定义",
     ),
     Cause(
         "applescript_syntax",
@@ -292,7 +309,8 @@ ROWS: Final[tuple[Cause, ...]] = (
             "Unknown words: check them with get_app_dictionary; the app must be installed.",
         ),
         (-2740, -2741, -2742, -2743),
-        r"syntax error|expected .* but found|syntaxfehler|erreur de syntaxe"
+        r"syntax error|unterminated (?:string|comment)|expected .* but found|syntaxfehler"
+        r"|erreur de syntaxe"
         r"|error de sintaxis|errore di sintassi|構文エラー|语法错误|erwartet.* aber",
     ),
     Cause(
@@ -300,6 +318,16 @@ ROWS: Final[tuple[Cause, ...]] = (
         "The script itself cannot be run as it is.",
         ("Check the script with validate_applescript.",),
         (*range(-1758, -1749), *range(-2763, -2749), *range(-2709, -2700), -2720, -2721),
+    ),
+    Cause(
+        "shell_failed",
+        "A shell command of the script failed.",
+        (
+            "Give the full path of the program: the shell of a script has a short PATH.",
+            "The words of the error are the command's own.",
+        ),
+        (126, 127),
+        r"(?<!error): command not found|non-zero (?:exit )?status",
     ),
     Cause(
         "app_failed",

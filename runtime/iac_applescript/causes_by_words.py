@@ -88,6 +88,20 @@ ROWS: Final[tuple[Cause, ...]] = (
         first=True,
     ),
     Cause(
+        "js_parameters",
+        "Named parameters go into one record.",
+        ("Write them as command(object, {parameter: value}).",),
+        words=r"named parameters must be",
+        first=True,
+    ),
+    Cause(
+        "no_language",
+        "osascript does not have this language here.",
+        ("Use applescript or javascript; both come with macOS.",),
+        words=r"scripting component|no such component",
+        first=True,
+    ),
+    Cause(
         "too_deep",
         "The script calls itself without end, or needs more memory than there is.",
         ("End the recursion, or go through the list with a loop.",),
@@ -100,7 +114,9 @@ ROWS: Final[tuple[Cause, ...]] = (
         "expected_end",
         "A block of the script has no end.",
         ("Close each tell, if, repeat and try with its end.",),
-        words=r"expected [“\"']?end[”\"']?(?! of)",
+        words=r"expected [“\"']?end[”\"']?(?! of)"
+        r"|(?:erwartet|attend|espera[bd]|previst|verwacht|期待|预期).{0,12}[“\"„«]\s?end\s?[”\"“»]"
+        r"|[“\"„«]\s?end\s?[”\"“»].{0,12}(?:erwartet|attendu|期待|verwacht|esperad|previst)",
         first=True,
     ),
     Cause(
@@ -111,10 +127,15 @@ ROWS: Final[tuple[Cause, ...]] = (
             "Names are in the language of the system: the bundle id is not.",
         ),
         (-10814, -10827, -10660),
+        # Said of the app itself; of an object of an app, something else was not found.
         r"application (?:can't|can’t|could not) be found|(?:can't|can’t) get application"
-        r"|kann nicht gefunden werden|programm .*nicht gefunden|introuvable"
-        r"|no se (?:ha )?(?:puede )?encontr"
-        r"|impossibile trovare|não (?:foi possível|pode ser) encontr|見つかりません|找不到",
+        r"|(?:obtenir|obtener|ottenere|obter) application \"[^\"]*\"\s*[.(]"
+        r"|(?<!of )application \"[^\"]*\"[“”」]?\s*(?:kann nicht|を取り出|不能|无法)"
+        r"|(?:programm|anwendung|\bapp\b|application|aplicaci[oó]n|aplicativo|applicazione"
+        r"|アプリケーション|应用程序|應用程式).{0,80}(?:kann nicht gefunden|nicht gefunden"
+        r"|introuvable|encontrad|見つかりません|找不到)"
+        r"|(?:encontrar|trouver|trovare|找不到).{0,20}(?:aplicaci[oó]n|aplicativo|application"
+        r"|applicazione|应用程序|應用程式)",
         first=True,
     ),
 )

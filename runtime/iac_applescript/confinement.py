@@ -6,14 +6,18 @@ projects use. Nothing of it was confirmed on a Mac yet, `sandbox-exec` is marked
 without a probe that passed nothing is confined: then the question to the user says so.
 """
 
+import os
 import re
+import sys
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from iac_runtime.errors import ToolError
 from iac_runtime.execution.process import Runner
 
-__all__ = ["SANDBOX", "confined", "probe", "profile"]
+__all__ = ["SANDBOX", "Confinement", "profile"]
 
 SANDBOX: Final = "/usr/bin/sandbox-exec"
 _OSASCRIPT: Final = "/usr/bin/osascript"
@@ -34,6 +38,15 @@ _PROFILE: Final = """\
 (allow signal (target self))
 """
 
+_PROBE: Final = b"""\
+try
+	do shell script "echo 42"
+	return "not confined"
+end try
+return 6 * 7
+"""
+"""Reckons, and tries what a confined script cannot do; both in one run."""
+
 
 def profile(targets: Sequence[str]) -> str:
     """Return the profile for these bundle ids.
@@ -49,19 +62,40 @@ def profile(targets: Sequence[str]) -> str:
     return _PROFILE + "".join(lines)
 
 
-def confined(argv: Sequence[str], targets: Sequence[str]) -> list[str]:
-    """Return the command that runs `argv` under the profile of `targets`."""
-    return [SANDBOX, "-p", profile(targets), _OSASCRIPT, *argv[1:]]
+class Confinement:
+    """Runs osascript under the profile, once it is known that this works here.
 
+    Args:
+        runner: Runs the probe.
+        program: The program that confines.
+        platform: The system, as `sys.platform` names it; only `darwin` has the program.
+    """
 
-def probe(runner: Runner) -> bool:
-    """Say whether confinement works here: a calculation runs, a shell command does not."""
-    if not Path(SANDBOX).exists():
-        return False
-    argv = ["osascript", "-l", "AppleScript", "-"]
-    try:
-        good = runner(confined(argv, ()), b"return 6 * 7", _PROBE_SECONDS)
-        bad = runner(confined(argv, ()), b'do shell script "echo 42"', _PROBE_SECONDS)
-    except OSError:
-        return False
-    return good.status == 0 and good.stdout.strip() == b"42" and bad.status != 0
+    def __init__(
+        self, runner: Runner, program: str = SANDBOX, platform: str = sys.platform
+    ) -> None:
+        self._runner = runner
+        self._program = program
+        # Another osascript than the system's is not what the profile lets start.
+        own = os.environ.get("IAC_OSASCRIPT", _OSASCRIPT) == _OSASCRIPT
+        self._works: bool | None = None if platform == "darwin" and own else False
+        self._lock = threading.Lock()
+
+    def works(self) -> bool:
+        """Say whether it works here; tried when it is first asked, and known from then on."""
+        with self._lock:
+            if self._works is None:
+                self._works = Path(self._program).exists() and self._probe()
+            return self._works
+
+    def argv(self, argv: Sequence[str], targets: Sequence[str]) -> list[str]:
+        """Return the command that runs `argv` under the profile of `targets`."""
+        return [self._program, "-p", profile(targets), _OSASCRIPT, *argv[1:]]
+
+    def _probe(self) -> bool:
+        argv = self.argv(["osascript", "-l", "AppleScript", "-"], ())
+        try:
+            done = self._runner(argv, _PROBE, _PROBE_SECONDS)
+        except (OSError, ToolError):
+            return False
+        return done.status == 0 and done.stdout.strip() == b"42"

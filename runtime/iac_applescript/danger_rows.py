@@ -10,7 +10,17 @@ from typing import Final
 
 from iac_runtime.policy.blocklist import BUILT_IN, FIXED
 
-__all__ = ["JAVASCRIPT", "MEMBERS", "PHRASES", "PROMPTS", "TEXTS", "UNSEEN"]
+__all__ = [
+    "BEYOND",
+    "HANDED_ON",
+    "JAVASCRIPT",
+    "LEADS",
+    "MEMBERS",
+    "PHRASES",
+    "PROMPTS",
+    "TEXTS",
+    "UNSEEN",
+]
 
 _SHELL: Final = "runs a command of the shell"
 _CODE: Final = "runs code that is not in this script"
@@ -21,6 +31,7 @@ _URL: Final = "opens an address with whatever app claims it"
 _OUT: Final = "sends something to other people"
 _POWER: Final = "ends the session or the machine's work"
 _REMOTE: Final = "talks to another computer"
+_PAUSES: Final = "goes on at another time, which this reading does not follow"
 _LASTING: Final = "leaves something that runs later"
 
 PHRASES: Final[Mapping[str, str]] = {
@@ -83,6 +94,7 @@ PHRASES: Final[Mapping[str, str]] = {
     "send": _OUT,
     "email contents": _OUT,
     "saving to": _FILE,
+    "saving in": _FILE,
     "saving no": "throws away what is not saved",
     "without saving": "throws away what is not saved",
     "with replacing": "replaces what is there",
@@ -144,6 +156,8 @@ JAVASCRIPT: Final[Mapping[str, str]] = {
     "setTimeout": _CODE,
     "setInterval": _CODE,
     "arguments": _CODE,
+    "await": _PAUSES,
+    "yield": _PAUSES,
 }
 """JavaScript: names -> why."""
 
@@ -181,6 +195,7 @@ MEMBERS: Final[Mapping[str, str]] = {
     "logOut": _POWER,
     "send": _OUT,
     "savingTo": _FILE,
+    "savingIn": _FILE,
     "constructor": _CODE,
     "prototype": _CODE,
     "__proto__": _CODE,
@@ -195,11 +210,33 @@ MEMBERS: Final[Mapping[str, str]] = {
 }
 """Members that are never read as harmless, whatever they belong to."""
 
+LEADS: Final = frozenset(
+    (
+        *("path", "posix path", "file path", "filepath", "properties", "original item"),
+        *("name extension", "creator type", "file type"),
+    )
+)
+"""Properties that say what something leads to, or which app opens it; as AppleScript has them."""
+
+HANDED_ON: Final = frozenset(JAVASCRIPT) - {"import", "self", "window", "with"}
+"""Names that a pattern may take out of an object; the rest of the rows are common fields."""
+
+BEYOND: Final = frozenset((_SHELL, _FILE, _URL, _REMOTE))
+"""Reasons that name what a confined script cannot do: it would fail though it was allowed.
+
+Code that is not seen, and Objective-C, stay confined: they need no more than the script does."""
+
 UNSEEN: Final = frozenset(name.casefold() for name in (*FIXED.values(), *BUILT_IN.values())) | {
     "system preferences",
     "loginwindow",
     "coreservicesuiagent",
     "usernotificationcenter",
+    "authorizationhost",
+    "coreautha",
+    "localauthenticationremoteservice",
+    "screensaverengine",
+    "securityprivacyextension",
+    "tccd",
     "universalaccessauthwarn",
 }
 """Processes that nobody scripts: they ask for consent or hold secrets."""

@@ -11,10 +11,10 @@ from iac_runtime.errors import ToolError, near_text, quoted
 from iac_runtime.tables import Tables, fold
 from iac_runtime.tool import Spec
 
-__all__ = ["PAGE", "View", "view"]
+__all__ = ["PAGE", "View", "view", "weight"]
 
 PAGE: Final = 4_200
-"""Characters of an answer: below 1,500 tokens at three characters each."""
+"""The weight of an answer: below 1,500 tokens, at three ASCII characters or one other a token."""
 
 _STANDARD: Final = frozenset(("core", "aevt", "ascr", "misc"))
 
@@ -54,16 +54,22 @@ def view(tables: Tables, term: str = "", search: str = "", page: int = 1) -> Vie
     return _paged("term", found, page)
 
 
+def weight(text: str) -> int:
+    """Return how much of a page a text takes, in thirds of a token."""
+    return sum(1 if char.isascii() else 3 for char in text)
+
+
 def _paged(kind: str, lines: list[str], page: int) -> View:
     pages: list[list[str]] = [[]]
     room = PAGE
     for line in lines or ["Nothing was found."]:
         text = clean_text(line, 600)
-        if len(text) + 1 > room and pages[-1]:
+        needed = weight(text) + 2
+        if needed > room and pages[-1]:
             pages.append([])
             room = PAGE
         pages[-1].append(text)
-        room -= len(text) + 1
+        room -= needed
     number = min(max(page, 1), len(pages))
     return View("\n".join(pages[number - 1]), kind, number, len(pages))
 

@@ -19,6 +19,9 @@ _SAID: Final = re.compile(
     re.I,
 )
 _NEGATIVE: Final = re.compile(r"(?<![\w.])[-−–](\d{2,6})(?![\w.])")
+_DOMAIN: Final = re.compile(r"\((?:[A-Za-z]\w*\.)+\w+ error -?\d+")
+"""An error that is numbered by the app itself: `(com.apple.Shortcuts error 1.)`."""
+
 _GENERAL: Final = frozenset((-2700, 0, 1))
 """Numbers that say nothing: every exception of JavaScript has the first."""
 
@@ -113,7 +116,7 @@ def _by_table(number: int | None, error: str) -> Failure:
         says = known.message.replace("{app}", "The app").replace("{reason}", "no reason is given")
         fix = known.suggestion.replace("{app}", "the app").replace("{process}", "this program")
         return Failure(known.type.casefold(), number, says, (fix,) if fix else ())
-    if number is not None and number > 0:
+    if (number is not None and number > 0) or _DOMAIN.search(error):
         says = "The app reports an error of its own; its words say which."
         return Failure("app_error", number, says, ("Read the words of the error.",))
     if "Error:" in error or number == -2700:

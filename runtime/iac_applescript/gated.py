@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from iac_applescript.confinement import Confinement
 from iac_applescript.toolrows import TOOLS
 from iac_applescript.tools import Toolset
 from iac_runtime.catalogue import Catalogue
@@ -82,8 +83,19 @@ def open_toolset(catalogue: Catalogue, executor: Executor) -> Gated:
     Raises:
         SetupError: The state folder is not safe.
     """
-    index = Index.open(catalogue)
-    return Gated(Toolset(catalogue, open_state(), find=index.find), executor)
+
+    def runs(app: str) -> bool:
+        return executor.test_app(app).running == "yes"
+
+    toolset = Toolset(
+        catalogue,
+        open_state(),
+        find=Index.open(catalogue).find,
+        runs=runs,
+        real=executor.version().osascript is not None,
+        confinement=Confinement(executor.run),
+    )
+    return Gated(toolset, executor)
 
 
 def entries(*, read_only: bool) -> list[dict[str, Any]]:

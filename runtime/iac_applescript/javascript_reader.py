@@ -4,17 +4,17 @@ A name that is put together at run time cannot be decided, so an access in brack
 text that is written out, or a number.
 """
 
-import re
 from collections.abc import Callable, Sequence
 from typing import Final
 
 from iac_applescript import javascript_words as known
 from iac_applescript import language_words as language
-from iac_applescript.danger_rows import JAVASCRIPT, MEMBERS, PROMPTS, UNSEEN
+from iac_applescript.danger_rows import HANDED_ON, JAVASCRIPT, LEADS, MEMBERS
 from iac_applescript.findings import Findings
 from iac_applescript.javascript_names import script_names
+from iac_applescript.javascript_shape import shape_of
+from iac_applescript.javascript_texts import is_address, judge_texts
 from iac_applescript.javascript_tokens import KEYWORDS
-from iac_applescript.statement_rules import is_web_address, judge_text
 from iac_applescript.tokens import Scan, Token
 from iac_applescript.vocabulary import Entry, Vocabulary
 from iac_runtime.levels import highest
@@ -28,9 +28,13 @@ Find = Callable[[str], Vocabulary | None]
 _ASSIGNS: Final = frozenset(("=", "+=", "-=", "*=", "/=", "%=", "++", "--", "??="))
 _VALUES: Final = frozenset(("this", "true", "false", "null", "undefined"))
 _UI_ACTS: Final = frozenset(("value", "selected", "focused"))
-_LEADS: Final = frozenset(("path", "posixPath", "filePath", "filepath"))
+_LEADS: Final = frozenset(term.replace(" ", "") for term in LEADS)
 _MOVES: Final = frozenset(("move", "duplicate"))
 _WRITES: Final = frozenset(("save", "export", "archive"))
+_LONGEST: Final = 64
+"""Tokens between brackets that are looked at."""
+
+_NEVER_ALONE: Final = frozenset(("Automation", "Object", "ObjectSpecifier"))
 _NEVER_OF_OBJECT: Final = frozenset(("values", "entries"))
 
 
@@ -41,6 +45,8 @@ class _Reader:
         self.tokens = scan.tokens
         self.findings = findings
         self.names = script_names(scan.tokens)
+        self.shape = shape_of(scan.tokens)
+        self.words = {token.text for token in scan.tokens if token.kind == "word"}
         self.apps = self._apps(find, additions)
         self.ui = any(app.key == "system_events" for app in self.apps)
 
@@ -54,9 +60,13 @@ class _Reader:
                 self._word(place, token)
             elif token.text == "[" and token.kind == "sign":
                 self._bracket(place, token)
-            elif token.kind in ("string", "template"):
-                self._text(place, token)
-        self._joined()
+            elif (
+                token.kind == "string"
+                and self.at(place + 1).text == ":"
+                and self.at(place - 1).text in ("{", ",")
+            ):
+                self._key(place, token)
+        judge_texts(self.shape, self.names.texts, self.findings, ui=self.ui)
 
     def at(self, place: int) -> Token:
         """Return the token at a place, or an empty one."""
@@ -100,12 +110,27 @@ class _Reader:
             self._member(place, token)
         elif after.text == ":" and before.text in ("{", ",") and before.kind == "sign":
             self._key(place, token)
-        elif before.text in ("{", ",") and after.text in ("}", ",") and name in MEMBERS:
-            self.add("DANGEROUS", "member", MEMBERS[name], token)
+        elif before.text in ("{", ",") and after.text in ("}", ",", "=") and (
+            self._is_harm(name) or self.shape.is_called_from(place, name, name)
+        ):  # fmt: skip
+            self.add("DANGEROUS", "member", MEMBERS.get(name, f"hands on {name}"), token)
+        elif before.text in ("{", ",") and after.text in ("}", ",") and self._leads(place, name):
+            self.add("DANGEROUS", "member", f"gives a {name}, which can lead anywhere", token)
         elif name in JAVASCRIPT:
             self.add("DANGEROUS", "name", JAVASCRIPT[name], token)
+        elif name in _NEVER_ALONE and after.text not in (".", "[", "(") and (
+            before.text != "instanceof"
+        ):  # fmt: skip
+            self.add("DANGEROUS", "name", "hands on what reaches every member", token)
         elif name not in KEYWORDS and name not in known.GLOBALS and name not in self.names.declared:
             self.add("DANGEROUS", "unknown", "was not understood", token)
+
+    def _is_harm(self, name: str) -> bool:
+        """Say whether a name that a pattern may take out of an object does harm when called."""
+        levels: list[Level] = [entry.level for entry in self._entries(name, "command")]
+        if self.apps and name in language.COMMANDS:
+            levels.append(language.COMMANDS[name])
+        return name in MEMBERS or highest(levels) == "DANGEROUS"
 
     def _entries(self, name: str, use: str) -> list[Entry]:
         return [e for app in self.apps for e in app.names.get(name, ()) if e.use == use]
@@ -131,14 +156,17 @@ class _Reader:
         elif classes and called and name[:1].isupper():
             level = highest(("MODIFY", *(entry.level for entry in classes)))
             self.add(level, "command", f"makes a {classes[0].term}", token)
+            if not self.shape.is_written_out(place + 2):
+                says = "gives properties that are not written out"
+                self.add("DANGEROUS", "unknown", says, token)
         elif not (classes or properties or name in known.MEMBERS or name in self.names.keys):
             self.add("DANGEROUS", "unknown", "was not understood", token)
 
     def _setter(self, place: int, token: Token, properties: Sequence[Entry]) -> None:
         name = token.text
-        value = self.at(place + 2)
         if name == "set":
-            name = self.at(place - 2).text
+            place -= 2
+            name = self.at(place).text
             properties = self._entries(name, "property")
         if not properties and (name in self.names.keys or name in known.MEMBERS):
             return
@@ -148,11 +176,11 @@ class _Reader:
             self.add("DANGEROUS", "unknown", "sets what was not understood", token)
             return
         level = highest(("MODIFY", *(entry.level for entry in properties)))
-        if self.ui and name in _UI_ACTS:
+        if (self.ui and name in _UI_ACTS) or (level == "MODIFY" and self._is_of_many(place - 2)):
             level = "DANGEROUS"
-        if name in _LEADS or name == "properties":
+        if name.casefold() in _LEADS:
             level = "DANGEROUS"
-        if "url" in name.casefold() and not (value.kind == "string" and is_web_address(value.text)):
+        if "url" in name.casefold() and not is_address(self.shape, place + 2):
             level = "DANGEROUS"
         self.add(level, "command", f"sets {name}", token)
 
@@ -164,22 +192,35 @@ class _Reader:
         if not levels:
             levels.append(language.COMMANDS[name])
         first = self.at(place + 2)
-        if name in ("open", "geturl") and first.text != ")" and not (
-            first.kind == "string" and is_web_address(first.text)
-        ):  # fmt: skip
+        if name in ("open", "run") and first.text == ")" and not self.shape.is_app(place - 2):
+            # An object that opens itself: a file, a shortcut.
+            levels.append("DANGEROUS")
+        if (
+            name in ("open", "geturl")
+            and first.text != ")"
+            and not is_address(self.shape, place + 2)
+        ):
+            levels.append("DANGEROUS")
+        if name == "select" and self.ui:
             levels.append("DANGEROUS")
         if name in _WRITES and first.text != ")":
             levels.append("DANGEROUS")
         if name == "run" and first.text != ")":
             levels.append("DANGEROUS")
-        if name in _MOVES and (self._moves_many(place) or self._mentions("trash")):
+        if name in _MOVES and (self._moves_many(place) or "trash" in self.words):
             levels.append("DANGEROUS")
         if name == "make":
             levels.append("MODIFY")
         self.add(highest(levels), "command", f"{name} is {highest(levels)}", token)
 
-    def _mentions(self, name: str) -> bool:
-        return any(t.kind == "word" and t.text == name for t in self.tokens)
+    def _is_of_many(self, place: int) -> bool:
+        """Say whether what ends here is a whole collection, or all of it that pass a test."""
+        token = self.at(place)
+        if token.text == ")":
+            opening = self.shape.within[place - 1] if self.at(place - 1).text != "(" else place - 1
+            return self.at(opening - 1).text in ("whose", "where")
+        rows = self._entries(token.text, "class") if token.kind == "word" else []
+        return any(token.text != entry.term for entry in rows)
 
     def _moves_many(self, place: int) -> bool:
         """Say whether a whole collection is moved: `app.move(x.files, ...)`, `x.files.move()`."""
@@ -192,8 +233,14 @@ class _Reader:
 
     def _key(self, place: int, token: Token) -> None:
         name, value = token.text, self.at(place + 2)
-        if name in MEMBERS:
-            self.add("DANGEROUS", "member", MEMBERS[name], token)
+        taken = value.kind == "word" and self.shape.is_called_from(place, name, value.text)
+        if name in HANDED_ON or taken or self._is_harm(name):
+            says = MEMBERS.get(name) or JAVASCRIPT.get(name) or f"hands on {name}"
+            self.add("DANGEROUS", "member", says, token)
+        elif name.casefold() in _LEADS and self._of_an_object(place):
+            self.add("DANGEROUS", "member", f"gives a {name}, which can lead anywhere", token)
+        elif name == "withProperties" and value.text != "{":
+            self.add("DANGEROUS", "unknown", "gives properties that are not written out", value)
         elif name == "saving" and value.text != "yes":
             self.add("DANGEROUS", "member", "throws away what is not saved", token)
         elif name == "replacing" and value.text != "false":
@@ -203,21 +250,22 @@ class _Reader:
         elif (
             "url" in name.casefold()
             and self._of_an_object(place)
-            and not (value.kind == "string" and is_web_address(value.text))
+            and not is_address(self.shape, place + 2)
         ):
             self.add("DANGEROUS", "member", "an address that is not a plain one", token)
 
+    def _leads(self, place: int, name: str) -> bool:
+        """Say whether a variable is given as a field, and one that leads somewhere."""
+        leads = name.casefold() in _LEADS or "url" in name.casefold()
+        return leads and self._of_an_object(place)
+
     def _of_an_object(self, place: int) -> bool:
         """Say whether a key belongs to the properties of something that is made."""
-        depth = 0
-        for at in range(place - 1, -1, -1):
-            depth += {"}": 1, "]": 1, ")": 1, "{": -1, "[": -1, "(": -1}.get(self.at(at).text, 0)
-            if depth < 0:
-                maker = self.at(at - 2)
-                return maker.text == "withProperties" or (
-                    self.at(at - 1).text == "(" and bool(self._entries(maker.text, "class"))
-                )
-        return False
+        opening = self.shape.within[place]
+        maker = self.at(opening - 2)
+        return maker.text == "withProperties" or (
+            self.at(opening - 1).text == "(" and bool(self._entries(maker.text, "class"))
+        )
 
     def _made(self, value: Token) -> None:
         rows = [
@@ -234,8 +282,8 @@ class _Reader:
 
     def _bracket(self, place: int, token: Token) -> None:
         before = self.at(place - 1)
-        end = _closing(self.tokens, place)
-        inner = self.tokens[place + 1 : end]
+        end = self.shape.closing.get(place, len(self.tokens))
+        inner = self.tokens[place + 1 : min(end, place + _LONGEST)]
         if before.text in ("{", ",") and self.at(end + 1).text == ":":
             self.add("DANGEROUS", "dynamic", "a name that is put together at run time", token)
             return
@@ -252,11 +300,13 @@ class _Reader:
             return
         if len(inner) == 1 and inner[0].kind == "string":
             self._name_in_text(inner[0])
+            if before.text in known.GLOBALS:
+                self._of_the_language(before.text, inner[0])
             if self.at(end + 1).text in _ASSIGNS:
                 self.add("DANGEROUS", "dynamic", "sets something that a text names", inner[0])
         elif before.text in self.names.tables and self._keeps(place - 2, end + 1):
             return
-        elif not _is_number(inner, self.names.numbers):
+        elif end >= place + _LONGEST or not _is_number(inner, self.names.numbers):
             says = "a name that is put together at run time cannot be judged"
             self.add("DANGEROUS", "dynamic", says, token)
 
@@ -273,34 +323,12 @@ class _Reader:
             why = MEMBERS.get(name) or JAVASCRIPT.get(name) or f"calls {name}"
             self.add("DANGEROUS", "member", why, token)
 
-    def _text(self, place: int, token: Token) -> None:
-        why = judge_text(token.text)
-        before = self.at(place - 1)
-        if why and not (before.text == "(" and self.at(place - 2).text == "Application"):
-            self.add("DANGEROUS", "text", why, token)
-        if self.ui and token.text.casefold() in UNSEEN:
-            says = "touches a program that asks for consent or holds secrets"
-            self.add("DANGEROUS", "blocked", says, token)
-        if re.search(PROMPTS, token.text) and any(
-            t.kind == "word" and t.text == "defaultAnswer" for t in self.tokens
+    def _of_the_language(self, holder: str, token: Token) -> None:
+        """Judge a member of a built-in object that is named by a text."""
+        if token.text not in known.MEMBERS or (
+            holder == "Object" and token.text in _NEVER_OF_OBJECT
         ):
-            self.add("DANGEROUS", "text", "asks for a password in a dialog of its own", token)
-        if token.kind == "string" and self.at(place + 1).text == ":" and before.text in ("{", ","):
-            self._key(place, token)
-
-    def _joined(self) -> None:
-        """Look at texts that are joined by `+` as one."""
-        run: list[Token] = []
-        for token in self.tokens:
-            if token.kind == "string":
-                run.append(token)
-            elif token.text not in ("+", "(", ")"):
-                if len(run) > 1:
-                    whole = "".join(part.text for part in run)
-                    why = judge_text(whole)
-                    if why:
-                        self.findings.add("DANGEROUS", "text", why, whole, run[0].start)
-                run = []
+            self.add("DANGEROUS", "member", "was not understood", token)
 
 
 def read_javascript(
@@ -321,13 +349,3 @@ def _is_number(tokens: Sequence[Token], numbers: set[str]) -> bool:
         token.kind == "number" or token.text in numbers or token.text in ("+", "-", "*", "%")
         for token in tokens
     )
-
-
-def _closing(tokens: Sequence[Token], place: int) -> int:
-    depth = 0
-    for at in range(place, len(tokens)):
-        if tokens[at].kind == "sign":
-            depth += {"[": 1, "]": -1}.get(tokens[at].text, 0)
-            if depth == 0:
-                return at
-    return len(tokens)

@@ -19,7 +19,7 @@ KEYWORDS: Final = frozenset(
 )
 """Words of the language that are read; others of it (`with`, `eval`, `import`) are none of ours."""
 
-_WORD: Final = re.compile(r"[A-Za-z_$\u00aa-\uffff][\w$]*")
+_WORD: Final = re.compile(r"(?:[^\W\d]|\$)[\w$]*")
 _NUMBER: Final = re.compile(r"0[xXoObB][\da-fA-F_]+n?|\d[\d_]*\.?[\d_]*(?:[eE][+-]?\d+)?n?|\.\d+")
 _STRING: Final = re.compile(r"\"(?:[^\"\\\n\r]|\\.)*\"|'(?:[^'\\\n\r]|\\.)*'", re.DOTALL)
 _SKIPPED: Final = re.compile(r"[ \t\r\n]+|//[^\r\n\u2028\u2029]*|/\*.*?\*/", re.DOTALL)
@@ -34,7 +34,9 @@ _ESCAPE: Final = re.compile(
 )
 _CONTROL: Final = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f", "v": "\v", "0": "\0"}
 _VALUES: Final = frozenset(("false", "null", "this", "true", "undefined"))
-_QUOTES: Final = frozenset("'\"`")
+_HIDES: Final = ("'", '"', "`", "//", "/*")
+"""What begins a text or a comment, if it is not within a pattern."""
+
 _HTML: Final = re.compile(r"<!--|-->")
 _HASHBANG: Final = re.compile(r"#![^\r\n]*")
 
@@ -61,6 +63,9 @@ def _scan(
     script: str, at: int, stop: int, tokens: list[Token], faults: list[Fault], depth: int
 ) -> None:
     while at < stop:
+        if depth and script[at] == "/" and not _divides(script, at, stop, tokens):
+            faults.append(Fault("a pattern or a comment inside a template", at))
+            return
         if found := _SKIPPED.match(script, at, stop):
             at = found.end()
         elif script[at] == "`":
@@ -97,6 +102,15 @@ def _regex_may_start(tokens: list[Token]) -> bool:
     return last.kind == "word" and (last.text == "of" or last.text in KEYWORDS - _VALUES)
 
 
+def _divides(script: str, at: int, stop: int, tokens: list[Token]) -> bool:
+    """Say whether a slash within a template can be nothing but a division.
+
+    Where an expression ends is found by its braces: those of a pattern or comment would count.
+    """
+    plain = not _regex_may_start(tokens) and script[at + 1 : at + 2] not in ("/", "*")
+    return plain and bool(script[at + 1 : stop].strip())
+
+
 def _unclear(script: str, at: int, stop: int, tokens: list[Token]) -> bool:
     """Say whether a slash may begin a pattern or divide, and code could hide in the difference."""
     if not tokens or tokens[-1].text not in (")", "}", "++", "--"):
@@ -108,7 +122,7 @@ def _unclear(script: str, at: int, stop: int, tokens: list[Token]) -> bool:
     return (
         tokens[-1].text in ("++", "--")
         or after in ("*", "/")
-        or not _QUOTES.isdisjoint(found.group())
+        or any(mark in found.group()[1:] for mark in _HIDES)
     )
 
 
@@ -143,17 +157,26 @@ def _template(
 
 def _matching(script: str, at: int, stop: int) -> int:
     """Return where the brace that is open at `at` closes; braces in texts do not count."""
-    depth = 1
+    open_ = ["{"]
     while at < stop:
-        if found := _STRING.match(script, at, stop):
+        char = script[at]
+        if open_[-1] == "`":
+            if char == "\\":
+                at += 1
+            elif char == "`":
+                open_.pop()
+            elif script.startswith("${", at):
+                open_.append("{")
+                at += 1
+        elif found := _STRING.match(script, at, stop):
             at = found.end()
             continue
-        if script[at] == "`":
-            at = _template(script, at, stop, [], [], 0)
-            continue
-        depth += {"{": 1, "}": -1}.get(script[at], 0)
-        if depth == 0:
-            return at
+        elif char in "{`":
+            open_.append(char)
+        elif char == "}":
+            open_.pop()
+            if not open_:
+                return at
         at += 1
     return stop
 

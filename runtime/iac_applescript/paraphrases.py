@@ -28,6 +28,8 @@ tomorrow today date | alert alarm notify notification | invite attendee guest | 
 front frontmost active | save export store download | text content body | front current active
 convert transform | merge combine join | split divide | window screen | battery power
 wifi network internet | screenshot capture | contact person people address | phone number
+zip compress archive | headline heading title | unsubscribe stop cancel | artist singer sings band
+postpone snooze delay push shift reschedule move | chart graph plot diagram draw | artwork cover
 """
 
 

@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 from iac_applescript.paraphrases import FIT, others
 from iac_applescript.patterns import Pattern
 from iac_runtime.search.request import known_words, read_request
+from iac_runtime.search.stems import split, stem
 
 __all__ = ["Candidate", "Found", "query_words", "rank"]
 
@@ -56,8 +57,18 @@ def rank(
     counts: Mapping[str, int],
     total: int,
     app: str = "",
+    same: frozenset[str] = frozenset(),
 ) -> list[Found]:
-    """Return the candidates, best first."""
+    """Return the candidates, best first.
+
+    Args:
+        words: What is asked for, as `query_words` gives it.
+        candidates: What to order.
+        counts: How many patterns have each word.
+        total: How many patterns there are.
+        app: The bundle id that is wanted; empty for any.
+        same: The stems of the intent as it was said: a pattern of just these was stored for it.
+    """
 
     def worth(word: str) -> float:
         return log(1 + total / (1 + counts.get(word, 0)))
@@ -73,6 +84,8 @@ def rank(
         score += _AGE * share / (1 + _days(pattern.last, now) / _DAYS)
         if app and app.casefold() == pattern.app.casefold():
             score += _APP * max(share, 0.2)
+        if same and same == frozenset(map(stem, split(pattern.intent))):
+            score = max(score, 1.0 + _RATE * (pattern.rate - 0.5))
         why = f"worked {pattern.successes} of {pattern.successes + pattern.failures} times"
         if matched:
             why += f"; shares {', '.join(sorted(matched)[:5])}"

@@ -2,11 +2,10 @@
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 from iac_applescript.answers import Answer, read_answer
-from iac_applescript.confinement import confined
 from iac_applescript.failures import Failure, explain
 from iac_runtime.errors import ErrorType, ToolError
 from iac_runtime.execution.appleerrors import KNOWN
@@ -50,20 +49,24 @@ def run_script(
     script: str,
     language: str,
     timeout: float,
-    targets: Sequence[str] | None = None,
+    confine: Callable[[Sequence[str]], Sequence[str]] = list,
 ) -> Ran:
-    """Run a script; with `targets` confined to these apps.
+    """Run a script.
+
+    Args:
+        runner: Runs osascript.
+        script, language: What to run.
+        timeout: Seconds.
+        confine: Makes the command one that is confined; the command itself if left out.
 
     Raises:
         ToolError: osascript could not be started, the call was cancelled, or the answer is too
             large.
     """
     argv = [osascript(), "-l", LANGUAGES[language], "-s", "s", "-"]
-    if targets is not None:
-        argv = confined(argv, targets)
     begun = time.monotonic()
     try:
-        done = runner(argv, script.encode("utf-8", "replace"), timeout)
+        done = runner(confine(argv), script.encode("utf-8", "replace"), timeout)
     except OSError as error:
         message = f"{argv[0]} could not be started ({error.strerror or error})."
         raise ToolError("UNAVAILABLE", message, "Scripts run on a Mac only.") from error

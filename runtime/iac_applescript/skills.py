@@ -8,14 +8,17 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from iac_applescript.analysis import Analyser
 from iac_runtime.cleaning import clean_text
 from iac_runtime.errors import SetupError
 from iac_runtime.folders import check_own, data_folder
 from iac_runtime.tables import Tables, fold
 from iac_runtime.tool import Property
+
+if TYPE_CHECKING:
+    # A list of the guides needs no analysis.
+    from iac_applescript.analysis import Analyser
 
 __all__ = ["Skill", "lint", "read_skill", "skill_of", "skills"]
 
@@ -140,7 +143,7 @@ def skill_of(app: str, folder: Path | None = None) -> Skill | None:
     return None
 
 
-def lint(skill: Skill, tables: Tables, analyser: Analyser) -> list[str]:
+def lint(skill: Skill, tables: Tables, analyser: "Analyser") -> list[str]:
     """Return what is wrong with a guide: terms and codes that the dictionary lacks, scripts that
     are not understood, or that are DANGEROUS."""
     terms = {fold(term) for term in _all_terms(tables)}

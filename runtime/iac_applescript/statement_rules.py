@@ -1,11 +1,11 @@
 """Judging one command of a statement: what is set, made, opened, moved, saved."""
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from iac_applescript.danger_rows import TEXTS
+from iac_applescript.addresses import is_https
+from iac_applescript.danger_rows import LEADS
 from iac_applescript.declared import Declared
 from iac_applescript.tokens import Token
 from iac_applescript.units import Unit
@@ -18,15 +18,10 @@ __all__ = [
     "SPECIAL",
     "Scene",
     "Verdict",
-    "is_https",
-    "is_web_address",
     "judge_fields",
     "judge_set",
-    "judge_text",
 ]
 
-_HTTPS: Final = re.compile(r"(?i)https?://[^\s\"']*\Z")
-_LONG_QUERY: Final = 200
 _ORDINALS: Final = frozenset(("first", "last", "some", "front", "back", "middle", "second"))
 _FOLDERS: Final = frozenset(
     "folder|folders|home|desktop|disk|disks|startup disk|trash|computer|container|home folder"
@@ -38,14 +33,17 @@ _PLACE_WORDS: Final = frozenset(
 _FILES: Final = frozenset(
     ("file", "files", "alias", "posix file", "item", "items", "document file", "application file")
 )
+_POINTS: Final = frozenset(("it", "its", "result", "me"))
 _UI_ACTS: Final = frozenset(("value", "selected", "focused"))
-_PATHS: Final = frozenset(("path", "posix path", "file path", "filepath"))
 _RUN_FROM: Final = frozenset(
     "scripting additions|scripting additions folder|scripts folder|startup items"
     "|startup items folder|folder action scripts|folder action scripts folder|login items"
     "|launcher items folder|launcher items|control panels|extensions|services folder".split("|")
 )
 """What `path to` calls the folders whose content runs by itself."""
+
+_BUILDS: Final = frozenset(("&", "{", "text items", "characters", "reverse", "ascii character"))
+"""What puts a text together."""
 
 _WITH: Final = frozenset(("with properties", "with data", "with"))
 _LOCAL: Final = frozenset(("list", "text", "string", "record", "integer", "number", "real"))
@@ -61,6 +59,7 @@ class Scene:
         declared: The script's own names.
         ui: Whether elements of the screen are around it.
         told: Whether a `tell` to something other than the script is around it.
+        object: What the innermost `tell` names, if that is more than an app.
     """
 
     apps: Sequence[Vocabulary]
@@ -68,6 +67,7 @@ class Scene:
     declared: Declared
     ui: bool
     told: bool
+    object: tuple[Unit, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +76,6 @@ class Verdict:
 
     level: Level
     says: str
-
-
-def judge_text(text: str) -> str:
-    """Return why a text matters where something is written, opened or run; empty if it does not."""
-    return next((why for pattern, why in TEXTS if re.search(pattern, text)), "")
 
 
 def _properties(unit: Unit) -> list[tuple[Vocabulary, Entry]]:
@@ -101,11 +96,6 @@ def _owned(target: Sequence[Unit]) -> list[tuple[Vocabulary, Entry]]:
             ]
             return fitting or rows
     return rows
-
-
-def is_web_address(text: str) -> bool:
-    """Say whether a text is a plain web address with no long query."""
-    return bool(_HTTPS.match(text)) and len(text.partition("?")[2]) <= _LONG_QUERY
 
 
 def is_local(name: str, declared: Declared) -> bool:
@@ -141,9 +131,11 @@ def judge_set(target: Sequence[Unit], value: Sequence[Unit], scene: Scene) -> Ve
     what = plain[0].word
     if scene.ui and (what in _UI_ACTS or (not rows and plain[0].has("class"))):
         return Verdict("DANGEROUS", f"sets the {what} of something on the screen")
-    if what in _PATHS or what == "properties":
+    if what == "contents" and any(unit.kind == "variable" for unit in plain):
+        return Verdict("DANGEROUS", "sets what a variable leads to")
+    if what in LEADS:
         return Verdict("DANGEROUS", f"sets {what}, which can lead anywhere")
-    many = level == "MODIFY" and _many(target)
+    many = level == "MODIFY" and (_many(target) or _all_told(scene))
     if many and (not rows or any(entry.level == "MODIFY" for _, entry in rows)):
         return Verdict("DANGEROUS", f"sets the {what} of many objects at once")
     if "url" in what.split() and not is_https(value, scene.declared):
@@ -193,37 +185,11 @@ def _of_the_script(target: Sequence[Unit], scene: Scene) -> bool:
     return not scene.told and len(target) == 1 and words[0] in scene.declared.variables
 
 
-def is_https(value: Sequence[Unit], declared: Declared, depth: int = 0) -> bool:
-    """Say whether a value begins with a web address that the script spells out."""
-    units = [unit for unit in value if unit.word not in ("(", ")")]
-    if not units or depth > 3:
-        return False
-    first = units[0]
-    if first.kind == "text":
-        query = first.word.partition("?")[2]
-        joined = len(units) > 1 and units[1].word == "&"
-        start = re.match(r"(?i)https?://[^/\s]+/", first.word) if joined else None
-        return len(query) <= _LONG_QUERY and bool(
-            start or (_HTTPS.match(first.word) and not joined)
-        )
-    if first.kind == "variable" and len(units) == 1:
-        values = declared.variables.get(first.word, [])
-        return bool(values) and all(
-            is_https([_as_unit(token) for token in tokens], declared, depth + 1)
-            for tokens in values
-        )
-    return False
-
-
-def _as_unit(token: Token) -> Unit:
-    kinds: Mapping[str, str] = {"string": "text", "word": "variable", "sign": "sign"}
-    text = token.text if token.kind == "string" else token.folded
-    return Unit(kinds.get(token.kind, "unknown"), text, (), token.start)  # type: ignore[arg-type]
-
-
 def _judge_make(rest: Sequence[Unit], scene: Scene, _base: Level) -> Verdict:
-    made = next((unit for unit in rest if unit.has("class")), None)
-    if made is None:
+    words = [unit.word for unit in rest]
+    place = words.index("new") + 1 if "new" in words else 0
+    made = rest[place] if place < len(rest) else None
+    if made is None or not made.has("class"):
         return Verdict("DANGEROUS", "makes something that was not understood")
     levels: list[Level] = [entry.level for _, entry in made.entries if entry.use == "class"]
     levels.append("MODIFY")
@@ -231,6 +197,9 @@ def _judge_make(rest: Sequence[Unit], scene: Scene, _base: Level) -> Verdict:
     end = next((i for i, u in enumerate(rest) if u.word in _WITH and i > place), len(rest))
     if _built(rest[place:end], scene.declared):
         return Verdict("DANGEROUS", "makes something in a place that is put together at run time")
+    given = next((i for i, word in enumerate(words) if word in _WITH), len(words))
+    if words[given : given + 1] == ["with properties"] and words[given + 1 : given + 2] != ["{"]:
+        return Verdict("DANGEROUS", "gives properties that are not written out here")
     fields = judge_fields(rest, made, scene)
     return (
         fields if fields.level == "DANGEROUS" else Verdict(highest(levels), f"makes a {made.word}")
@@ -244,7 +213,7 @@ def judge_fields(rest: Sequence[Unit], made: Unit | None, scene: Scene) -> Verdi
     for place, unit in enumerate(rest[:-1]):
         if rest[place + 1].word != ":" or rest[place + 1].kind != "sign":
             continue
-        if unit.word in _PATHS:
+        if unit.word in LEADS:
             return Verdict("DANGEROUS", f"gives a {unit.word}, which can lead anywhere")
         if "url" in unit.word.split() and not is_https(_field(rest[place + 2 :]), scene.declared):
             return Verdict("DANGEROUS", "gives an address that is not a plain web address")
@@ -262,11 +231,15 @@ def _field(units: Sequence[Unit]) -> Sequence[Unit]:
 def _judge_open(rest: Sequence[Unit], scene: Scene, base: Level) -> Verdict:
     if rest and is_https(rest, scene.declared):
         return Verdict(highest(("MODIFY", base)), "opens a web address")
+    if not rest and scene.object:
+        return Verdict("DANGEROUS", "opens what the tell names with whatever app claims it")
     words = [unit.word for unit in rest if unit.kind not in ("text", "number")]
     if words and words[0] in _FOLDERS and all(map(_is_place, words)):
         return Verdict("MODIFY", "shows a folder")
     if any(
-        unit.word in _FILES or unit.kind == "variable" or (unit.kind == "text" and not place)
+        unit.word in _FILES | _POINTS
+        or unit.kind == "variable"
+        or (unit.kind == "text" and not place)
         for place, unit in enumerate(rest)
     ):
         return Verdict("DANGEROUS", "opens a file or an address with whatever app claims it")
@@ -285,11 +258,33 @@ def _judge_move(rest: Sequence[Unit], scene: Scene, base: Level) -> Verdict:
     to = next((i for i, word in enumerate(words) if word == "to"), len(words))
     # What is moved decides how much: `every` in the place says nothing.
     moved = words[:to]
-    if _many(rest[:to]) or "entire contents" in moved or (moved and _is_all(rest[0], moved)):
+    told = not moved or moved[0] in _POINTS
+    if (
+        _many(rest[:to])
+        or (told and _all_told(scene))
+        or "entire contents" in moved
+        or (moved and _is_all(rest[0], moved))
+        or any(_holds_many(unit, scene.declared) for unit in rest[:to])
+    ):
         return Verdict("DANGEROUS", "moves or copies many objects at once")
     if _built(rest[to:], scene.declared):
         return Verdict("DANGEROUS", "moves or copies to a place that is put together at run time")
     return Verdict(highest(("MODIFY", base)), "moves or copies something")
+
+
+def _all_told(scene: Scene) -> bool:
+    """Say whether the `tell` around a statement names all of something."""
+    told = scene.object
+    return bool(told) and (_many(told) or _is_all(told[0], [unit.word for unit in told]))
+
+
+def _holds_many(unit: Unit, declared: Declared) -> bool:
+    """Say whether a variable is set to all of something anywhere."""
+    values = declared.variables.get(unit.word, []) if unit.kind == "variable" else []
+    return any(
+        {"every", "whose"} & words and not _ORDINALS & words
+        for words in ({token.folded for token in tokens} for tokens in values)
+    )
 
 
 def _is_all(first: Unit, moved: Sequence[str]) -> bool:
@@ -305,12 +300,13 @@ def _is_all(first: Unit, moved: Sequence[str]) -> bool:
 def _built(units: Sequence[Unit], declared: Declared) -> bool:
     """Say whether a place is put together from parts, here or where its variables are set, or is
     one where things run by themselves."""
-    if any(unit.word == "&" for unit in units if unit.kind == "sign"):
+    if any(unit.word in _BUILDS for unit in units if unit.kind != "text"):
         return True
-    if any(unit.word in _RUN_FROM for unit in units):
+    if any(unit.word in _RUN_FROM or unit.word in declared.handlers for unit in units):
         return True
     return any(
         any(token.text == "&" for token in tokens)
+        or (tokens[:1] and tokens[0].text == "{" and any(t.folded == "as" for t in tokens))
         for unit in units
         if unit.kind == "variable"
         for tokens in declared.variables.get(unit.word, [])
@@ -323,8 +319,8 @@ def _judge_save(rest: Sequence[Unit], _scene: Scene, base: Level) -> Verdict:
     return Verdict(highest(("MODIFY", base)), "saves")
 
 
-def _judge_run(rest: Sequence[Unit], _scene: Scene, base: Level) -> Verdict:
-    if rest:
+def _judge_run(rest: Sequence[Unit], scene: Scene, base: Level) -> Verdict:
+    if rest or scene.object:
         return Verdict("DANGEROUS", "runs something")
     return Verdict(highest(("MODIFY", base)), "runs the app")
 

@@ -25,6 +25,7 @@ from iac_applescript.patterns import (
 from iac_applescript.ranking import Candidate, Found, query_words, rank
 from iac_applescript.schema import connect
 from iac_runtime.cleaning import clean_text
+from iac_runtime.search.stems import split, stem
 
 __all__ = ["LIMIT", "OFF", "Stats", "Store", "learning_is_off"]
 
@@ -143,7 +144,8 @@ class Store:
             for id, said, done in rows
             if id in patterns
         ]
-        return rank(words, candidates, counts, total, app)[:limit]
+        same = frozenset(map(stem, split(intent)))
+        return rank(words, candidates, counts, total, app, same)[:limit]
 
     def get(self, id: int) -> Pattern | None:
         """Return a pattern by its number."""

@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from iac_applescript.addresses import judge_text
 from iac_applescript.danger_rows import PHRASES, PROMPTS
 from iac_applescript.declared import Declared
 from iac_applescript.findings import Findings
-from iac_applescript.statement_rules import judge_text
 from iac_applescript.tokens import Scan, Token
 
 __all__ = ["joined", "phrases", "texts"]
@@ -47,6 +47,12 @@ def texts(scan: Scan, names: Declared, findings: Findings) -> None:
 
 
 def joined(tokens: Sequence[Token], names: Declared) -> Iterable[tuple[int, str]]:
+    """Yield the texts of a script with their places: each, those that `&` joins, and all that is
+    given to a variable one after another."""
+    for values in names.variables.values():
+        parts = [token for value in values for token in value if token.kind == "string"]
+        if len(parts) > 1:
+            yield parts[0].start, "".join(part.text for part in parts)
     run: list[str] = []
     start, before = 0, ""
     for token in (*tokens, Token("end", "", 0)):

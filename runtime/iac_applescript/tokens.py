@@ -1,8 +1,11 @@
 """What both tokenizers give: tokens with their place, and what could not be read."""
 
+import re
+from bisect import bisect_right
+from collections.abc import Sequence
 from typing import Final, Literal, NamedTuple
 
-__all__ = ["MAX_SCRIPT", "Fault", "Kind", "Place", "Scan", "Token", "place_at"]
+__all__ = ["MAX_SCRIPT", "Fault", "Kind", "Place", "Scan", "Token", "line_starts", "place_at"]
 
 MAX_SCRIPT: Final = 64 * 1024
 """Characters of a script; a longer one is not read at all."""
@@ -46,8 +49,12 @@ class Scan(NamedTuple):
     faults: tuple[Fault, ...]
 
 
-def place_at(script: str, start: int) -> Place:
-    """Return the place of a character of `script`; CR, LF and CRLF end a line."""
-    before = script[:start].replace("\r\n", "\n").replace("\r", "\n")
-    line_start = before.rfind("\n") + 1
-    return Place(before.count("\n") + 1, len(before) - line_start + 1, start)
+def line_starts(script: str) -> list[int]:
+    """Return where the lines of a script begin; CR, LF and CRLF end one."""
+    return [0, *(found.end() for found in re.finditer(r"\r\n|\r|\n", script))]
+
+
+def place_at(lines: Sequence[int], start: int) -> Place:
+    """Return the place of a character, by where the lines begin."""
+    line = bisect_right(lines, start)
+    return Place(line, start - lines[line - 1] + 1, start)

@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 from iac_applescript import installed
-from iac_applescript.analysis import Analyser, Language
+from iac_applescript.analysis import Analyser, Analysis, Language, with_starts
 from iac_applescript.applescript_tokens import scan_applescript
-from iac_applescript.confinement import probe
+from iac_applescript.confinement import Confinement
+from iac_applescript.danger_rows import BEYOND
 from iac_applescript.dictionary import view
 from iac_applescript.failures import Failure, explain
 from iac_applescript.findings import Reason
@@ -83,27 +84,36 @@ class Toolset:
         *,
         find: Find | None = None,
         skill_folder: Path | None = None,
+        runs: Callable[[str], bool] = lambda _app: False,
+        real: bool = True,
+        confinement: Confinement | None = None,
     ) -> None:
-        """Take the catalogue, the state folder, the search for tools, the user's guides."""
+        """Take what the tools look into.
+
+        Args:
+            catalogue: The dictionaries and generated tools.
+            state: The folder of what is learned.
+            find: The search for generated tools.
+            skill_folder: The user's own guides.
+            runs: Says whether the app of a bundle id runs, without starting it.
+            real: Whether scripts meet this machine's apps, not simulated ones.
+            confinement: Holds scripts to their apps, where it works.
+        """
         self.catalogue = catalogue
         self.analyser = Analyser(catalogue)
         self.store = Store(state)
         self._find = find
         self._skills = skill_folder
-        self._confines: bool | None = None
+        self._runs = runs
+        self._real = real
+        self._confinement = confinement
 
     def close(self) -> None:
         """Close the store."""
         self.store.close()
 
-    def confinement(self, runner: Runner) -> bool:
-        """Say whether macOS can confine osascript here; it is tried once."""
-        if self._confines is None:
-            self._confines = probe(runner)
-        return self._confines
-
     def prepare(self, tool: str, arguments: Mapping[str, Any]) -> Plan:
-        """Return what a call needs; nothing is started.
+        """Return what a call needs; no app is started, and nothing of the script is run.
 
         Raises:
             KeyError: There is no such tool.
@@ -112,8 +122,8 @@ class Toolset:
         if tool != "execute_applescript":
             return Plan(tool, arguments, row.level, tool)
         language: Language = arguments.get("language", "applescript")
-        found = self.analyser.analyse(arguments["script"], language)
-        confined = bool(self._confines) and not found.unknown and bool(found.targets)
+        found = with_starts(self.analyser.analyse(arguments["script"], language), self._runs)
+        confined = self._confines(found)
         return Plan(
             tool,
             arguments,
@@ -124,6 +134,14 @@ class Toolset:
             found.tools,
             confined,
         )
+
+    def _confines(self, found: Analysis) -> bool:
+        """Say whether a run is held to its apps: not if it was asked to reach beyond events."""
+        if self._confinement is None or found.unknown or not found.targets:
+            return False
+        if any(reason.says in BEYOND for reason in found.reasons):
+            return False
+        return self._confinement.works()
 
     def perform(self, plan: Plan, runner: Runner) -> Result:
         """Carry a plan out and return `{success, data, error}`; a failure is a result too."""
@@ -228,7 +246,7 @@ class Toolset:
         script = plan.arguments["script"]
         language: Language = plan.arguments.get("language", "applescript")
         scan = scan_applescript if language == "applescript" else scan_javascript
-        found = self.analyser.analyse(script, language)
+        found = with_starts(self.analyser.analyse(script, language), self._runs)
         checks = ["structure", "terms of the apps whose dictionary is known"]
         faults = [fault.says for fault in scan(script).faults]
         faults += [
@@ -236,7 +254,9 @@ class Toolset:
             for reason in found.reasons
             if reason.rule in ("unknown", "shape", "target")
         ]
-        if shutil.which("osacompile"):
+        # The compiler may start an app to learn its words, and a check starts none.
+        compiles = self._real and shutil.which("osacompile") is not None
+        if compiles and all(map(self._runs, found.targets)):
             checks.append("osacompile")
             complaint = compile_script(runner, script, language)
             # What macOS says of its own language stands above our reading of it.
@@ -253,7 +273,12 @@ class Toolset:
         script, language = given["script"], given.get("language", "applescript")
         timeout = float(given.get("timeout", DEFAULT_TIMEOUT))
         known = [target for target in plan.targets if "." in target]
-        ran = run_script(runner, script, language, timeout, known if plan.confined else None)
+
+        def confine(argv: Sequence[str]) -> Sequence[str]:
+            held = self._confinement if plan.confined else None
+            return argv if held is None else held.argv(argv, known)
+
+        ran = run_script(runner, script, language, timeout, confine)
         app = known[0] if known else ""
         if ran.failure is not None:
             cause = ran.failure.cause

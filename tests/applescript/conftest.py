@@ -32,7 +32,13 @@ def index(catalogue: Catalogue) -> Index:
 def toolset(catalogue: Catalogue, index: Index, tmp_path: Path):
     state = tmp_path / "state"
     state.mkdir(mode=0o700)
-    found = Toolset(catalogue, state, find=index.find, skill_folder=tmp_path / "skills")
+    found = Toolset(
+        catalogue,
+        state,
+        find=index.find,
+        skill_folder=tmp_path / "skills",
+        runs=lambda _app: True,
+    )
     yield found
     found.close()
 

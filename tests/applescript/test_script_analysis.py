@@ -12,8 +12,9 @@ from script_variations import variations
 
 from iac_applescript.analysis import Analyser
 
-DANGEROUS = read_cases("dangerous.txt")
-HARMLESS = read_cases("harmless.txt")
+DANGEROUS = [*read_cases("dangerous.txt"), *read_cases("dangerous_more.txt")]
+CHANGING = read_cases("changing.txt")
+HARMLESS = [*read_cases("harmless.txt"), *read_cases("harmless_more.txt")]
 
 
 def test_every_dangerous_script_is_dangerous_with_a_reason_and_its_place(
@@ -38,13 +39,23 @@ def test_no_variation_gets_below(analyser: Analyser) -> None:
     assert below == []
 
 
+def test_no_change_is_called_safe(analyser: Analyser) -> None:
+    safe = [
+        changed.script
+        for case in CHANGING
+        for changed in (case, *variations(case))
+        if analyser.analyse(changed.script, changed.language).level == "SAFE"
+    ]
+    assert safe == []
+
+
 def test_few_harmless_scripts_are_called_dangerous(analyser: Analyser) -> None:
     called = [
         case.script
         for case in HARMLESS
         if analyser.analyse(case.script, case.language).level == "DANGEROUS"
     ]
-    assert len(HARMLESS) >= 60
+    assert len(HARMLESS) >= 180
     assert len(called) <= len(HARMLESS) * 0.05, called
 
 
@@ -205,11 +216,43 @@ def test_javascript_is_never_safe_and_nothing_is_too_long_to_refuse(
         ("set x to 1\x0b", "applescript"),
         ("// a\u2028b", "javascript"),
         ("tell " * 8 + 'application "Finder" to get name', "applescript"),
+        ('tell application "Finder" to end tell', "applescript"),
+        ('if application "Finder" is running then tell application "Finder" to end', "applescript"),
         ('tell application "Finder" to ' * 80 + "get name", "applescript"),
     ],
 )
 def test_what_cannot_be_read_is_dangerous(analyser: Analyser, script: str, language: str) -> None:
     assert analyser.analyse(script, language).level == "DANGEROUS"  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("language", "piece"),
+    [
+        ("javascript", "`${"),
+        ("javascript", "("),
+        ("javascript", "a["),
+        ("javascript", "x.open();"),
+        ("javascript", "const {a:b}=c;b();"),
+        ("javascript", ")/"),
+        ("javascript", '"a"+'),
+        ("applescript", 'tell app "Finder"\n'),
+        ("applescript", "set a to a & a\n"),
+        ("applescript", "name "),
+        ("applescript", "if ("),
+        ("applescript", "(* "),
+    ],
+)
+def test_the_longest_script_of_one_piece_is_judged(
+    analyser: Analyser, language: str, piece: str
+) -> None:
+    script = (piece * 65536)[:65536]
+    assert analyser.analyse(script, language).level in ("SAFE", "MODIFY", "DANGEROUS")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("declares", ["let N=0;", "let N='x';", "const N={};N[k]=1;"])
+def test_a_script_of_many_names_is_judged(analyser: Analyser, declares: str) -> None:
+    script = "".join(declares.replace("N", f"a{number}") for number in range(2500))
+    assert analyser.analyse(script, "javascript").level in ("MODIFY", "DANGEROUS")
 
 
 PIECES = (

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from iac_applescript.cli_patterns import patterns as command
 from iac_applescript.patterns import Outcome, pattern_from_json, without_personal
 from iac_applescript.store import OFF, Store
+from iac_applescript.suggestions import SAME
 from iac_runtime.errors import SetupError
 
 HERE = Path(__file__).parent
@@ -32,12 +33,21 @@ def rows(name: str) -> list[list[str]]:
 
 
 def test_new_phrasings_find_what_was_stored(store: Store) -> None:
-    for intent, app in rows("patterns.tsv"):
+    for intent, app in (*rows("patterns.tsv"), *rows("patterns_more.tsv")):
         store.remember(intent, app, "applescript", f"-- {intent}\nreturn 1", GOOD)
-    asked = rows("phrasings.tsv")
+    asked = [*rows("phrasings.tsv"), *rows("phrasings_more.tsv")]
     found = [wanted in [row.pattern.intent for row in store.find(query)] for query, wanted in asked]
-    assert len(asked) >= 120
+    assert len(asked) >= 190
     assert sum(found) / len(found) >= 0.9
+
+
+def test_what_was_stored_for_just_this_is_found_for_certain(store: Store) -> None:
+    said = "how many calendars there are"
+    store.remember(said, "com.apple.iCal", "javascript", "bad way", BAD)
+    store.remember(said, "com.apple.iCal", "javascript", "good way", GOOD)
+    found = store.find("There are how many calendars?")
+    assert [row.pattern.script for row in found] == ["good way", "bad way"]
+    assert found[0].score >= SAME
 
 
 def test_runs_of_one_script_are_counted_together(store: Store) -> None:

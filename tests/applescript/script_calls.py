@@ -1,0 +1,21 @@
+"""A call of a script tool as the gate makes it, held to the tool's schemas."""
+
+import json
+from typing import Any
+
+import jsonschema
+
+from iac_applescript.tools import TOOLS, Toolset
+from iac_runtime.execution.single import run_process
+
+
+def call(
+    toolset: Toolset, tool: str, runner: Any = run_process, **arguments: Any
+) -> dict[str, Any]:
+    """Call a tool as the gate does, and hold the answer and arguments to their schemas."""
+    row = TOOLS[tool]
+    jsonschema.validate(arguments, row.input)
+    found = toolset.perform(toolset.prepare(tool, arguments), runner)
+    jsonschema.validate(found, row.output)
+    json.dumps(found)
+    return found

@@ -1,0 +1,179 @@
+"""Answers keep their size and their form: every dictionary, every failure."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from script_calls import call
+
+from iac_applescript.dictionary import PAGE, view, weight
+from iac_applescript.tools import TOOLS, Toolset
+from iac_gen.discover import from_paths, includes, read
+from iac_gen.pipeline import Inputs, generate
+from iac_gen.quirks import known_apps, load_quirks
+from iac_runtime.catalogue import Catalogue
+from iac_runtime.execution.process import Completed
+from iac_runtime.tables import Tables
+from iac_runtime.tool import App, Class, Element, Property
+
+TOKENS = 1_500
+
+
+def tokens(value: Any) -> float:
+    """Return how many tokens an answer takes at most: three ASCII characters each, or one other."""
+    return weight(json.dumps(value, ensure_ascii=False)) / 3
+
+
+def questions(tables: Tables) -> Iterator[dict[str, str]]:
+    """Yield what can be asked of a dictionary: suites, terms, searches."""
+    properties = {prop.term for row in tables.classes.values() for prop in row.properties}
+    yield {}
+    for term in ("own", "standard", "classes", *tables.classes, *tables.enums, *tables.records):
+        yield {"term": term}
+    for term in sorted(properties)[::4]:
+        yield {"term": term}
+    for letter in "aeinst":
+        yield {"search": letter}
+
+
+@pytest.fixture(scope="module")
+def real(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Catalogue:
+    """The tools of every real dictionary."""
+    found = from_paths([corpus / "sdef"], known_apps())
+    quirks, faults = load_quirks()
+    _, failed = read(found)
+    files, _ = generate(Inputs(found.sources, includes(), quirks, [*failed, *faults]))
+    folder = tmp_path_factory.mktemp("real")
+    for name, text in files.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    return Catalogue([folder])
+
+
+def too_large(catalogue: Catalogue, state: Path) -> list[tuple[str, dict[str, str], float]]:
+    """Return the questions whose answer breaks the bound, over every app and page."""
+    toolset = Toolset(catalogue, state)
+    found = []
+    for app in catalogue.apps.values():
+        tables = catalogue.tables(app)
+        for asked in questions(tables):
+            page, pages = 1, 1
+            while page <= pages:
+                plan = toolset.prepare(
+                    "get_app_dictionary", {"app": app.key, "page": page, **asked}
+                )
+                answer = toolset.perform(plan, lambda *_: Completed(b"", b"", 1))
+                assert answer["success"], (app.key, asked, answer)
+                pages = answer["data"]["pages"]
+                if tokens(answer) >= TOKENS:
+                    found.append((app.key, asked, tokens(answer)))
+                page += 1
+    return found
+
+
+def test_every_answer_about_our_dictionaries_is_short(catalogue: Catalogue, tmp_path: Path) -> None:
+    assert too_large(catalogue, tmp_path) == []
+
+
+def test_every_answer_about_real_dictionaries_is_short(real: Catalogue, tmp_path: Path) -> None:
+    assert len(real.apps) >= 40
+    assert too_large(real, tmp_path) == []
+
+
+TERM = st.text("abc ß日語\\\"'\n", min_size=1, max_size=40)
+
+
+@st.composite
+def dictionaries(draw: st.DrawFn) -> Tables:
+    terms = draw(st.lists(TERM, min_size=1, max_size=60, unique=True))
+    properties = tuple(Property(term, "xxxx", term, term, "rw", "SAFE") for term in terms)
+    elements = tuple(Element(term, "rw") for term in terms)
+    classes = {
+        term: Class("xxxx", term, term, None, "SAFE", "SAFE", properties, elements)
+        for term in terms[:5]
+    }
+    enums = {"kind": tuple((term, "xxxx") for term in terms)}
+    return Tables("odd", App("com.example.odd", "Odd"), classes, enums, {}, {})
+
+
+@given(dictionaries())
+def test_no_dictionary_breaks_the_bound(tables: Tables) -> None:
+    for asked in ({}, {"term": "classes"}, {"term": "kind"}, {"search": "a"}):
+        shown = view(tables, **asked)
+        for page in range(1, shown.pages + 1):
+            text = view(tables, **asked, page=page).text
+            assert 0 < weight(text) <= PAGE
+
+
+VALUES: dict[str, st.SearchStrategy[Any]] = {
+    "string": st.text(min_size=1, max_size=60)
+    | st.sampled_from(
+        ["finder", "Mail", "own", "messag", "x" * 200, "return 1", 'tell app "Mail"']
+    ),
+    "integer": st.integers(-30000, 30000),
+    "number": st.floats(1, 300),
+}
+
+
+def arguments(tool: str) -> st.SearchStrategy[dict[str, Any]]:
+    """Return arguments that a tool's schema allows."""
+    schema = TOOLS[tool].input
+    fields = {name: value_of(row) for name, row in schema["properties"].items()}
+    required = {name: fields.pop(name) for name in schema["required"]}
+    return st.fixed_dictionaries(required, optional=fields)
+
+
+def value_of(row: dict[str, Any]) -> st.SearchStrategy[Any]:
+    if "enum" in row:
+        return st.sampled_from(row["enum"])
+    if row["type"] == "array":
+        return st.lists(value_of(row["items"]), max_size=3)
+    found = VALUES[row["type"]]
+    if row["type"] == "string":
+        return found.map(lambda text: text[: row["maxLength"]])
+    if row["type"] == "integer" and "minimum" in row:
+        return st.integers(row["minimum"], row["maximum"])
+    return found
+
+
+ENDS = st.builds(
+    Completed,
+    st.binary(max_size=40) | st.sampled_from([b'"x"\n', b"{1, 2}\n", b'{"a": 1}\n', b""]),
+    st.binary(max_size=40)
+    | st.sampled_from(
+        [
+            b"execution error: Finder got an error: x (-1728)\n",
+            b"0:3: syntax error: Expected end. (-2741)\n",
+            "Ausführungsfehler: „x“ (-1743)".encode(),
+        ]
+    ),
+    st.sampled_from([0, 1, 2, -9]),
+    timed_out=st.booleans(),
+    cancelled=st.booleans(),
+    too_large=st.booleans(),
+)
+
+
+@given(st.data())
+def test_every_answer_has_the_form_that_its_schema_says(
+    catalogue: Catalogue, tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    state = tmp_path_factory.getbasetemp() / "form"
+    state.mkdir(mode=0o700, exist_ok=True)
+    toolset = Toolset(catalogue, state)
+    tool = data.draw(st.sampled_from(sorted(TOOLS)))
+    end = data.draw(ENDS)
+    try:
+        found = call(toolset, tool, lambda *_: end, **data.draw(arguments(tool)))
+    finally:
+        toolset.close()
+    assert set(found) == {"success", "data", "error"}
+    if found["success"]:
+        assert found["error"] == {}
+    else:
+        assert found["data"] == {}
+        assert found["error"]["message"]
+        assert found["error"]["type"]
