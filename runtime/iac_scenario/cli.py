@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
 
@@ -52,7 +52,7 @@ def cli() -> None:
 @click.option("--unconfined", is_flag=True, help="Run Bash in a shell with your own rights.")
 @click.option(
     "--mcp-config",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=click.Path(path_type=Path, dir_okay=False, exists=True),
     help="Servers, in Claude's JSON format.",
 )
 @click.option("--permission-mode", type=click.Choice(PERMISSION_MODES), help="Over the file's.")
@@ -174,23 +174,35 @@ def _warn(loaded: Loaded) -> None:
         click.echo(f"warning: {warning}", err=True)
 
 
+# A group without a command shows its help; before click 8.2 that was no error.
+_HELP: Final[tuple[type[Exception], ...]] = tuple(
+    filter(None, [getattr(click.exceptions, "NoArgsIsHelpError", None)])
+)
+
+
 def main() -> int:
     """Run the command line and return its status."""
     try:
-        cli.main(standalone_mode=False)
+        cli.main(prog_name="iac-scenario", standalone_mode=False)
     except click.exceptions.Abort:
         return 130
     except click.ClickException as error:
-        error.show()
+        text = error.format_message()
+        if not isinstance(error, _HELP):
+            text = f"iac-scenario: {' '.join(text.split())}"
+        click.echo(text, err=True)
         return 2
     except (ScenarioError, SetupError) as error:
         click.echo(str(error), err=True)
         return 2
     except SystemExit as status:
         return int(status.code or 0)
-    except BrokenPipeError:
-        # Nobody reads on; what is left in the buffer must not be tried again at the end.
+    except OSError as error:
+        # What could not be printed must not be tried again at the end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if not isinstance(error, BrokenPipeError):
+            said = f"{error.filename or 'standard output'}: {error.strerror}."
+            click.echo(f"iac-scenario: {said}", err=True)
         return 1
     except BaseExceptionGroup as group:
         return _told(group)

@@ -97,8 +97,9 @@ def write(sandbox: Sandbox, given: Mapping[str, Any]) -> Outcome:
     parts = sandbox.parts(given["file_path"])
     known = sandbox.entry(parts) is not None
     sandbox.write(parts, _encoded(given["content"]), parents=True)
-    verb = "updated" if known else "created"
-    return textual(f"File {verb}: {sandbox.shown(parts)}")
+    if known:
+        return textual(f"The file {sandbox.shown(parts)} has been updated.")
+    return textual(f"File created successfully at: {sandbox.shown(parts)}")
 
 
 def edit(sandbox: Sandbox, given: Mapping[str, Any]) -> Outcome:
@@ -124,8 +125,8 @@ def edit(sandbox: Sandbox, given: Mapping[str, Any]) -> Outcome:
             f"Found {count} matches of the string to replace, but replace_all is false: {old}"
         )
     sandbox.write(parts, _encoded(text.replace(old, new)))
-    times = "once" if count == 1 else f"{count} times"
-    return textual(f"File updated: {sandbox.shown(parts)} ({times})")
+    told = f" All {count} occurrences were replaced." if count > 1 else ""
+    return textual(f"The file {sandbox.shown(parts)} has been updated.{told}")
 
 
 def glob(sandbox: Sandbox, given: Mapping[str, Any]) -> Outcome:

@@ -6,7 +6,6 @@ from iac_scenario.arguments import BUILT_IN
 from iac_scenario.errors import Problem
 from iac_scenario.model import Scenario
 from iac_scenario.modes import calls_of, mode_of
-from iac_scenario.permissions import rule_fault
 
 __all__ = ["findings"]
 
@@ -14,10 +13,6 @@ __all__ = ["findings"]
 def findings(scenario: Scenario) -> Iterator[Problem]:
     """Yield what is allowed by the format and will hardly be meant."""
     file = scenario.path.name
-    permissions = scenario.permissions
-    for rule in (*permissions.deny, *permissions.ask, *permissions.allow):
-        if (said := rule_fault(rule)) is not None:
-            yield Problem(file, 0, "permissions", said)
     covered = 0
     for entry in scenario.rules:
         if covered:

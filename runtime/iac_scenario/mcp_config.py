@@ -13,18 +13,36 @@ from iac_scenario.checking import check, dotted
 from iac_scenario.errors import SetupError
 from iac_scenario.model import Server
 
-__all__ = ["expanded", "read_config", "replaced"]
+__all__ = ["expanded", "read_config", "remote_servers", "replaced"]
 
 _VARIABLE: Final = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
-_OTHERS: Final = ("url", "headers", "timeout", "trust", "disabled", "alwaysAllow", "description")
-"""Keys that clients keep beside a server's command; `url` alone makes it unusable here."""
+_KEYS: Final = ("command", "args", "env", "cwd", "type")
+"""What is read of a server; clients keep keys of their own beside these."""
 
 
 def read_config(path: Path) -> dict[str, Server]:
-    """Return the servers of `{"mcpServers": {NAME: {"command", "args", "env"}}}`.
+    """Return the stdio servers of `{"mcpServers": {NAME: {"command", "args", "env"}}}`.
 
-    Raises SetupError for a file that is not of that form, and for servers that are not stdio.
+    Raises SetupError for a file that is not of that form, and for one whose servers are all
+    remote.
     """
+    table = _table(path)
+    known = {name: _own(value) for name, value in table.items() if not _is_remote(value)}
+    if table and not known:
+        raise SetupError(f"--mcp-config {path}: none of its servers is over stdio.")
+    faults: list[str] = []
+    check({"mcp_servers": known}, lambda at, said: faults.append(_fault(at, said)), lambda *_: None)
+    if faults:
+        raise SetupError(f"--mcp-config {path}: {faults[0]}")
+    return servers(known)
+
+
+def remote_servers(path: Path) -> dict[str, Any]:
+    """Return the other servers of the file, as they stand there. Raises as `read_config`."""
+    return {name: value for name, value in _table(path).items() if _is_remote(value)}
+
+
+def _table(path: Path) -> dict[str, Any]:
     try:
         document = json.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
@@ -34,12 +52,7 @@ def read_config(path: Path) -> dict[str, Server]:
     table = document.get("mcpServers") if isinstance(document, dict) else None
     if not isinstance(table, dict):
         raise SetupError(f"--mcp-config {path}: has no object mcpServers.")
-    known = {name: _own(value) for name, value in table.items()}
-    faults: list[str] = []
-    check({"mcp_servers": known}, lambda at, said: faults.append(_fault(at, said)), lambda *_: None)
-    if faults:
-        raise SetupError(f"--mcp-config {path}: {faults[0]}")
-    return servers(known)
+    return table
 
 
 def _fault(at: tuple[str | int, ...], said: str) -> str:
@@ -49,7 +62,11 @@ def _fault(at: tuple[str | int, ...], said: str) -> str:
 def _own(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
-    return {key: item for key, item in value.items() if key not in _OTHERS}
+    return {key: item for key, item in value.items() if key in _KEYS}
+
+
+def _is_remote(value: Any) -> bool:
+    return isinstance(value, dict) and "url" in value and "command" not in value
 
 
 def expanded(server: Server, places: Mapping[str, str]) -> Server:

@@ -44,7 +44,8 @@ class Text:
             yield event.text
         elif isinstance(event, Answered) and event.outcome.executed:
             text = event.outcome.text or _blocks(event)
-            yield f"Error: {text}" if event.outcome.is_error else text
+            if text:
+                yield f"Error: {text}" if event.outcome.is_error else text
         elif isinstance(event, Failed):
             yield from _partial(event)
             yield f"API Error: {event.told.message}"
@@ -165,7 +166,8 @@ def _partial(event: Failed) -> Iterator[str]:
 
 
 def _blocks(event: Answered) -> str:
-    return "\n".join(shown(block) for block in event.outcome.content)
+    blocks = (block for block in event.outcome.content if block.get("type") != "text")
+    return "\n".join(map(shown, blocks))
 
 
 def _compact(value: Any) -> str:

@@ -18,13 +18,13 @@ from iac_scenario.errors import ToolError
 from iac_scenario.filetools import matches_glob
 from iac_scenario.model import Permissions
 from iac_scenario.places import Parts, folded
-from iac_scenario.shell_words import segments
+from iac_scenario.shell_lines import segments
 
 __all__ = ["Asked", "Request", "Verdict", "decide", "rule_fault"]
 
 Verdict = Literal["allow", "ask", "deny"]
 
-_RULE: Final = re.compile(r"([A-Za-z_][\w*-]*)(?:\((.*)\))?", re.DOTALL)
+_RULE: Final = re.compile(r"([A-Za-z_][\w*.-]*)(?:\((.*)\))?", re.DOTALL)
 _FAMILY: Final[Mapping[str, str]] = {
     "Read": "Read", "Glob": "Read", "Grep": "Read",
     "Edit": "Edit", "Write": "Edit", "NotebookEdit": "Edit",

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -228,6 +228,9 @@ def _sandbox(scenario: Scenario, settings: Settings, stack: AsyncExitStack) -> S
     root, mount = settings.sandbox_root, scenario.identity.working_directory
     if root is None and scenario.execution.sandbox_root is not None:
         root = scenario.path.parent / scenario.execution.sandbox_root
+        # What goes wrong here is told when the folder is opened.
+        with suppress(OSError):
+            root.mkdir(parents=True, exist_ok=True)
     if root is None:
         folder = TemporaryDirectory(prefix="iac-scenario-", ignore_cleanup_errors=True)
         root, mount = Path(stack.enter_context(folder)), mount or _MOUNT

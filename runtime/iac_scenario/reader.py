@@ -15,6 +15,7 @@ from iac_scenario.expectations import fault
 from iac_scenario.includes import LARGEST, included
 from iac_scenario.model import Identity, Loaded, Pattern
 from iac_scenario.patterns import matcher
+from iac_scenario.permissions import rule_fault
 from iac_scenario.positions import Path as Where
 from iac_scenario.positions import json_positions, nearest, toml_positions
 
@@ -24,6 +25,7 @@ _EPOCH: Final = "2025-01-01T00:00:00Z"
 _NAMESPACE: Final = uuid.UUID("6f2cbb0e-4f2a-5b8e-9a51-6f0f1f8f7c11")
 _OPAQUE: Final = frozenset(("input", "result", "content", "files"))
 """Fields whose content is the user's own and means nothing to the format."""
+_RULES: Final = ("allow", "ask", "deny")
 _JSON_PLACE: Final = re.compile(r": line (\d+) column (\d+).*")
 _TOML_PLACE: Final = re.compile(r" \(at line (\d+), column (\d+)\)")
 
@@ -161,6 +163,9 @@ def _sense(key: str, value: Any) -> str | None:
             aware = False
         if not aware:
             return f"{value!r} is no time with an offset; write it as {_EPOCH}."
+    if key in _RULES and isinstance(value, list):
+        # A rule that says nothing would deny nothing either.
+        return next(filter(None, map(rule_fault, value)), None)
     if key == "working_directory" and isinstance(value, str) and not value.startswith("/"):
         return f"{value!r} is no absolute path."
     return None

@@ -11,7 +11,7 @@ from tempfile import NamedTemporaryFile, TemporaryDirectory
 from typing import Any, Final
 
 from iac_scenario.errors import SetupError
-from iac_scenario.mcp_config import read_config
+from iac_scenario.mcp_config import read_config, remote_servers
 from iac_scenario.model import Server
 from iac_scenario.proxy import pass_on
 from iac_scenario.recording import Recorded, document, recorded
@@ -35,7 +35,8 @@ def record_client(command: Sequence[str], config: Path, output: Path) -> tuple[i
         logs = {server: folder / f"{number}.jsonl" for number, server in enumerate(servers)}
         proxied = folder / "servers.json"
         table = {key: _proxied(server, logs[key]) for key, server in servers.items()}
-        proxied.write_text(json.dumps({"mcpServers": table}))
+        # A remote server cannot be recorded; the client has it all the same.
+        proxied.write_text(json.dumps({"mcpServers": {**remote_servers(config), **table}}))
         words = [word.replace(_PLACE, str(proxied)) for word in command]
         words = [str(proxied) if word == str(config) else word for word in words]
         try:

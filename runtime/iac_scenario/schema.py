@@ -198,7 +198,9 @@ TABLES: Final[Mapping[str, Table]] = {
             "disabled",
         ),
         "sandbox_root": Field(
-            ("text",), "The folder of the sandbox, relative to the scenario.", "a temporary one"
+            ("text",),
+            "The folder of the sandbox, relative to the scenario; made where it is missing.",
+            "a temporary one",
         ),
         "allow_real_bash": Field(
             ("boolean",), "Run Bash with a real shell, confined by bubblewrap.", "false"

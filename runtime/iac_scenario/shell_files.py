@@ -1,13 +1,13 @@
 """The safe commands that change or list files."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from iac_scenario.errors import ToolError
 from iac_scenario.places import Parts
 from iac_scenario.sandbox import Entry, Sandbox
-from iac_scenario.shell_commands import Answer, Place, options
+from iac_scenario.shell_commands import MISSING, Answer, Place, options, reason
 
-__all__ = ["cd", "cp", "find", "ls", "mkdir", "mv", "pwd", "rm", "rmdir", "test", "touch"]
+__all__ = ["cd", "cp", "ls", "mkdir", "mv", "pwd", "rm", "rmdir", "touch"]
 
 
 def pwd(place: Place, _arguments: Sequence[str], _given: bytes) -> Answer:
@@ -16,33 +16,48 @@ def pwd(place: Place, _arguments: Sequence[str], _given: bytes) -> Answer:
 
 
 def cd(place: Place, arguments: Sequence[str], _given: bytes) -> Answer:
-    """Change the working folder."""
-    words = options("cd", arguments).words
-    parts = place.parts(words[0]) if words else ()
+    """Change the working folder; `-` is the last one."""
+    words = [word for word in arguments if word != "--"]
+    if len(words) > 1:
+        raise ToolError("cd: too many arguments")
+    back = words == ["-"]
+    parts = place.before if back else place.parts(words[0]) if words else ()
     entry = place.sandbox.entry(parts)
     if entry is None or entry.kind != "folder":
-        return Answer(errors=(f"cd: {words[0]}: no such folder",), status=1)
-    place.cwd = parts
-    return Answer()
+        said = MISSING if entry is None else "Not a directory"
+        return Answer(errors=(f"cd: {words[0]}: {said}",), status=1)
+    place.before, place.cwd = place.cwd, parts
+    return _lines([place.sandbox.shown(parts)]) if back else Answer()
 
 
 def ls(place: Place, arguments: Sequence[str], _given: bytes) -> Answer:
-    """List folders by name."""
-    given = options("ls", arguments, "1aAlRdFhp")
-    rows: list[str] = []
+    """List files, then folders, by name."""
+    names = {
+        "all": "a", "almost-all": "A", "classify": "F", "color": "", "directory": "d",
+        "recursive": "R", "reverse": "r",
+    }  # fmt: skip
+    given = options("ls", arguments, "1aAlRdFhpr", names=names)
+    flags = given.flags
     errors: list[str] = []
+    files: list[str] = []
+    folders: list[tuple[str, Parts]] = []
     words = given.words or (".",)
-    for word in words:
+    for word in sorted(words, reverse="r" in flags):
         parts = place.parts(word)
         entry = place.sandbox.entry(parts)
-        if entry is None:
-            errors.append(f"ls: {word}: no such file or folder")
-        elif entry.kind != "folder" or "d" in given.flags:
-            rows.append(_row(entry._replace(name=word), given.flags))
+        if entry is None or (word.endswith("/") and entry.kind != "folder"):
+            said = MISSING if entry is None else "Not a directory"
+            errors.append(f"ls: cannot access '{word}': {said}")
+        elif entry.kind != "folder" or "d" in flags:
+            files.append(_row(entry._replace(name=word), flags))
         else:
-            many = len(words) > 1 or "R" in given.flags
-            rows += _listing(place.sandbox, word, parts, given.flags, titled=many)
-    return Answer(_lines(rows).out, tuple(errors), 1 if errors else 0)
+            folders.append((word, parts))
+    rows = files
+    many = len(words) > 1 or "R" in flags
+    for word, parts in folders:
+        rows += [""] * bool(rows)
+        rows += _listing(place.sandbox, word, parts, flags, titled=many)
+    return Answer(_lines(rows).out, tuple(errors), 2 if errors else 0)
 
 
 def _listing(
@@ -52,18 +67,27 @@ def _listing(
     if not flags & {"a", "A"}:
         entries = [entry for entry in entries if not entry.name.startswith(".")]
     itself = [Entry(name, "folder", 0, 0o755) for name in (".", "..")] if "a" in flags else []
+    entries = itself + entries
+    if "r" in flags:
+        entries.reverse()
     rows = [f"{title}:"] if titled else []
-    rows += [_row(entry, flags) for entry in itself + entries]
+    if "l" in flags:
+        # As if blocks had 4 KiB, whatever file system there is.
+        rows.append(f"total {sum(-(-entry.size // 4096) * 4 for entry in entries)}")
+    rows += [_row(entry, flags) for entry in entries]
     if "R" in flags:
         for entry in entries:
-            if entry.kind == "folder":
+            if entry.kind == "folder" and entry.name not in (".", ".."):
                 below = (*parts, entry.name)
                 rows += ["", *_listing(sandbox, f"{title}/{entry.name}", below, flags, titled=True)]
     return rows
 
 
 def _row(entry: Entry, flags: frozenset[str]) -> str:
-    mark = "/" if entry.kind == "folder" and flags & {"F", "p"} else ""
+    folder = entry.kind == "folder"
+    mark = "/" if folder and flags & {"F", "p"} and not entry.name.endswith("/") else ""
+    if "F" in flags and entry.kind == "file" and entry.mode & 0o100:
+        mark = "*"
     if "l" not in flags:
         return entry.name + mark
     kind = {"folder": "d", "file": "-"}.get(entry.kind, "?")
@@ -76,54 +100,108 @@ def _row(entry: Entry, flags: frozenset[str]) -> str:
 
 
 def mkdir(place: Place, arguments: Sequence[str], _given: bytes) -> Answer:
-    """Make folders."""
-    given = options("mkdir", arguments, "pv")
-    for word in _needed("mkdir", given.words, 1):
+    """Make folders; -p those above them too."""
+    given = options("mkdir", arguments, "pv", names={"parents": "p", "verbose": "v"})
+
+    if given.flags == {"p", "v"}:
+        raise ToolError("mkdir: -p with -v is not interpreted here.")
+
+    def make(word: str) -> str:
         place.sandbox.make_folder(place.parts(word), parents="p" in given.flags)
-    return Answer()
+        return f"mkdir: created directory '{word}'"
+
+    words = _needed("mkdir", given.words, 1)
+    return _each(place, "mkdir: cannot create directory", words, make, given.flags)
 
 
 def rmdir(place: Place, arguments: Sequence[str], _given: bytes) -> Answer:
     """Remove empty folders."""
-    for word in _needed("rmdir", options("rmdir", arguments).words, 1):
+
+    def remove(word: str) -> str:
         place.sandbox.remove_folder(place.parts(word))
-    return Answer()
+        return ""
+
+    words = _needed("rmdir", options("rmdir", arguments).words, 1)
+    return _each(place, "rmdir: failed to remove", words, remove, frozenset())
 
 
 def touch(place: Place, arguments: Sequence[str], _given: bytes) -> Answer:
-    """Make empty files; one that is there stays as it is."""
-    for word in _needed("touch", options("touch", arguments).words, 1):
+    """Make empty files; one that is there stays as it is. -c makes none."""
+    given = options("touch", arguments, "c", names={"no-create": "c"})
+
+    def make(word: str) -> str:
         parts = place.parts(word)
-        if place.sandbox.entry(parts) is None:
+        if place.sandbox.entry(parts) is None and "c" not in given.flags:
             place.sandbox.write(parts, b"")
-    return Answer()
+        return ""
+
+    words = _needed("touch", given.words, 1)
+    return _each(place, "touch: cannot touch", words, make, frozenset())
 
 
 def rm(place: Place, arguments: Sequence[str], _given: bytes) -> Answer:
-    """Remove files, with -r folders."""
-    given = options("rm", arguments, "rRfv")
-    for word in _needed("rm", given.words, 0 if "f" in given.flags else 1):
+    """Remove files, with -r folders, with -d empty ones."""
+    names = {"recursive": "r", "force": "f", "verbose": "v", "dir": "d"}
+    given = options("rm", arguments, "rRfvd", names=names)
+
+    def remove(word: str) -> str:
         parts = place.parts(word)
-        if "f" in given.flags and place.sandbox.entry(parts) is None:
-            continue
-        place.sandbox.remove(parts, recursive=bool(given.flags & {"r", "R"}))
-    return Answer()
+        entry = place.sandbox.entry(parts)
+        if entry is None and "f" in given.flags:
+            return ""
+        recursive = bool(given.flags & {"r", "R"})
+        if entry is not None and entry.kind == "folder" and "d" in given.flags and not recursive:
+            place.sandbox.remove_folder(parts)
+        else:
+            place.sandbox.remove(parts, recursive=recursive)
+        return f"removed '{word}'"
+
+    words = _needed("rm", given.words, 0 if "f" in given.flags else 1)
+    return _each(place, "rm: cannot remove", words, remove, given.flags)
+
+
+def _each(
+    place: Place,
+    failing: str,
+    words: Sequence[str],
+    work: Callable[[str], str],
+    flags: frozenset[str],
+) -> Answer:
+    """Work on each path; one that fails costs that one."""
+    rows, errors = [], []
+    for word in words:
+        try:
+            done = work(word)
+        except ToolError as error:
+            errors.append(f"{failing} '{word}': {reason(place, word, error)}")
+        else:
+            rows += [done] if done and "v" in flags else []
+    return Answer(_lines(rows).out, tuple(errors), 1 if errors else 0)
 
 
 def cp(place: Place, arguments: Sequence[str], _given: bytes) -> Answer:
-    """Copy files, with -r folders."""
-    given = options("cp", arguments, "rRafpv")
-    for source, target in _pairs(place, "cp", given.words):
+    """Copy files, with -r folders; -n leaves what is there."""
+    names = {"recursive": "r", "archive": "a", "force": "f", "no-clobber": "n", "verbose": "v"}
+    given = options("cp", arguments, "rRafpvn", names=names)
+    rows = []
+    for source, target, told in _pairs(place, "cp", given.words):
         entry = _there(place, source)
+        if "n" in given.flags and place.sandbox.entry(target) is not None:
+            continue
+        if source == target:
+            raise ToolError(f"cp: {told} are the same file")
         if entry.kind != "folder":
             place.sandbox.write(target, place.sandbox.read(source))
         elif not given.flags & {"r", "R", "a"}:
-            raise ToolError(f"cp: {place.sandbox.shown(source)} is a folder; -r copies it.")
+            raise ToolError(f"cp: -r not specified; omitting directory '{source[-1]}'")
+        elif "v" in given.flags:
+            raise ToolError("cp: -v with a folder is not interpreted here.")
         elif target[: len(source)] == source:
             raise ToolError(f"cp: {place.sandbox.shown(source)} cannot be copied into itself.")
         else:
             _copy_folder(place.sandbox, source, target)
-    return Answer()
+        rows.append(told.replace(" and ", " -> "))
+    return _lines(rows if "v" in given.flags else [])
 
 
 def _copy_folder(sandbox: Sandbox, source: Parts, target: Parts) -> None:
@@ -137,118 +215,55 @@ def _copy_folder(sandbox: Sandbox, source: Parts, target: Parts) -> None:
 
 
 def mv(place: Place, arguments: Sequence[str], _given: bytes) -> Answer:
-    """Move files and folders."""
-    given = options("mv", arguments, "fvn")
-    for source, target in _pairs(place, "mv", given.words):
+    """Move files and folders; -n leaves what is there."""
+    names = {"force": "f", "verbose": "v", "no-clobber": "n"}
+    given = options("mv", arguments, "fvn", names=names)
+    rows = []
+    for source, target, told in _pairs(place, "mv", given.words):
         _there(place, source)
         if "n" in given.flags and place.sandbox.entry(target) is not None:
             continue
+        if source == target:
+            raise ToolError(f"mv: {told} are the same file")
         place.sandbox.move(source, target)
-    return Answer()
+        rows.append(f"renamed {told.replace(' and ', ' -> ')}")
+    return _lines(rows if "v" in given.flags else [])
 
 
-def find(place: Place, arguments: Sequence[str], _given: bytes) -> Answer:
-    """Print what lies below folders; knows -name, -iname, -type f|d and -maxdepth."""
-    from fnmatch import fnmatchcase
-
-    words = list(arguments)
-    tops: list[str] = []
-    while words and not words[0].startswith("-"):
-        tops.append(words.pop(0))
-    tests: dict[str, str] = {}
-    while words:
-        test_name = words.pop(0)
-        if test_name == "-print":
-            continue
-        if test_name not in ("-name", "-iname", "-type", "-maxdepth") or not words:
-            raise ToolError(f"find: {test_name} is not interpreted here.")
-        tests[test_name] = words.pop(0)
-    kind = {"f": "file", "d": "folder", None: None}.get(tests.get("-type"), "other")
-    rows: list[str] = []
-    for top in tops or ["."]:
-        parts = place.parts(top)
-        entry = _there(place, parts)
-        everything = [(parts, entry._replace(name=parts[-1] if parts else "."))]
-        if entry.kind == "folder":
-            everything += place.sandbox.walk(parts)
-        for found, item in everything:
-            below = found[len(parts) :]
-            if (
-                (kind is None or item.kind == kind)
-                and len(below) <= int(tests.get("-maxdepth", "64"))
-                and fnmatchcase(item.name, tests.get("-name", "*"))
-                and fnmatchcase(item.name.lower(), tests.get("-iname", "*").lower())
-            ):
-                rows.append("/".join((top.rstrip("/"), *below)))
-    return _lines(rows)
-
-
-def test(place: Place, arguments: Sequence[str], _given: bytes) -> Answer:
-    """Answer by status: -e -f -d -s FILE, -z -n TEXT, = != and whole numbers; `!` before."""
-    words = list(arguments)
-    negated = words[:1] == ["!"]
-    if negated:
-        words.pop(0)
-    met = _condition(place, words)
-    return Answer(status=int(met == negated))
-
-
-_NUMBERS = {
-    "-eq": int.__eq__, "-ne": int.__ne__, "-lt": int.__lt__,
-    "-le": int.__le__, "-gt": int.__gt__, "-ge": int.__ge__,
-}  # fmt: skip
-
-
-def _condition(place: Place, words: list[str]) -> bool:
-    match words:
-        case []:
-            return False
-        case [text]:
-            return bool(text)
-        case ["-z", text]:
-            return not text
-        case ["-n", text]:
-            return bool(text)
-        case ["-e" | "-f" | "-d" | "-s" as sign, path]:
-            entry = place.sandbox.entry(place.parts(path))
-            wanted = {"-f": "file", "-d": "folder"}.get(sign)
-            return (
-                entry is not None
-                and (wanted is None or entry.kind == wanted)
-                and (sign != "-s" or entry.size > 0)
-            )
-        case [left, "=" | "==", right]:
-            return left == right
-        case [left, "!=", right]:
-            return left != right
-        case [left, sign, right] if sign in _NUMBERS and _is_number(left) and _is_number(right):
-            return bool(_NUMBERS[sign](int(left), int(right)))
-    raise ToolError(f"test: {' '.join(words)} is not interpreted here.")
-
-
-def _is_number(text: str) -> bool:
-    return text.isascii() and text.lstrip("-").isdigit()
-
-
-def _pairs(place: Place, name: str, words: Sequence[str]) -> list[tuple[Parts, Parts]]:
+def _pairs(place: Place, name: str, words: Sequence[str]) -> list[tuple[Parts, Parts, str]]:
+    """Return each source, its target, and both as one would name them."""
     *sources, last = _needed(name, words, 2)
     target = place.parts(last)
     entry = place.sandbox.entry(target)
     into = entry is not None and entry.kind == "folder"
-    if len(sources) > 1 and not into:
-        raise ToolError(f"{name}: {last} is no folder.")
+    if not into and len(sources) > 1:
+        raise ToolError(
+            f"{name}: target '{last}': {MISSING if entry is None else 'Not a directory'}"
+        )
     found = []
-    for source in map(place.parts, sources):
+    for word in sources:
+        source = place.parts(word)
         if into and not source:
             raise ToolError(f"{name}: the sandbox itself stays where it is.")
-        found.append((source, (*target, source[-1]) if into else target))
+        # `cp -r folder/. target` copies what the folder holds.
+        inside = into and not word.endswith(("/.", "..")) and word != "."
+        if not into and last.endswith("/") and not _is_folder(place, source):
+            raise ToolError(f"{name}: cannot create regular file '{last}': Not a directory")
+        to = (*target, source[-1]) if inside else target
+        shown = f"{last.rstrip('/')}/{source[-1]}" if inside else last
+        found.append((source, to, f"'{word}' and '{shown}'"))
     return found
+
+
+def _is_folder(place: Place, parts: Parts) -> bool:
+    entry = place.sandbox.entry(parts)
+    return entry is not None and entry.kind == "folder"
 
 
 def _there(place: Place, parts: Parts) -> Entry:
     entry = place.sandbox.entry(parts)
     if entry is None:
-        raise ToolError(f"{place.sandbox.shown(parts)}: no such file or folder.")
+        raise ToolError(f"cannot stat '{place.sandbox.shown(parts)}': {MISSING}")
     return entry
 
 

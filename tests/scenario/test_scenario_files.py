@@ -217,8 +217,6 @@ def test_an_include_that_cannot_be(
 
 def test_check_warns_of_what_will_hardly_be_meant(make: Make, run: Run) -> None:
     ran = run("check", make("""
-        [permissions]
-        allow = ["Bash(ls"]
         [[responses]]
         pattern = { type = "any" }
         [[responses.response.tool_calls]]
@@ -228,9 +226,37 @@ def test_check_warns_of_what_will_hardly_be_meant(make: Make, run: Run) -> None:
         pattern = { type = "exact", text = "late" }
         """))  # fmt: skip
     assert ran.status == 0
-    assert "'Bash(ls' is no rule" in ran.err
-    assert "case.toml:9: responses: is never reached: the rule of line 4" in ran.err
+    assert "case.toml:7: responses: is never reached: the rule of line 2" in ran.err
     assert "the mode disabled runs no call" in ran.err
+
+
+@pytest.mark.parametrize("kind", ["allow", "ask", "deny"])
+def test_a_rule_that_is_none_breaks_the_file(make: Make, run: Run, kind: str) -> None:
+    ran = run("run", make(f'[permissions]\n{kind} = ["Read", "Bash(rm *"]\n'), "-p", "x")
+    assert ran.status == 2
+    assert f"case.toml:2: permissions.{kind}: 'Bash(rm *' is no rule" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("pattern", "prompt", "other"),
+    [
+        ("^(?<verb>fix|mend) it$", "mend it", "it"),
+        ("^[[:alpha:]_]+$", "ab_c", "a1"),
+        ("[^[:digit:]]", "1a", "12"),
+        (r"end\z", "the end", "end of it"),
+        (r"\[[a\]]", "[a", "]a"),
+        ("(?i)fix.*bug", "FIX a bug", "fix"),
+        ("a[[]b", "a[b", "ab"),
+        (r"(?<=x)y", "xy", "y"),
+    ],
+)
+def test_expressions_of_claudeless_mean_what_they_meant(
+    make: Make, run: Run, pattern: str, prompt: str, other: str
+) -> None:
+    rule = f"pattern = {{ type = 'regex', pattern = '{pattern}' }}"
+    path = make(f'default_response = "no"\n[[responses]]\n{rule}\nresponse = "yes"\n')
+    ran = run("run", path, "-p", prompt, "-p", other)
+    assert (ran.status, ran.out, ran.err) == (0, "yes\nno\n", "")
 
 
 def test_check_warns_of_calls_that_their_mode_cannot_answer(make: Make, run: Run) -> None:

@@ -105,7 +105,9 @@ def test_a_name_that_two_servers_have_must_be_qualified(
     config = tmp_path / "servers.json"
     word = str(Path(__file__).with_name("server_program.py"))
     entry = {"command": "${PY:-" + sys.executable + "}", "args": [word], "timeout": 5}
-    config.write_text(json.dumps({"mcpServers": {"two.x": entry}}))
+    others = {"type": "http", "url": "https://example.com/mcp", "headers": {"A": "b"}}
+    entry |= {"autoApprove": ["echo"], "envFile": ".env"}
+    config.write_text(json.dumps({"mcpServers": {"two.x": entry, "far": others}}))
     path = make(MODE.format(protocol="auto") + server + """
 [permissions]
 mode = "plan"
@@ -134,10 +136,11 @@ def test_without_servers_a_call_says_what_is_missing(make: Make, run: Run) -> No
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (None, "No such file"),
+        (None, "servers.json"),
         ("{", "is not JSON"),
         ("[]", "has no object mcpServers"),
-        ('{"mcpServers": {"a": {"url": "http://x"}}}', "mcpServers.a: needs the field command"),
+        ('{"mcpServers": {"a": {"url": "http://x"}}}', "none of its servers is over stdio"),
+        ('{"mcpServers": {"a": {}}}', "mcpServers.a: needs the field command"),
         ('{"mcpServers": {"a": {"command": 3}}}', "mcpServers.a.command: must be a text"),
         ('{"mcpServers": {"a": {"command": "${NOT_SET_HERE}"}}}', "${NOT_SET_HERE}"),
     ],

@@ -9,7 +9,7 @@ from iac_scenario.errors import ToolError
 from iac_scenario.model import Permissions
 from iac_scenario.permissions import Request, decide, rule_fault
 from iac_scenario.places import Parts, parts_of
-from iac_scenario.shell_words import segments
+from iac_scenario.shell_lines import segments
 
 
 def place(path: str) -> Parts:
@@ -39,6 +39,10 @@ def request(tool: str, value: str = "", *, reads: bool = False) -> Request:
         ("Bash(ls *)", "Bash", "ls a | tee b", False),
         ("Bash(ls *)", "Bash", "ls $(rm b)", False),
         ("Bash(ls *)", "Bash", "ls `rm b`", False),
+        ("Bash(ls *)", "Bash", "ls $X", False),
+        ("Bash(ls *)", "Bash", "ls | xargs rm", False),
+        ("Bash(xargs *)", "Bash", "xargs -n 1 rm", False),
+        ("Bash(grep *)", "Bash", "grep -q x a", True),
         ("Read(./docs/**)", "Read", "docs/a/b.md", True),
         ("Read(./docs/**)", "Read", "/sandbox/docs/a.md", True),
         ("Read(./docs/**)", "Glob", "docs/a.md", True),
@@ -72,6 +76,9 @@ def test_a_rule_allows_what_it_names(rule: str, tool: str, value: str, expected:
         ("Bash(rm *)", "Bash", "echo a | rm b"),
         ("Bash(rm *)", "Bash", "FOO=$(date); rm b"),
         ("Bash(rm *)", "Bash", "sleep 1 & rm b"),
+        ("Bash(rm *)", "Bash", "ls | xargs -0 rm"),
+        ("Bash(rm *)", "Bash", "X=a; rm $X"),
+        ("Bash(rm *)", "Bash", "! rm a"),
         ("Read(./secret/**)", "Read", "Secret/key"),
         ("Read(./secret/**)", "Read", "./secret/./key"),
         ("Read(./caf\u00e9/**)", "Read", "cafe\u0301/key"),

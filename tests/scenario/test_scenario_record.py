@@ -26,7 +26,9 @@ async def answer(context, params):
     return ElicitResult(action="accept", content={"name": "Ada"})
 
 async def main():
-    entry = json.load(open(sys.argv[1]))["mcpServers"]["ours"]
+    servers = json.load(open(sys.argv[1]))["mcpServers"]
+    assert servers["far"]["url"] == "https://example.com/mcp"
+    entry = servers["ours"]
     server = StdioServerParameters(command=entry["command"], args=entry["args"], env=entry["env"])
     async with Client(server, mode=sys.argv[2], elicitation_callback=answer) as client:
         for name, given in (
@@ -50,7 +52,8 @@ def test_a_recorded_session_plays_again(
     config = tmp_path / "servers.json"
     env = {"API_TOKEN": "very-secret-value", "LANGUAGE": "en"}
     entry = {"command": sys.executable, "args": [PROGRAM], "env": env}
-    config.write_text(json.dumps({"mcpServers": {"ours": entry}}))
+    far = {"type": "http", "url": "https://example.com/mcp"}
+    config.write_text(json.dumps({"mcpServers": {"ours": entry, "far": far}}))
     output = tmp_path / f"session.{ending}"
     words = ("record", "--mcp-config", config, "-o", output, "--")
     ran = run(*words, sys.executable, client, config, mode)

@@ -287,3 +287,31 @@ def test_wrong_usage_is_status_two(make: Make, run: Run) -> None:
     assert run("run", make(""), "--tool-execution-mode", "dream").status == 2
     assert run("nonsense").status == 2
     assert run("--help").status == 0
+
+
+def test_a_result_without_text_prints_nothing(make: Make, run: Run) -> None:
+    path = make("""
+        tool_execution.mode = "simulated"
+        [default_response]
+        text = "Done."
+        tool_calls = [{ tool = "Bash", input = { command = "touch x" }, expect = { equals = "" } }]
+        """)
+    assert run("run", path, "-p", "x").out == "Done.\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["run"], "Missing argument 'FILE'."),
+        (["nope"], "No such command 'nope'."),
+        (["run", "x.toml", "--output-format", "xml"], "Invalid value for '--output-format'"),
+        (["run", "x.toml", "--mcp-config", "none.json"], "'none.json' does not exist."),
+        (["run", "x.toml", "--mcp-timeout-ms", "-1"], "Invalid value for '--mcp-timeout-ms'"),
+    ],
+)
+def test_wrong_usage_is_one_line(run: Run, words: list[str], said: str) -> None:
+    ran = run(*words)
+    assert (ran.status, ran.out) == (2, "")
+    assert ran.err.startswith("iac-scenario: ")
+    assert said in ran.err
+    assert len(ran.err.splitlines()) == 1

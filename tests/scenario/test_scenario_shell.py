@@ -18,7 +18,7 @@ from iac_scenario.errors import SetupError, ToolError
 from iac_scenario.sandbox import Sandbox
 from iac_scenario.shell import run_line
 from iac_scenario.shell_commands import Place
-from iac_scenario.shell_words import parse
+from iac_scenario.shell_lines import parse
 
 
 @pytest.fixture
@@ -83,14 +83,10 @@ def test_a_line_does_what_a_shell_does(place: Place, tmp_path: Path, line: str) 
     [
         ("curl http://x", "curl: not one of the commands"),
         ("ls && curl x", "curl: not one"),
-        ("echo $HOME", "variables and substitutions"),
-        ('echo "$HOME"', "variables and substitutions"),
         ("echo `ls`", "substitutions"),
         ('echo "`ls`"', "substitutions"),
         ("(ls)", "subshells"),
         ("ls &", "background jobs"),
-        ("cat << EOF", "here-documents"),
-        ("ls &> x", "&> is not interpreted"),
         ("echo 'a", "a quote (') is not closed"),
         ('echo "a', 'a quote (") is not closed'),
         ("echo a\\", "ends with a backslash"),
@@ -113,12 +109,12 @@ def test_what_is_not_interpreted_is_refused_before_anything_runs(
 @pytest.mark.parametrize(
     "line",
     [
-        "ls --color", "head -n x a.txt", "cat ../../etc/passwd", "cat /etc/passwd", "cp a.txt",
+        "ls --nope", "head -n x a.txt", "cat ../../etc/passwd", "cat /etc/passwd", "cp a.txt",
         "cp sub x", "cp -r sub sub/x", "mv none x", "mv a.txt b.txt none", "rm sub", "rm", "mkdir",
         "mkdir sub", "ls none", "cd none", "cd a.txt", "echo x > sub", "echo x > ../x", "cat < none",
-        "grep", "grep '(' a.txt", "grep x none", "find -delete", "find none", "printf", "printf '%x' 1",
+        "grep", "grep -E '(' a.txt", "grep x none", "find -delete", "find none", "printf", "printf '%y' 1",
         "date yesterday", "basename", "dirname", "test 1 -foo 2", "[ a", "echo a >&3", "cp . sub",
-        "head -n", "tail -c 1 a.txt", "test", "cat > .git", "rmdir sub",
+        "head -n", "tail -z a.txt", "test", "cat > .git", "rmdir sub",
     ],
 )  # fmt: skip
 def test_what_fails_says_so_by_its_status(place: Place, line: str) -> None:

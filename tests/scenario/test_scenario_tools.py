@@ -34,13 +34,21 @@ tool_execution.mode = "simulated"
         ("Read", '{ file_path = "binary" }', "Error: /sandbox/binary is a binary file."),
         ("Read", '{ path = "x" }', "Error: Read: the arguments do not fit"),
         ("Read", '{ file_path = "src" }', "Error: /sandbox/src is no regular file."),
-        ("Write", '{ file_path = "new/x", content = "1" }', "File created: /sandbox/new/x"),
-        ("Write", '{ file_path = "notes.md", content = "1" }', "File updated: /sandbox/notes.md"),
+        (
+            "Write",
+            '{ file_path = "new/x", content = "1" }',
+            "File created successfully at: /sandbox/new/x",
+        ),
+        (
+            "Write",
+            '{ file_path = "notes.md", content = "1" }',
+            "The file /sandbox/notes.md has been updated.",
+        ),
         ("Write", '{ file_path = "../x", content = "1" }', "Error: ../x is outside the sandbox."),
         (
             "Edit",
             '{ file_path = "notes.md", old_string = "hi", new_string = "ho" }',
-            "File updated: /sandbox/notes.md (once)",
+            "The file /sandbox/notes.md has been updated.",
         ),
         (
             "Edit",
@@ -51,7 +59,7 @@ tool_execution.mode = "simulated"
             "Edit",
             '{ file_path = "src/deep/b.py", old_string = "# h", new_string = "",'
             " replace_all = true }",
-            "File updated: /sandbox/src/deep/b.py (2 times)",
+            "The file /sandbox/src/deep/b.py has been updated. All 2 occurrences were replaced.",
         ),
         (
             "Edit",
@@ -71,7 +79,7 @@ tool_execution.mode = "simulated"
         (
             "Edit",
             '{ file_path = "n", old_string = "", new_string = "a" }',
-            "File created: /sandbox/n",
+            "File created successfully at: /sandbox/n",
         ),
         ("Glob", '{ pattern = "**/*.py" }', "/sandbox/src/a.py\n/sandbox/src/deep/b.py"),
         ("Glob", '{ pattern = "*.py", path = "src" }', "/sandbox/src/a.py"),
@@ -115,7 +123,18 @@ def test_a_sandbox_of_ones_own_keeps_what_was_written(make: Make, run: Run, tmp_
     assert (tmp_path / "box" / "kept").read_text() == "1"
     assert run("run", path, "-p", "x", "--sandbox-root", tmp_path / "none").status == 2
     own = make('tool_execution.sandbox_root = "box"\n' + path.read_text())
-    assert run("run", own, "-p", "x").out == f"File updated: {tmp_path}/box/kept\n"
+    assert run("run", own, "-p", "x").out == f"The file {tmp_path}/box/kept has been updated.\n"
+
+
+def test_a_sandbox_that_the_file_names_is_made(make: Make, run: Run, tmp_path: Any) -> None:
+    call = 'tool = "Write"\ninput = { file_path = "kept", content = "1" }\n'
+    text = f'tool_execution.mode = "simulated"\n[[default_response.tool_calls]]\n{call}'
+    path = make(f'tool_execution.sandbox_root = "new/box"\n{text}')
+    assert run("run", path, "-p", "x").status == 0
+    assert (tmp_path / "new" / "box" / "kept").read_text() == "1"
+    (tmp_path / "file").write_text("")
+    ran = run("run", make(f'tool_execution.sandbox_root = "file"\n{text}'), "-p", "x")
+    assert (ran.status, "Not a directory" in ran.err) == (2, True)
 
 
 def test_a_file_of_the_scenario_cannot_lie_outside(make: Make, run: Run) -> None:

@@ -1,6 +1,6 @@
 """The tools of Claude's own, on the files of a sandbox."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
 from typing import Any, Final
@@ -17,15 +17,18 @@ from iac_scenario.places import Parts
 from iac_scenario.sandbox import Sandbox
 from iac_scenario.shell import run_line
 from iac_scenario.shell_commands import Place
-from iac_scenario.shell_words import segments
+from iac_scenario.shell_lines import all_words, parse
 
 __all__ = ["Simulated"]
 
 _SHOWN: Final = 30_000
 """Characters of a command's output that the assistant sees, as in Claude Code."""
 _ONLY_READ: Final = frozenset(
-    "basename cat cd date dirname echo find grep head ls printf pwd tail test true false wc".split()
+    ": [ [[ basename cat cd cmp cut date diff dirname echo egrep exit export false fgrep find grep"
+    " head ls printf pwd seq tac tail test tr true uniq unset wc xargs".split()
 )
+_WRITING: Final = {"sed": "i", "sort": "o"}
+"""Commands that only read without the option that has this letter."""
 
 
 class Simulated:
@@ -48,10 +51,10 @@ class Simulated:
             return call.tool in READERS
         command = call.input.get("command")
         try:
-            names = [line.partition(" ")[0] for line in segments(str(command))]
+            commands = list(all_words(parse(str(command))))
         except ToolError:
             return False
-        return ">" not in str(command) and _ONLY_READ.issuperset(names)
+        return ">" not in str(command) and all(map(_only_reads, commands))
 
     def parts(self, path: str) -> Parts:
         """Return the names that a path means. Raises ToolError where it leads outside."""
@@ -86,6 +89,16 @@ class Simulated:
         if ended.stopped:
             return failed(_cut("\n".join((f"Stopped: {ended.stopped}.", out + errors)).strip()))
         return _answered(out, errors, ended.status)
+
+
+def _only_reads(words: Sequence[str]) -> bool:
+    """Whether a command writes no file, by its name and, of some, its options."""
+    if not words or words[0] in _ONLY_READ:
+        return True
+    letter = _WRITING.get(words[0])
+    return letter is not None and not any(
+        word.startswith("-") and letter in word for word in words[1:]
+    )
 
 
 def _refuse_background(given: Mapping[str, Any]) -> None:
