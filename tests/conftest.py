@@ -21,6 +21,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
             item.add_marker("property")
+            # They call the same lines hundreds of times, each for two to three times its price.
+            item.add_marker("no_cover")
     if CORPUS.is_dir():
         return
     reason = f"needs {CORPUS.parent.name}/corpus beside the checkout"
