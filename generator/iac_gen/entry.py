@@ -1,5 +1,6 @@
 """The command `iac-gen`: what must be right before anything of it can be imported."""
 
+import os
 import sys
 from importlib.util import find_spec
 
@@ -18,4 +19,9 @@ def main() -> None:
         )
     from iac_gen.cli import cli
 
-    cli()
+    try:
+        cli(prog_name="iac-gen")
+    except OSError as error:
+        # What could not be printed must not be tried again at the end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        sys.exit(f"iac-gen: {error.filename or 'standard output'}: {error.strerror}.")

@@ -4,6 +4,7 @@ Exit status: 0 done, 1 refused or failed, 2 wrong usage or set-up.
 """
 
 import json
+import os
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
@@ -125,6 +126,9 @@ def call(tool: str, arguments: str, dry_run: bool, **raw: Any) -> int:
     from iac_runtime.opening import open_gate, read_wishes
     from iac_runtime.surface.meta import Finder, through_door
 
+    if tool.startswith("{") and raw["simulate"]:
+        taken = raw["simulate"]
+        raise click.UsageError(f"--simulate took {taken} for its state file; give it last.")
     given = _arguments(arguments)
     gate = open_gate(read_wishes(raw))
     try:
@@ -201,6 +205,12 @@ def _complain(text: str) -> None:
     click.echo(escaped(" ".join(text.split())), err=True)
 
 
+# A group without a command shows its help; before click 8.2 that was no error.
+_HELP: Final[tuple[type[Exception], ...]] = tuple(
+    filter(None, [getattr(click.exceptions, "NoArgsIsHelpError", None)])
+)
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line and return the exit status; a fault is one line on standard error."""
     try:
@@ -213,10 +223,19 @@ def main(arguments: list[str] | None = None) -> int:
         return 1
     except (IacError, click.ClickException) as error:
         text = error.format_message() if isinstance(error, click.ClickException) else str(error)
-        _complain(f"iac-mcp: {text}")
+        if isinstance(error, _HELP):
+            click.echo(text, err=True)
+        else:
+            _complain(f"iac-mcp: {text}")
         return 2
     except (KeyboardInterrupt, click.Abort):
         return 130
+    except OSError as error:
+        # What could not be printed must not be tried again at the end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if not isinstance(error, BrokenPipeError):
+            _complain(f"iac-mcp: {error.filename or 'standard output'}: {error.strerror}.")
+        return 1
     return status if isinstance(status, int) else 0
 
 

@@ -4,6 +4,7 @@ Exit status: 0 done, 2 wrong usage or a file that is left as it is.
 """
 
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -22,6 +23,9 @@ __all__ = ["bundle", "completion", "install", "uninstall"]
 
 _PATHS: Final = ("--tools", "--policy", "--log-file", "--simulate")
 """Options of `serve` whose value is a path: a client starts the server in a folder of its own."""
+
+_LONGEST_NAME: Final = 17
+"""Characters of a server's name: with it, mcp__NAME__TOOL fits the 64 that clients take."""
 
 _NAME: Final = click.option(
     "--name", default="iac", show_default=True, help="The server's name in the client."
@@ -42,6 +46,11 @@ def install(
     The file is merged, never written anew, and kept beside itself as *.before-iac. What follows --
     is passed on to `iac-mcp serve`; left out, the options of an earlier install stay.
     """
+    if re.fullmatch(rf"(?!\d)[A-Za-z0-9_-]{{1,{_LONGEST_NAME}}}", name) is None:
+        raise click.UsageError(
+            f"--name {name!r}: write at most {_LONGEST_NAME} letters, digits, - and _; clients put"
+            " the name before those of the tools."
+        )
     chosen = CLIENTS[client] if client else _only_one()
     path = place(chosen, os.environ)
     found = examine(python)

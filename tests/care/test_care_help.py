@@ -4,6 +4,8 @@ import logging
 import re
 import shlex
 import stat
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -146,3 +148,53 @@ def test_a_log_file_that_cannot_be_written_is_one_line(
         begin(file=tmp_path / "missing" / "iac.log")
     assert main(["--log-file", str(tmp_path), "status"]) == 2
     assert capsys.readouterr().err.count("\n") == 1
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("words", [["iac_runtime"], ["iac_runtime", "policy"], ["iac_scenario"]])
+def test_a_group_without_a_command_shows_its_help_as_it_is(words: list[str]) -> None:
+    ran = subprocess.run(
+        [sys.executable, "-m", *words], capture_output=True, text=True, check=False
+    )
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert ran.stderr.startswith("Usage: iac-")
+    assert "\nCommands:\n" in ran.stderr
+
+
+@pytest.mark.process
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a file that is always full")
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["iac_gen", "list", "--bundled"],
+        ["iac_runtime", "tools"],
+        ["iac_runtime", "doctor"],
+        ["iac_scenario", "--help"],
+    ],
+)
+def test_output_that_cannot_be_written_is_one_line(words: list[str]) -> None:
+    with Path("/dev/full").open("w") as full:
+        ran = subprocess.run(
+            [sys.executable, "-m", *words],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert ran.returncode == 1
+    assert ran.stderr.endswith(": standard output: No space left on device.\n")
+    assert len(ran.stderr.splitlines()) == 1
+
+
+@pytest.mark.process
+def test_output_that_nobody_reads_on_is_no_fault() -> None:
+    with subprocess.Popen(
+        [sys.executable, "-m", "iac_runtime", "tools"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as ran:
+        assert ran.stdout is not None
+        assert ran.stderr is not None
+        ran.stdout.readline()
+        ran.stdout.close()
+        assert ran.stderr.read() == b""

@@ -369,3 +369,12 @@ def test_completion_takes_the_shell_of_the_user(run, monkeypatch: pytest.MonkeyP
     assert "#compdef iac-mcp" in run("completion")[1]
     monkeypatch.setenv("SHELL", "/bin/ksh")
     assert "Name a shell" in run("completion")[2]
+
+
+@pytest.mark.parametrize("name", ["", "my server", "a.b", "1st", "naïve", "x" * 18])
+def test_a_name_that_some_client_refuses_is_refused(run, desktop: Path, name: str) -> None:
+    status, out, err = run("install", "claude-desktop", "--name", name)
+    assert (status, out) == (2, "")
+    assert err.startswith(f"iac-mcp: --name {name!r}: write at most 17 letters")
+    assert len(err.splitlines()) == 1
+    assert not desktop.exists()

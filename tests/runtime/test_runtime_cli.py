@@ -98,6 +98,15 @@ def test_bad_input_is_one_line_on_standard_error(
     assert len(err.splitlines()) <= 2
 
 
+def test_a_tool_that_was_taken_for_a_state_file_is_told(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    arguments = '{"target": "journals[0]"}'
+    found = run(capsys, "call", "--simulate", "diary_get", arguments)
+    said = "iac-mcp: --simulate took diary_get for its state file; give it last.\n"
+    assert found == (2, "", said)
+
+
 def test_tools_are_listed_with_their_levels(
     capsys: pytest.CaptureFixture[str], output: Path
 ) -> None:
