@@ -205,7 +205,7 @@ def judge(label: Label, app: App, floors: Floors | None = None) -> Outcome:
         return Outcome(label, Verdict(*decided), True)
     # A quirk may show what the dictionary hides; it stays hidden evidence.
     hidden = command.hidden or command.name in app.decisions.shown
-    kinds = _kinds(command, app)
+    kinds = _kinds(command, app, bare=found is None)
     verdict = judge_command(command, app.resolved, kinds, hidden=hidden, floors=floors)
     return Outcome(label, verdict, found is not None)
 
@@ -231,15 +231,21 @@ def _bare(label: Label, code: str) -> Command:
 
 
 def _type(name: str) -> TypeRef:
-    """Return a type by name, an object where it is none of Apple's own."""
     item = name.removeprefix("list of ")
-    return TypeRef(item if item in ATOMS else "specifier", list=item != name)
+    return TypeRef(item, list=item != name)
 
 
-def _kinds(command: Command, app: App) -> list[str]:
+def _kinds(command: Command, app: App, *, bare: bool) -> list[str]:
+    """Return the types of the parameters; of a `bare` command those not Apple's are objects."""
     shown = [parameter for parameter in command.parameters if not parameter.hidden]
     rows = [*([command.direct] if command.direct else []), *shown]
-    return [app.types.string(row.types) for row in rows]
+    if not bare:
+        return [app.types.string(row.types) for row in rows]
+    return [app.types.string(tuple(map(_known, row.types))) for row in rows]
+
+
+def _known(ref: TypeRef) -> TypeRef:
+    return ref if ref.name in ATOMS else replace(ref, name="specifier")
 
 
 def _judge_property(label: Label, app: App, floors: Floors | None) -> Outcome:

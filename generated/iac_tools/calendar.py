@@ -366,6 +366,7 @@ def delete(target: Ref | ListOf[Ref]) -> None:
 @tool(
     event="coreclon",
     level="MODIFY",
+    ceiling="DANGEROUS",
     params={
         "target": Param("", "----", "specifier | list of specifier"),
         "to": Param("to", "insh", "location specifier"),

@@ -60,8 +60,11 @@ def _evidence(
 ) -> Iterator[Verdict]:
     words = phrase(command.name)
     app = traits(resolved)
+    taken = () if command.direct is None else command.direct.types
     verb = _sorted_out(words, command) or by_verb(
-        words, answers=command.result is not None, direct=command.direct is not None
+        words,
+        answers=command.result is not None,
+        direct=tuple(word for ref in taken for word in phrase(ref.name)),
     )
     coded = EVENTS.get(command.code)
     free = any(_is_free(kind) for kind in kinds)
@@ -177,9 +180,13 @@ _HERE: Final = (
     ),
     (
         Trait.REMOTE,
-        frozenset("confirm cancel pick increment decrement release drag press click".split()),
+        frozenset(
+            "confirm cancel pick increment decrement release drag press click control observe"
+            " curtain".split()
+        ),
         Verdict("DANGEROUS", "works the controls of any app"),
     ),
+    (Trait.OPENER, frozenset({"open"}), Verdict("DANGEROUS", "opening may run what is opened")),
     (
         Trait.REMOTE,
         frozenset({"select"}),

@@ -103,6 +103,8 @@ _CURRENT: Final = frozenset(
     "tab view page slide pane sheet photo item track_position layer tab_index document window"
     " perspective".split()
 )
+# What is replaced where a selection of it is set.
+_TYPED_OVER: Final = frozenset("text string contents content".split())
 # Codes of classes whose visibility is kept in the file system.
 _FILES: Final = frozenset({"ditm", "file", "cobj"})
 _WINDOWS: Final = re.compile(r"(window|viewer|browser|panel|drawer|toolbar|sidebar)s?$", re.I)
@@ -183,7 +185,7 @@ def _is_view(owner: Class, words: Phrase) -> bool:
         or (window and key in _IN_A_WINDOW)
         or (shows and (window or name == "application"))
         or (key == "visible" and owner.code not in _FILES)
-        or (first == "selected" and len(words) > 1)
+        or (first == "selected" and len(words) > 1 and last not in _TYPED_OVER)
         or ("selection" in words and last in ("range", "selection") and first != "allows")
         or (name.endswith("selection") and last == "range")
         or (name in ("tab", "session") and last in ("color", "title"))

@@ -14,6 +14,8 @@ __all__ = ["CODE_WORDS", "SECRET_WORDS", "Phrase", "by_verb", "phrase"]
 Phrase = tuple[str, ...]
 """The words of a term in lower case: `executeAATFile` is execute, aat, file."""
 
+# `PFOpen`, `AXPress`: two or three letters for whose command it is.
+_PREFIXED: Final = re.compile(r"[A-Z]{2,3}[A-Z][a-z]")
 _WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 
 CODE_WORDS: Final = frozenset(
@@ -24,6 +26,8 @@ SECRET_WORDS: Final = frozenset(
     "password passwords passphrase passcode credential credentials keychain secret secrets"
     " keystore token webhook".split()
 )
+
+_MEANING: Final = CODE_WORDS | SECRET_WORDS | {"url"}
 
 _RUNS: Final = "runs code or an action"
 _SENDS: Final = "leaves the machine and cannot be called back"
@@ -48,11 +52,11 @@ _VERBS: Final = rows((
      "get count exists list find search lookup look info offset check is has should can does was"
      " describe summarize extract size measure data compare validate verify number localized equal"
      " singular calculate compute query matches meet"
-     " contains inspect identify estimate predict spell help"),
+     " contains inspect identify estimate predict spell help detect"),
     ("SAFE", "changes the view only",
      "show reveal select deselect activate scroll zoom focus display hide collapse expand"
      " highlight unhighlight view beep reopen jump present redraw spotlight flash fullscreen"
-     " minimize maximize unselect unhide navigate preview go"),
+     " minimize maximize unselect unhide navigate preview go goto obscure"),
     ("SAFE", "plays or navigates",
      "play pause playpause stop resume next previous back forward rewind mute unmute seek skip"
      " step fast backtrack slideshow start volume"),
@@ -72,7 +76,7 @@ _VERBS: Final = rows((
      " refresh reload synchronize sync rebuild index optimize compress compact release hold"
      " increment decrement bring colorize reflect fit rearrange unload clean increase decrease"
      " hard interrupt force external internal unlink link convertcoordinate invert concatenate"
-     " prune adjust"),
+     " prune adjust partition initialize"),
     ("MODIFY", "changes something",
      "block define draw encode encrypt fill finish follow layout like map match migrate"
      " paint pull queue recognize ocr remind render rip shuffle repeat sign stamp stroke schedule"
@@ -97,6 +101,10 @@ _PAIRS: Final = rows((
     ("SAFE", "changes the view only",
      "switch_view switch_to switch_workspace switch_tab switch_pane switch_perspective"
      " scroll_to size_to bring_forward"),
+    ("SAFE", "changes the view only",
+     " ".join(f"{verb}_{what}" for verb in ("enter", "exit", "leave")
+              for what in ("presentation", "fullscreen", "full", "slideshow", "slide", "reader",
+                           "preview"))),
 ))  # fmt: skip
 
 # What a toggle, an opening or a closing changes the view of.
@@ -109,8 +117,31 @@ _VIEW_VERBS: Final = frozenset("toggle open close accept cancel move switch conf
 # Objects that make a start or stop more than the pressing of a button.
 _WORKS: Final = frozenset(
     "server proxy tunnel vpn service daemon sharing connection recording capture recorder session"
-    " broadcast stream streaming call screencast network".split()
+    " broadcast stream streaming call screencast network share meeting conference".split()
 )
+_RECORDINGS: Final = frozenset("recording capture screencast screenshot dictation".split())
+_SCREENS: Final = frozenset(
+    "area region screen screens display desktop window fullscreen camera audio video photo".split()
+)
+_DISKS: Final = frozenset("disk disks volume volumes drive drives partition partitions".split())
+# Protocols by which another computer is reached.
+_PROTOCOLS: Final = frozenset("ftp ftps sftp scp ssh telnet vnc rdp smb afp nfs webdav".split())
+# What pays, whoever it is that is paid.
+_PAYMENTS: Final = frozenset(
+    "payment payments debit remittance donation purchase withdrawal payout".split()
+)
+_TRANSFERS: Final = frozenset("bank wire money credit sepa".split())
+_URLS: Final = frozenset("url urls uri link location".split())
+# What a view can be made active in; anything else that is activated is put to work.
+_PLACES: Final = frozenset(
+    "view window panel pane tab document page session app application space screen desktop"
+    " browser editor layer list sheet terminal".split()
+)
+# Controls of an interface: choosing one does what it does.
+_CONTROLS: Final = (("menu", "item"), ("menu", "bar", "item"), ("button",), ("menu",))
+_CHOOSES: Final = frozenset("activate select do choose pick hit".split())
+# In a term that is a sentence: `session is active`.
+_COPULAS: Final = frozenset("is are has was".split())
 # A term that is a noun names what it answers.
 _NOUNS: Final = frozenset(
     "version versions path paths name names title count number numbers characters status state"
@@ -127,15 +158,19 @@ _READS: Final = Verdict("SAFE", "reads")
 
 
 def phrase(term: str) -> Phrase:
-    """Return the words of a term in lower case."""
+    """Return the words of a term in lower case; a vendor's letters before a verb are left out."""
     # PostScript is a page, not a script that runs.
-    return tuple(word.lower() for word in _WORD.findall(term.replace("PostScript", "postscript")))
+    words = tuple(word.lower() for word in _WORD.findall(term.replace("PostScript", "postscript")))
+    if _PREFIXED.match(term) and words[1] in _VERBS and words[0] not in _MEANING:
+        return words[1:]
+    return words
 
 
-def by_verb(words: Phrase, *, answers: bool, direct: bool) -> Verdict | None:
+def by_verb(words: Phrase, *, answers: bool, direct: Phrase) -> Verdict | None:
     """Return what the words of a command say, None where they say nothing.
 
-    `answers` says that the command declares a result, `direct` a direct parameter.
+    `answers` says that the command declares a result; `direct` are the words of the types of its
+    direct parameter, none where it has none.
     """
     if not words:
         return None
@@ -144,6 +179,8 @@ def by_verb(words: Phrase, *, answers: bool, direct: bool) -> Verdict | None:
     pair = _PAIRS.get("_".join(words[:2]))
     if pair is not None:
         return pair
+    if words[0] in _CHOOSES and words[1:] in _CONTROLS:
+        return Verdict("DANGEROUS", "works the controls of an app")
     words = _led_by_verb(words)
     first = _VERBS.get(words[0])
     if first is None:
@@ -151,9 +188,9 @@ def by_verb(words: Phrase, *, answers: bool, direct: bool) -> Verdict | None:
     if words == ("forward",) and direct:
         return Verdict("MODIFY", "opens a draft")
     if first.level == "SAFE":
-        return _unless_it_works(words, first)
+        return _unless_it_works(words, first, direct)
     if first.level == "MODIFY":
-        return _edited(words, first)
+        return _edited(words, first, direct)
     return first
 
 
@@ -171,28 +208,41 @@ def _led_by_verb(words: Phrase) -> Phrase:
     return words
 
 
-def _unless_it_works(words: Phrase, first: Verdict) -> Verdict:
+def _unless_it_works(words: Phrase, first: Verdict, direct: Phrase) -> Verdict:
     if words[0] == "display" and {"dialog", "alert"} & set(words):
         return Verdict("MODIFY", "asks the user")
     if words[0] == "go" and _PRESENCE & set(words[1:]):
         return Verdict("MODIFY", "others see it")
     if _ELSEWHERE & set(words[1:]) and first.reason == "reads":
         return Verdict("MODIFY", "asks another computer")
-    if _WORKS & set(words[1:]) and first.reason == "plays or navigates":
-        recording = {"recording", "capture", "recorder", "screencast"} & set(words)
+    if words[0] in ("activate", "deactivate") and words[1:] and not _PLACES & set(words[1:]):
+        return Verdict("MODIFY", "starts or ends something")
+    if _URLS & set(words[1:]) and first.reason == "plays or navigates":
+        return Verdict("MODIFY", "opens a URL")
+    things = {*words[1:], *direct}
+    if _WORKS & things and first.reason == "plays or navigates":
+        recording = (_RECORDINGS | {"recorder"}) & things
         if recording and words[0] in ("start", "resume", "play"):
             return Verdict("DANGEROUS", "captures sound, pictures or the screen")
         return Verdict("MODIFY", "starts or ends something")
     return first
 
 
-def _edited(words: Phrase, first: Verdict) -> Verdict:
+def _edited(words: Phrase, first: Verdict, direct: Phrase) -> Verdict:
     """Return the verdict of a verb that changes something: by what it is that changes."""
     rest = set(words[1:])
     if SECRET_WORDS & rest:
         return Verdict("DANGEROUS", "touches a secret")
-    if words[0] in ("load", "make", "new") and {"recording", "screenshot"} & rest:
+    if _PAYMENTS & rest or (_TRANSFERS & rest and {"transfer", "transfers"} & rest):
+        return Verdict("DANGEROUS", "spends money")
+    if words[0] in ("open", "connect", "mount", "load", "browse") and _PROTOCOLS & rest:
+        return Verdict("DANGEROUS", "connects to another computer")
+    if words[0] in ("load", "make", "new", "begin", "toggle") and _RECORDINGS & rest:
         return Verdict("DANGEROUS", "captures sound, pictures or the screen")
+    if words[0] == "capture" and _SCREENS & rest:
+        return Verdict("DANGEROUS", "captures sound, pictures or the screen")
+    if words[0] in ("format", "reformat", "partition", "initialize") and _DISKS & {*rest, *direct}:
+        return Verdict("DANGEROUS", "destroys")
     if words[0] in ("load", "use", "process") and rest & {
         *CODE_WORDS, "module", "action", "actions", "plugin", "extension", "bundle", "library",
     }:  # fmt: skip
@@ -223,6 +273,8 @@ def _without_verb(words: Phrase, *, answers: bool) -> Verdict | None:
     if words[-1] == "preview":
         return Verdict("SAFE", "changes the view only")
     # What is named after its answer: `title for tty`, `module paths`, `unicode numbers`.
+    if answers and _COPULAS & set(words[1:]):
+        return _READS
     named = words[-1] in _NOUNS or {"of", "for"} & set(words[1:-1]) or words[-1] in ("of", "for")
     if answers and named:
         return _READS

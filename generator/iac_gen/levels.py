@@ -2,40 +2,48 @@
 
 The lock of the last build is an input. A level that would fall without a reviewed quirk or a
 new version of the classifier stays where it was; one that may fall is told, and the lock keeps
-the old level until somebody accepts the new one.
+the old level until somebody accepts the new one. A command that an update calls by another name
+is known by its event.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Set
 from dataclasses import dataclass, replace
 from typing import Final
 
 from iac_gen.ir import Module, Tool
 from iac_runtime.tool import LEVELS, Level
 
-__all__ = ["CLASSIFIER", "Fall", "Locked", "hold", "pending"]
+__all__ = ["CLASSIFIER", "Fall", "Locked", "event_of", "hold", "pending"]
 
-CLASSIFIER: Final = 2
+CLASSIFIER: Final = 3
 """Raise it with every change of `classify` that lowers a level on purpose."""
 
 
 @dataclass(frozen=True, slots=True)
 class Locked:
-    """What the lock says of a tool."""
+    """What the lock says of a tool; `app` is its module, `event` is empty for no command."""
 
     level: Level
     ceiling: Level
+    app: str = ""
+    event: str = ""
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@dataclass(frozen=True, slots=True)
 class Fall:
     """A tool whose level or ceiling is lower than the lock's."""
 
     tool: str
-    before: str
-    after: str
+    before: Locked
+    after: Locked
 
     def __str__(self) -> str:
-        return f"{self.tool} fell from {self.before} to {self.after}"
+        return f"{self.tool} fell from {_span(self.before)} to {_span(self.after)}"
+
+
+def event_of(tool: Tool) -> str:
+    """Return the event by which a tool is known under any name; empty for no command."""
+    return tool.event if tool.op == "command" and not tool.bind else ""
 
 
 def hold(
@@ -48,11 +56,32 @@ def hold(
     """
     if classifier != CLASSIFIER:
         return module
+    names = {tool.name for tool in module.tools}
     tools = tuple(
-        tool if tool.function in reviewed else _held(tool, locked.get(tool.name))
+        tool
+        if tool.function in reviewed
+        else _held(tool, _before(tool.name, module.key, event_of(tool), locked, names))
         for tool in module.tools
     )
     return replace(module, tools=tools)
+
+
+def _before(
+    name: str, app: str, event: str, locked: Mapping[str, Locked], names: Set[str]
+) -> Locked | None:
+    """Return what the lock says of a tool: by its name, else by its event under a name now gone."""
+    if name in locked or not event:
+        return locked.get(name)
+    former = [
+        row
+        for other, row in locked.items()
+        if (row.app, row.event) == (app, event) and other not in names
+    ]
+    if not former:
+        return None
+    levels = (LEVELS.index(row.level) for row in former)
+    ceilings = (LEVELS.index(row.ceiling) for row in former)
+    return Locked(LEVELS[max(levels)], LEVELS[max(ceilings)], app, event)
 
 
 def _held(tool: Tool, locked: Locked | None) -> Tool:
@@ -74,13 +103,13 @@ def pending(locked: Mapping[str, Locked], now: Mapping[str, Locked]) -> list[Fal
     """Return the tools that are lower `now` than in the lock."""
     falls = []
     for name, row in now.items():
-        before = locked.get(name)
+        before = _before(name, row.app, row.event, locked, now.keys())
         if before and (
             LEVELS.index(row.level) < LEVELS.index(before.level)
             or LEVELS.index(row.ceiling) < LEVELS.index(before.ceiling)
         ):
-            falls.append(Fall(name, _span(before), _span(row)))
-    return sorted(falls)
+            falls.append(Fall(name, before, row))
+    return sorted(falls, key=lambda fall: fall.tool)
 
 
 def _span(row: Locked) -> str:

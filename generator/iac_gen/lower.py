@@ -3,7 +3,7 @@
 Names are decided in `naming`, types in `types`, levels in `classify`; this puts them together.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from iac_gen import model, naming
@@ -28,6 +28,7 @@ from iac_gen.model import Command
 from iac_gen.objects import (
     OBJECT_EVENTS,
     ObjectTool,
+    copy_levels,
     extra_parameters,
     object_tools,
     visible_properties,
@@ -38,7 +39,7 @@ from iac_gen.resolve import Resolved
 from iac_gen.tables import class_table, enum_table, record_table
 from iac_gen.types import Types
 from iac_gen.wording import own_words, with_own
-from iac_runtime.tool import App, Param
+from iac_runtime.tool import App, Class, Param
 
 __all__ = ["lower"]
 
@@ -54,7 +55,7 @@ def lower(
     aliases = _aliases(resolved)
     types = Types(resolved, {name: alias for alias, name in aliases})
     classes = class_table(resolved, types, decisions)
-    builder = _Builder(resolved, decisions, types, key, wording)
+    builder = _Builder(resolved, decisions, types, key, classes, wording=wording)
     merged = {
         OBJECT_EVENTS[c.code]: c
         for c in reversed(resolved.commands)
@@ -136,12 +137,20 @@ class _Builder:
     """Collects the tools of one module; no two share a function or a name."""
 
     def __init__(
-        self, resolved: Resolved, decisions: Decisions, types: Types, key: str, wording: bool
+        self,
+        resolved: Resolved,
+        decisions: Decisions,
+        types: Types,
+        key: str,
+        classes: Mapping[str, Class],
+        *,
+        wording: bool,
     ) -> None:
         self.resolved = resolved
         self.decisions = decisions
         self.types = types
         self.key = key
+        self.classes = classes
         self.wording = wording
         self.tools: list[Tool] = []
         self.found: list[Diagnostic] = []
@@ -215,7 +224,7 @@ class _Builder:
                 command.code,
                 naming.jxa(command.name),
                 verdict.level,
-                verdict.level,
+                highest([verdict, *copy_levels(command, self.classes)]).level,
                 verdict.reason,
                 tuple(parameters),
                 1 if command.direct is not None else 0,

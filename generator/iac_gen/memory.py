@@ -65,7 +65,14 @@ def generator_digest() -> str:
         path
         for root in roots
         if root.is_dir()
-        for pattern in ("*.py", "*.jinja", "quirks/*.toml", "snapshots/standard/*.json")
+        for pattern in (
+            "*.py",
+            "*.js",
+            "*.json",
+            "*.jinja",
+            "quirks/*.toml",
+            "snapshots/standard/*.json",
+        )
         for path in root.glob(pattern)
     )
     for path in (*paths, Path(STANDARD)):

@@ -11,11 +11,13 @@ from iac_gen.ir import Parameter
 from iac_gen.model import Command
 from iac_gen.resolve import APPLICATION, Resolved
 from iac_gen.types import Types
+from iac_gen.verdicts import Verdict
 from iac_runtime.tool import LEVELS, Class, Level, Op, Param
 
 __all__ = [
     "OBJECT_EVENTS",
     "ObjectTool",
+    "copy_levels",
     "extra_parameters",
     "object_tools",
     "visible_properties",
@@ -142,6 +144,17 @@ def extra_parameters(command: Command) -> list[Any]:
     """Return the declared parameters of a merged command that the object tool lacks."""
     own = _OWN_CODES | ({"data"} if OBJECT_EVENTS[command.code] == "set" else set())
     return [p for p in command.parameters if p.code not in own and not p.hidden]
+
+
+def copy_levels(command: Command, classes: Mapping[str, Class]) -> list[Verdict]:
+    """Return what a command that copies can need: to copy is to make, with the values given."""
+    if command.code != "coreclon":
+        return []
+    found = [Verdict(row.make, "makes something new") for row in classes.values()]
+    if any(parameter.code == "prdt" for parameter in command.parameters):
+        rows = (prop for row in classes.values() for prop in row.properties if prop.access != "r")
+        found += [Verdict(prop.level, "changes a property") for prop in rows]
+    return found
 
 
 def _range(levels: list[Level], floor: Level) -> tuple[Level, Level]:

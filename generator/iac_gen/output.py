@@ -14,7 +14,7 @@ from typing import Any
 from iac_gen.doors import cleaned
 from iac_gen.ir import Module, Tool
 from iac_gen.keys import Bound
-from iac_gen.levels import CLASSIFIER, Fall, Locked, pending
+from iac_gen.levels import CLASSIFIER, Fall, Locked, event_of, pending
 from iac_runtime.tool import Level
 
 __all__ = [
@@ -106,11 +106,22 @@ class Previous:
                     key,
                     {**row, "identity": locked["apps"][key]["identity"]},
                     locked["apps"][key]["version"],
-                    {name: _whole(data["tools"][name], _TOOL_ROW) for name in names},
+                    {
+                        name: {
+                            **_whole(data["tools"][name], _TOOL_ROW),
+                            "event": locked["tools"].get(name, {}).get("event", ""),
+                        }
+                        for name in names
+                    },
                     {name: lines[name] for name in names},
                 )
             levels = {
-                name: Locked(_level(row["level"]), _level(row["ceiling"]))
+                name: Locked(
+                    _level(row["level"]),
+                    _level(row["ceiling"]),
+                    str(data["tools"].get(name, {}).get("module", "")),
+                    str(row.get("event", "")),
+                )
                 for name, row in locked["tools"].items()
             }
             return cls(apps, levels, int(locked["classifier"]))
@@ -186,6 +197,7 @@ def _row(tool: Tool, key: str, line: str) -> dict[str, Any]:
         "level": tool.level,
         "ceiling": tool.ceiling,
         "digest": hashlib.sha256(facts.encode()).hexdigest()[:16],
+        "event": event_of(tool),
     }
 
 
@@ -231,14 +243,19 @@ def assemble(
         }
         for app in ordered
     }
-    now = {name: Locked(row["level"], row["ceiling"]) for name, row in tools.items()}
+    now = {
+        name: Locked(row["level"], row["ceiling"], row["module"], row["event"])
+        for app in ordered
+        for name, row in app.tools.items()
+    }
     falls = pending(previous.locked, now)
-    kept = {} if accept else {fall.tool: previous.locked[fall.tool] for fall in falls}
+    kept = {} if accept else {fall.tool: fall.before for fall in falls}
     rows = {
         name: {
             "digest": row["digest"],
             "level": kept.get(name, now[name]).level,
             "ceiling": kept.get(name, now[name]).ceiling,
+            **({"event": now[name].event} if now[name].event else {}),
         }
         for name, row in tools.items()
     }

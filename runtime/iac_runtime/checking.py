@@ -99,7 +99,9 @@ def _bounded_text(text: str, where: str) -> None:
 
 
 def _bounded_number(value: float, where: str) -> None:
-    if not math.isfinite(value) if isinstance(value, float) else abs(value) > MAX_EXACT:
+    if isinstance(value, float) and not math.isfinite(value):
+        raise InvalidParameterError(f"{_place(where)} is no finite number.")
+    if abs(value) > MAX_EXACT and not isinstance(value, float):
         raise InvalidParameterError(
             f"{_place(where)}: the number is beyond what JavaScript holds exactly (2^53).",
             "Give it as a text, if the app takes one.",

@@ -38,6 +38,17 @@ _OWN: Final = frozenset(
 
 _ID_CODE: Final = "ID  "
 
+_FILE_ROWS: Final = frozenset(
+    {
+        ("rdwrread", "----"),
+        ("rdwrgeof", "----"),
+        ("rdwrseof", "----"),
+        ("rdwrclos", "----"),
+        ("rdwrwrit", "refn"),
+    }
+)
+"""Parameters of Standard Additions that are `any` and take a file or its reference number."""
+
 _TEXT_CODES: Final = frozenset({"ctxt", "cpar", "cwor", "cha ", "catr"})
 """Classes of the Text Suite: what an app answers for such an object is its text."""
 
@@ -93,7 +104,9 @@ def _command(tool: Tool, given: Mapping[str, Any], home: str) -> Event:
         value: Value = None
         if key in given:
             last: Last = "folder" if row.term in _INTO else "item"
-            value = reader.value(given[key], row.type, key, last=last, direct=row.code == "----")
+            named_file = (tool.spec.event, row.code) in _FILE_ROWS and is_path(str(given[key]))
+            kind = "file" if named_file else row.type
+            value = reader.value(given[key], kind, key, last=last, direct=row.code == "----")
         if row.code == "----":
             direct = value
         elif key in given:

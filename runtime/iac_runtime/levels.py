@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from iac_runtime.binding import Tool
+from iac_runtime.binding import Tool, parameters
 from iac_runtime.compose import place
 from iac_runtime.language.terms import find_properties
 from iac_runtime.tables import Tables
@@ -32,8 +32,9 @@ def effective_level(tool: Tool, arguments: Mapping[str, Any], home: str) -> Leve
     """Return the level of a call; `arguments` are those of the operation and are valid.
 
     For `set` the highest of the named properties on the target's class, for `make` of the class
-    and its properties, for deleting of the target's class. What the tables do not know needs the
-    tool's ceiling. The answer lies between the tool's level and its ceiling.
+    and its properties, for copying the same of what is copied, for deleting of the target's
+    class. What the tables do not know needs the tool's ceiling. The answer lies between the
+    tool's level and its ceiling.
     """
     spec, tables = tool.spec, tool.tables
     wanted: Level = spec.level
@@ -57,11 +58,31 @@ def effective_level(tool: Tool, arguments: Mapping[str, Any], home: str) -> Leve
         wanted = (
             highest(tables.classes[term].delete for term in classes) if classes else spec.ceiling
         )
-    else:
-        wanted = spec.level
+    elif spec.event == "coreclon":
+        wanted = _copying(tool, arguments, home)
     if not at_most(wanted, spec.ceiling):
         wanted = spec.ceiling
     return highest((wanted, spec.level))
+
+
+def _copying(tool: Tool, arguments: Mapping[str, Any], home: str) -> Level:
+    """Return the level of making what is copied, with the properties that the copy is given."""
+    tables, ceiling = tool.tables, tool.spec.ceiling
+    direct: Any = None
+    given: Any = None
+    for key, row in parameters(tool).items():
+        if row.code == "----":
+            direct = arguments.get(key)
+        elif row.code == "prdt":
+            given = arguments.get(key)
+    levels: list[Level] = [tool.spec.level]
+    for text in direct if isinstance(direct, list | tuple) else [direct]:
+        classes = place(text, tables, home, item=True).classes if isinstance(text, str) else None
+        if not classes:
+            return ceiling
+        levels += [tables.classes[term].make for term in classes if term in tables.classes]
+        levels.append(_properties(classes, given, tables, ceiling, making=True))
+    return highest(levels)
 
 
 def _properties(

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
+from fnmatch import fnmatchcase
 from typing import Any, Final
 
 from iac_runtime.apptools import OwnTool, app_event, list_apps
@@ -42,7 +43,7 @@ class Planner:
         desk: Takes the secrets out of what is read.
         home: The user's home folder.
         limit: Characters of JSON in a result, or None for no limit.
-        launch: Bundle ids of the apps that a SAFE call may start.
+        launch: Bundle ids, or globs, of the apps that a SAFE call may start.
         stale: Says which apps are newer than their tools, a line each.
     """
 
@@ -161,7 +162,7 @@ class Planner:
             level != "SAFE"
             or event.kind != "application"
             or event.code in _STARTERS
-            or event.app.casefold() in self._launch
+            or any(fnmatchcase(event.app.casefold(), glob) for glob in self._launch)
         )
 
 

@@ -37,6 +37,10 @@ ITEMS = """
   <property name="name" code="pnam" type="text"/>
 </class>
 <command name="make" code="corecrel"><parameter name="new" code="kocl" type="type"/></command>
+<command name="copy out" code="coreclon">
+  <direct-parameter><type type="specifier"/><type type="specifier" list="yes"/></direct-parameter>
+  <parameter name="with properties" code="prdt" type="record" optional="yes"/>
+</command>
 """
 
 
@@ -51,6 +55,28 @@ def needed(tables: Tables, tool: str, arguments: Mapping[str, Any]) -> Level:
     spec = tables.tools[tool]
     assert (spec.level, spec.ceiling) != ("DANGEROUS", "DANGEROUS")
     return effective_level(Tool(tool, tables, spec, {}), arguments, str(Path.home()))
+
+
+@pytest.mark.parametrize(
+    ("target", "properties", "expected"),
+    [
+        ("entries[0]", None, "MODIFY"),
+        ("entries[0]", {"mood": "glad"}, "MODIFY"),
+        ("entries[0]", {"body": "its own"}, "MODIFY"),
+        ("mailAccounts[0]", {"password": "x"}, "DANGEROUS"),
+        ("mailAccounts[0]", {"properties": {"password": "x"}}, "DANGEROUS"),
+        ("mailRules[0]", None, "DANGEROUS"),
+        (["entries[0]", "mailRules[0]"], None, "DANGEROUS"),
+        (["entries[0]", "entries[1]"], None, "MODIFY"),
+        ("entries[0]", {"unheard of": 1}, "DANGEROUS"),
+    ],
+)
+def test_a_copy_needs_what_making_it_with_the_same_properties_needs(
+    tables: Tables, target: str | list[str], properties: Mapping[str, Any] | None, expected: Level
+) -> None:
+    arguments = {"target": target, "with_properties": properties}
+    assert tables.tools["copy_out"].ceiling == "DANGEROUS"
+    assert needed(tables, "copy_out", arguments) == expected
 
 
 @pytest.mark.parametrize(

@@ -165,7 +165,8 @@ def test_the_catalogue_points_into_the_listing(folder: Folder) -> None:
     assert len(listing.splitlines()) == len(tools)
     lock = json.loads(folder.files["tools.lock"])["tools"]
     facts = ("digest", "level", "ceiling")
-    assert lock == {name: {fact: row[fact] for fact in facts} for name, row in tools.items()}
+    held = {name: {fact: row[fact] for fact in facts} for name, row in lock.items()}
+    assert held == {name: {fact: row[fact] for fact in facts} for name, row in tools.items()}
 
 
 def test_a_listing_entry_is_the_docstring_and_the_schemas(folder: Folder) -> None:

@@ -146,6 +146,34 @@ def test_a_level_that_would_fall_stays_and_says_so(diary: Path, tools: Path) -> 
     assert run("check", diary, tools).output == ""
 
 
+def test_a_level_is_held_for_a_command_that_an_update_calls_by_another_name(
+    diary: Path, tools: Path
+) -> None:
+    diary.write_bytes(sdef(DIARY + RUNS))
+    run("build", diary, tools)
+    for word in ("find", "search"):
+        # The same event, now under a name that says it only reads; and renamed once more.
+        diary.write_bytes(sdef(DIARY + RUNS.replace("eval", word)))
+        run("build", diary, tools)
+        catalogue = json.loads((tools / "catalogue.json").read_text())["tools"]
+        assert catalogue[f"diary_{word}"]["level"] == "DANGEROUS"
+        assert run("check", diary, tools).output == ""
+
+
+def test_a_command_beside_another_of_the_same_event_keeps_a_level_of_its_own(
+    diary: Path, tools: Path
+) -> None:
+    diary.write_bytes(sdef(DIARY + RUNS))
+    run("build", diary, tools)
+    diary.write_bytes(sdef(DIARY + RUNS + READS))
+    run("build", diary, tools)
+    catalogue = json.loads((tools / "catalogue.json").read_text())["tools"]
+    assert (catalogue["diary_eval"]["level"], catalogue["diary_find"]["level"]) == (
+        "DANGEROUS",
+        "SAFE",
+    )
+
+
 def test_a_new_classifier_may_lower_a_level_and_somebody_must_accept_it(
     diary: Path, tools: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

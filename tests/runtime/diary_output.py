@@ -1,8 +1,6 @@
 """Writing Diary, a small app of our own, as an output folder."""
 
-import importlib.util
 import json
-import shutil
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -10,26 +8,24 @@ from typing import Any
 
 from iac_runtime.tool import spec_of
 
-SOURCE = Path(__file__).with_name("diary.py")
+HERE = Path(__file__).parent
+SOURCE = "\n\n".join((HERE / name).read_text() for name in ("diary.py", "diary_tables.py"))
 
 
-def load(path: Path, name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
+def load(name: str) -> ModuleType:
+    module = ModuleType(name)
     sys.modules[name] = module
-    spec.loader.exec_module(module)
+    exec(compile(SOURCE, name, "exec"), module.__dict__)
     return module
 
 
-DIARY = load(SOURCE, "iac_test.diary")
+DIARY = load("iac_test.diary")
 
 
 def write_output(folder: Path) -> Path:
     """Write Diary as an output folder, as a build would."""
     folder.mkdir(parents=True, exist_ok=True)
-    shutil.copy(SOURCE, folder / "diary.py")
+    (folder / "diary.py").write_text(SOURCE, encoding="utf-8")
     tools: dict[str, Any] = {}
     lines: list[str] = []
     offset = 0

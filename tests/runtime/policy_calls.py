@@ -15,7 +15,9 @@ from iac_runtime.policy.facts import Facts
 from iac_runtime.policy.model import Policy
 from iac_runtime.policy.places import Kind
 from iac_runtime.policy.secrets import secrets_read, without_secrets
+from iac_runtime.policy.sent import sent_for
 from iac_runtime.policy.settings import Flags, Settings, read_settings
+from iac_runtime.policy.sight import Sight, several_in
 from iac_runtime.policy.world import World
 from iac_runtime.tables import tables_of
 
@@ -65,6 +67,8 @@ def facts_of(tool: str, arguments: Mapping[str, Any], world: World = WORLD, **mo
     found = Tool(f"{app}_{function}", tables, spec, {})
     operation = bind(spec, arguments)
     event = without_secrets(compose(found, operation, HOME), tables)
+    rows = parameters(found)
+    sight = Sight(event, rows, HOME, several_in(tables))
     facts = Facts(
         found.name,
         tables.app.id,
@@ -74,12 +78,13 @@ def facts_of(tool: str, arguments: Mapping[str, Any], world: World = WORLD, **mo
         operation,
         event,
         jxa_line(event),
-        raised=escalate(event, parameters(found), HOME, world),
+        raised=escalate(sight, world),
         targets=tuple("com.apple.Notes" if name == "Notes" else "" for name in processes(event)),
         secrets=secrets_read(event, tables),
         digest="d1",
         client="Claude",
         can_ask=True,
+        sent=lambda key: sent_for(key, sight, rows),
     )
     return replace(facts, **more)
 

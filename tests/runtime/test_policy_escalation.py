@@ -66,6 +66,21 @@ RAISED: list[tuple[str, Call, Call]] = [
         ("numbers export", {"target": "documents[0]", "to": "~/Documents/new.pdf"}),
     ),
     (
+        "program-place",
+        ("finder duplicate", {"target": "~/a.txt", "to": "/Applications"}),
+        ("finder duplicate", {"target": "~/a.txt", "to": "~/Documents/Applications"}),
+    ),
+    (
+        "to-trash",
+        ("finder move", {"target": "~/a.txt", "to": "trash"}),
+        ("finder move", {"target": "~/a.txt", "to": "~/trashed"}),
+    ),
+    (
+        "other-account",
+        ("mail move", {"target": "accounts[0].mailboxes[0]", "to": "accounts[1]"}),
+        ("mail move", {"target": "accounts[0].mailboxes[0]", "to": "accounts[0]"}),
+    ),
+    (
         "outside-documents",
         ("textedit save", {"target": "documents[0]", "in_": "/tmp/a.txt"}),
         ("textedit save", {"target": "documents[0]", "in_": "~/Desktop/a.txt"}),

@@ -4,42 +4,24 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from diary_gate import call, gate_of
 from diary_world import WORLD
 
-from iac_runtime.binding import Tool, bind
+from iac_runtime.binding import Tool
 from iac_runtime.catalogue import Catalogue
-from iac_runtime.checking import check_arguments
-from iac_runtime.errors import InvalidParameterError, ToolError, UnknownToolError
-from iac_runtime.execution.executor import Executor
+from iac_runtime.errors import ToolError
 from iac_runtime.gate import Call, Done, Gate, Refused
 from iac_runtime.levels import effective_level
 from iac_runtime.line import jxa_line
 from iac_runtime.request import Event
 from iac_runtime.results import structured
 from iac_runtime.tables import Tables
-from iac_runtime.tool import Level, Param, Spec
-from iac_simulator import Simulator
-
-
-def gate_of(
-    catalogue: Catalogue, world: dict[str, Any], allow: Level = "DANGEROUS", **more: Any
-) -> Gate:
-    tables = [catalogue.tables(app) for app in catalogue.apps.values()]
-    simulator = Simulator(tables, {"diary": world})
-    gate = Gate(catalogue, Executor(simulator), allow, home="/Users/me", **more)
-    gate.simulator = simulator  # type: ignore[attr-defined]
-    return gate
+from iac_runtime.tool import Level, Spec
 
 
 @pytest.fixture
 def gate(catalogue: Catalogue) -> Gate:
     return gate_of(catalogue, WORLD)
-
-
-def call(gate: Gate, tool: str, **arguments: Any) -> Any:
-    outcome = gate.call(Call(tool, arguments))
-    assert isinstance(outcome, Done), outcome
-    return outcome.value
 
 
 def test_a_list_gives_references_that_the_next_tool_takes(gate: Gate) -> None:
@@ -152,67 +134,6 @@ def test_get_reads_an_object_a_value_a_collection_and_the_app(gate: Gate) -> Non
 def test_a_command_answers_by_reference(gate: Gate) -> None:
     moved = call(gate, "diary_move", target="journals[0].entries[0]", to="journals[1].entries")
     assert call(gate, "diary_get", target=moved, properties=["name"]) == {"name": "Monday"}
-
-
-def test_a_keyword_is_taken_bare_and_in_any_spelling(gate: Gate) -> None:
-    for spelling in ({"in": "journals[0]"}, {"in_": "journals[0]"}, {"In": "journals[0]"}):
-        outcome = gate.call(
-            Call("diary_search", {"text": "x", "mood": "not So happy", **spelling}), dry_run=True
-        )
-        assert isinstance(outcome, Done)
-        assert outcome.line == (
-            'Application("com.example.Diary").search("x", '
-            '{in: Application("com.example.Diary").journals[0], withMood: "not so happy"})'
-        )
-
-
-@pytest.mark.parametrize(
-    ("tool", "arguments", "words"),
-    [
-        ("diary_list", {"elemnt": "entry"}, ['no argument "elemnt"', "Nearest: element"]),
-        ("diary_list", {}, ['"element" must be given.']),
-        ("diary_list", {"element": "entri"}, ["element", "Nearest: entry."]),
-        ("diary_list", {"element": "entry", "limit": "3"}, ['limit wants a whole number, not "3"']),
-        ("diary_list", {"element": "entry", "limit": -1}, ["limit", "minimum"]),
-        ("diary_list", {"element": "picture"}, ['"pictures" is no element of application']),
-        ("diary_list", {"element": "entry", "of": "journals"}, ["several objects"]),
-        ("diary_list", {"element": "entry", "properties": ["naem"]}, ["Nearest: name."]),
-        ("diary_list", {"element": "journal", "properties": ["password"]}, ["not read"]),
-        ("diary_list", {"element": "entry", "where": {"nam": 1}}, ['"nam" is no property']),
-        ("diary_list", {"element": "entry", "of": "journals[0]", "Of": "x"}, ["given twice"]),
-        ("diary_get", {"target": "journals[0].nam"}, ["diary:", "Nearest: name"]),
-        ("diary_set", {"target": "entries[0]", "properties": {"words": 3}}, ["read-only"]),
-        ("diary_set", {"target": "entries[0]", "properties": {"wrods": 3}}, ["words"]),
-        ("diary_set", {"target": "entries[0]", "properties": {}}, ["nothing to set"]),
-        (
-            "diary_make",
-            {"element": "entry", "properties": {"x": 1}},
-            ['"x" is no property of entry'],
-        ),
-        ("diary_search", {"text": "x", "since": "soon"}, ["since", "no date"]),
-        ("diary_export", {"to": "here.txt"}, ["no absolute path"]),
-        ("app_quit", {"app": "Dairy"}, ['There is no app "Dairy"', "Nearest: Diary."]),
-        ("app_quit", {}, ['"app" must be given']),
-    ],
-)
-def test_a_wrong_argument_is_told_in_one_line_and_nothing_is_sent(
-    gate: Gate, tool: str, arguments: dict[str, Any], words: list[str]
-) -> None:
-    with pytest.raises(InvalidParameterError) as caught:
-        gate.call(Call(tool, arguments))
-    said = str(caught.value)
-    assert "\n" not in said
-    for word in words:
-        assert word in said
-    assert caught.value.command == tool
-    assert gate.simulator.events == []  # type: ignore[attr-defined]
-
-
-def test_an_unknown_tool_is_answered_with_the_nearest(gate: Gate) -> None:
-    with pytest.raises(UnknownToolError, match="Nearest: diary_list"):
-        gate.call(Call("diary_lst", {}))
-    with pytest.raises(UnknownToolError, match="list_apps"):
-        gate.call(Call("zzzzzz", {}))
 
 
 @pytest.mark.parametrize(
@@ -396,61 +317,12 @@ def test_deleting_needs_the_level_of_the_class_between_the_tool_and_its_ceiling(
     assert level("frontItem") == "DANGEROUS"
 
 
-@pytest.mark.parametrize(
-    ("schema", "value", "words"),
-    [
-        ({"type": "array", "items": {"type": "string", "enum": ["a b"]}}, ["A-B", "x"], "x[1]"),
-        ({"anyOf": [{"type": "string"}, {"type": "number"}]}, {}, "a text or a number"),
-        (
-            {"type": "object", "properties": {"k": {}}, "additionalProperties": False},
-            {"kk": 1},
-            "k",
-        ),
-        ({"type": "object", "required": ["k"]}, {}, 'lacks "k"'),
-        ({"type": "string", "maxLength": 2}, "abc", "maxLength 2"),
-    ],
-)
-def test_a_value_that_does_not_fit_its_schema_is_told_by_place(
-    schema: dict[str, Any], value: Any, words: str
-) -> None:
-    whole = {"type": "object", "properties": {"x": schema}, "additionalProperties": False}
-    with pytest.raises(InvalidParameterError) as caught:
-        check_arguments({"x": value}, whole)
-    assert "x" in str(caught.value)
-    assert words in str(caught.value)
-
-
-def test_arguments_that_are_no_object_are_refused() -> None:
-    with pytest.raises(InvalidParameterError, match="one object"):
-        check_arguments([], {})  # type: ignore[arg-type]
-    assert check_arguments({"x": None}, {"properties": {"x": {"type": "string"}}}) == {}
-
-
 def test_an_addition_is_run_by_the_current_application(catalogue: Catalogue) -> None:
     event = Event("com.example.Add", "addition", "command", "addibeep", "beep", direct=None)
     assert jxa_line(event) == (
         "const app = Application.currentApplication(); app.includeStandardAdditions = true; "
         "app.beep()"
     )
-
-
-def test_a_recipe_leaves_out_what_is_not_given() -> None:
-    params = {key: Param(key, key, "text") for key in ("a", "b", "c")}
-    fixed = {"one": {"x": "$a", "y": ["$b", 1]}, "two": {"z": ["$a"]}, "three": "$d", "four": {}}
-    spec = Spec("e", "SAFE", "SAFE", params, "list", "", "", fixed)
-    assert bind(spec, {"b": 2, "c": 3}) == {
-        "one": {"y": [2, 1]},
-        "three": "$d",
-        "four": {},
-        "c": 3,
-    }
-
-
-def test_a_mere_name_is_answered_with_the_way_to_write_it(gate: Gate) -> None:
-    with pytest.raises(
-        InvalidParameterError, match=r'entry of that name, write entries\["Monday"\]'
-    ):
-        gate.call(Call("diary_export", {"target": "Monday", "to": "/x"}))
 
 
 def test_apps_that_are_newer_than_their_tools_are_named(catalogue: Catalogue) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from language_helpers import HOME, marshal
+from policy_calls import facts_of
 
 from iac_runtime.catalogue import Catalogue
 from iac_runtime.errors import InvalidParameterError
@@ -164,3 +165,22 @@ def test_the_home_folder_is_expanded_inside_a_filter(
     found = reader.reference(f"entries[0].{text}")
     assert canonical in found.text
     assert "~" not in found.text
+
+
+@pytest.mark.parametrize(
+    ("tool", "given", "line"),
+    [
+        ("read", {"target": "~/a.txt"}, 'app.read(Path("/Users/me/a.txt"))'),
+        ("read", {"target": 17}, "app.read(17)"),
+        ("get_eof", {"target": "/tmp/a"}, 'app.getEof(Path("/tmp/a"))'),
+        (
+            "write",
+            {"target": "/not/a/path", "to": "~/a.txt"},
+            'app.write("/not/a/path", {to: Path("/Users/me/a.txt")})',
+        ),
+    ],
+)
+def test_where_a_file_is_due_a_path_is_one_though_the_dictionary_says_any(
+    tool: str, given: dict[str, object], line: str
+) -> None:
+    assert facts_of(f"standard_additions {tool}", given).line.endswith(line)

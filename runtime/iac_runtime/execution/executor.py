@@ -19,7 +19,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from iac_runtime.errors import ToolError
+from iac_runtime.errors import InvalidParameterError, ToolError
 from iac_runtime.execution.answers import Answer, Caller, Reply, answer_of, framed
 from iac_runtime.execution.appleerrors import KNOWN
 from iac_runtime.execution.cancellation import Cancellation
@@ -38,6 +38,9 @@ if TYPE_CHECKING:
 __all__ = ["DEFAULT_TIMEOUT", "HARNESS", "Answer", "Executor"]
 
 HARNESS: Final = Path(__file__).parent / "jxa" / "harness.js"
+_DELAY: Final = "sysodela"
+"""The event that does nothing but wait, for the seconds of its direct parameter."""
+
 _LAST_GRACE: Final = 0.2
 """Seconds between TERM and KILL once the executor is closed."""
 
@@ -117,6 +120,16 @@ class Executor:
         """
         seconds = self._limits.timeout if timeout is None else timeout
         caller = Caller(app, command, event.writes, seconds)
+        if (
+            event.code == _DELAY
+            and isinstance(event.direct, int | float)
+            and event.direct >= seconds
+        ):
+            raise InvalidParameterError(
+                f"A call ends after {seconds:g} seconds, and this one would wait for"
+                f" {event.direct:g}.",
+                "Wait in several calls.",
+            )
         with self._call(cancel or Cancellation(), caller) as wanted:
             if self._runner is not None:
                 return self._attempts(event, caller, wanted)

@@ -6,17 +6,18 @@ modules that do not know each other; here they meet.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
 from typing import Any, Final
 
-from iac_runtime.errors import InvalidParameterError
+from iac_runtime.errors import InvalidParameterError, quoted
 from iac_runtime.language.filters import read_filter
 from iac_runtime.language.paths import Last, folder_reference, full_path, has_folders, is_path
 from iac_runtime.language.references import Reference, start, walk
 from iac_runtime.language.steps import Filter, RecordValue, Value
-from iac_runtime.language.syntax import read_syntax
+from iac_runtime.language.syntax import application_of, read_syntax
 from iac_runtime.language.text import steps_text
 from iac_runtime.language.values import Marshal
-from iac_runtime.tables import Tables
+from iac_runtime.tables import Tables, fold
 from iac_runtime.tool import Property
 
 __all__ = ["Reader"]
@@ -50,8 +51,20 @@ class Reader:
                 f"References stand in filters of references more than {_MAX_NESTING} deep."
             )
         inner = replace(self, _nesting=self._nesting + 1)
-        begin = start(self.tables)
-        return walk(begin, read_syntax(text), self.tables, inner.filter, strict=self.strict)
+        parts = read_syntax(text)
+        if self.strict:
+            self._of_this_app(application_of(text))
+        return walk(start(self.tables), parts, self.tables, inner.filter, strict=self.strict)
+
+    def _of_this_app(self, name: str) -> None:
+        """Refuse a reference that names another app: here it would mean something else."""
+        key, app = self.tables.key, self.tables.app
+        called = PurePosixPath(name).stem if is_path(name) else name
+        if name and fold(called) not in (fold(key), fold(app.id), fold(app.name)):
+            raise InvalidParameterError(
+                f"The reference is one of {quoted(name)}, and this call goes to {app.name}.",
+                "Leave the application out of it, or call a tool of that app.",
+            )
 
     def place(self, text: str, last: Last = "folder") -> Reference:
         """Return the object that a reference, or where files are objects a path, names.

@@ -29,6 +29,7 @@ from iac_runtime.language.terms import (
     element_of,
     field_named,
     loose_name,
+    only_elements,
     owners,
     unknown_name,
 )
@@ -207,9 +208,11 @@ def _name(
     if here.classes is not None and strict:
         raise unknown_name(name, here.classes, tables, here.prop)
     jxa = loose_name(name, tables)
-    if isinstance(following, Key | Select) or (
+    picked = isinstance(following, Key | Select) or (
         isinstance(following, Name) and fold(following.name) in _PICKS
-    ):
+    )
+    # What can only be elements is taken for all of them, so that it counts as many.
+    if picked or only_elements(jxa, tables):
         return here.then(Every(jxa), None, selectable=True)
     return here.then(Go(jxa), None)
 

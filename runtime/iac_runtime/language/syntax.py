@@ -14,7 +14,7 @@ from iac_runtime.errors import InvalidParameterError, quoted
 from iac_runtime.language.tokens import Token, tokenize
 from iac_runtime.tables import fold
 
-__all__ = ["Chain", "Key", "Moment", "Name", "Part", "Select", "read_syntax"]
+__all__ = ["Chain", "Key", "Moment", "Name", "Part", "Select", "application_of", "read_syntax"]
 
 MAX_PARTS: Final = 64
 MAX_DEPTH: Final = 16
@@ -73,6 +73,14 @@ def read_syntax(text: str) -> tuple[Part, ...]:
         InvalidParameterError: The text is no reference; the message names the character.
     """
     return _Reader(text).reference()
+
+
+def application_of(text: str) -> str:
+    """Return the name in `Application("…")` where a reference begins with it, else empty text."""
+    if not text.lstrip()[:12].casefold().startswith("application("):
+        return ""
+    named = tokenize(text)[2]
+    return named.string() if named.kind == "string" else ""
 
 
 class _Reader:

@@ -23,6 +23,7 @@ __all__ = [
     "find_properties",
     "known_names",
     "loose_name",
+    "only_elements",
     "owners",
     "unknown_name",
 ]
@@ -142,6 +143,14 @@ def loose_name(name: str, tables: Tables) -> str:
     if not found or found == "__proto__":
         raise InvalidParameterError(f"{tables.key}: {quoted(name)} is no name of a property.")
     return found
+
+
+def only_elements(jxa: str, tables: Tables) -> bool:
+    """Say whether a JXA name is that of elements, and of no property of any class."""
+    rows = tables.classes.values()
+    return any(row.plural == jxa for row in rows) and not any(
+        prop.jxa == jxa for row in rows for prop in row.properties
+    )
 
 
 def _synonyms(row: Class) -> set[str]:

@@ -94,7 +94,11 @@ def blocked(app: str, added: Iterable[str] = (), removed: Iterable[str] = ()) ->
     return None
 
 
-_PROCESSES: Final = frozenset({"applicationProcesses", "deskAccessoryProcesses", "processes"})
+_PROCESSES: Final = frozenset(
+    {"applicationProcesses", "deskAccessoryProcesses", "processes", "uiElements"}
+)
+"""Where the application has processes; a process is an interface element too."""
+
 _SELECT: Final = (ByName, ByIndex, ById, Whose)
 
 
@@ -114,7 +118,8 @@ def processes(event: Event) -> list[str | None]:
 def _named(steps: tuple[Step, ...]) -> list[str | None]:
     found: list[str | None] = []
     for at, step in enumerate(steps):
-        if isinstance(step, Every | Go) and step.name in _PROCESSES:
+        inner = step == Every("uiElements") and at > 0
+        if isinstance(step, Every | Go) and step.name in _PROCESSES and not inner:
             after = steps[at + 1] if at + 1 < len(steps) else None
             found.append(after.name if isinstance(after, ByName) else None)
     return found

@@ -86,10 +86,15 @@ def decide(
 
 
 def _judge(facts: Facts, rules: tuple[LevelRule, ...]) -> _Judged:
-    own = next((rule for rule in rules if matches(rule.match, facts, facts.level)), None)
+    own = next((rule for rule in rules if _speaks(rule, facts)), None)
     accept = own.accept if own else ()
     raised = tuple(row for row in facts.raised if row.rule not in accept or row.to == "deny")
     return _Judged(raised_level(own.level if own else facts.level, raised), raised, own)
+
+
+def _speaks(rule: LevelRule, facts: Facts) -> bool:
+    loosens = bool(rule.accept) or not at_most(facts.level, rule.level)
+    return matches(rule.match, facts, facts.level, loosens=loosens)
 
 
 def _deny(judged: _Judged, source: str, reason: str, suggestion: str = "") -> Decision:
@@ -149,8 +154,10 @@ def _unblock(found: Blocked) -> str:
     )
 
 
-def _first(rows: tuple[Match, ...], facts: Facts, judged: _Judged) -> Match | None:
-    return next((row for row in rows if matches(row, facts, judged.level)), None)
+def _first(
+    rows: tuple[Match, ...], facts: Facts, judged: _Judged, *, loosens: bool = False
+) -> Match | None:
+    return next((row for row in rows if matches(row, facts, judged.level, loosens=loosens)), None)
 
 
 def _ruled(
@@ -170,7 +177,7 @@ def _ruled(
         return Decision("ask", level, (reason,), asks.source if asks else "DANGEROUS always asks")
     if asks is not None:
         return Decision("ask", level, (_said(asks, "asks about it"),), asks.source)
-    allows = _first(policy.allow, facts, judged)
+    allows = _first(policy.allow, facts, judged, loosens=True)
     if allows is not None:
         return Decision("allow", level, (_said(allows, "allows it"),), allows.source)
     if remembered and _rememberable(facts, judged):
@@ -190,7 +197,9 @@ def _by_preset(facts: Facts, judged: _Judged, policy: Policy, settings: Settings
     action: Action = preset.levels[judged.level]
     if action == "allow" and judged.level == "SAFE" and preset.reads != "allow":
         opted = Match(app=policy.reads)
-        if facts.reaches and not (policy.reads and matches(opted, facts, judged.level)):
+        if facts.reaches and not (
+            policy.reads and matches(opted, facts, judged.level, loosens=True)
+        ):
             reason = f"{escaped(facts.app_name)} is not under reads in policy.toml."
             return Decision(preset.reads, judged.level, (reason,), source)
     decision = Decision(action, judged.level, (), source)

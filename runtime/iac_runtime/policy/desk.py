@@ -25,7 +25,9 @@ from iac_runtime.policy.model import Approver, Policy
 from iac_runtime.policy.question import Question, Verdict, question_for
 from iac_runtime.policy.rules import registered
 from iac_runtime.policy.secrets import secrets_read, without_secrets
+from iac_runtime.policy.sent import sent_for
 from iac_runtime.policy.settings import Flags, Settings, read_settings
+from iac_runtime.policy.sight import Sight, several_in
 from iac_runtime.policy.store import Store
 from iac_runtime.policy.taint import Taint
 from iac_runtime.policy.world import World
@@ -137,11 +139,13 @@ class Desk:
             return facts
         tables = tool.tables if tool else None
         rows = parameters(tool) if tool else {}
+        sight = Sight(event, rows, self._home, several_in(tables))
         return replace(
             facts,
-            raised=escalate(event, rows, self._home, self._world),
+            raised=escalate(sight, self._world),
             targets=tuple(self._identify(found) if found else "" for found in processes(event)),
             secrets=secrets_read(event, tables, self.policy.secrets),
+            sent=lambda key: sent_for(key, sight, rows),
         )
 
     def judge(self, facts: Facts) -> Decision:

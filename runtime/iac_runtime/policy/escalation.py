@@ -7,7 +7,7 @@ unsaved changes, and whether a calendar or a list is shared, is not in a request
 dialog and the level of the tool stand there.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Final, Literal, NamedTuple
 
 from iac_runtime.cleaning import escaped
@@ -17,8 +17,7 @@ from iac_runtime.policy import rows_values as values
 from iac_runtime.policy.facts import Raised
 from iac_runtime.policy.sight import Sight
 from iac_runtime.policy.world import World
-from iac_runtime.request import Event
-from iac_runtime.tool import LEVELS, Level, Param
+from iac_runtime.tool import LEVELS, Level
 
 __all__ = ["RULES", "Rule", "escalate", "raised_level"]
 
@@ -32,15 +31,8 @@ class Rule(NamedTuple):
     test: Callable[[Sight, World], str]
 
 
-def escalate(
-    event: Event, params: Mapping[str, Param], home: str, world: World
-) -> tuple[Raised, ...]:
-    """Return the rules that hold for a request, in the order of the table.
-
-    `params` are the parameters of the operation (`binding.parameters`); none for the runtime's own
-    tools.
-    """
-    sight = Sight(event, params, home)
+def escalate(sight: Sight, world: World) -> tuple[Raised, ...]:
+    """Return the rules that hold for a request, in the order of the table."""
     found: list[Raised] = []
     for rule in RULES:
         evidence = rule.test(sight, world)
@@ -78,6 +70,14 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule(
         "executable-destination", "DANGEROUS", "{} would run when it is opened.", files.executable
     ),
+    Rule(
+        "program-place",
+        "DANGEROUS",
+        "{} is where programs lie, or it cannot be told where that is.",
+        files.program_place,
+    ),
+    Rule("to-trash", "DANGEROUS", "What goes to {} is thrown away.", values.to_trash),
+    Rule("other-account", "DANGEROUS", "It leaves its account for {}.", values.other_account),
     Rule("writes-file", "MODIFY", "It writes {}.", files.writes_file),
     Rule("opens-executable", "DANGEROUS", "{} may run when it is opened.", files.opens),
     Rule(
@@ -108,8 +108,8 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule(
         "hidden-answer",
         "DANGEROUS",
-        "It asks for something like a password ({}).",
-        values.flag("hidden answer", "htxt"),
+        "It asks for a text, which may be a password ({}).",
+        values.asks_for_text,
     ),
     Rule(
         "write-permission",

@@ -63,7 +63,7 @@ def load_policy(chosen: Path | None = None) -> Policy:
     except OSError as error:
         raise SetupError(f"{path} cannot be read: {error.strerror}.") from error
     try:
-        return parse_policy(text.decode(), str(path))
+        return parse_policy(text.decode("utf-8-sig"), str(path))
     except UnicodeDecodeError as error:
         line = text.count(b"\n", 0, error.start) + 1
         raise SetupError(f"{path} line {line}: this is no UTF-8; save it as UTF-8.") from None
@@ -152,11 +152,18 @@ class _Reader:
         return value
 
     def texts(self, where: Where, value: Any) -> tuple[str, ...]:
-        """Return a text or a list of texts as a tuple of at least one."""
+        """Return a text or a list of texts as a tuple."""
         found = [value] if isinstance(value, str) else value
         if not isinstance(found, list) or not all(isinstance(x, str) and x for x in found):
             self.wrong(where, f"{where[-1]} wants a text, or a list of texts.")
         return tuple(found)
+
+    def some(self, where: Where, value: Any) -> tuple[str, ...]:
+        """Return a text or a list of texts; a rule of none would speak of every call."""
+        found = self.texts(where, value)
+        if not found:
+            self.wrong(where, f"{where[-1]} is empty; give a text, or leave it out.")
+        return found
 
     def globs(self, field: str) -> Callable[[Where, Any], dict[str, Any]]:
         return lambda where, value: {field: self.texts(where, value)}
@@ -200,7 +207,7 @@ class _Reader:
         return known[entry.casefold()]
 
     def levels(self, where: Where, value: Any) -> tuple[Level, ...]:
-        return tuple(self.level(where, entry) for entry in self.texts(where, value))
+        return tuple(self.level(where, entry) for entry in self.some(where, value))
 
     def level(self, where: Where, value: Any) -> Level:
         for level in LEVELS:
@@ -232,7 +239,7 @@ class _Reader:
             return (str(value),)
         if value == "":
             return ("",)
-        return self.texts(where, value)
+        return self.some(where, value)
 
     def matches(self, field: str) -> Callable[[Where, Any], dict[str, Any]]:
         def read(where: Where, value: Any) -> dict[str, Any]:
@@ -278,8 +285,8 @@ class _Reader:
         if not isinstance(why, str):
             self.wrong((*where, "why"), "why wants a text.")
         return Match(
-            self.texts((*where, "app"), row["app"]) if "app" in row else (),
-            self.texts((*where, "tool"), row["tool"]) if "tool" in row else (),
+            self.some((*where, "app"), row["app"]) if "app" in row else (),
+            self.some((*where, "tool"), row["tool"]) if "tool" in row else (),
             level,
             self.argument((*where, "argument"), row["argument"]) if "argument" in row else (),
             f"{self._name} line {line_of(self._text, where)}",

@@ -24,6 +24,7 @@ __all__ = [
     "in_documents",
     "is_document",
     "is_executable",
+    "of_programs",
     "place_of",
 ]
 
@@ -252,3 +253,15 @@ def in_documents(path: str, home: str) -> bool:
     """Say whether a path lies among the user's documents, below his home folder."""
     inside = identity(path)
     return any(inside.startswith(identity(f"{home}/{name}") + "/") for name in _OF_USER)
+
+
+_PROGRAMS: Final = ("/Applications", "/Library", "/System", "/bin", "/opt", "/sbin", "/usr")
+
+
+def of_programs(path: str, home: str) -> bool:
+    """Say whether a path lies where programs lie, or what they go by; not the user's own iCloud."""
+    if in_documents(path, home):
+        return False
+    inside = identity(path) + "/"
+    roots = (*_PROGRAMS, f"{home}/Applications", f"{home}/Library")
+    return any(inside.startswith(identity(root) + "/") for root in roots)

@@ -13,9 +13,10 @@ from iac_runtime.policy.places import (
     in_documents,
     is_document,
     is_executable,
+    of_programs,
     place_of,
 )
-from iac_runtime.policy.sight import Sight, words_of
+from iac_runtime.policy.sight import MOVES, Sight, words_of
 from iac_runtime.policy.world import World
 
 HIGH: Final = 2
@@ -23,9 +24,6 @@ HIGH: Final = 2
 
 _SHOWS: Final = frozenset({"aevtodoc", "aevtpdoc", "miscmvis", "aevtoapp", "GURLGURL"})
 """Events that open, print or reveal a file and leave it as it is."""
-
-
-_MOVES: Final = frozenset({"coremove", "coreclon"})
 
 
 def _changes_files(sight: Sight) -> bool:
@@ -37,6 +35,7 @@ def _written(sight: Sight) -> Iterator[str]:
     for row, path in sight.paths:
         if sight.into(row) or _changes_files(sight):
             yield path
+    yield from sight.landings
 
 
 def _both(path: str, world: World) -> tuple[str, str]:
@@ -99,7 +98,7 @@ def exists(sight: Sight, world: World) -> str:
 
 def _moved_onto(sight: Sight, world: World) -> str:
     """Return the file that something of the same name would be moved or copied onto."""
-    if sight.event.code not in _MOVES:
+    if sight.event.code not in MOVES:
         return ""
     sources = [path for row, path in sight.paths if row.code == "----"]
     folders = [path for row, path in sight.paths if sight.into(row)]
@@ -109,6 +108,27 @@ def _moved_onto(sight: Sight, world: World) -> str:
             if not path.endswith("/?") and world.files.kind(path) in ("file", "folder"):
                 return path
     return ""
+
+
+def program_place(sight: Sight, world: World) -> str:
+    """Where programs and what they go by lie, or a folder of Finder's that has no path here."""
+    for row in sight.given if sight.event.writes else ():
+        if not sight.into(row):
+            continue
+        steps, path = isinstance(row.value, RefValue), sight.path_of(row.value)
+        if path is None:
+            puts = sight.event.code in MOVES or _makes_file(sight)
+            if steps and puts and sight.of_files:
+                return "that folder"
+            continue
+        hidden = steps and "/?" in path and not in_documents(path, sight.home)
+        if hidden or any(of_programs(form, sight.home) for form in _both(path, world)):
+            return path
+    return ""
+
+
+def _makes_file(sight: Sight) -> bool:
+    return re.search(r"\b(file|folder|alias|package|item)$", sight.made) is not None
 
 
 def outside_documents(sight: Sight, world: World) -> str:
@@ -158,6 +178,10 @@ def renames(sight: Sight, _world: World) -> str:
         named = row.name in _NAMES and row.owner
         if named and is_executable(f"/x.{text}" if row.name == "name extension" else f"/{text}"):
             return text
+        if named and sight.event.op == "set":
+            program = next((path for _, path in sight.paths if is_executable(path)), "")
+            if program:
+                return program.rpartition("/")[2]
     return ""
 
 

@@ -5,11 +5,13 @@ Each function looks at a request and returns what it found, for a person to read
 
 import re
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import Final
 from urllib.parse import urlsplit
 
-from iac_runtime.language.steps import RefValue
-from iac_runtime.policy.sight import Given, Sight, requests, selects_many
+from iac_runtime.cleaning import escaped
+from iac_runtime.language.steps import ByName, Every, Go, RefValue, Step
+from iac_runtime.policy.sight import MOVES, Given, Sight, requests, selects_many, words_of
 from iac_runtime.policy.world import World
 
 QUERY_LIMIT: Final = 200
@@ -44,12 +46,70 @@ def many(sight: Sight, _world: World) -> str:
         for row in sight.given
         if isinstance(row.value, RefValue) and row.code != "insh"
     ]
-    return "several objects" if any(selects_many(steps) for steps in subjects) else ""
+    whole = sight.several | {"selection"} if sight.of_files else sight.several
+    return "several objects" if any(selects_many(steps, whole) for steps in subjects) else ""
 
 
 def list_of_many(sight: Sight, _world: World) -> str:
     count = sum(row.code == "----" for row in sight.given)
     return str(count) if sight.event.writes and count > MANY else ""
+
+
+_TRASH: Final = re.compile(
+    r"\b(trash|rubbish|recycle bin|bin|junk|spam|deleted (messages|items|mail)|recently deleted)\b"
+)
+
+
+def _destinations(sight: Sight) -> Iterator[tuple[Step, ...]]:
+    """Yield the places that things are moved to, by a move or by setting what holds them."""
+    for row in sight.given if sight.event.writes else ():
+        if isinstance(row.value, RefValue):
+            moved = sight.event.code in MOVES and row.code == "insh"
+            if moved or (row.owner == "set" and row.name in _HOLDERS):
+                yield row.value.steps
+
+
+_HOLDERS: Final = frozenset("mailbox folder container playlist list calendar group".split())
+
+
+def to_trash(sight: Sight, _world: World) -> str:
+    """A trash or a junk folder by its name; Finder's `.Trash` too."""
+    for steps in _destinations(sight):
+        for step in steps:
+            if isinstance(step, Go) and _TRASH.search(words_of(step.name)):
+                return words_of(step.name)
+            if isinstance(step, ByName) and _TRASH.search(step.name.casefold()):
+                return step.name
+    return ""
+
+
+def other_account(sight: Sight, _world: World) -> str:
+    if not sight.event.writes:
+        return ""
+    targets = [sight.event.target] + [
+        row.value.steps
+        for row in sight.given
+        if row.code == "----" and isinstance(row.value, RefValue)
+    ]
+    homes = {account for steps in targets for account in _account(steps)}
+    for steps in _destinations(sight):
+        for account in _account(steps):
+            if homes and account not in homes:
+                return "another account"
+    return ""
+
+
+def _account(steps: tuple[Step, ...]) -> Iterator[Step]:
+    for step, following in pairwise(steps):
+        if isinstance(step, Every) and words_of(step.name).endswith("accounts"):
+            yield following
+
+
+def asks_for_text(sight: Sight, world: World) -> str:
+    """A dialog with a field to type into: what a person enters there goes to the caller."""
+    hidden = flag("hidden answer", "htxt")(sight, world)
+    field = any(row.code == "dtxt" for row in sight.given)
+    return hidden or ("default answer" if field and sight.event.code == "sysodlog" else "")
 
 
 _URL_NAME: Final = re.compile(r"\b(url|uri|link|href|web ?site|web ?page|home ?page|webloc)\b")
@@ -83,7 +143,15 @@ def _acts(sight: Sight) -> bool:
 def scheme(sight: Sight, _world: World) -> str:
     if not _acts(sight):
         return ""
-    return next((url for url, _ in _links(sight) if not re.match("https://[^/]", url, re.I)), "")
+    return next((url for url, _ in _links(sight) if not _plain(url.strip())), "")
+
+
+_HTTPS: Final = re.compile(r"https://[^\s/?#@\\]+(?:[/?#]\S*)?", re.I)
+
+
+def _plain(url: str) -> bool:
+    """Say whether a URL leads where it seems to: https, no user before the host, nothing unseen."""
+    return _HTTPS.fullmatch(url) is not None and escaped(url) == url
 
 
 def long_query(sight: Sight, _world: World) -> str:

@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from iac_runtime.errors import SetupError, near_text, quoted
 from iac_runtime.policy.facts import Facts
+from iac_runtime.tables import fold
 from iac_runtime.tool import LEVELS, Level
 
 __all__ = ["LevelRule", "Match", "matches", "register_rule", "registered", "unregister_rule"]
@@ -46,30 +47,54 @@ class LevelRule(NamedTuple):
     accept: tuple[str, ...] = ()
 
 
-def matches(match: Match, facts: Facts, level: Level) -> bool:
-    """Say whether a rule speaks of a call that needs `level`."""
+def matches(match: Match, facts: Facts, level: Level, *, loosens: bool) -> bool:
+    """Say whether a rule speaks of a call that needs `level`.
+
+    A rule that `loosens` must fit all that an argument holds, as it would be sent; one that does
+    not, speaks of a call when any of it fits, as it was written or as it would be sent.
+    """
     if match.level and level not in match.level:
         return False
     if match.tool and not _like((facts.tool,), match.tool):
         return False
     if match.app and not _like((facts.app_id, facts.app_name), match.app):
         return False
-    return all(_argument(facts.arguments, key, globs) for key, globs in match.argument)
+    return all(_argument(facts, key, globs, loosens) for key, globs in match.argument)
 
 
 def _like(texts: Iterable[str], globs: Iterable[str]) -> bool:
     folded = [text.casefold() for text in texts if text]
-    return any(fnmatchcase(text, glob.casefold()) for glob in globs for text in folded)
+    # References hold brackets, so only * and ? stand for others.
+    plain = [glob.casefold().replace("[", "[[]") for glob in globs]
+    return any(fnmatchcase(text, glob) for glob in plain for text in folded)
 
 
-def _argument(arguments: Mapping[str, Any], key: str, globs: tuple[str, ...]) -> bool:
+def _argument(facts: Facts, key: str, globs: tuple[str, ...], loosens: bool) -> bool:
+    sent = facts.sent(key)
+    written = _written(facts.arguments, key)
+    if sent is None:
+        sent = () if written is None else ((written[0],),)
+    elif not loosens and written is not None:
+        sent = (*sent, written)
+    fits = [_like(forms, globs) or ("" in forms and "" in globs) for forms in sent]
+    return bool(fits) and (all(fits) if loosens else any(fits))
+
+
+def _written(arguments: Mapping[str, Any], key: str) -> tuple[str, ...] | None:
+    """Return an argument as it came, and what it holds if it is a list; None if it did not come."""
     value: Any = arguments
     for part in key.split("."):
-        if not isinstance(value, Mapping) or part not in value:
-            return False
-        value = value[part]
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-    return _like((text,), globs) or (text == "" and "" in globs)
+        if not isinstance(value, Mapping):
+            return None
+        found = [name for name in value if fold(str(name)) == fold(part)]
+        if not found:
+            return None
+        value = value[part if part in value else found[0]]
+    parts = value if isinstance(value, list | tuple) else ()
+    return tuple(
+        part if isinstance(part, str) else json.dumps(part, ensure_ascii=False, default=str)
+        for part in (value, *parts)
+    )
 
 
 _registered: list[LevelRule] = []

@@ -23,12 +23,26 @@ from iac_runtime.language.steps import (
     Value,
     Whose,
 )
+from iac_runtime.language.typespec import parse_type
+from iac_runtime.policy.filesteps import FILE_APPS, path_of_steps
 from iac_runtime.policy.places import from_file_url
 from iac_runtime.request import Absent, Event
-from iac_runtime.tables import fold
+from iac_runtime.tables import Tables, fold
 from iac_runtime.tool import Param
 
-__all__ = ["Given", "Sight", "requests", "selects_many", "steps_in", "words_of"]
+__all__ = [
+    "MOVES",
+    "Given",
+    "Sight",
+    "requests",
+    "selects_many",
+    "several_in",
+    "steps_in",
+    "words_of",
+]
+
+MOVES: Final = frozenset({"coremove", "coreclon"})
+"""Events that put what is there somewhere else too, or instead."""
 
 _CAMEL: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 
@@ -59,50 +73,23 @@ _INTO_NAMES: Final = frozenset(
     {"as file", "at", "destination", "file", "in", "into", "saving in", "saving to", "to"}
 )
 
-_ROOTS: Final[Mapping[str, str]] = {
-    "applicationsFolder": "/Applications",
-    "applicationSupportFolder": "~/Library/Application Support",
-    "desktop": "~/Desktop",
-    "desktopFolder": "~/Desktop",
-    "documentsFolder": "~/Documents",
-    "downloadsFolder": "~/Downloads",
-    "folderActionScriptsFolder": "~/Library/Scripts/Folder Action Scripts",
-    "home": "~",
-    "homeFolder": "~",
-    "libraryFolder": "~/Library",
-    "localDomain": "",
-    "moviesFolder": "~/Movies",
-    "musicFolder": "~/Music",
-    "picturesFolder": "~/Pictures",
-    "preferencesFolder": "~/Library/Preferences",
-    "publicFolder": "~/Public",
-    "scriptingAdditionsFolder": "~/Library/ScriptingAdditions",
-    "scriptsFolder": "~/Library/Scripts",
-    "startupDisk": "",
-    "startupItemsFolder": "/Library/StartupItems",
-    "systemDomain": "/System",
-    "trash": "~/.Trash",
-    "userDomain": "~",
-    "utilitiesFolder": "/Applications/Utilities",
-    "workflowsFolder": "~/Library/Workflows",
-}
-"""Properties of Finder and System Events that name a folder, by JXA name."""
-
-_FILE_APPS: Final = frozenset({"com.apple.finder", "com.apple.systemevents"})
-
-_FILES: Final = frozenset(
-    "aliases aliasFiles applicationFiles clippings containers disks diskItems documentFiles files"
-    " filePackages folders internetLocationFiles items packages".split()
-)
+_FILE_NAMES: Final = frozenset({"name", "displayed name", "file name"})
 
 
 @dataclass(frozen=True)
 class Sight:
-    """A request as the rules look at it; `params` are those of the operation, by key."""
+    """A request as the rules look at it.
+
+    Attributes:
+        params: Those of the operation, by key.
+        home: The user's home folder.
+        several: The app's properties that hold several objects, by JXA name.
+    """
 
     event: Event
     params: Mapping[str, Param]
     home: str
+    several: frozenset[str] = frozenset()
 
     @cached_property
     def given(self) -> tuple[Given, ...]:
@@ -152,6 +139,28 @@ class Sight:
                 found.append((Given("", "----", "", RefValue(event.target)), path))
         return tuple(found)
 
+    @cached_property
+    def landings(self) -> tuple[str, ...]:
+        """Every path at which something comes to lie that the request does not name as one.
+
+        What is moved into a folder, made in one, or called otherwise where it is.
+        """
+        if self.event.op != "set" and self.event.code not in (*MOVES, "corecrel"):
+            return ()
+        folders = [path for row, path in self.paths if self.into(row)]
+        sources = [path for row, path in self.paths if row.code == "----"]
+        names = [str(row.value) for row, _ in self.texts if row.owner and row.name in _FILE_NAMES]
+        if self.event.op == "set":
+            folders = [path.rpartition("/")[0] for path in sources]
+        elif self.event.code in MOVES:
+            names += [path.rpartition("/")[2] for path in sources]
+        return tuple(f"{folder}/{name.replace('/', ':')}" for folder in folders for name in names)
+
+    @property
+    def of_files(self) -> bool:
+        """Say whether the app is one whose objects are files."""
+        return self.event.app.casefold() in FILE_APPS
+
     def path_of(self, value: Value) -> str | None:
         """Return the absolute path of the file that a value names, or None if it names none."""
         if isinstance(value, PathValue):
@@ -165,27 +174,7 @@ class Sight:
         return None
 
     def _steps_path(self, steps: tuple[Step, ...]) -> str | None:
-        path: str | None = None
-        if steps and self.event.app.casefold() in _FILE_APPS and isinstance(steps[0], Every):
-            # What Finder itself holds are the disks, and the items of the desktop.
-            path = "/Volumes" if steps[0].name == "disks" else f"{self.home}/Desktop"
-        for step in steps:
-            match step:
-                case Go(name) if name in _ROOTS:
-                    root = _ROOTS[name]
-                    path = self.home + root[1:] if root.startswith("~") else root
-                case Go():
-                    pass
-                case Every(name) if name not in _FILES:
-                    return None
-                case _ if path is None:
-                    return None
-                case ByName(name):
-                    # Finder shows a colon where the file system has a slash; neither climbs.
-                    path = f"{path}/{name.replace('/', ':')}"
-                case ByIndex() | ById() | Whose():
-                    path = f"{path}/?"
-        return path if path != "" else "/"
+        return path_of_steps(steps, self.event.app, self.home)
 
     def into(self, row: Given) -> bool:
         """Say whether a value says where something is put."""
@@ -217,10 +206,37 @@ def _open(name: str, code: str, type: str, value: Value, owner: str = "") -> Ite
         yield Given(name, code, type, value, owner)
 
 
-def selects_many(steps: tuple[Step, ...]) -> bool:
-    """Say whether a specifier means several objects: a whole collection, or what a filter finds."""
+_WHOLE: Final = frozenset({"entireContents"})
+"""Finder's name of all that a folder holds, however deep; its dictionary does not say so."""
+
+_by_app: dict[int, tuple[Tables, frozenset[str]]] = {}
+
+
+def several_in(tables: Tables | None) -> frozenset[str]:
+    """Return the properties of an app that hold several of its objects, by JXA name; read once."""
+    if tables is None:
+        return frozenset()
+    # The tables are kept with their id, so that it means no others.
+    found = _by_app.get(id(tables))
+    if found is None:
+        kinds: dict[str, bool] = {}
+        for part in tables.classes.values():
+            for row in part.properties:
+                held = [kind.name for kind in parse_type(row.type) if kind.many]
+                many = any(name == "specifier" or tables.find_class(name) for name in held)
+                kinds[row.jxa] = kinds.get(row.jxa, True) and many
+        names = frozenset(name for name, many in kinds.items() if many) | _WHOLE
+        found = _by_app[id(tables)] = (tables, names)
+    return found[1]
+
+
+def selects_many(steps: tuple[Step, ...], several: frozenset[str] = frozenset()) -> bool:
+    """Say whether a specifier means several objects.
+
+    A whole collection, what a filter finds, or one of the properties `several`.
+    """
     for at, step in enumerate(steps):
-        if isinstance(step, Whose):
+        if isinstance(step, Whose) or (isinstance(step, Go) and step.name in several):
             return True
         if isinstance(step, Every):
             after = steps[at + 1] if at + 1 < len(steps) else None

@@ -1,0 +1,25 @@
+"""A gate on simulated apps of our own, with all levels run unasked."""
+
+from typing import Any
+
+from iac_runtime.catalogue import Catalogue
+from iac_runtime.execution.executor import Executor
+from iac_runtime.gate import Call, Done, Gate
+from iac_runtime.tool import Level
+from iac_simulator import Simulator
+
+
+def gate_of(
+    catalogue: Catalogue, world: dict[str, Any], allow: Level = "DANGEROUS", **more: Any
+) -> Gate:
+    tables = [catalogue.tables(app) for app in catalogue.apps.values()]
+    simulator = Simulator(tables, {"diary": world})
+    gate = Gate(catalogue, Executor(simulator), allow, home="/Users/me", **more)
+    gate.simulator = simulator  # type: ignore[attr-defined]
+    return gate
+
+
+def call(gate: Gate, tool: str, **arguments: Any) -> Any:
+    outcome = gate.call(Call(tool, arguments))
+    assert isinstance(outcome, Done), outcome
+    return outcome.value
