@@ -1,6 +1,8 @@
 """How well and how fast tools are found: recall at five, and the time of a search.
 
-    python benchmarks/search.py [FILE.jsonl [TOOLS]]
+    python benchmarks/search.py [FILE.jsonl [TOOLS]] [--times N]
+
+`--times 9` takes every app nine times, under other names, to measure as many tools as that.
 
 A line of FILE is a request and what serves it, in the terms of a dictionary:
 
@@ -14,22 +16,26 @@ it is
   `class`, the hit must be for the class: it suggests it, or the tool offers it in its enumeration
   of classes; a recipe must bind it, or a reference; `get` and `set` take a reference to any
   object, so they are for every class. A recipe on an object of no class (a property of the app)
-  is for every class too.
+  is for every class too;
+- or, for `{"tool": "click_menu"}`, the tool of that name, which is of no app.
 `property` is not asked for: a request is served by the tool that reads or sets it. The stricter
 figure, printed beside, counts only hits that suggest the class themselves.
 """
 
 import argparse
+import gc
 import json
 import statistics
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from iac_runtime.catalogue import AppRow, Catalogue
 from iac_runtime.search import Hit, Index
+from iac_runtime.search.entries import AppWords, app_words, own_words
+from iac_runtime.surface.toolpages import beside
 from iac_runtime.tables import fold
 
 ROOT = Path(__file__).parent.parent
@@ -60,6 +66,8 @@ def is_app(name: str, app: AppRow) -> bool:
 
 def serves(hit: Hit, wanted: Mapping[str, str], catalogue: Catalogue) -> bool:
     """Say whether a hit is what is wanted (see the module)."""
+    if "tool" in wanted:
+        return hit.tool == wanted["tool"]
     row = catalogue.tools.get(hit.tool)
     if row is None or not is_app(wanted["app"], row.app):
         return False
@@ -86,13 +94,25 @@ def suggests(hit: Hit, wanted: Mapping[str, str], catalogue: Catalogue) -> bool:
 
 def ask(index: Index, catalogue: Catalogue, row: Mapping[str, Any]) -> Outcome:
     """Search once."""
-    start = time.perf_counter()
+    # The time of this thread, which other programs on the machine do not lengthen.
+    start = time.thread_time()
     hits = index.find(row["query"], limit=AT)
-    seconds = time.perf_counter() - start
+    seconds = time.thread_time() - start
     pairs = [(hit, wanted) for hit in hits for wanted in row["accept"]]
     served = any(serves(hit, wanted, catalogue) for hit, wanted in pairs)
     suggested = any(suggests(hit, wanted, catalogue) for hit, wanted in pairs)
     return Outcome(row["query"], hits, seconds, served, suggested)
+
+
+def words(catalogue: Catalogue, times: int) -> Iterator[AppWords]:
+    """Yield what an index of a server is made of; the apps as many times as is wanted."""
+    yield own_words()
+    for one in app_words(catalogue):
+        yield one
+        for number in range(2, times + 1):
+            app = one.app._replace(key=f"{one.app.key}{number}", name=f"{one.app.name} {number}")
+            yield one._replace(app=app)
+    yield from beside()
 
 
 def main() -> int:
@@ -100,11 +120,16 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("file", nargs="?", type=Path, default=REQUESTS)
     parser.add_argument("tools", nargs="?", type=Path, default=TOOLS)
+    parser.add_argument("--times", type=int, default=1)
     chosen = parser.parse_args()
     catalogue = Catalogue([chosen.tools])
     start = time.perf_counter()
-    index = Index.build(catalogue)
+    index = Index(lambda: words(catalogue, chosen.times))
+    index.warm()
+    # As an index does that a server opens.
+    gc.freeze()
     made = time.perf_counter() - start
+    tools = len(catalogue.tools) * chosen.times
     lines = chosen.file.read_text(encoding="utf-8").splitlines()
     rows = [json.loads(line) for line in lines if line.strip()]
     for row in rows[:WARM_UP]:
@@ -119,9 +144,10 @@ def main() -> int:
     strict = sum(one.suggested for one in outcomes) / len(outcomes)
     times = sorted(one.seconds * 1000 for one in outcomes)
     tail = times[min(len(times) - 1, int(len(times) * 0.95))]
-    print(f"{len(outcomes)} requests, {len(catalogue.tools)} tools, index made in {made:.2f} s")
+    print(f"{len(outcomes)} requests, {tools} tools, index made in {made:.2f} s")
     print(f"recall@{AT} {recall:.3f} (at least {ENOUGH}); with the class suggested {strict:.3f}")
-    print(f"a search takes {statistics.median(times):.2f} ms (median), {tail:.2f} ms (p95)")
+    middle = statistics.median(times)
+    print(f"a search takes {middle:.2f} ms (median), {tail:.2f} (p95), {times[-1]:.2f} (slowest)")
     return 0 if recall >= ENOUGH else 1
 
 

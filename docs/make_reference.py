@@ -12,13 +12,18 @@ from typing import Any, Final, get_args
 import click
 
 from iac_gen.cli import cli as gen
+from iac_runtime.apptools import OWN_TOOLS
 from iac_runtime.care.clients import CLIENTS
 from iac_runtime.cli import cli as mcp
+from iac_runtime.entries import META_ENTRIES, OWN_ENTRIES
 from iac_runtime.errors import ErrorType
 from iac_runtime.execution.errortable import KNOWN
 from iac_runtime.policy.escalation import RULES
 from iac_runtime.policy.presets import PRESETS
+from iac_runtime.surface.prompts import PROMPTS
+from iac_runtime.surface.resources import TEMPLATES, resource_entries
 from iac_runtime.tool import LEVELS
+from iac_runtime.toolsets import TOOLSETS, toolset_entries
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 REFERENCE: Final = ROOT / "docs" / "reference"
@@ -58,6 +63,7 @@ def pages() -> dict[str, str]:
     made = {
         "iac-mcp.md": _program("iac-mcp", mcp),
         "iac-gen.md": _program("iac-gen", gen),
+        "server.md": _server(),
         "settings.md": _settings(),
         "errors.md": _errors(),
         **{f"tools/{key}.md": _app(row, tools) for key, (row, tools) in apps.items()},
@@ -77,6 +83,7 @@ def _index(apps: Mapping[str, tuple[Mapping[str, Any], Sequence[Mapping[str, Any
             [
                 ("[iac-mcp](iac-mcp.md)", "the commands and options of the server's program"),
                 ("[iac-gen](iac-gen.md)", "the commands and options of the generator"),
+                ("[server](server.md)", "tools of no app, resources and prompts of the server"),
                 ("[settings](settings.md)", "variables, presets, rules, clients' files"),
                 ("[errors](errors.md)", "types of errors, and the number of each Apple error"),
             ],
@@ -106,6 +113,68 @@ def _helps(command: click.Command, context: click.Context) -> Iterator[tuple[str
             if inner is not None and not inner.hidden:
                 below = click.Context(inner, info_name=name, parent=context)
                 yield from _helps(inner, below)
+
+
+def _server() -> str:
+    resources = [
+        (f"`{row['uri']}`", row["description"], row["mimeType"]) for row in resource_entries(())
+    ]
+    templates = [
+        (f"`{row['uriTemplate']}`", row["description"], row["mimeType"]) for row in TEMPLATES
+    ]
+    prompts = [
+        (
+            f"`{row.name}`",
+            row.description,
+            ", ".join(f"`{argument.name}`" for argument in row.arguments),
+            ", ".join(f"`{app}`" for app in row.apps) or "any",
+        )
+        for row in PROMPTS
+    ]
+    heads = ("tool", "level", "does")
+    own = [_row(entry, OWN_TOOLS[name].level) for name, entry in OWN_ENTRIES.items()]
+    toolsets = [
+        part
+        for name, row in TOOLSETS.items()
+        for part in (
+            f"### {name}",
+            _table(
+                heads,
+                [
+                    _row(entry, *row.tools[entry["name"]])
+                    for entry in toolset_entries((name,), read_only=False)
+                ],
+            ),
+        )
+    ]
+    return _page(
+        "Server",
+        "## Tools that find and call the others",
+        _table(
+            heads[::2], [(f"`{row['name']}`", row["description"]) for row in META_ENTRIES.values()]
+        ),
+        "## Tools of IAC itself",
+        _table(heads, own),
+        "## Tools for any app",
+        "`find_tools` knows them; `--toolset` or `--pin` with the name of the set lists them. See"
+        " [accessibility](../accessibility.md) and [scripts](../applescript.md).",
+        *toolsets,
+        "## Resources",
+        "Listed too: the object model of every app that has tools, and every guide. A guide of your"
+        " own, `skills/<key of the app>.md` in the data folder, takes the place of ours.",
+        _table(("address", "holds", "type"), resources + templates),
+        "## Prompts",
+        "A prompt is offered where its apps have tools.",
+        _table(("prompt", "does", "arguments", "apps"), prompts),
+    )
+
+
+def _row(entry: Mapping[str, Any], level: str, ceiling: str = "") -> tuple[str, str, str]:
+    return f"`{entry['name']}`", _reach(level, ceiling or level), entry["description"]
+
+
+def _reach(level: str, ceiling: str) -> str:
+    return level if level == ceiling else f"{level} to {ceiling}"
 
 
 def _settings() -> str:
@@ -177,11 +246,7 @@ def _apps() -> dict[str, tuple[Mapping[str, Any], list[Mapping[str, Any]]]]:
 def _app(row: Mapping[str, Any], tools: Iterable[Mapping[str, Any]]) -> str:
     parts: list[str] = [f"`{row['id']}`. A level with `to` says what arguments can reach."]
     for tool in tools:
-        reach = (
-            tool["level"]
-            if tool["level"] == tool["ceiling"]
-            else f"{tool['level']} to {tool['ceiling']}"
-        )
+        reach = _reach(tool["level"], tool["ceiling"])
         parts += [f"## {tool['name']}", f"{_plain(tool['description'])}\n\n{reach}"]
         schema = tool["inputSchema"]
         required = set(schema.get("required", ()))

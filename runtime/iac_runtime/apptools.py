@@ -55,14 +55,14 @@ OWN_TOOLS: Final[Mapping[str, OwnTool]] = {
 def list_apps(catalogue: Catalogue, limit: Level) -> dict[str, Any]:
     """Return `{"apps": [{key, name, id, tools: {level: count}}]}`; the level is a tool's least.
 
-    Tools that need more than `limit` from their first call on are left out.
+    Tools whose calls can need more than `limit` are left out.
     """
     rows: dict[str, dict[str, Any]] = {
         app.key: {"key": app.key, "name": app.name, "id": app.id, "tools": {}}
         for app in catalogue.apps.values()
     }
     for tool in catalogue.tools.values():
-        if at_most(tool.level, limit):
+        if at_most(tool.ceiling, limit):
             counts = rows[tool.app.key]["tools"]
             counts[tool.level] = counts.get(tool.level, 0) + 1
     return {"apps": [rows[key] for key in sorted(rows)]}

@@ -119,9 +119,10 @@ META_ENTRIES: Final[dict[str, dict[str, Any]]] = {
     for entry in (
         _entry(
             "find_tools",
-            "Find tools for Mac apps (Mail, Notes, Finder, Calendar, Safari, Music, ...) by what "
-            "you want to do, in plain words. Gives names, purposes, exact schemas, an example "
-            "each, and which of read_tool, write_tool, dangerous_tool calls it. Start here.",
+            "Find tools for Mac apps (Mail, Notes, Finder, Calendar, Safari, Music, ...), for any "
+            "app's windows and menus and for scripts, by what you want to do, in plain words. "
+            "Gives names, purposes, exact schemas, an example each, and which of read_tool, "
+            "write_tool, dangerous_tool calls it. Start here.",
             _schema(
                 {
                     "query": {

@@ -25,6 +25,8 @@ INSTRUCTIONS: Final = """\
 These tools read and change the apps of a Mac through their scripting dictionaries.
 Find: find_tools names tools for what you want, with their schemas; list_apps names the apps. Call
 a tool by its name, or through read_tool, write_tool, dangerous_tool.
+First an app's own tools; where none fits, a script (execute_applescript); last its interface
+(get_ui_tree, perform_action). find_tools knows all.
 Read: list and count take an element (a class) and may take of (where) and where (a filter, as in
 {"name": {"contains": "x"}}); get takes a target.
 Objects are named by references such as windows[0].tabs["Docs"]; take those that a result gives

@@ -6,58 +6,79 @@ A package has a module `gated`: `open_toolset(catalogue, executor) -> Toolset`, 
 
 from collections.abc import Collection, Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     from iac_runtime.catalogue import Catalogue
     from iac_runtime.execution.executor import Executor
     from iac_runtime.plans import Call, Plan, Toolset
+    from iac_runtime.tool import Level
 
-__all__ = ["TOOLSETS", "LateToolset", "toolset_entries"]
+__all__ = ["GUIDES", "LEVELS_OF", "TOOLSETS", "LateToolset", "ToolsetRow", "toolset_entries"]
 
-TOOLSETS: Final[Mapping[str, tuple[str, frozenset[str]]]] = {
-    "accessibility": (
+Levels: TypeAlias = "tuple[Level, Level]"
+"""The least level of a call of a tool, and the most that its arguments can make of it."""
+
+
+class ToolsetRow(NamedTuple):
+    """A toolset: the module that opens it, and the levels of its tools by their names."""
+
+    module: str
+    tools: Mapping[str, Levels]
+
+
+_READS: Final[Levels] = ("SAFE", "SAFE")
+_ACTS: Final[Levels] = ("MODIFY", "DANGEROUS")
+
+TOOLSETS: Final[Mapping[str, ToolsetRow]] = {
+    "accessibility": ToolsetRow(
         "iac_accessibility.gated",
-        frozenset(
-            {
-                "click_menu",
-                "find_element",
-                "get_focused_element",
-                "get_ui_tree",
-                "list_windows",
-                "observe_changes",
-                "perform_action",
-                "set_value",
-            }
-        ),
+        {
+            "click_menu": _ACTS,
+            "find_element": _READS,
+            "get_focused_element": _READS,
+            "get_ui_tree": _READS,
+            "list_windows": _READS,
+            "observe_changes": _READS,
+            "perform_action": _ACTS,
+            "set_value": _ACTS,
+        },
     ),
-    "applescript": (
+    "applescript": ToolsetRow(
         "iac_applescript.gated",
-        frozenset(
-            {
-                "analyze_failure",
-                "discover_capabilities",
-                "execute_applescript",
-                "get_app_dictionary",
-                "get_app_skill",
-                "get_learning_stats",
-                "get_smart_suggestion",
-                "get_system_state",
-                "get_workflow_pattern",
-                "list_scriptable_apps",
-                "validate_applescript",
-            }
-        ),
+        {
+            "analyze_failure": _READS,
+            "discover_capabilities": _READS,
+            "execute_applescript": ("SAFE", "DANGEROUS"),
+            "get_app_dictionary": _READS,
+            "get_app_skill": _READS,
+            "get_learning_stats": _READS,
+            "get_smart_suggestion": _READS,
+            "get_system_state": _READS,
+            "get_workflow_pattern": _READS,
+            "list_scriptable_apps": _READS,
+            "validate_applescript": _READS,
+        },
     ),
 }
-"""Name -> its module and the names of its tools."""
+"""The toolsets by name. What is said here of a tool is what its package says, and a test ties them:
+the front and the search ask for it before the package is loaded."""
+
+LEVELS_OF: Final[Mapping[str, Levels]] = {
+    name: levels for row in TOOLSETS.values() for name, levels in row.tools.items()
+}
+"""The levels of every tool of every toolset."""
+
+GUIDES: Final = "iac_applescript.skills"
+"""The module that reads the guides of apps: `skills() -> mapping of name to guide`."""
 
 
 class LateToolset:
     """A toolset that is loaded when one of its tools is called."""
 
     def __init__(self, name: str, catalogue: "Catalogue", executor: "Executor") -> None:
-        self._module, self.names = TOOLSETS[name]
+        self._module, tools = TOOLSETS[name]
+        self.names = frozenset(tools)
         self._catalogue = catalogue
         self._executor = executor
         self._loaded: Toolset | None = None
@@ -79,7 +100,7 @@ class LateToolset:
 def toolset_entries(names: Collection[str], *, read_only: bool) -> list[dict[str, Any]]:
     """Return the listing entries of toolsets, in the order of `TOOLSETS`."""
     found: list[dict[str, Any]] = []
-    for name, (module, _) in TOOLSETS.items():
+    for name, row in TOOLSETS.items():
         if name in names:
-            found += import_module(module).entries(read_only=read_only)
+            found += import_module(row.module).entries(read_only=read_only)
     return found

@@ -13,6 +13,7 @@ from iac_runtime.server.completion import MOST
 from iac_runtime.serving import identity
 
 MODEL = types.ResourceTemplateReference(uri="iac://apps/{key}/model")
+GUIDE = types.ResourceTemplateReference(uri="iac://skills/{name}")
 TOOL = types.ResourceTemplateReference(uri="iac://tools/{name}")
 
 
@@ -29,6 +30,8 @@ def test_keys_of_apps_and_names_of_tools_are_completed(tools: Path, era: str) ->
         found = await values(client, TOOL, "name", "notes_li")
         assert found[:3] == ["notes_list", "notes_list_folders", "notes_list_notes"]
         assert "mail_list_unread" in await values(client, TOOL, "name", "unread")
+        assert await values(client, TOOL, "name", "click_m") == ["click_menu"]
+        assert await values(client, TOOL, "name", "find_to") == ["find_tools"]
 
     ask_tools(tools, question, era)
 
@@ -39,6 +42,18 @@ def test_an_argument_of_a_recipe_is_completed(tools: Path) -> None:
         assert await values(client, folder, "folder", "~/Do") == ["~/Documents", "~/Downloads"]
         assert await values(client, folder, "nothing", "") == []
         assert await values(client, types.PromptReference(name="nothing"), "folder", "") == []
+
+    ask_tools(tools, question)
+
+
+def test_guides_are_completed_for_a_page_and_for_a_recipe(tools: Path) -> None:
+    async def question(client: Client) -> None:
+        assert await values(client, GUIDE, "name", "no") == ["notes"]
+        assert "mail" in await values(client, GUIDE, "name", "")
+        assert await values(client, GUIDE, "nothing", "") == []
+        recipe = types.PromptReference(name="script_app")
+        assert await values(client, recipe, "app", "safri") == ["safari"]
+        assert await values(client, recipe, "task", "") == []
 
     ask_tools(tools, question)
 
@@ -64,6 +79,9 @@ def test_read_only_completes_no_tool_that_can_write(tools: Path) -> None:
         found = await values(client, TOOL, "name", "notes_")
         assert "notes_list" in found
         assert not {"notes_set", "notes_make", "notes_delete"} & set(found)
+        assert "list_windows" in await values(client, TOOL, "name", "list_w")
+        for hidden in ("perform_action", "execute_applescript", "app_quit", "write_tool"):
+            assert hidden not in await values(client, TOOL, "name", hidden)
 
     ask(backing.server(identity(), 54.0), question)
     backing.close()

@@ -1,5 +1,6 @@
 """Recipes through a client: only those whose apps are there, filled in, and nothing smuggled in."""
 
+import re
 from functools import partial
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from mcp import Client, MCPError
 from real_clients import ERAS, TOOLS, ask, ask_tools, write_tools
 
 from iac_runtime.catalogue import Catalogue
+from iac_runtime.entries import META_ENTRIES
 from iac_runtime.errors import InvalidParameterError
 from iac_runtime.opening import Wishes, open_gate
 from iac_runtime.server.handlers import build_server
@@ -17,6 +19,7 @@ from iac_runtime.serving import identity
 from iac_runtime.surface.lines import Lines
 from iac_runtime.surface.listing import Choice
 from iac_runtime.surface.prompts import PROMPTS, prompt_text
+from iac_runtime.toolsets import LEVELS_OF
 
 
 async def text_of(client: Client, name: str, **given: str) -> str:
@@ -29,7 +32,8 @@ async def text_of(client: Client, name: str, **given: str) -> str:
 def test_only_recipes_whose_apps_have_tools_are_offered(tools: Path, era: str) -> None:
     async def question(client: Client) -> None:
         rows = (await client.list_prompts()).prompts
-        assert {row.name for row in rows} == {"triage_inbox", "summarise_note", "tidy_folder"}
+        names = {row.name for row in rows}
+        assert names == {"triage_inbox", "summarise_note", "tidy_folder", "script_app"}
         with pytest.raises(MCPError) as caught:
             await text_of(client, "day_ahead")
         assert caught.value.code == -32602
@@ -56,6 +60,9 @@ def test_a_recipe_is_filled_in(tools: Path, era: str) -> None:
         ("summarise_note", {"about": " \n "}, "needs about"),
         ("summarise_note", {"abut": "x"}, "Nearest: about"),
         ("summarize_note", {"about": "x"}, "Nearest: summarise_note"),
+        ("script_app", {"task": "count drafts"}, "needs app"),
+        ("script_app", {"app": "Mail"}, "needs task"),
+        ("script_app", {"app": "Mial", "task": "x"}, "no guide of .Mial.*Nearest: mail"),
     ],
 )
 def test_a_wrong_wish_is_one_line_with_the_nearest(
@@ -69,19 +76,44 @@ def test_a_wrong_wish_is_one_line_with_the_nearest(
     ask_tools(tools, question)
 
 
-def test_a_folder_without_their_apps_offers_none(tmp_path: Path) -> None:
+def test_a_folder_without_their_apps_offers_what_needs_none(tmp_path: Path) -> None:
     folder = write_tools(tmp_path / "terminal", ("terminal",))
 
     async def question(client: Client) -> None:
-        assert (await client.list_prompts()).prompts == []
+        (row,) = (await client.list_prompts()).prompts
+        assert row.name == "script_app"
+        assert [argument.required for argument in row.arguments or ()] == [True, True]
 
     ask_tools(folder, question)
 
 
-@pytest.mark.parametrize("prompt", PROMPTS, ids=lambda prompt: prompt.name)
-def test_every_tool_that_a_recipe_names_is_there(prompt: object) -> None:
-    import re
+@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize("app", ["mail", "Mail", "com.apple.mail"])
+def test_a_script_is_written_after_the_guide_of_its_app(tools: Path, era: str, app: str) -> None:
+    async def question(client: Client) -> None:
+        text = await text_of(client, "script_app", app=app, task="count drafts {x}")
+        first, guide = text.split("\n\n", 1)
+        assert f"In {app}: count drafts {{x}}\n" in first
+        assert "find_tools" in first
+        assert guide.startswith("# Mail: ")
+        assert 'tell application "Mail"' in guide
 
+    ask_tools(tools, question, era)
+
+
+def test_the_recipe_for_scripts_names_tools_that_are_there() -> None:
+    (prompt,) = (row for row in PROMPTS if not row.apps)
+    known = {*LEVELS_OF, *META_ENTRIES}
+    assert (
+        {"find_tools", "execute_applescript"} <= set(re.findall(r"\w+_\w+", prompt.text)) <= known
+    )
+
+
+APP_PROMPTS = [prompt for prompt in PROMPTS if prompt.apps]
+
+
+@pytest.mark.parametrize("prompt", APP_PROMPTS, ids=lambda prompt: prompt.name)
+def test_every_tool_that_a_recipe_names_is_there(prompt: object) -> None:
     catalogue = Catalogue([TOOLS])
     keys = "|".join(catalogue.apps)
     found = re.findall(rf"\b(?:{keys})_\w+", prompt.text)  # type: ignore[attr-defined]

@@ -1,6 +1,7 @@
 """Resources through a client of either era: what can be read, and what a wrong address is told."""
 
 import json
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -84,11 +85,68 @@ def test_a_tools_page_says_where_it_comes_from(tools: Path) -> None:
 
 
 @pytest.mark.parametrize("era", ERAS)
+def test_the_pages_of_other_tools_say_how_they_are_called(tools: Path, era: str) -> None:
+    async def question(client: Client) -> None:
+        press = json.loads(await text_at(client, "iac://tools/perform_action"))
+        assert (press["level"], press["ceiling"]) == ("MODIFY", "DANGEROUS")
+        assert press["call_with"] == "write_tool"
+        assert press["example"]["action"] == "press"
+        script = json.loads(await text_at(client, "iac://tools/execute_applescript"))
+        assert (script["level"], script["ceiling"]) == ("SAFE", "DANGEROUS")
+        for door in ("find_tools", "read_tool", "write_tool", "dangerous_tool"):
+            page = json.loads(await text_at(client, f"iac://tools/{door}"))
+            assert page["purpose"]
+            assert "call_with" not in page
+        more = json.loads(await text_at(client, "iac://tools/read_more"))
+        assert more["schema"]["required"] == ["result", "offset"]
+
+    ask_tools(tools, question, era)
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_a_guide_is_listed_and_read(tools: Path, era: str) -> None:
+    async def question(client: Client) -> None:
+        rows = {row.uri: row for row in (await client.list_resources()).resources}
+        assert (
+            rows["iac://skills/mail"].title
+            == "Guide for scripts: Mail: messages, mailboxes, drafts"
+        )
+        (found,) = (await client.read_resource("iac://skills/mail")).contents
+        assert found.mime_type == "text/markdown"
+        assert found.text.startswith("# Mail: ")  # type: ignore[union-attr]
+        assert await text_at(client, "iac://skills/com.apple.mail") == found.text  # type: ignore[union-attr]
+
+    ask_tools(tools, question, era)
+
+
+def test_the_users_own_guides_are_listed_and_take_the_place_of_ours(
+    tools: Path, own_data_folder: Path
+) -> None:
+    folder = own_data_folder / "skills"
+    folder.mkdir(parents=True, mode=0o700)
+    for name, app in (("mail", "com.apple.mail"), ("acme", "com.acme.app")):
+        front = f"---\nname: {name}\napp: {app}\ntitle: {name}: mine\n---\n"
+        (folder / f"{name}.md").write_text(f"{front}Do it my way.\n")
+    (folder / "bad.md").write_text("no front matter")
+
+    async def question(client: Client) -> None:
+        uris = {row.uri for row in (await client.list_resources()).resources}
+        assert {"iac://skills/acme", "iac://skills/notes"} <= uris
+        assert "iac://skills/bad" not in uris
+        assert await text_at(client, "iac://skills/mail") == "# mail: mine\n\nDo it my way.\n"
+
+    ask_tools(tools, question)
+
+
+@pytest.mark.parametrize("era", ERAS)
 @pytest.mark.parametrize(
     ("uri", "words"),
     [
         ("iac://apps/note/model", "Nearest: notes."),
         ("iac://tools/notes_lst", "Nearest: notes_list"),
+        ("iac://tools/click_men", "Nearest: click_menu"),
+        ("iac://skills/mial", "Nearest: mail"),
+        ("iac://skills/mail?offset=1", "There is no resource"),
         ("iac://statu", "Nearest: iac://status"),
         ("iac://apps/notes", "There is no resource"),
         ("iac://apps/notes/model?offset=3", "There is no resource"),
@@ -174,6 +232,10 @@ def test_a_read_only_server_shows_no_tool_that_needs_more(tools: Path) -> None:
     async def question(client: Client) -> None:
         apps = json.loads(await text_at(client, "iac://apps"))["apps"]
         assert {level for app in apps for level in app["tools"]} == {"SAFE"}
+        catalogue = Catalogue([tools])
+        reads = Counter(row.module for row in catalogue.tools.values() if row.ceiling == "SAFE")
+        assert {app["key"]: app["tools"]["SAFE"] for app in apps} == reads
+        assert json.loads(await text_at(client, "iac://tools/find_tools"))
 
     ask(backing.server(identity(), 54.0), question)
     backing.close()
@@ -219,6 +281,7 @@ def test_templates_are_listed(tools: Path) -> None:
         assert [row.uri_template for row in rows] == [
             "iac://apps/{key}/model",
             "iac://tools/{name}",
+            "iac://skills/{name}",
             "iac://results/{id}{?offset}",
         ]
 

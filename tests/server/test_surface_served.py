@@ -78,6 +78,72 @@ def test_the_wrong_door_names_the_right_one(
 
 
 @pytest.mark.parametrize("era", ERAS)
+def test_tools_of_scripts_and_interfaces_are_found_and_called_through_their_doors(
+    tools: Path, era: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # As on a machine where nobody is at a screen.
+    for name in ("DISPLAY", "WAYLAND_DISPLAY", "DBUS_SESSION_BUS_ADDRESS"):
+        monkeypatch.delenv(name, raising=False)
+
+    async def call(client: Client, query: str, name: str, **arguments: Any) -> tuple[Any, Any]:
+        row = next(row for row in await found(client, query) if row["name"] == name)
+        done = await client.call_tool(row["call_with"], {"name": name, "arguments": arguments})
+        return row, done
+
+    async def question(client: Client) -> None:
+        row, done = await call(
+            client, "why did it fail with -1728", "analyze_failure", number=-1728
+        )
+        assert row["level"] == "SAFE"
+        assert (done.structured_content or {})["data"]["cause"] == "not_found"
+        row, done = await call(
+            client, "run this AppleScript", "execute_applescript", script='do shell script "id"'
+        )
+        assert (row["level"], row["call_with"]) == ("SAFE to DANGEROUS", "read_tool")
+        assert done.is_error
+        assert "dangerous_tool" in facts_of(done)["suggestion"]
+        row, done = await call(
+            client,
+            "click the Close button in Preview",
+            "perform_action",
+            app="Preview",
+            element_path="window[0]",
+            action="press",
+        )
+        assert (row["level"], row["call_with"]) == ("MODIFY to DANGEROUS", "write_tool")
+        assert facts_of(done)["type"] in ("UNAVAILABLE", "PERMISSION_DENIED")
+        assert facts_of(done)["suggestion"]
+
+    ask_tools(tools, question, era)
+
+
+def test_a_search_in_an_app_without_tools_says_so_and_gives_what_works_with_any(
+    tools: Path,
+) -> None:
+    async def question(client: Client) -> None:
+        answer = await client.call_tool("find_tools", {"query": "click Close", "app": "Spotify"})
+        content = answer.structured_content or {}
+        assert content["tools"][0]["name"] == "perform_action"
+        assert "There are no tools of" in content["note"]
+        answer = await client.call_tool("find_tools", {"query": "xyzzy", "app": "Spotify"})
+        assert (answer.structured_content or {})["tools"] == []
+
+    ask_tools(tools, question)
+
+
+def test_a_listing_loads_no_toolset(tools: Path) -> None:
+    code = (
+        "import sys; from pathlib import Path;"
+        "from iac_runtime.surface.lines import Lines;"
+        "from iac_runtime.surface.listing import Choice;"
+        f"lines = Lines([Path({str(tools)!r})], Choice()); lines(); lines.prompts();"
+        "print([name for name in sys.modules if name.startswith(('iac_app', 'iac_acc', 'mcp'))])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("era", ERAS)
 @pytest.mark.parametrize("door", [None, "read_tool", "write_tool", "dangerous_tool"])
 def test_an_unknown_name_gives_the_nearest(tools: Path, era: str, door: str | None) -> None:
     async def question(client: Client) -> None:
@@ -128,6 +194,8 @@ def test_read_only_hides_the_doors_that_write(tools: Path, era: str) -> None:
         names = {row.name for row in (await client.list_tools()).tools}
         assert names == SURFACE - {"write_tool", "dangerous_tool"}
         assert {row["level"] for row in await found(client, "notes", limit=20)} == {"SAFE"}
+        for query in ("run this AppleScript", "click the OK button"):
+            assert {row["level"] for row in await found(client, query)} == {"SAFE"}
         for name in ("write_tool", "dangerous_tool"):
             call = {"name": "notes_make_note", "arguments": {"name": "x"}}
             refused = await client.call_tool(name, call)

@@ -22,9 +22,10 @@ from iac_runtime.toolsets import TOOLSETS, LateToolset
 ASKED = Caller("tester", "client")
 
 
-def test_the_table_names_the_tools_of_each_package() -> None:
-    assert TOOLSETS["accessibility"][1] == ui_tools.TOOLS.keys()
-    assert TOOLSETS["applescript"][1] == script_tools.TOOLS.keys()
+def test_the_table_says_of_each_tool_what_its_package_says() -> None:
+    for name, rows in (("accessibility", ui_tools.TOOLS), ("applescript", script_tools.TOOLS)):
+        said = {row.name: (row.level, row.ceiling) for row in rows.values()}  # type: ignore[attr-defined]
+        assert TOOLSETS[name].tools == said
 
 
 @pytest.mark.parametrize("name", TOOLSETS)
@@ -32,7 +33,7 @@ def test_a_toolset_is_listed_where_it_is_chosen_and_not_elsewhere(name: str) -> 
     def names(choice: Choice) -> set[str]:
         return {json.loads(line)["name"] for line in own_lines(choice)}
 
-    tools = set(TOOLSETS[name][1])
+    tools = set(TOOLSETS[name].tools)
     assert names(Choice((name,))) >= tools
     assert names(Choice(pins=(name,))) >= tools | {"find_tools"}
     assert not names(Choice()) & tools
@@ -123,7 +124,9 @@ def scripts(generated: Path) -> Gate:
 @pytest.mark.parametrize(
     ("script", "level"),
     [
-        ('tell application "Notes" to count notes', "SAFE"),
+        ("return 1 + 1", "SAFE"),
+        # It would start Notes, which does not run.
+        ('tell application "Notes" to count notes', "MODIFY"),
         ('do shell script "id"', "DANGEROUS"),
         ('tell application "Mail" to delete message 1 of inbox', "DANGEROUS"),
     ],

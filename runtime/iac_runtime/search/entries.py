@@ -1,24 +1,43 @@
 """The words of every app: what the index is made of, read from the catalogue's folders."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from iac_runtime.apptools import OWN_TOOLS
 from iac_runtime.catalogue import AppRow, Catalogue
 from iac_runtime.errors import SetupError
+from iac_runtime.search.anyapp import SAID
 from iac_runtime.tables import APPLICATION, Tables
 from iac_runtime.tool import Level, Op, Spec
 
-__all__ = ["OWN", "AppWords", "ClassWords", "ToolWords", "app_words", "listing_entry", "own_words"]
+__all__ = [
+    "OWN",
+    "AppWords",
+    "ClassWords",
+    "Reach",
+    "ToolWords",
+    "app_words",
+    "listing_entry",
+    "own_words",
+    "toolset_words",
+]
+
+Reach = Literal["own", "known", "any"]
+"""Whom tools are for: their own app, every app that has tools, or whatever app there is."""
 
 OWN: AppRow = AppRow("", "", "", "application", Path())
-"""Stands for the app of the runtime's own tools."""
+"""Stands for the app of tools that are of no app."""
 
 
 class ToolWords(NamedTuple):
-    """A tool as it is looked for; `element` is the class that a recipe binds, else empty."""
+    """A tool as it is looked for.
+
+    Attributes:
+        element: The class that a recipe binds, else empty.
+        said: Words that people say for it, which its name and purpose do not have.
+    """
 
     name: str
     op: Op
@@ -29,6 +48,7 @@ class ToolWords(NamedTuple):
     element: str
     bound: bool
     level: Level
+    said: str = ""
 
 
 class ClassWords(NamedTuple):
@@ -51,6 +71,7 @@ class AppWords(NamedTuple):
     app: AppRow
     tools: tuple[ToolWords, ...]
     classes: tuple[ClassWords, ...]
+    reach: Reach = "own"
 
 
 def app_words(catalogue: Catalogue) -> Iterator[AppWords]:
@@ -80,7 +101,34 @@ def own_words() -> AppWords:
         ToolWords(tool.name, "command", tool.name, tool.description, "", "", "", False, tool.level)
         for tool in OWN_TOOLS.values()
     )
-    return AppWords(OWN, rows, ())
+    return AppWords(OWN, rows, (), "known")
+
+
+def toolset_words(
+    entries: Iterable[Mapping[str, Any]], levels: Mapping[str, tuple[Level, Level]]
+) -> AppWords:
+    """Return the words of a toolset.
+
+    Args:
+        entries: The listing entries of its tools.
+        levels: The least level and the most of each tool, by its name.
+    """
+    rows = tuple(
+        ToolWords(
+            entry["name"],
+            "command",
+            entry["name"],
+            entry["description"],
+            " ".join(entry["inputSchema"]["properties"]),
+            "",
+            "",
+            False,
+            levels[entry["name"]][0],
+            SAID.get(entry["name"], ""),
+        )
+        for entry in entries
+    )
+    return AppWords(OWN, rows, (), "any")
 
 
 def listing_entry(catalogue: Catalogue, name: str) -> dict[str, Any]:

@@ -5,17 +5,19 @@ second, after some two for importing the modules, so a server opens it in a thre
 return nothing on disk can be out of date.
 """
 
+import gc
 import json
 import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from heapq import nsmallest
 from math import log
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from iac_runtime.catalogue import Catalogue
 from iac_runtime.errors import IacError
 from iac_runtime.levels import at_most
-from iac_runtime.search.apps import AppNames
+from iac_runtime.search.apps import AppNames, Hint
 from iac_runtime.search.entries import AppWords, app_words, own_words
 from iac_runtime.search.ranking import App, Offer, Row, rank
 from iac_runtime.search.request import Request, known_words, read_request
@@ -34,8 +36,9 @@ _TABLE: Final = (
     " tokenize = 'unicode61 remove_diacritics 0', detail = column)"
 )
 _ROW: Final = "SELECT rowid, name, owned, given, purpose, app, kind FROM words WHERE "
-_FIND: Final = _ROW + "words MATCH ? ORDER BY bm25(words, 10, 6, 2, 3) LIMIT ?"
-# Without bm25, which counts the rows of every word each time: of one app all rows are taken.
+# Not FTS5's bm25, which reads the rows of every word twice and takes three times as long.
+_PLACES: Final = "SELECT doc, col FROM places WHERE term = ?"
+_WEIGHTS: Final = {"name": 10.0, "owned": 6.0, "given": 2.0, "purpose": 3.0}
 _FIND_IN: Final = _ROW + "words MATCH ? AND rowid BETWEEN ? AND ? LIMIT ?"
 _COMMANDS: Final = _ROW + "rowid BETWEEN ? AND ? AND kind = 'command' LIMIT ?"
 _DATA: Final = "SELECT data FROM words WHERE rowid = ?"
@@ -48,8 +51,14 @@ _OF_AN_APP: Final = 120
 _NAMED: Final = 0.4
 """From here on a property is named: a word of a group is enough, half of a loose one is not."""
 
+_GUESTS: Final = 2
+"""Tools for any app that may take the places of the last tools of a chosen app."""
+
 _APPS: Final = 3
 """Apps that are looked into more closely: as many as were hinted at, as many as came first."""
+
+Beside: TypeAlias = Callable[[], Iterable[AppWords]]
+"""Returns the words of tools that are not generated; it is called when the index is made."""
 
 
 class Hit(NamedTuple):
@@ -80,6 +89,7 @@ class _Core(NamedTuple):
     base: sqlite3.Connection
     apps: Sequence[App]
     ranges: Sequence[tuple[int, int]]
+    beside: Sequence[int]
     counts: Mapping[str, int]
     total: int
     names: AppNames
@@ -98,20 +108,24 @@ class Index:
         self._asking = threading.Lock()
 
     @classmethod
-    def build(cls, catalogue: Catalogue) -> "Index":
+    def build(cls, catalogue: Catalogue, beside: Beside = tuple) -> "Index":
         """Return the index of every tool of `catalogue` and of the runtime's own, ready.
+
+        Args:
+            catalogue: The generated tools.
+            beside: The other tools; of equal ones, the generated come first.
 
         Raises:
             SetupError: A folder is not what its catalogue says.
         """
-        index = cls(lambda: [own_words(), *app_words(catalogue)])
+        index = cls(lambda: [own_words(), *app_words(catalogue), *beside()])
         index.warm()
         return index
 
     @classmethod
-    def open(cls, catalogue: Catalogue) -> "Index":
+    def open(cls, catalogue: Catalogue, beside: Beside = tuple) -> "Index":
         """Return the same at once; it is made in a thread, and a search waits for it."""
-        index = cls(lambda: [own_words(), *app_words(catalogue)])
+        index = cls(lambda: [own_words(), *app_words(catalogue), *beside()])
         threading.Thread(target=index._try, name="iac-search", daemon=True).start()
         return index
 
@@ -135,7 +149,8 @@ class Index:
 
         Args:
             query: What somebody wants, in their own words.
-            app: Only tools of the app with this name, key or bundle id.
+            app: Only tools of the app with this name, key or bundle id, and after them those
+                for any app; of an app that has no tools, only these.
             level: Only tools whose least level is at most this one.
             limit: How many at most.
 
@@ -144,25 +159,56 @@ class Index:
         """
         core = self._core()
         request = read_request(query, core.known.__contains__, core.speller.nearest)
-        only = core.names.named(app) if app is not None else []
-        if app is not None and not only:
-            return []
+        only = None if app is None else core.names.named(app)
         hints = core.names.hints(request)
-        rows = [] if only else self._rows(core, request)
-        hinted = sorted(hints, key=lambda place: -hints[place].strength)[:_APPS]
-        found = list(dict.fromkeys(row.app for row in rows))[:_APPS]
-        for place in only or dict.fromkeys([*hinted, *found]):
-            rows += self._rows(core, request, place)
-            if only or (place in hints and hints[place].strength >= 1):
-                rows += self._select(core, _COMMANDS, *core.ranges[place], _OF_AN_APP)
+        if only is not None:
+            hints = {place: hint for place, hint in hints.items() if place in only}
+        rows = self._candidates(core, request, hints, only)
+        hints.update(_carried(hints, core.beside))
 
         def worth(word: str) -> float:
             """Return what a word tells: a rare one much, a common one little, else nothing."""
             count = core.counts.get(word, 0)
             return log(1 + core.total / (1 + count)) if count else 0.0
 
+        offers = rank(request, rows, core.apps, hints, worth, only or ())
+        if only is None:
+            return self._hits(core, request, offers, level, limit)
+        own = [one for one in offers if one.app in only]
+        others = [one for one in offers if one.app not in only]
+        return _own_first(
+            self._hits(core, request, own, level, limit),
+            self._hits(core, request, others, level, limit),
+            limit,
+        )
+
+    def _candidates(
+        self, core: _Core, request: Request, hints: Mapping[int, Hint], only: Sequence[int] | None
+    ) -> list[Row]:
+        """Return the rows to rank: of every app, or of the apps `only`; doubles among them."""
+        rows = self._rows(core, request) if only is None else []
+        hinted = sorted(hints, key=lambda place: -hints[place].strength)[:_APPS]
+        found = list(dict.fromkeys(row.app for row in rows))[:_APPS]
+        for place in dict.fromkeys([*hinted, *found]) if only is None else only:
+            rows += self._rows(core, request, place)
+            if only or (place in hints and hints[place].strength >= 1):
+                rows += self._select(core, _COMMANDS, *core.ranges[place], _OF_AN_APP)
+        for place in core.beside:
+            # What is for apps that have tools is of no use for one that has none.
+            if only != [] or core.apps[place].reach == "any":
+                rows += self._rows(core, request, place)
+        return rows
+
+    def _hits(
+        self,
+        core: _Core,
+        request: Request,
+        offers: Iterable[Offer],
+        level: Level | None,
+        limit: int,
+    ) -> list[Hit]:
         hits: list[Hit] = []
-        for offer in rank(request, rows, core.apps, hints, worth, only):
+        for offer in offers:
             if len(hits) >= limit:
                 break
             hit = self._hit(core, offer, request)
@@ -176,6 +222,11 @@ class Index:
         except IacError:
             # Whoever searches makes it again, and is told why it cannot be.
             return
+        # The tables of the apps live as long as the server. Each full run of the garbage collector
+        # would look through them, a pause of ten searches; what was frozen before may be over.
+        gc.unfreeze()
+        gc.collect()
+        gc.freeze()
 
     def _core(self) -> _Core:
         if self._made is None:
@@ -189,13 +240,23 @@ class Index:
         said = {word for term in request.terms for word in term.options}
         wanted = sorted(said & core.counts.keys(), key=lambda word: (core.counts[word], word))
         if app is None:
-            wanted = _rarest(wanted, core.counts)
+            return self._best(core, _rarest(wanted, core.counts))
         if not wanted:
             return []
         match = " OR ".join(f'"{word}"' for word in wanted)
-        if app is None:
-            return self._select(core, _FIND, match, _CANDIDATES)
         return self._select(core, _FIND_IN, match, *core.ranges[app], _OF_AN_APP)
+
+    def _best(self, core: _Core, words: Sequence[str]) -> list[Row]:
+        """Return the rows that have most of `words`, a rare one and one in a name before others."""
+        scores: dict[int, float] = {}
+        with self._asking:
+            for word in words:
+                worth = log(1 + core.total / core.counts[word])
+                for row, column in core.base.execute(_PLACES, (word,)):
+                    scores[row] = scores.get(row, 0.0) + worth * _WEIGHTS[column]
+        best = nsmallest(_CANDIDATES, scores, key=lambda row: (-scores[row], row))
+        rows = self._select(core, f"{_ROW}rowid IN ({','.join('?' * len(best))})", *best)
+        return sorted(rows, key=lambda row: (-scores[row.id], row.id))
 
     def _select(self, core: _Core, statement: str, *values: str | int) -> list[Row]:
         with self._asking:
@@ -236,12 +297,37 @@ def _core(words: Iterable[AppWords]) -> _Core:
     base.executemany("INSERT INTO words VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
     base.execute("COMMIT")
     base.execute("CREATE VIRTUAL TABLE counts USING fts5vocab(words, row)")
+    base.execute("CREATE VIRTUAL TABLE places USING fts5vocab(words, instance)")
     counts: dict[str, int] = dict(base.execute("SELECT term, doc FROM counts"))
     lexicon = known_words()
     shared = lexicon | {word for word, place in owners(rows).items() if place is None}
     names = AppNames([(app.key, app.name, app.id) for app in apps], shared)
     known = frozenset(lexicon | counts.keys() | names.words)
-    return _Core(base, apps, ranges, counts, max(len(rows), 1), names, known, Speller(known))
+    beside = [place for place, app in enumerate(apps) if app.reach != "own"]
+    total = max(len(rows), 1)
+    return _Core(base, apps, ranges, beside, counts, total, names, known, Speller(known))
+
+
+def _carried(hints: Mapping[int, Hint], beside: Iterable[int]) -> dict[int, Hint]:
+    """Return the hint of the app that is named, for tools that are for any app: for it too."""
+    best = max(hints.values(), key=lambda hint: hint.strength, default=Hint(0))
+    return dict.fromkeys(beside, best) if best.strength >= 1 else {}
+
+
+def _own_first(own: Sequence[Hit], others: Sequence[Hit], limit: int) -> list[Hit]:
+    """Return the tools of a chosen app, then those for any app.
+
+    An app's object tools are offered for every request: the last of them give way to what fits
+    better.
+    """
+    first, last = list(own), list[Hit]()
+    for one in others:
+        if len(first) + len(last) >= limit:
+            if len(last) >= _GUESTS or not first or first[-1].score >= one.score:
+                break
+            first.pop()
+        last.append(one)
+    return first + last
 
 
 def _rarest(words: Sequence[str], counts: Mapping[str, int]) -> list[str]:

@@ -43,7 +43,9 @@ column field | comment note | comment remark annotation | compare diff | compile
 completed done finished complete | compose outgoing | connect join | connected online
 connection service | contact person buddy friend | contents content | conversation message
 convert transform | cookie data | countdown timer | crash failure | created creation | crop cut
+curly smarten educate
 current now | customer client | database db | deadline due overdue | debug debugger
+damaged corrupt broken
 decrease lower reduce | default standard | delay wait | delete remove erase trash discard
 deleted delete | dependency module | device phone iphone android | dialog popup prompt
 dictionary definition | disabled off | disconnect unmount eject | disk drive volume
@@ -129,7 +131,8 @@ collaborate: shared | colour: color fill | commit: save | computer: system mac
 connected: disk device | content: contents plaintext source | continue: resume play
 cookies: javascript | countdown: timer | cpu: system processor | created: creation date
 csv: export | dark: appearance | delay: date due | diagram: chart canvas | dice: random number
-dictate: speech listen | diff: compare differences | directory: container
+damaged: validate verify | dictate: speech listen | diff: compare differences
+differ: compare | difference: compare | different: compare | directory: container
 distracted: interrupt | distraction: interrupt | document: file | done: completed | down: volume
 drag: move | draw: graphic path | drawing: graphic document | ebook: book
 edited: modification date | emulators: device | encrypted: password protected
@@ -137,7 +140,7 @@ enter: key keystroke | env: environment variable | equalizer: eq preset | escape
 excel: spreadsheet sheet table export | expired: timer | export: save | failed: failure error
 failing: failure test | fails: failure error | favicon: icon | fetch: get check
 file: document item | finger: click | flight: event | focus: frontmost activate pomodoro
-folder: container | formula: value cell | free: space | friday: date | friends: contact
+fold: wrap | folder: container | formula: value cell | free: space | friday: date | friends: contact
 front: activate frontmost | frontmost: front active | fullscreen: full screen | gig: event
 gist: text | gloomy: dark | google: search web | goto: open | graph: chart | graphic: item
 group: folder | halt: pause stop | hardware: system info | headline: title
@@ -160,7 +163,8 @@ music: track play sound | musician: artist | mute: volume muted mute | name: tit
 newer: date | newest: date | news: article | newsletter: message | newspaper: article feed
 noon: date time start due | notify: notification | obtain: get | off: enabled active
 offline: status | older: date | oldest: date | on: enabled active | online: status
-opened: open | opens: open | options: settings | output: device contents log | overdue: date due
+opened: open | opens: open | options: settings | outlines: convert path
+output: device contents log | overdue: date due
 overview: list | page: web document | paper: publication | papers: publication
 paste: clipboard insert | pdf: file export | phone: number telephone device | photo: image
 pi: number | picture's: image | picture: file | pivot: table
@@ -212,6 +216,8 @@ PHRASES: Final[tuple[tuple[str, str, str], ...]] = (
     ("how long", "duration", "get"),
     ("how old", "date", "get"),
     ("look up", "search", "list"),
+    ("bring in", "import", ""),
+    ("go to", "goto", ""),
     ("look for", "search", "list"),
     ("turn up", "volume", "set"),
     ("turn down", "volume", "set"),
@@ -236,7 +242,8 @@ PHRASES: Final[tuple[tuple[str, str, str], ...]] = (
     ("log out", "log out", ""),
     ("log me out", "log out", ""),
     ("sign in", "login", ""),
-    ("sign out", "log out", ""),
+    ("sign out", "log out offline", ""),
+    ("log off", "log out offline", ""),
     ("write down", "make text", "make"),
     ("jot down", "make text", "make"),
     ("note down", "make note", "make"),
@@ -250,6 +257,11 @@ PHRASES: Final[tuple[tuple[str, str, str], ...]] = (
     ("read out", "say", ""),
     ("out loud", "say", ""),
     ("shut down", "shut down", ""),
+    ("tell application", "run applescript osascript script", ""),
+    ("javascript for automation", "jxa", ""),
+    ("check box", "checkbox", ""),
+    ("pop-up menu", "popup", ""),
+    ("drop-down", "dropdown", ""),
     ("read later", "reading list", ""),
     ("later reading", "reading list", ""),
     ("for later", "reading list", ""),

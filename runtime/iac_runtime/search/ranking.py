@@ -1,10 +1,14 @@
 """Ranking: what was found becomes hits, a tool each, with the operation and class it is for."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from functools import lru_cache
 from typing import Final, NamedTuple
 
+from iac_runtime.search.anyapp import MARKS
 from iac_runtime.search.apps import Hint
+from iac_runtime.search.entries import Reach
 from iac_runtime.search.request import Request, Term
+from iac_runtime.search.stems import stems
 from iac_runtime.tool import Level, Op
 
 __all__ = ["App", "ObjectTool", "Offer", "Row", "rank"]
@@ -29,6 +33,18 @@ _MORE: Final = 0.35
 _TEXT: Final = 0.6
 """The worth of the classes of the Text Suite, which most apps declare and few are asked about."""
 
+_UNMARKED: Final = 0.4
+"""The worth of a tool for any app where no word of the request marks it: what an app has of its
+own comes first."""
+
+_MARK: Final = 2.0
+_NAME: Final = 0.3
+"""What a word that marks such a tool, and a name, count for it: it works with whatever has the
+name."""
+
+_FEW: Final = 2
+"""Tools for any app that are offered together."""
+
 _BARRED: Final[Mapping[str, frozenset[Op]]] = {
     "class": frozenset({"list", "count", "make"}),
     "held": frozenset(),
@@ -49,12 +65,14 @@ class ObjectTool(NamedTuple):
 
 
 class App(NamedTuple):
-    """An app of the index: its key, name, bundle id and object tools by operation."""
+    """An app of the index: its key, name, bundle id, object tools by operation, and for which
+    apps its tools are."""
 
     key: str
     name: str
     id: str
     operations: Mapping[Op, ObjectTool]
+    reach: Reach = "own"
 
 
 class Row(NamedTuple):
@@ -109,13 +127,23 @@ def rank(
         only: Apps whose object tools are offered whatever was found.
     """
     told = [term.worth * _term_worth(term, worth) for term in request.terms]
+    marked = {place for place, term in enumerate(request.terms) if _meant(term) & _marks()}
     weights = {app: _left(told, request.terms, hint) for app, hint in hints.items() if hint.said}
+    beside = {place for place, app in enumerate(apps) if app.reach == "any"}
+    for place in beside:
+        weights[place] = _plain(request, told, marked, hints.get(place, _NONE))
     options: dict[str, list[tuple[int, float]]] = {}
     for place, term in enumerate(request.terms):
         for word, value in term.options.items():
             options.setdefault(word, []).append((place, value))
     matches = [
-        _match(row, options, weights.get(row.app, told), request.action)
+        _match(
+            row,
+            options,
+            weights.get(row.app, told),
+            request.action,
+            marked if row.app in beside else None,
+        )
         for row in {row.id: row for row in rows}.values()
     ]
     cover = _cover(matches, weights, told)
@@ -135,6 +163,8 @@ def rank(
         place: _HINT * hints.get(place, _NONE).strength + _COVER * cover.get(place, 0)
         for place in {*cover, *hints, *only}
     }
+    if not marked:
+        base.update({place: base[place] * _UNMARKED for place in beside & base.keys()})
     for match in matches:
         row, score = match.row, match.score + base[match.row.app]
         barred = _BARRED.get(row.kind)
@@ -151,15 +181,17 @@ def rank(
     for place in {*only, *(app for app, hint in hints.items() if hint.strength >= 1)}:
         for op in apps[place].operations:
             offer(base[place] + wanted[op], place, op, None, is_class=True)
-    return _varied(sorted(best.values(), key=_order))
+    return _varied(sorted(best.values(), key=_order), beside)
 
 
 def _order(offer: Offer) -> tuple[float, int, str, int]:
     return (-offer.score, offer.app, offer.op, offer.row or 0)
 
 
-def _varied(offers: Sequence[Offer]) -> list[Offer]:
+def _varied(offers: Sequence[Offer], beside: Set[int]) -> list[Offer]:
     """Return the offers with the fourth and later tools of one sort and app further down.
+
+    Of `beside`, tools for any app, it is the third and later.
 
     Who is shown three operations on a class knows that there are more; a command is news, and
     the other way round.
@@ -169,7 +201,7 @@ def _varied(offers: Sequence[Offer]) -> list[Offer]:
     for one in offers:
         sort = (one.app, one.is_class)
         seen[sort] = seen.get(sort, 0) + 1
-        if seen[sort] > _OPERATIONS:
+        if seen[sort] > (_FEW if one.app in beside else _OPERATIONS):
             one = one._replace(score=one.score - _MORE)
         found.append(one)
     return sorted(found, key=_order)
@@ -183,6 +215,35 @@ def _left(told: Sequence[float], terms: Sequence[Term], hint: Hint) -> list[floa
     return left if any(left) else list(told)
 
 
+def _plain(request: Request, told: Sequence[float], marked: Set[int], hint: Hint) -> list[float]:
+    """Return the weights for tools for any app: no word of theirs is rare or common.
+
+    What no tool knows is taken for a name too.
+    """
+    found: list[float] = []
+    for place, term in enumerate(request.terms):
+        if term.stem in hint.said:
+            found.append(0.0)
+        elif place in marked:
+            found.append(_MARK)
+        elif term.stem in request.names or term.stem.isdecimal() or not told[place]:
+            found.append(_NAME)
+        else:
+            found.append(term.worth)
+    return found
+
+
+def _meant(term: Term) -> set[str]:
+    """Return what a word was meant as: itself, or the words that it was mistyped of."""
+    most = max(term.options.values())
+    return {word for word, value in term.options.items() if value == most}
+
+
+@lru_cache(maxsize=1)
+def _marks() -> frozenset[str]:
+    return frozenset(stems(MARKS))
+
+
 def _term_worth(term: Term, worth: Callable[[str], float]) -> float:
     """Return what a term tells: its own word, else the commonest that may stand for it."""
     found = [value for word in term.options if (value := worth(word))]
@@ -194,7 +255,9 @@ def _match(
     options: Mapping[str, Sequence[tuple[int, float]]],
     weights: Sequence[float],
     action: int | None,
+    marked: Set[int] | None,
 ) -> _Match:
+    """Return how a row fits; `marked` are the words that mark a tool for any app, if it is one."""
     got: dict[int, float] = {}
     named = 0
     acts = 0.0
@@ -210,7 +273,11 @@ def _match(
                 if place == action and number == 0:
                     acts = max(acts, value)
     score = sum(weights[place] * value for place, value in got.items()) / (sum(weights) or 1.0)
-    score *= 0.75 + 0.25 * (named / len(row.name.split()) if row.name else 0)
+    if marked is not None:
+        score *= 1.0 if marked & got.keys() else _UNMARKED
+        acts = 0.0
+    else:
+        score *= 0.75 + 0.25 * (named / len(row.name.split()) if row.name else 0)
     return _Match(row, score * _TEXT if row.kind == "text" else score, acts, got)
 
 

@@ -27,7 +27,13 @@ _VERB: Final = 0.55
 """How much a verb that speaks for an operation counts as a word to find."""
 
 _MAX_TERMS: Final = 16
-_CLOCK: Final = re.compile(r"\b\d{1,2}(?:[:.]\d\d)? ?(?:[ap]m\b|o'?clock\b)|\b\d{1,2}:\d\d\b")
+_SPACED: Final = re.compile(r"[^\W_][^\s]*")
+_WRITTEN: Final = (
+    (re.compile(r"\b\d{1,2}(?:[:.]\d\d)? ?(?:[ap]m\b|o'?clock\b)|\b\d{1,2}:\d\d\b"), "clock"),
+    (re.compile(r"\s>\s"), "menu"),
+    (re.compile(r"(?<![\w.])-\d{3,5}\b"), "osascript error"),
+)
+"""What is known by how it is written: a time, a way through menus, the number of an Apple error."""
 
 
 class Term(NamedTuple):
@@ -39,13 +45,20 @@ class Term(NamedTuple):
 
 
 class Request(NamedTuple):
-    """A request that was read: `words` are all of its words as written, in lower case."""
+    """A request that was read.
+
+    Attributes:
+        words: All of its words as written, in lower case.
+        names: Stems of those that seem to be names: of an app, a button, a person.
+    """
 
     words: tuple[str, ...]
     terms: tuple[Term, ...]
     operations: Mapping[str, float]
     action: int | None = None
     """The place in `terms` of what seems to be the verb: the first word that tells something."""
+
+    names: frozenset[str] = frozenset()
 
 
 @lru_cache(maxsize=1)
@@ -114,7 +127,17 @@ def read_request(
     _joined(words, found, known)
     asks = next((word for word in words if word not in POLITE), "") in QUESTIONS
     action = None if asks or not found else 0
-    return Request(words, tuple(found.values()), operations, action)
+    return Request(words, tuple(found.values()), operations, action, _names(text))
+
+
+def _names(text: str) -> frozenset[str]:
+    """Return the stems of the words that begin with a capital, the first aside.
+
+    Where all do, it says nothing.
+    """
+    words = _SPACED.findall(text[:MAX_QUERY])[1:]
+    names = [word for word in words if word[0].isupper()]
+    return frozenset(stems(" ".join(names))) if len(names) < len(words) else frozenset()
 
 
 def _phrases(text: str) -> tuple[str, dict[str, float]]:
@@ -126,7 +149,8 @@ def _phrases(text: str) -> tuple[str, dict[str, float]]:
             text = re.sub(pattern, f" {instead} ", text)
             if operation:
                 operations[operation] = 1.2
-    text = _CLOCK.sub(" clock ", text)
+    for written, word in _WRITTEN:
+        text = written.sub(f" {word} ", text)
     return text, operations
 
 

@@ -44,7 +44,7 @@ def app_of(words: AppWords) -> App:
         for tool in words.tools
         if tool.op != "command" and not tool.bound
     }
-    return App(row.key, row.name, row.id, tools)
+    return App(row.key, row.name, row.id, tools, words.reach)
 
 
 def owners(rows: Iterable[IndexRow]) -> dict[str, int | None]:
@@ -66,7 +66,7 @@ def _tool_row(tool: ToolWords, app: int, own: frozenset[str]) -> IndexRow:
         "said": said,
     }
     return (
-        _telling(said, compounds=True),
+        _telling(f"{said} {tool.said}", compounds=not tool.said),
         " ".join(stems(tool.element)),
         " ".join(stems(f"{tool.parameters} {tool.values}".replace("_", " "))),
         " ".join(word for word in _telling(tool.purpose).split() if word not in own),

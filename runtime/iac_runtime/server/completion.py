@@ -8,6 +8,7 @@ import mcp_types as types
 from iac_runtime.catalogue import Catalogue
 from iac_runtime.errors import IacError, nearest
 from iac_runtime.levels import at_most
+from iac_runtime.surface.guides import guide_names
 from iac_runtime.surface.prompts import PROMPTS
 from iac_runtime.surface.resources import TEMPLATES
 from iac_runtime.tables import fold
@@ -60,8 +61,12 @@ def completion_handler(catalogue: Callable[[], Catalogue], *, read_only: bool) -
 
 
 def _of_prompt(prompt: str, argument: str) -> Collection[str]:
-    rows = (row for found in PROMPTS if found.name == prompt for row in found.arguments)
-    return next((row.values for row in rows if row.name == argument), ())
+    recipe = next((found for found in PROMPTS if found.name == prompt), None)
+    if recipe is None:
+        return ()
+    if argument == recipe.guide:
+        return guide_names()
+    return next((row.values for row in recipe.arguments if row.name == argument), ())
 
 
 def _of_template(
@@ -72,6 +77,10 @@ def _of_template(
     if kind == "model" and argument == "key":
         return list(catalogue.apps)
     if kind == "tool" and argument == "name":
+        from iac_runtime.surface.toolpages import known_names, reach
+
         most: Level = "SAFE" if read_only else "DANGEROUS"
-        return [name for name, row in catalogue.tools.items() if at_most(row.ceiling, most)]
+        return [name for name in known_names(catalogue) if at_most(reach(catalogue, name), most)]
+    if kind == "skill" and argument == "name":
+        return guide_names()
     return ()

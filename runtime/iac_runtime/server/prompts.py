@@ -7,8 +7,9 @@ import anyio.to_thread
 import mcp_types as types
 from mcp.shared.exceptions import MCPError
 
-from iac_runtime.errors import IacError, InvalidParameterError
+from iac_runtime.errors import IacError, ToolError
 from iac_runtime.results import clean
+from iac_runtime.surface.guides import guide_text
 from iac_runtime.surface.lines import Lines
 from iac_runtime.surface.prompts import find_prompt, prompt_text
 
@@ -32,8 +33,12 @@ def prompt_handlers(lines: Lines) -> dict[str, Any]:
     ) -> types.GetPromptResult:
         try:
             prompt = find_prompt(params.name, await anyio.to_thread.run_sync(lines.app_ids))
-            text = prompt_text(prompt, clean(params.arguments or {}))
-        except InvalidParameterError as error:
+            given = clean(params.arguments or {})
+            text = prompt_text(prompt, given)
+            if prompt.guide:
+                guide = await anyio.to_thread.run_sync(guide_text, given[prompt.guide])
+                text = f"{text}\n\n{guide}"
+        except ToolError as error:
             raise MCPError(types.INVALID_PARAMS, str(clean(str(error)))) from None
         except IacError as error:
             raise MCPError(types.INTERNAL_ERROR, str(error)) from None

@@ -10,12 +10,13 @@ import anyio.to_thread
 import mcp_types as types
 from mcp.shared.exceptions import MCPError
 
-from iac_runtime.apptools import OWN_TOOLS, list_apps
+from iac_runtime.apptools import list_apps
 from iac_runtime.catalogue import Catalogue
-from iac_runtime.entries import RESULT_LIMIT
+from iac_runtime.entries import META_ENTRIES, RESULT_LIMIT
 from iac_runtime.errors import IacError, InvalidParameterError, ToolError, near_text, quoted
 from iac_runtime.gate import DOORS
 from iac_runtime.results import clean
+from iac_runtime.surface.guides import guide_text
 from iac_runtime.surface.lines import Lines
 from iac_runtime.surface.model import model_text
 from iac_runtime.surface.resources import TEMPLATES, Address, Kind, read_address
@@ -124,14 +125,20 @@ def _model(address: Address, sources: Sources) -> tuple[str, str]:
 
 
 def _tool(address: Address, sources: Sources) -> tuple[str, str]:
-    from iac_runtime.search import page
+    from iac_runtime.surface.toolpages import any_page
 
     catalogue = sources.catalogue()
-    found = page(catalogue, address.name)
-    facts = {**found._asdict(), "call_with": DOORS[found.level]}
-    if address.name not in OWN_TOOLS:
+    found = any_page(catalogue, address.name)
+    facts = found._asdict()
+    if address.name not in META_ENTRIES:
+        facts["call_with"] = DOORS[found.level]
+    if address.name in catalogue.tools:
         facts["from"] = provenance(catalogue, address.name)
     return _json(facts), ""
+
+
+def _skill(address: Address, _sources: Sources) -> tuple[str, str]:
+    return guide_text(address.name), ""
 
 
 def _result(address: Address, _sources: Sources) -> tuple[str, str]:
@@ -174,6 +181,7 @@ _READERS: Final[Mapping[Kind, Callable[[Address, Sources], tuple[str, str]]]] = 
     "apps": _apps,
     "model": _model,
     "tool": _tool,
+    "skill": _skill,
     "result": _result,
     "audit": _audit,
     "status": _status,

@@ -80,10 +80,12 @@ class Lines:
 
     def resources(self) -> list[bytes]:
         """Return the lines of resources/list. Raises as a call does."""
+        from iac_runtime.surface.guides import guide_entries
         from iac_runtime.surface.resources import resource_entries
 
         apps = self._read().apps.items()
-        return _lines(resource_entries((key, str(row["name"])) for key, row in apps))
+        entries = resource_entries((key, str(row["name"])) for key, row in apps)
+        return _lines([*entries, *guide_entries()])
 
     def templates(self) -> list[bytes]:
         """Return the lines of resources/templates/list."""

@@ -62,7 +62,7 @@ class Finder:
             ToolError: An argument is wrong.
             SetupError: The tools cannot be read.
         """
-        from iac_runtime.search import page
+        from iac_runtime.surface.toolpages import any_page, reach
 
         given = check_arguments(arguments, META_ENTRIES["find_tools"]["inputSchema"])
         level: Level | None = "SAFE" if self._read_only else given.get("level")
@@ -76,19 +76,18 @@ class Finder:
             limit=limit * 4 if self._read_only else limit,
         )
         if self._read_only:
-            hits = [hit for hit in hits if _only_reads(catalogue, hit.tool)][:limit]
-        found = [self._row(page(catalogue, hit), hit) for hit in hits]
-        answer: dict[str, Any] = {"tools": found}
-        if not found:
-            answer["note"] = self._nothing(catalogue, given.get("app"))
-        return answer
+            hits = [hit for hit in hits if reach(catalogue, hit.tool) == "SAFE"][:limit]
+        found = [self._row(any_page(catalogue, hit), hit) for hit in hits]
+        note = _note(catalogue, given.get("app"), found=bool(found))
+        return {"tools": found, "note": note} if note else {"tools": found}
 
     def _index(self) -> "tuple[Catalogue, Index]":
         from iac_runtime.search import Index
+        from iac_runtime.surface.toolpages import beside
 
         catalogue = self._catalogue()
         if self._made is None or self._made[0] is not catalogue:
-            self._made = (catalogue, Index.open(catalogue))
+            self._made = (catalogue, Index.open(catalogue, beside))
         return self._made
 
     def _row(self, page: Any, hit: "Hit") -> dict[str, Any]:
@@ -105,12 +104,10 @@ class Finder:
             row["about"] = " ".join((hit.element, *hit.properties))
         return row
 
-    def _nothing(self, catalogue: Catalogue, app: str | None) -> str:
-        if app is not None and catalogue.find_app(app) is None:
-            return f"There are no tools of {quoted(app)}; list_apps names the apps there are."
-        return "Nothing fits; say it in other words, or look at list_apps."
 
-
-def _only_reads(catalogue: Catalogue, tool: str) -> bool:
-    row = catalogue.tools.get(tool)
-    return row is None or row.ceiling == "SAFE"
+def _note(catalogue: Catalogue, app: str | None, *, found: bool) -> str:
+    """Return what is to be said beside the tools that were found; empty where nothing is."""
+    if app is not None and catalogue.find_app(app) is None:
+        others = " These work with any app." if found else ""
+        return f"There are no tools of {quoted(app)}; list_apps names the apps there are.{others}"
+    return "" if found else "Nothing fits; say it in other words, or look at list_apps."

@@ -7,10 +7,11 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final, Literal, NamedTuple
 
 from iac_runtime.errors import InvalidParameterError, near_text, quoted
+from iac_runtime.surface.guides import MARKDOWN
 
 __all__ = ["TEMPLATES", "Address", "Kind", "read_address", "resource_entries"]
 
-Kind = Literal["apps", "model", "tool", "result", "audit", "status"]
+Kind = Literal["apps", "model", "tool", "skill", "result", "audit", "status"]
 
 JSON: Final = "application/json"
 TEXT: Final = "text/plain"
@@ -62,6 +63,13 @@ TEMPLATES: Final[tuple[dict[str, Any], ...]] = (
         "mimeType": JSON,
     },
     {
+        "uriTemplate": "iac://skills/{name}",
+        "name": "skill",
+        "title": "Guide of an app",
+        "description": "How an app is best scripted, its traps, worked lines.",
+        "mimeType": MARKDOWN,
+    },
+    {
         "uriTemplate": "iac://results/{id}{?offset}",
         "name": "result",
         "title": "Large result",
@@ -80,7 +88,7 @@ class Address(NamedTuple):
     """What an address names.
 
     Attributes:
-        name: The app's key, the tool, the id of a result; else empty.
+        name: The app's key, the tool, the guide, the id of a result; else empty.
     """
 
     kind: Kind
@@ -129,6 +137,8 @@ def read_address(uri: str) -> Address:
             return Address("model", TEXT, key)
         case ["tools", "", name] if name and not query:
             return Address("tool", JSON, name)
+        case ["skills", "", name] if name and not query:
+            return Address("skill", MARKDOWN, name)
         case ["results", "", ident] if ident:
             return Address("result", JSON, ident, _offset(query.get("offset", ["0"])))
     raise _unknown(uri)
