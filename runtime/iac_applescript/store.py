@@ -37,11 +37,14 @@ OFF: Final = "IAC_LEARNING"
 
 _COLUMNS: Final = ", ".join(Pattern._fields)
 _FIND: Final = (
-    "SELECT rowid, said, done FROM words WHERE words MATCH ? ORDER BY bm25(words, 4, 1) LIMIT ?"
+    "SELECT rowid, said, done FROM words WHERE words MATCH ? AND rowid >= ?"
+    " ORDER BY bm25(words, 4, 1) LIMIT ?"
 )
+_NEWEST: Final = "SELECT rowid FROM words WHERE words MATCH ? ORDER BY rowid DESC LIMIT 1 OFFSET ?"
 _CANDIDATES: Final = 120
 _WIDEST: Final = 2_000
-"""Rows that a search may rank: words that more patterns have than that tell none apart."""
+"""Rows that a search may rank: words that more patterns have than that tell none apart, and of
+patterns that only such a word finds, the newest are looked at."""
 
 _USELESS: Final = """
 DELETE FROM patterns WHERE id IN (
@@ -127,10 +130,12 @@ class Store:
         with self._lock:
             base = self._base()
             counts = self._known_counts(base)
-            match = _match(words, counts)
+            match, common = _match(words, counts)
             if not match:
                 return []
-            rows = base.execute(_FIND, (match, _CANDIDATES)).fetchall()
+            newest = base.execute(_NEWEST, (match, _WIDEST)).fetchone() if common else None
+            first = newest[0] if newest else 0
+            rows = base.execute(_FIND, (match, first, _CANDIDATES)).fetchall()
             marks = ",".join("?" * len(rows))
             patterns = {
                 pattern.id: pattern
@@ -266,15 +271,18 @@ class Store:
         return [Pattern(*row) for row in base.execute(text, values)]
 
 
-def _match(words: Mapping[str, Mapping[str, float]], counts: Mapping[str, int]) -> str:
-    """Return the query: the words that tell most, as many as about `_WIDEST` patterns have."""
+def _match(words: Mapping[str, Mapping[str, float]], counts: Mapping[str, int]) -> tuple[str, bool]:
+    """Return the query: the words that tell most, as many as about `_WIDEST` patterns have.
+
+    Also whether more have them: even the word that tells most can be a common one.
+    """
     said = {option for options in words.values() for option in options}
     wanted = sorted(said & counts.keys(), key=lambda word: (counts[word], word))
     kept: list[str] = []
     rows = 0
     for word in wanted:
-        rows += counts[word]
-        if kept and rows > _WIDEST:
+        if kept and rows + counts[word] > _WIDEST:
             break
+        rows += counts[word]
         kept.append(word)
-    return " OR ".join(f'"{word}"' for word in kept)
+    return " OR ".join(f'"{word}"' for word in kept), rows > _WIDEST

@@ -50,6 +50,21 @@ def test_what_was_stored_for_just_this_is_found_for_certain(store: Store) -> Non
     assert found[0].score >= SAME
 
 
+def test_a_word_of_nearly_all_patterns_finds_the_newest_of_them(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    first = store.remember("frob window", "", "applescript", "return 0", GOOD)
+    row = store.get(first or 0)
+    assert row is not None
+    more = [
+        row._replace(digest=str(n), intent=f"frob window number{n}", script=f"return {n}")
+        for n in range(2_300)
+    ]
+    store.add_all(more)
+    newest = store.remember("move window", "", "applescript", "return 1", GOOD)
+    assert [row.pattern.id for row in store.find("window", limit=1)] == [newest]
+    store.close()
+
+
 def test_runs_of_one_script_are_counted_together(store: Store) -> None:
     first = store.remember(
         "count windows", "com.apple.finder", "applescript", "count windows", GOOD
