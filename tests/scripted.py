@@ -50,8 +50,12 @@ class Scripted:
             with contextlib.suppress(psutil.Error):
                 if process.pid != os.getpid() and process.environ().get(RUN) == self.run:
                     found.append(process)
-        mine = psutil.Process().children(recursive=True)
-        return found + [p for p in mine if p.is_running() and p.status() == "zombie"]
+        for process in psutil.Process().children(recursive=True):
+            # One that ends while it is looked at is gone.
+            with contextlib.suppress(psutil.Error):
+                if process.status() == "zombie":
+                    found.append(process)
+        return found
 
     def nothing_is_left(self, seconds: float = 5.0) -> bool:
         """Say whether they are all gone within `seconds`."""
