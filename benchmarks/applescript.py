@@ -22,10 +22,10 @@ sys.path.insert(0, str(SAMPLES))
 from script_cases import read_cases  # noqa: E402
 from script_variations import variations  # noqa: E402
 
-from iac_applescript.analysis import Analyser  # noqa: E402
-from iac_applescript.failures import explain  # noqa: E402
-from iac_applescript.patterns import Outcome, pattern_from_json  # noqa: E402
-from iac_applescript.store import Store  # noqa: E402
+from iac_applescript.analysis.analyser import Analyser  # noqa: E402
+from iac_applescript.failures.explain import explain  # noqa: E402
+from iac_applescript.learning.patterns import Outcome, pattern_from_json  # noqa: E402
+from iac_applescript.learning.store import Store  # noqa: E402
 from iac_runtime.catalogue import Catalogue  # noqa: E402
 
 SEEDS = 5

@@ -24,14 +24,14 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from iac_gen.classify import judge_command, judge_setter
+from iac_gen.classify.floors import Floors
+from iac_gen.classify.judge import judge_command, judge_setter
+from iac_gen.classify.verdicts import Verdict
 from iac_gen.discover import from_paths, includes, read
-from iac_gen.floors import Floors
 from iac_gen.model import Class, Command, Dictionary, Parameter, Property, Source, TypeRef
 from iac_gen.quirks import Decisions, QuirkFile, apply, known_apps, load_quirks
 from iac_gen.resolve import Resolved, resolve
 from iac_gen.types import ATOMS, Types
-from iac_gen.verdicts import Verdict
 from iac_runtime.tool import LEVELS, Level
 
 __all__ = ["App", "Figures", "Label", "Outcome", "bounds_missed", "figures", "judge", "read_labels"]

@@ -11,7 +11,7 @@ from typing import Any, Final, get_args
 
 import click
 
-from iac_gen.cli import cli as gen
+from iac_gen.cli.group import cli as gen
 from iac_runtime.apptools import OWN_TOOLS
 from iac_runtime.care.clients import CLIENTS
 from iac_runtime.cli import cli as mcp

@@ -17,7 +17,7 @@ def main() -> None:
             "iac-gen needs %s, which are not installed. Get them with: pip install 'iac[gen]'"
             % ", ".join(missing)
         )
-    from iac_gen.cli import cli
+    from iac_gen.cli.group import cli
 
     try:
         cli(prog_name="iac-gen")

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from iac_gen import model, naming
-from iac_gen.classify import Verdict, highest, judge_command
+from iac_gen.classify.judge import Verdict, highest, judge_command
 from iac_gen.describe import (
     MAX_PARAMETER,
     MAX_SUMMARY,

@@ -66,9 +66,9 @@ def generator_digest() -> str:
         for root in roots
         if root.is_dir()
         for pattern in (
-            "*.py",
+            "**/*.py",
             "*.js",
-            "*.json",
+            "classify/*.json",
             "*.jinja",
             "quirks/*.toml",
             "snapshots/standard/*.json",

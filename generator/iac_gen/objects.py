@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from iac_gen.classify.verdicts import Verdict
 from iac_gen.describe import MAX_PARAMETER, app_words, capped, reference_example
 from iac_gen.doors import clean, clean_prose
 from iac_gen.hygiene import MAX_NAME, capped_enums
@@ -11,7 +12,6 @@ from iac_gen.ir import Parameter
 from iac_gen.model import Command
 from iac_gen.resolve import APPLICATION, Resolved
 from iac_gen.types import Types
-from iac_gen.verdicts import Verdict
 from iac_runtime.tool import LEVELS, Class, Level, Op, Param
 
 __all__ = [

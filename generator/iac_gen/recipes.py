@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from iac_gen import naming
-from iac_gen.classify import Verdict, highest
-from iac_gen.classify_setters import made_with
+from iac_gen.classify.judge import Verdict, highest
+from iac_gen.classify.setters import made_with
 from iac_gen.describe import (
     MAX_PARAMETER,
     capped,

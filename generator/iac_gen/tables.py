@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from iac_gen import model
-from iac_gen.classify import delete_level, judge_setter, make_level
+from iac_gen.classify.judge import delete_level, judge_setter, make_level
 from iac_gen.naming import jxa, plural
 from iac_gen.quirks import Decisions
 from iac_gen.resolve import Resolved

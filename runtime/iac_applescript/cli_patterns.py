@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from iac_applescript.patterns import Pattern, pattern_from_json, pattern_to_json
-from iac_applescript.store import Store
+from iac_applescript.learning.patterns import Pattern, pattern_from_json, pattern_to_json
+from iac_applescript.learning.store import Store
 from iac_runtime.cleaning import escaped
 from iac_runtime.errors import SetupError
 from iac_runtime.state import open_state

@@ -2,10 +2,10 @@
 
 from typing import Any, Final
 
-from iac_applescript.analysis import Analysis
-from iac_applescript.failures import Failure
-from iac_applescript.findings import Reason
-from iac_applescript.ranking import Found
+from iac_applescript.analysis.analyser import Analysis
+from iac_applescript.analysis.findings import Reason
+from iac_applescript.failures.explain import Failure
+from iac_applescript.learning.ranking import Found
 from iac_runtime.cleaning import clean, clean_text
 from iac_runtime.errors import ToolError
 

@@ -18,7 +18,7 @@ from iac_runtime.tool import Property
 
 if TYPE_CHECKING:
     # A list of the guides needs no analysis.
-    from iac_applescript.analysis import Analyser
+    from iac_applescript.analysis.analyser import Analyser
 
 __all__ = ["Skill", "lint", "read_skill", "skill_of", "skills"]
 

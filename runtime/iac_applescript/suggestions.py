@@ -4,7 +4,7 @@ worked before; ranked, each with its reason."""
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple, Protocol
 
-from iac_applescript.ranking import Found
+from iac_applescript.learning.ranking import Found
 from iac_applescript.skills import Skill
 from iac_runtime.search.stems import stems
 from iac_runtime.tables import fold

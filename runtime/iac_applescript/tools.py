@@ -11,19 +11,19 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 from iac_applescript import installed
-from iac_applescript.analysis import Analyser, Analysis, Language, with_starts
-from iac_applescript.applescript_tokens import scan_applescript
+from iac_applescript.analysis.analyser import Analyser, Analysis, Language, with_starts
+from iac_applescript.analysis.applescript_tokens import scan_applescript
+from iac_applescript.analysis.danger_rows import BEYOND
+from iac_applescript.analysis.findings import Reason
+from iac_applescript.analysis.javascript_tokens import scan_javascript
 from iac_applescript.confinement import Confinement
-from iac_applescript.danger_rows import BEYOND
 from iac_applescript.dictionary import view
-from iac_applescript.failures import Failure, explain
-from iac_applescript.findings import Reason
-from iac_applescript.javascript_tokens import scan_javascript
-from iac_applescript.patterns import Outcome
+from iac_applescript.failures.explain import Failure, explain
+from iac_applescript.learning.patterns import Outcome
+from iac_applescript.learning.store import Store, learning_is_off
 from iac_applescript.running import compile_script, error_of, run_script
 from iac_applescript.shown import REASONS, analysis, done, explained, failed, line, pattern, where
 from iac_applescript.skills import skill_of, skills
-from iac_applescript.store import Store, learning_is_off
 from iac_applescript.suggestions import HitLike, suggest
 from iac_applescript.system_state import PARTS, read_state
 from iac_applescript.toolrows import TOOLS, ToolRow

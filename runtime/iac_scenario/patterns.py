@@ -6,7 +6,7 @@ from fnmatch import translate
 from typing import Final
 
 from iac_scenario.model import Pattern
-from iac_scenario.shell_regex import CLASSES
+from iac_scenario.shell.regex import CLASSES
 
 __all__ = ["Matcher", "matcher"]
 

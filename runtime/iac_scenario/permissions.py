@@ -18,7 +18,7 @@ from iac_scenario.errors import ToolError
 from iac_scenario.filetools import matches_glob
 from iac_scenario.model import Permissions
 from iac_scenario.places import Parts, folded
-from iac_scenario.shell_lines import segments
+from iac_scenario.shell.lines import segments
 
 __all__ = ["Asked", "Request", "Verdict", "decide", "rule_fault"]
 

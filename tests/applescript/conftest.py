@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from iac_applescript.analysis import Analyser
+from iac_applescript.analysis.analyser import Analyser
 from iac_applescript.tools import Toolset
 from iac_runtime.catalogue import Catalogue
 from iac_runtime.search import Index

@@ -6,9 +6,9 @@ from itertools import pairwise
 
 from script_cases import Case
 
-from iac_applescript.applescript_tokens import scan_applescript
-from iac_applescript.javascript_tokens import scan_javascript
-from iac_applescript.tokens import Token
+from iac_applescript.analysis.applescript_tokens import scan_applescript
+from iac_applescript.analysis.javascript_tokens import scan_javascript
+from iac_applescript.analysis.tokens import Token
 
 Between = Callable[[random.Random], str]
 

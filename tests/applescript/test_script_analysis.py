@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from script_cases import read_cases
 from script_variations import variations
 
-from iac_applescript.analysis import Analyser
+from iac_applescript.analysis.analyser import Analyser
 
 DANGEROUS = [*read_cases("dangerous.txt"), *read_cases("dangerous_more.txt")]
 CHANGING = read_cases("changing.txt")

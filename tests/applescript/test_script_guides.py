@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from iac_applescript.analysis import Analyser
+from iac_applescript.analysis.analyser import Analyser
 from iac_applescript.dictionary import PAGE, view
 from iac_applescript.skills import lint, read_skill, skill_of, skills
 from iac_runtime.catalogue import Catalogue

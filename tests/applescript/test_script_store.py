@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from iac_applescript.cli_patterns import patterns as command
-from iac_applescript.patterns import Outcome, pattern_from_json, without_personal
-from iac_applescript.store import OFF, Store
+from iac_applescript.learning.patterns import Outcome, pattern_from_json, without_personal
+from iac_applescript.learning.store import OFF, Store
 from iac_applescript.suggestions import SAME
 from iac_runtime.errors import SetupError
 

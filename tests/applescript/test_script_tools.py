@@ -14,8 +14,8 @@ from script_calls import call
 from iac_applescript import installed, system_state, tools
 from iac_applescript.answers import read_answer
 from iac_applescript.confinement import Confinement, profile
+from iac_applescript.learning.store import OFF
 from iac_applescript.skills import Skill
-from iac_applescript.store import OFF
 from iac_applescript.suggestions import suggest
 from iac_applescript.tools import TOOLS, Toolset
 from iac_runtime.execution.process import Completed

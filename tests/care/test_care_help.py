@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 import pytest
 
-from iac_gen.cli import cli as gen
+from iac_gen.cli.group import cli as gen
 from iac_runtime.cli import cli as mcp
 from iac_runtime.cli import main
 from iac_runtime.errors import SetupError

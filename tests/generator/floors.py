@@ -12,11 +12,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from importlib.resources import as_file, files
 from pathlib import Path
 
-from iac_gen.classify import judge_command, judge_setter
-from iac_gen.classify_codes import EVENTS
-from iac_gen.classify_setters import acts_later
+from iac_gen.classify.codes import EVENTS
+from iac_gen.classify.floors import FILE, Floors, collect, floors_text, shipped
+from iac_gen.classify.judge import judge_command, judge_setter
+from iac_gen.classify.setters import acts_later
 from iac_gen.discover import from_bundled_snapshots, from_paths, includes, read
-from iac_gen.floors import FILE, Floors, collect, floors_text, shipped
 from iac_gen.quirks import known_apps
 from iac_gen.resolve import Resolved, resolve
 from iac_gen.types import Types
@@ -99,7 +99,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen = parser.parse_args(arguments)
     want = judged(dictionaries(chosen.paths))
     if chosen.write:
-        with as_file(files("iac_gen") / FILE) as path:
+        with as_file(files("iac_gen.classify") / FILE) as path:
             path.write_text(floors_text(want), encoding="utf-8")
         return 0
     missing = lower(shipped(), want)

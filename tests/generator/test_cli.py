@@ -12,8 +12,9 @@ import pytest
 from click.testing import CliRunner, Result
 from making import sdef
 
-from iac_gen import cli_build, entry, macos
-from iac_gen.cli import cli
+from iac_gen import entry, macos
+from iac_gen.cli import build as cli_build
+from iac_gen.cli.group import cli
 from iac_gen.macos import Unscriptable
 
 TRUNCATED = sdef()[:200]

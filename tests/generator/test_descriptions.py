@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 from making import DIARY, sdef
 
-from iac_gen.cli import cli
+from iac_gen.cli.group import cli
 
 SAID = "Looks for an entry from an earlier year"
 FIND = f'<command name="find" code="diarfind" description="{SAID}"/>'

@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner, Result
 from making import imported, inputs, read, sdef, source
 
-from iac_gen.cli import cli
+from iac_gen.cli.group import cli
 from iac_gen.doors import clean
 from iac_gen.load import Loaded, parse
 from iac_gen.lower import lower

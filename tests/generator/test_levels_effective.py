@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from making import build, imported, read, sdef, source
 
-from iac_gen import classify_setters
+from iac_gen.classify import setters as classify_setters
 from iac_runtime import levels
 from iac_runtime.binding import Tool
 from iac_runtime.levels import effective_level

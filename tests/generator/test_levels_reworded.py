@@ -15,7 +15,7 @@ import pytest
 from floors import dictionaries, kinds
 from making import module, read, sdef, source
 
-from iac_gen.classify import judge_command, judge_setter, make_level
+from iac_gen.classify.judge import judge_command, judge_setter, make_level
 from iac_gen.model import Class, Command
 from iac_gen.resolve import Resolved
 from iac_gen.types import Types

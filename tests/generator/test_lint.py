@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from lint_cases import SOUND
 from making import sdef, source, whole
 
-from iac_gen.cli_lint import lint_command
+from iac_gen.cli.lint import lint_command
 from iac_gen.discover import from_bundled_snapshots, from_paths, includes
-from iac_gen.lint import RULES, lint
+from iac_gen.lint.linter import RULES, lint
 from iac_gen.load import LoadError, parse
 from iac_gen.model import Dictionary
 from iac_gen.quirks import known_apps

@@ -10,8 +10,8 @@ from making import sdef, source, whole
 
 from iac_gen.diagnostics import Diagnostic
 from iac_gen.discover import from_paths
-from iac_gen.lint import Finding, lint
-from iac_gen.lint_rules_codes import is_code
+from iac_gen.lint.codes import is_code
+from iac_gen.lint.linter import Finding, lint
 from iac_gen.load import parse
 from iac_gen.naming import jxa_verified
 

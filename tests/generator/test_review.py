@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 from making import DIARY, inputs, sdef, source
 
 from iac_gen import levels, write
-from iac_gen.cli import cli
+from iac_gen.cli.group import cli
 from iac_gen.output import OutputError
 from iac_gen.pipeline import generate
 from iac_gen.write import read_previous
@@ -182,7 +182,7 @@ def test_a_new_classifier_may_lower_a_level_and_somebody_must_accept_it(
     for module in ("levels", "output"):
         monkeypatch.setattr(f"iac_gen.{module}.CLASSIFIER", levels.CLASSIFIER + 1)
     monkeypatch.setattr("iac_gen.memory.generator_digest", lambda: "another")
-    monkeypatch.setattr("iac_gen.cli_build.generator_digest", lambda: "another")
+    monkeypatch.setattr("iac_gen.cli.build.generator_digest", lambda: "another")
     diary.write_bytes(sdef(DIARY + RUNS.replace("diarfind", "coredoex")))
     fall = "A level fell: diary_eval fell from DANGEROUS to SAFE\n"
     assert fall in run("build", diary, tools).stdout
@@ -230,7 +230,7 @@ def test_an_interrupted_build_leaves_a_whole_tree(
 
 
 def test_two_builds_at_once_leave_one_of_the_two(diary: Path, tools: Path) -> None:
-    command = [sys.executable, "-c", "from iac_gen.cli import cli; cli()", "build"]
+    command = [sys.executable, "-c", "from iac_gen.cli.group import cli; cli()", "build"]
     environment = {**os.environ, "XDG_CACHE_HOME": str(tools.parent / "xdg")}
     running = [
         subprocess.Popen(
@@ -268,7 +268,7 @@ def test_the_same_input_gives_the_same_bytes_anywhere(tmp_path: Path) -> None:
         folder = tmp_path / f"tools{number}"
         names = ["notes", "mail", "finder", "safari"]
         subprocess.run(
-            [sys.executable, "-c", "from iac_gen.cli import cli; cli()", "build", "--bundled",
+            [sys.executable, "-c", "from iac_gen.cli.group import cli; cli()", "build", "--bundled",
              "--output", str(folder), *(names if number else names[::-1])],
             env={**os.environ, "PYTHONHASHSEED": seed, "LC_ALL": place, "TZ": f"UTC{number}",
                  "XDG_CACHE_HOME": str(tmp_path / str(number))},

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from making import read, sdef, source
 
-from iac_gen.cli import cli
+from iac_gen.cli.group import cli
 from iac_gen.reflect import ReflectionError, reflect
 from iac_gen.resolve import resolve
 from iac_gen.verify import Names, Printed, Reflection, differences, names_of

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from iac_scenario.errors import ToolError
 from iac_scenario.sandbox import Sandbox
-from iac_scenario.shell import SAFE, run_line
-from iac_scenario.shell_commands import Answer, Place
+from iac_scenario.shell.commands import Answer, Place
+from iac_scenario.shell.run import SAFE, run_line
 
 FILES = {
     "a.txt": "one\ntwo\nThree\nfour two\n",

@@ -9,7 +9,7 @@ from iac_scenario.errors import ToolError
 from iac_scenario.model import Permissions
 from iac_scenario.permissions import Request, decide, rule_fault
 from iac_scenario.places import Parts, parts_of
-from iac_scenario.shell_lines import segments
+from iac_scenario.shell.lines import segments
 
 
 def place(path: str) -> Parts:

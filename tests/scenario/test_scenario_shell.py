@@ -16,9 +16,9 @@ from scenario_helpers import Make, Run
 from iac_scenario.bash import Limits, RealBash
 from iac_scenario.errors import SetupError, ToolError
 from iac_scenario.sandbox import Sandbox
-from iac_scenario.shell import run_line
-from iac_scenario.shell_commands import Place
-from iac_scenario.shell_lines import parse
+from iac_scenario.shell.commands import Place
+from iac_scenario.shell.lines import parse
+from iac_scenario.shell.run import run_line
 
 
 @pytest.fixture

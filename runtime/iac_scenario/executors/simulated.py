@@ -15,9 +15,9 @@ from iac_scenario.model import ToolCall
 from iac_scenario.outcome import Outcome, failed, textual
 from iac_scenario.places import Parts
 from iac_scenario.sandbox import Sandbox
-from iac_scenario.shell import run_line
-from iac_scenario.shell_commands import Place
-from iac_scenario.shell_lines import all_words, parse
+from iac_scenario.shell.commands import Place
+from iac_scenario.shell.lines import all_words, parse
+from iac_scenario.shell.run import run_line
 
 __all__ = ["Simulated"]
 

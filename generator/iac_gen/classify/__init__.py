@@ -1,0 +1,1 @@
+"""The levels of tools, decided from codes, apps, access and words."""

@@ -1,0 +1,222 @@
+"""Classify: the permission level of a command, a property setter, a class; and why.
+
+A level is the maximum of all evidence: event code, app, access group, parameters, shape, hidden,
+and the verb last. What none of it knows is MODIFY, and DANGEROUS where it takes free text or a
+file. Only a quirk lowers a level. No description is read: an app could write anything there, and
+the facts that ship with the generator have none. Levels: docs/adr/0014-levels-and-ceilings.md.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from iac_gen.classify.apps import Trait, traits
+from iac_gen.classify.codes import EVENTS, OPENS_FILES, OPENS_URLS
+from iac_gen.classify.floors import Floors, shipped
+from iac_gen.classify.setters import acts_later, by_setter, dangerous_name
+from iac_gen.classify.verdicts import Verdict, highest
+from iac_gen.classify.words import CODE_WORDS, SECRET_WORDS, Phrase, by_verb, phrase
+from iac_gen.model import Class, Command, Parameter, Property
+from iac_gen.resolve import Resolved
+
+__all__ = ["Verdict", "delete_level", "highest", "judge_command", "judge_setter", "make_level"]
+
+_UNKNOWN: Final = Verdict("MODIFY", "may change something")
+_FREE: Final = frozenset({"text", "file", "any"})
+_GROUPS: Final = {
+    "read-write": Verdict("MODIFY", "the app asks for the right to write"),
+    "compose": Verdict("MODIFY", "the app asks for the right to write"),
+    "authorize": Verdict("DANGEROUS", "the app asks for the right to authorize"),
+    "run": Verdict("DANGEROUS", "the app asks for the right to run things"),
+}
+
+
+def judge_command(
+    command: Command,
+    resolved: Resolved,
+    kinds: Iterable[str],
+    *,
+    hidden: bool = False,
+    floors: Floors | None = None,
+) -> Verdict:
+    """Return the level of a command; `kinds` are the type strings of its visible parameters.
+
+    `hidden` says that the dictionary hides it. `floors` stand in for those that ship.
+    """
+    known = shipped() if floors is None else floors
+    evidence = _evidence(command, resolved, list(kinds), hidden=hidden)
+    return highest([*evidence, *known.event(command.code)])
+
+
+def judge_setter(owner: Class, prop: Property, *, floors: Floors | None = None) -> Verdict:
+    """Return the level of setting a property; one that cannot be set is SAFE."""
+    if prop.access == "r":
+        return Verdict("SAFE", "cannot be set")
+    known = shipped() if floors is None else floors
+    return highest([by_setter(owner, prop), *known.setter(owner.code, prop.code)])
+
+
+def _evidence(
+    command: Command, resolved: Resolved, kinds: list[str], *, hidden: bool
+) -> Iterator[Verdict]:
+    words = phrase(command.name)
+    app = traits(resolved)
+    taken = () if command.direct is None else command.direct.types
+    verb = _sorted_out(words, command) or by_verb(
+        words,
+        answers=command.result is not None,
+        direct=tuple(word for ref in taken for word in phrase(ref.name)),
+    )
+    coded = EVENTS.get(command.code)
+    free = any(_is_free(kind) for kind in kinds)
+    if coded is not None:
+        # Whatever it is called: `run` is a launch where its event is that of launching.
+        yield coded
+        yield from _coded_in_app(command, resolved, app)
+    else:
+        if verb is not None:
+            yield verb
+        elif free:
+            yield Verdict("DANGEROUS", "takes text or a file, and its verb is unknown")
+        else:
+            yield _UNKNOWN
+        yield from _by_parameters(command, words, kinds, verb)
+        yield from _in_app(words, app, verb, free=free)
+    for group in command.access_groups:
+        if (found := _GROUPS.get(group.rpartition(".")[2])) is not None:
+            yield found
+    if hidden:
+        yield Verdict("MODIFY", "hidden in the dictionary")
+
+
+def _is_free(kind: str) -> bool:
+    """Say whether a type takes free text, a file or anything."""
+    terms = (part.removeprefix("list of ") for part in kind.split(" | "))
+    return any(not _FREE.isdisjoint(term.split("|")) for term in terms)
+
+
+def _sorted_out(words: Phrase, command: Command) -> Verdict | None:
+    """Return the verdict of a sort, which answers the objects in order or puts them in order."""
+    if words[:1] != ("sort",) or command.result is None:
+        return None
+    plain = {"text", "boolean", "integer"}
+    if any(ref.name in plain and not ref.list for ref in command.result):
+        return None
+    return Verdict("SAFE", "reads")
+
+
+def _coded_in_app(command: Command, resolved: Resolved, app: Trait) -> Iterator[Verdict]:
+    """Yield what a standard event means in an app of a known kind."""
+    if command.code == OPENS_FILES and app & (Trait.INTERPRETER | Trait.OPENER):
+        yield Verdict("DANGEROUS", "opening may run what is opened")
+    if command.code == OPENS_URLS and app & (Trait.INTERPRETER | Trait.REMOTE):
+        yield Verdict("DANGEROUS", "a URL starts a session or runs something")
+    if command.code == OPENS_URLS and resolved.source.kind == "addition":
+        yield Verdict("DANGEROUS", "opens a URL of any scheme with any app")
+    if command.code in ("coreclos", "corecrel") and Trait.SHELL in app:
+        yield Verdict("DANGEROUS", "starts or ends a shell")
+    if command.code == "miscslct" and Trait.REMOTE in app:
+        yield Verdict("MODIFY", "selects in any app, which may act")
+
+
+def _by_parameters(
+    command: Command, words: Phrase, kinds: list[str], verb: Verdict | None
+) -> Iterator[Verdict]:
+    """Yield what parameters and result say of a command whose event is not known."""
+    leads = words[0] if words else ""
+    quiet = verb is not None and verb.level == "SAFE"
+    looks = verb is not None and verb.reason == "changes the view only"
+    anything = command.result is not None and any(ref.name == "any" for ref in command.result)
+    for parameter, kind in zip(_parameters(command), kinds, strict=True):
+        named = set(phrase(parameter.name))
+        free, file = _is_free(kind), "file" in kind.split(" | ")
+        if SECRET_WORDS & named:
+            yield Verdict("DANGEROUS", f"takes a {parameter.name}")
+        code = bool(CODE_WORDS & named) or named >= _SOURCE_CODE or named == {"command"}
+        if code and free and (anything or leads not in _KEEPS_CODE):
+            yield Verdict("DANGEROUS", f"takes {parameter.name} as text")
+        if file and leads in ("read", "write"):
+            yield Verdict("DANGEROUS", "reads or writes any file")
+        if file and quiet and (looks or named & _DESTINATIONS):
+            yield Verdict("MODIFY", "opens or writes a file")
+        if free and leads == "start":
+            yield Verdict("MODIFY", "starts what it is given")
+    if leads in ("read", "write") and "file" in words:
+        yield Verdict("DANGEROUS", "reads or writes any file")
+    if leads == "set" and (danger := dangerous_name(words[1:])) is not None:
+        yield Verdict("DANGEROUS", danger)
+    if leads == "expand" and (command.result is not None or any(map(_is_free, kinds))):
+        yield Verdict("MODIFY", "replaces what it expands")
+    if anything and not quiet and any("text" in kind.split(" | ") for kind in kinds):
+        yield Verdict("DANGEROUS", "takes text and answers what came of it")
+
+
+_SOURCE_CODE: Final = frozenset({"source", "code"})
+_DESTINATIONS: Final = frozenset({"to", "in", "into", "saving"})
+# Verbs that look at or keep code, and do not run it.
+_KEEPS_CODE: Final = frozenset("get find search show save export".split())
+
+
+def _in_app(words: Phrase, app: Trait, verb: Verdict | None, *, free: bool) -> Iterator[Verdict]:
+    """Yield what an event of the app's own means in an app of a known kind."""
+    looks = verb is not None and verb.reason in ("reads", "changes the view only")
+    leads = words[0] if words else ""
+    if Trait.INTERPRETER in app and not looks:
+        yield Verdict("DANGEROUS" if free else "MODIFY", "this app runs what it is given")
+    for trait, verbs, verdict in _HERE:
+        if trait in app and leads in verbs:
+            yield verdict
+
+
+_HERE: Final = (
+    (
+        Trait.INTERPRETER,
+        frozenset("build test debug attach profile do".split()),
+        Verdict("DANGEROUS", "runs code"),
+    ),
+    (
+        Trait.SHELL,
+        frozenset("create make new split launch duplicate".split()),
+        Verdict("DANGEROUS", "starts or ends a shell"),
+    ),
+    (
+        Trait.REMOTE,
+        frozenset(
+            "confirm cancel pick increment decrement release drag press click control observe"
+            " curtain".split()
+        ),
+        Verdict("DANGEROUS", "works the controls of any app"),
+    ),
+    (Trait.OPENER, frozenset({"open"}), Verdict("DANGEROUS", "opening may run what is opened")),
+    (
+        Trait.REMOTE,
+        frozenset({"select"}),
+        Verdict("MODIFY", "selects in any app, which may act"),
+    ),
+    (
+        Trait.RECORDER,
+        frozenset({"start", "new"}),
+        Verdict("DANGEROUS", "captures sound, pictures or the screen"),
+    ),
+    (Trait.RECORDER, frozenset({"resume"}), Verdict("MODIFY", "goes on recording")),
+)
+
+
+def _parameters(command: Command) -> list[Parameter]:
+    """Return the parameters in the order of `kinds`: the direct one first."""
+    shown = [parameter for parameter in command.parameters if not parameter.hidden]
+    return [*([command.direct] if command.direct else []), *shown]
+
+
+def make_level(row: Class, resolved: Resolved, *, floors: Floors | None = None) -> Verdict:
+    """Return the level of making an object of a class of `resolved`."""
+    if Trait.SHELL in traits(resolved):
+        return Verdict("DANGEROUS", "starts or ends a shell")
+    if acts_later(row):
+        return Verdict("DANGEROUS", f"a {row.name} acts later by itself")
+    known = shipped() if floors is None else floors
+    return highest([Verdict("MODIFY", "makes something new"), *known.made(row.code)])
+
+
+def delete_level(row: Class) -> Verdict:
+    """Return the level of deleting an object of a class: always the highest."""
+    return Verdict("DANGEROUS", f"deletes a {row.name}")

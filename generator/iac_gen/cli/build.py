@@ -1,0 +1,180 @@
+"""The command that builds."""
+
+import json
+import sys
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from iac_gen import discover
+from iac_gen.cli.common import (
+    PATH,
+    default_output,
+    fail,
+    find,
+    inputs_of,
+    run,
+    source_options,
+)
+from iac_gen.diagnostics import Diagnostic
+from iac_gen.discover import UsageError
+from iac_gen.hygiene import on_one_line
+from iac_gen.memory import Memory, digest_of_files, generator_digest, recall, remember
+from iac_gen.output import OutputError
+from iac_gen.raws import Raw
+from iac_gen.report import AppReport, Report
+from iac_gen.write import read_previous, write
+
+if TYPE_CHECKING:
+    from iac_gen.pipeline import Inputs
+
+__all__ = ["COMMANDS"]
+
+
+@click.command()
+@click.argument("apps", nargs=-1)
+@source_options
+@click.option("--output", type=PATH, help="Folder for the tools (default: your data folder).")
+@click.option("--prune", is_flag=True, help="Remove the modules of apps that are gone.")
+@click.option(
+    "--descriptions",
+    type=click.Choice(["own", "app"]),
+    default="own",
+    help="Add the app's own wording to ours, cleaned and marked.",
+)
+@click.option("--accept-levels", is_flag=True, help="Accept the levels that fell.")
+@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
+@click.option("--shipped", is_flag=True, hidden=True, help="Write the package that ships.")
+def build(
+    apps: tuple[str, ...],
+    dictionaries: tuple[Path, ...],
+    search: tuple[Path, ...],
+    bundled: bool,
+    output: Path | None,
+    prune: bool,
+    descriptions: str,
+    accept_levels: bool,
+    as_json: bool,
+    shipped: bool,
+) -> None:
+    """Build tool modules for APPS, or for every app that is found.
+
+    Ends with 0 when every app was built, 1 when one was skipped, 2 for wrong usage.
+    """
+
+    if prune and apps:
+        fail("--prune needs a build of all apps; leave the names out")
+    folder = output or default_output()
+    try:
+        found = discover.pick(find(dictionaries, search, bundled), apps)
+    except UsageError as error:
+        fail(str(error))
+    generator = generator_digest()
+    options = [not apps, prune, accept_levels, shipped, descriptions]
+    stamp = json.dumps([generator, options, [_facts(raw) for raw in found.sources]])
+    memory = recall(folder)
+    if memory and memory.stamp == stamp and memory.stands(folder):
+        _tell(Report.read(memory.report), folder, prune=prune, as_json=as_json)
+        return
+
+    try:
+        previous = read_previous(folder)
+        inputs = replace(
+            inputs_of(found, previous, whole=not apps),
+            prune=prune,
+            shipped=shipped,
+            accept=accept_levels,
+            wording=descriptions == "app",
+            done=_done(memory, f"{generator} {descriptions}", folder),
+        )
+        files, report = run(inputs, quiet=as_json)
+        remove = [f"{key}.py" for key in report.gone] if prune else []
+        if files:
+            write(folder, files, remove)
+    except OutputError as error:
+        fail(str(error))
+    names = [*files, *(f"{key}.py" for key in previous.apps if f"{key}.py" not in files)]
+    written = digest_of_files(folder, names)
+    remember(
+        folder,
+        Memory(f"{generator} {descriptions}", stamp, report.data(), _jobs(inputs, report), written),
+    )
+    _tell(report, folder, prune=prune, as_json=as_json)
+
+
+def _facts(raw: Raw) -> list[str]:
+    return [raw.file, raw.digest, raw.name, raw.id, raw.version, raw.kind]
+
+
+def _done(memory: Memory | None, generator: str, folder: Path) -> dict[str, AppReport]:
+    """Return what need not be built again: nothing, if anything of the last build has changed."""
+
+    if memory is None or memory.generator != generator or not memory.stands(folder):
+        return {}
+    return {digest: AppReport.read(data) for digest, data in memory.jobs.items()}
+
+
+def _jobs(inputs: "Inputs", report: Report) -> dict[str, Any]:
+    from iac_gen.pipeline import jobs
+
+    reports = {app.key: app.data() for app in report.apps}
+    made = jobs(inputs.sources, inputs.previous)
+    return {job.digest: reports[job.identity.key] for job in made if job.identity.key in reports}
+
+
+def _tell(report: Report, folder: Path, *, prune: bool, as_json: bool) -> None:
+    """Print what was built and end with the status that it deserves."""
+    if as_json:
+        click.echo(json.dumps(report.data(), indent=1))
+    else:
+        _print(report, folder, prune)
+    for one in report.failed:
+        click.echo(f"iac-gen: skipped {one}", err=True)
+    if report.failed:
+        sys.exit(1)
+    if not report.apps:
+        fail("no app with a scripting dictionary was found; see iac-gen list", 1)
+
+
+def _print(report: Report, folder: Path, prune: bool) -> None:
+    heads = ("app", "name", "tools", "safe", "modify", "dangerous", "tokens", "skipped")
+    rows: list[tuple[str, ...]] = [heads]
+    for app in report.apps:
+        numbers = (app.tools, *app.levels.values(), app.tokens, app.skipped)
+        rows.append((app.key, app.name, *(str(number) for number in numbers)))
+    if report.apps:
+        widths = [max(len(row[column]) for row in rows) for column in range(len(heads))]
+        for row in rows:
+            words = [f"{cell:<{width}}" for cell, width in zip(row[:2], widths[:2], strict=True)]
+            words += [f"{cell:>{width}}" for cell, width in zip(row[2:], widths[2:], strict=True)]
+            click.echo("  ".join(words).rstrip())
+        tools = sum(app.tools for app in report.apps)
+        click.echo(
+            f"{len(report.apps)} apps or libraries, {tools} tools, in {folder};"
+            f" about {report.tokens} tokens if all are listed"
+        )
+    _warn(one for app in report.apps for one in app.diagnostics)
+    cleaned = sum(app.cleaned for app in report.apps)
+    if cleaned:
+        click.echo(f"Invisible characters were removed from {cleaned} items.")
+    if report.gone:
+        keys = ", ".join(report.gone)
+        click.echo(
+            f"Removed, because the app is gone: {keys}"
+            if prune
+            else f"No longer there, kept: {keys} (remove with --prune)"
+        )
+    for fall in report.falls:
+        click.echo(f"A level fell: {fall}")
+
+
+def _warn(diagnostics: Iterable[Diagnostic]) -> None:
+    for one in diagnostics:
+        if one.level != "note":
+            click.echo(f"iac-gen: {on_one_line(str(one), 1000)}", err=True)
+
+
+COMMANDS: Final = {"build": build}

@@ -1,0 +1,292 @@
+"""Rules of lint about names: clashes, reserved words, plurals, characters.
+
+What JavaScript makes of a name follows `naming.jxa`; only a Mac can confirm it.
+"""
+
+import keyword
+import re
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from iac_gen import naming
+from iac_gen.doors import clean
+from iac_gen.lint.rules import (
+    Facts,
+    Hit,
+    Rule,
+    elements_of,
+    of_kind,
+    place,
+    properties_of,
+    shown,
+)
+from iac_gen.model import Class, Command, Enumeration, RecordType, Suite, ValueType
+from iac_gen.types import ATOMS
+
+__all__ = [
+    "NAMES",
+]
+
+# Members that every JavaScript function or object has. `name`, `id` and `class` are not among
+# them here: scripts that read them work.
+_OBJECT: Final = frozenset(
+    "apply arguments bind call caller constructor hasOwnProperty isPrototypeOf length"
+    " propertyIsEnumerable prototype toLocaleString toString valueOf".split()
+)
+# Members of a collection or a specifier in JavaScript for Automation.
+_SPECIFIER: Final = frozenset(
+    "at beginning byId byName end exists first get last make push set where whose".split()
+)
+_IRREGULAR: Final = re.compile(r"(s|x|z|ch|sh|[^aeiou\W\d_]y)\Z", re.IGNORECASE)
+
+
+def member_clash(facts: Facts) -> Iterator[Hit]:
+    """Find properties of a class that share a term, or a JavaScript name, with an element."""
+    plurals = {row.name: naming.plural(row.name, row.plural) for row in facts.resolved.classes}
+    mine = {prop.name for _, prop in properties_of(facts.own)}
+    mine |= {facts.classes.get(element.type, "") for _, element in elements_of(facts.own)}
+    for row in facts.rows():
+        terms = {element.type for element in row.elements}
+        collections = {naming.jxa(plurals[term]): term for term in terms if term in plurals}
+        for prop in row.properties:
+            held = collections.get(naming.jxa(prop.name))
+            if held is not None and mine & {prop.name, held}:
+                yield Hit(
+                    prop.line,
+                    place(row, prop.name),
+                    f"has the JavaScript name of the elements {shown(held)}",
+                    "One of the two cannot be reached in a reference.",
+                )
+            elif prop.name in terms and prop.name in mine:
+                yield Hit(
+                    prop.line,
+                    place(row, prop.name),
+                    "is the term of an element too",
+                    "Alone the name means the property; the elements answer to their plural.",
+                )
+
+
+def type_clash(facts: Facts) -> Iterator[Hit]:
+    """Find classes, enumerations, record types and value types of one name."""
+    first: dict[str, str] = {}
+    # The order in which a type's name is looked up.
+    for kind in (RecordType, Enumeration, Class, ValueType):
+        for items, mine in ((facts.own, True), (facts.taken, False)):
+            for item in items:
+                if not isinstance(item, kind) or not item.name:
+                    continue
+                where = place(item)
+                known = first.setdefault(item.name, where)
+                if known != where and mine:
+                    # Simple types go before classes, as in `types`.
+                    simple = item.name in ATOMS and known == f"class {shown(item.name)}"
+                    meant = f"the simple type {item.name}" if simple else known
+                    text = f"has the name of {known}"
+                    yield Hit(item.line, where, text, f"As a type, it means {meant}.")
+
+
+def command_clash(facts: Facts) -> Iterator[Hit]:
+    """Find commands that share their JavaScript name with a property."""
+    properties: dict[str, str] = {}
+    for row in facts.resolved.classes:
+        for prop in row.properties:
+            properties.setdefault(naming.jxa(prop.name), place(row, prop.name))
+    for command in _commands(facts):
+        known = properties.get(naming.jxa(command.name))
+        if known:
+            yield Hit(
+                command.line,
+                place(command),
+                f"has the JavaScript name of {known}",
+                "Which of the two a script reaches is not known without a Mac.",
+            )
+
+
+def _commands(facts: Facts) -> Iterator[Command]:
+    """Yield the visible commands of the file, each name and code once."""
+    seen: set[tuple[str, str]] = set()
+    for command in of_kind(facts.own, Command):
+        if not command.event and not command.hidden and (command.name, command.code) not in seen:
+            seen.add((command.name, command.code))
+            yield command
+
+
+def identifier_clash(facts: Facts) -> Iterator[Hit]:
+    """Find different names that become one identifier."""
+    commands = (
+        (naming.function_name(c.name, c.code), c.name, c.line, place(c)) for c in _commands(facts)
+    )
+    yield from _same(commands, "Python", "The name of the later tool gets a number.")
+    for command in _commands(facts):
+        rows = (
+            (
+                naming.parameter_key(one.name, one.code),
+                one.name,
+                one.line,
+                place(command, one.name, "parameter"),
+            )
+            for one in command.parameters
+        )
+        yield from _same(rows, "Python", "The name of the later one gets a number.")
+    mine = {prop.name for _, prop in properties_of(facts.own)}
+    for row in facts.rows():
+        rows = (
+            (naming.jxa(p.name), p.name, p.line, place(row, p.name))
+            for p in row.properties
+            if p.name in mine
+        )
+        yield from _same(rows, "JavaScript", "Only one of them can be reached in a reference.")
+
+
+def _same(
+    rows: Iterable[tuple[str, str, int, str]], language: str, consequence: str
+) -> Iterator[Hit]:
+    """Find rows of (spelling, name, line, place) with one spelling of two names."""
+    first: dict[str, str] = {}
+    for spelling, name, line, where in rows:
+        known = first.setdefault(spelling, name)
+        if known != name:
+            text = f"is {shown(spelling)} in {language}, as {shown(known)} is"
+            yield Hit(line, where, text, consequence)
+
+
+def python_keyword(facts: Facts) -> Iterator[Hit]:
+    """Find commands and parameters whose name is a Python keyword."""
+    for command in _commands(facts):
+        if keyword.iskeyword(name := naming.snake(command.name)):
+            yield Hit(
+                command.line, place(command), "is a Python keyword", f"In Python it is {name}_."
+            )
+        for one in command.parameters:
+            if keyword.iskeyword(name := naming.snake(one.name)):
+                yield Hit(
+                    one.line,
+                    place(command, one.name, "parameter"),
+                    "is a Python keyword",
+                    f"In Python it is {name}_.",
+                )
+
+
+def javascript_member(facts: Facts) -> Iterator[Hit]:
+    """Find properties, elements and commands named as what every JavaScript object has.
+
+    That the built-in member wins was inferred, not seen; only a Mac can confirm it.
+    """
+    consequence = "In a reference JavaScript's own member is likely to win."
+    for owner, prop in properties_of(facts.own):
+        # A field of a record is a key of a plain object.
+        if isinstance(owner, Class) and (name := naming.jxa(prop.name)) in _OBJECT | _SPECIFIER:
+            text = f"is {name} in JavaScript, which every object has"
+            yield Hit(prop.line, place(owner, prop.name), text, consequence)
+    held = {facts.classes.get(element.type) for _, element in elements_of(facts.own)}
+    for row in facts.rows():
+        name = naming.jxa(naming.plural(row.name, row.plural))
+        if row.name in held and name in _OBJECT | _SPECIFIER:
+            text = f"has the plural {name}, which every object has in JavaScript"
+            yield Hit(row.line, place(row), text, consequence)
+    for command in _commands(facts):
+        if (name := naming.jxa(command.name)) in _OBJECT:
+            text = f"is {name} in JavaScript, which every function has"
+            yield Hit(command.line, place(command), text, consequence)
+
+
+def missing_plural(facts: Facts) -> Iterator[Hit]:
+    """Find classes that are contained somewhere and whose plural is not their name with an s."""
+    held = {element.type for row in facts.resolved.classes for element in row.elements}
+    lines = {row.name: row.line for row in of_kind(facts.own, Class) if row.name}
+    for row in facts.rows():
+        contained = row.name in lines and row.name in held
+        if contained and not row.plural and _IRREGULAR.search(row.name):
+            yield Hit(
+                lines[row.name],
+                place(row),
+                "is contained by another class and declares no plural",
+                f"In a reference its objects are called {shown(naming.plural(row.name, ''))}.",
+            )
+
+
+def unverified_name(facts: Facts) -> Iterator[Hit]:
+    """Find terms whose name in JavaScript is not certain, each once for its kind."""
+    seen: set[tuple[str, str]] = set()
+    for kind, name, line, where in _scripted(facts):
+        if not naming.jxa_verified(name) and (kind, name) not in seen:
+            seen.add((kind, name))
+            text = f"may not be {shown(naming.jxa(name))} in JavaScript"
+            yield Hit(line, where, text, "If it is not, a call that uses the name fails on a Mac.")
+
+
+def _scripted(facts: Facts) -> Iterator[tuple[str, str, int, str]]:
+    """Yield (kind, name, line, place) of the terms that a script spells in JavaScript."""
+    for command in _commands(facts):
+        yield "command", command.name, command.line, place(command)
+        for one in command.parameters:
+            yield "parameter", one.name, one.line, place(command, one.name, "parameter")
+    for row in of_kind(facts.own, Class):
+        if row.name:
+            yield "class", row.name, row.line, place(row)
+    for owner, prop in properties_of(facts.own):
+        yield "property", prop.name, prop.line, place(owner, prop.name)
+
+
+def hidden_characters(facts: Facts) -> Iterator[Hit]:
+    """Find invisible, control, bidirectional and tag characters in names and descriptions."""
+    for what, text, line, where in _texts(facts):
+        if text.isascii() and text.isprintable():
+            continue
+        found = sorted({ch for ch in text if ch not in "\t\n\r" and not clean(ch)})
+        if found:
+            listed = ", ".join(f"U+{ord(ch):04X}" for ch in found[:5])
+            yield Hit(
+                line,
+                where,
+                f"has characters in its {what} that are not seen ({listed})",
+                "They are removed; read what the text says without them.",
+            )
+
+
+def _texts(facts: Facts) -> Iterator[tuple[str, str, int, str]]:
+    """Yield (what, text, line, place) for every text of the file."""
+    yield "title", facts.dictionary.title, 0, "dictionary"
+    for suite in facts.dictionary.suites:
+        if isinstance(suite, Suite):
+            yield from _both(
+                suite.name, suite.description, suite.line, f"suite {shown(suite.name)}"
+            )
+    for item in facts.own:
+        if isinstance(item, Command):
+            yield from _both(item.name, item.description, item.line, place(item))
+            for one in item.parameters:
+                where = place(item, one.name, "parameter")
+                yield from _both(one.name, one.description, one.line, where)
+            if item.direct is not None:
+                where = f"direct parameter of {shown(item.name)}"
+                yield from _both("", item.direct.description, item.direct.line, where)
+        elif isinstance(item, Class | Enumeration | RecordType | ValueType):
+            yield from _both(item.name, item.description, item.line, place(item))
+            if isinstance(item, Class):
+                yield "plural", item.plural, item.line, place(item)
+        if isinstance(item, Enumeration):
+            for value in item.enumerators:
+                where = place(item, value.name, "enumerator")
+                yield from _both(value.name, value.description, value.line, where)
+    for owner, prop in properties_of(facts.own):
+        yield from _both(prop.name, prop.description, prop.line, place(owner, prop.name))
+
+
+def _both(name: str, words: str, line: int, where: str) -> Iterator[tuple[str, str, int, str]]:
+    yield "name", name, line, where
+    yield "description", words, line, where
+
+
+NAMES: Final = {
+    "member-clash": Rule("warning", member_clash),
+    "type-clash": Rule("warning", type_clash),
+    "command-clash": Rule("warning", command_clash),
+    "identifier-clash": Rule("warning", identifier_clash),
+    "python-keyword": Rule("note", python_keyword),
+    "javascript-member": Rule("warning", javascript_member),
+    "missing-plural": Rule("note", missing_plural),
+    "unverified-name": Rule("note", unverified_name),
+    "hidden-characters": Rule("warning", hidden_characters),
+}
+"""Name -> severity and function."""

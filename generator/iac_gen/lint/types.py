@@ -1,0 +1,249 @@
+"""Rules of lint about types, classes and what leads to them."""
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from iac_gen.lint.rules import (
+    Facts,
+    Hit,
+    Rule,
+    elements_of,
+    of_kind,
+    place,
+    shown,
+    type_names,
+    uses,
+)
+from iac_gen.model import Class, Command, Enumeration, Item, RecordType, TypeRef, ValueType
+from iac_gen.resolve import APPLICATION
+
+__all__ = ["TYPES"]
+
+
+def undefined_type(facts: Facts) -> Iterator[Hit]:
+    """Find type names that are declared nowhere, each at its first place with the count."""
+    items = (*facts.own, *facts.taken)
+    others = [i for i in items if isinstance(i, Class | Enumeration | ValueType)]
+    known = {synonym.name for item in others for synonym in item.synonyms}
+    # An enumeration without values is declared, though nothing can be made of it.
+    known |= {name for row in of_kind(items, Enumeration) for name in (row.name, row.code)}
+    first: dict[str, tuple[int, str]] = {}
+    count: dict[str, int] = {}
+    for use in uses(facts.own):
+        facts.types.unknown.clear()
+        facts.types.string(use.types)
+        for name in sorted(facts.types.unknown - known):
+            first.setdefault(name, (use.line, use.place))
+            count[name] = count.get(name, 0) + 1
+    for name, (line, where) in first.items():
+        # Where there is no name at all, the rule missing-type says it.
+        if name:
+            more = f" ({count[name]} places in all)" if count[name] > 1 else ""
+            text = f"has the type {shown(name)}, which is declared nowhere{more}"
+            yield Hit(line, where, text, "Any value goes; no tool can say what is expected.")
+
+
+def missing_type(facts: Facts) -> Iterator[Hit]:
+    """Find properties, parameters and results that give no type, and types without a name."""
+    for use in uses(facts.own):
+        if not use.types or any(not ref.name and not ref.items for ref in _leaves(use.types)):
+            text = "declares no type"
+            yield Hit(
+                use.line, use.place, text, "Any value goes; no tool can say what is expected."
+            )
+
+
+def _leaves(refs: Iterable[TypeRef]) -> Iterator[TypeRef]:
+    for ref in refs:
+        yield ref
+        yield from _leaves(ref.items)
+
+
+def undefined_superclass(facts: Facts) -> Iterator[Hit]:
+    """Find classes that inherit from a class that nobody declares."""
+    for row in of_kind(facts.own, Class):
+        if row.inherits and row.inherits not in facts.classes:
+            yield Hit(
+                row.line,
+                place(row),
+                f"inherits from {shown(row.inherits)}, which is declared nowhere",
+                "What it would inherit is missing from its properties and elements.",
+            )
+
+
+def undefined_element(facts: Facts) -> Iterator[Hit]:
+    """Find elements of a class that nobody declares."""
+    made = {row.name for row in facts.resolved.classes}
+    for row, element in elements_of(facts.own):
+        if element.type not in facts.classes:
+            yield Hit(
+                element.line,
+                place(row, element.type, "element"),
+                "is of a class that is declared nowhere",
+                "A class without properties stands in for it."
+                if element.type in made
+                else "It cannot be listed or counted.",
+            )
+
+
+def undefined_extension(facts: Facts) -> Iterator[Hit]:
+    """Find extensions of a class that nobody declares."""
+    made = {row.name for row in facts.resolved.classes}
+    for row in of_kind(facts.own, Class):
+        if row.extends and row.extends not in facts.classes:
+            yield Hit(
+                row.line,
+                place(row),
+                "is extended but declared nowhere",
+                "The class is made of its extensions alone."
+                if row.extends in made
+                else "Its properties and elements are left out.",
+            )
+
+
+def no_application(facts: Facts) -> Iterator[Hit]:
+    """Find dictionaries of an app with classes and no class application."""
+    extended = any(row.extends == APPLICATION for row in of_kind(facts.own, Class))
+    if facts.source.kind != "application" or not facts.classes or extended:
+        return
+    if APPLICATION not in facts.classes:
+        yield Hit(
+            0,
+            "dictionary",
+            "has classes and no class application",
+            "No reference can begin at the app, so its objects are hard to reach.",
+        )
+
+
+def unknown_command(facts: Facts) -> Iterator[Hit]:
+    """Find `responds-to` with a command that nobody declares."""
+    known = {name for c in of_kind((*facts.own, *facts.taken), Command) for name in (c.name, c.id)}
+    for row in of_kind(facts.own, Class):
+        for verb in dict.fromkeys(row.responds_to):
+            if verb not in known:
+                text = f"responds to {shown(verb)}, which no command declares"
+                yield Hit(row.line, place(row), text, "The name alone makes no tool.")
+
+
+def required_after_optional(facts: Facts) -> Iterator[Hit]:
+    """Find required parameters that stand behind an optional one."""
+    for command in of_kind(facts.own, Command):
+        optional = command.direct is not None and command.direct.optional
+        for one in command.parameters:
+            if optional and not one.optional:
+                yield Hit(
+                    one.line,
+                    place(command, one.name, "parameter"),
+                    "is required and stands behind an optional one",
+                    "It is given by name; its place says nothing.",
+                )
+            optional = optional or one.optional
+
+
+def empty_enumeration(facts: Facts) -> Iterator[Hit]:
+    """Find enumerations without a value."""
+    for row in of_kind(facts.own, Enumeration):
+        if not row.enumerators:
+            yield Hit(
+                row.line, place(row), "has no enumerators", "Any value goes where it is asked."
+            )
+
+
+def unreachable_class(facts: Facts) -> Iterator[Hit]:
+    """Find visible classes that nothing leads to from the application or a command.
+
+    Elements, properties, parameters, results, superclasses and subclasses lead on. A
+    dictionary whose application holds nothing and which has no commands is a library of
+    suites: there, nothing is said.
+    """
+    rows = {row.name: row for row in facts.resolved.classes}
+    start = rows.get(APPLICATION)
+    commands = [*facts.resolved.commands, *facts.resolved.events]
+    if not commands and (start is None or not (start.elements or start.properties)):
+        return
+    subclasses: dict[str, list[str]] = {}
+    for row in rows.values():
+        subclasses.setdefault(row.inherits, []).append(row.name)
+    reached: set[str] = set()
+    waiting = [APPLICATION, *_led(facts, commands)]
+    while waiting:
+        name = waiting.pop()
+        found = rows.get(name)
+        if found is None or name in reached:
+            continue
+        reached.add(name)
+        waiting += [found.inherits, *subclasses.get(name, ())]
+        waiting += [element.type for element in found.elements]
+        waiting += _led(facts, [found])
+    lines = {row.name: row.line for row in of_kind(facts.own, Class) if row.name}
+    for name, row in rows.items():
+        if name in lines and name not in reached and not row.hidden:
+            yield Hit(
+                lines[name],
+                place(row),
+                "is reached from neither the application nor a command",
+                "No reference of the tools leads to an object of it.",
+            )
+
+
+def _led(facts: Facts, items: Iterable[Item]) -> list[str]:
+    """Return the classes that the types of `items` name, those in the fields of records too."""
+    found: list[str] = []
+    records: set[str] = set()
+    waiting = list(items)
+    while waiting:
+        for use in uses([waiting.pop()]):
+            for part in facts.types.string(use.types).split(" | "):
+                name = part.removeprefix("list of ")
+                found.append(name)
+                if name in facts.types.records and name not in records:
+                    records.add(name)
+                    waiting.append(facts.types.records[name])
+    return found
+
+
+def _used(facts: Facts) -> set[str]:
+    """Return every type name as written anywhere, in what the includes bring too."""
+    return {name for use in uses((*facts.own, *facts.taken)) for name in type_names(use.types)}
+
+
+def unused_enumeration(facts: Facts) -> Iterator[Hit]:
+    """Find visible enumerations that no type names."""
+    return _unused(facts, of_kind(facts.own, Enumeration), "No tool offers its values.")
+
+
+def unused_record_type(facts: Facts) -> Iterator[Hit]:
+    """Find visible record types that no type names."""
+    return _unused(facts, of_kind(facts.own, RecordType), "No tool takes or returns it.")
+
+
+def unused_value_type(facts: Facts) -> Iterator[Hit]:
+    """Find visible value types that no type names."""
+    return _unused(facts, of_kind(facts.own, ValueType), "No tool takes or returns it.")
+
+
+def _unused(
+    facts: Facts, rows: Iterable[Enumeration | RecordType | ValueType], consequence: str
+) -> Iterator[Hit]:
+    used = _used(facts)
+    for row in rows:
+        if not row.hidden and not used & {row.name, row.id, row.code}:
+            yield Hit(row.line, place(row), "is the type of nothing", consequence)
+
+
+TYPES: Final = {
+    "undefined-type": Rule("warning", undefined_type),
+    "missing-type": Rule("warning", missing_type),
+    "undefined-superclass": Rule("warning", undefined_superclass),
+    "undefined-element": Rule("warning", undefined_element),
+    "undefined-extension": Rule("warning", undefined_extension),
+    "no-application": Rule("note", no_application),
+    "unknown-command": Rule("warning", unknown_command),
+    "required-after-optional": Rule("note", required_after_optional),
+    "empty-enumeration": Rule("warning", empty_enumeration),
+    "unreachable-class": Rule("note", unreachable_class),
+    "unused-enumeration": Rule("note", unused_enumeration),
+    "unused-record-type": Rule("note", unused_record_type),
+    "unused-value-type": Rule("note", unused_value_type),
+}
+"""Name -> severity and function."""

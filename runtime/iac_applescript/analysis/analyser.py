@@ -1,0 +1,112 @@
+"""What a script may do: its level, the reasons with their place, its targets, and the better tool.
+
+SAFE only where every statement is understood and reads. What is not understood is DANGEROUS.
+Analysis can raise what a script needs, never lower it; JavaScript is MODIFY at least, because its
+names are decided at run time.
+"""
+
+from collections.abc import Callable
+from typing import Literal, NamedTuple
+
+from iac_applescript.analysis.applescript_reader import read_applescript
+from iac_applescript.analysis.applescript_tokens import scan_applescript
+from iac_applescript.analysis.findings import Findings, Reason, Start
+from iac_applescript.analysis.javascript_reader import read_javascript
+from iac_applescript.analysis.javascript_tokens import scan_javascript
+from iac_applescript.analysis.vocabulary import Vocabulary, vocabulary_of
+from iac_runtime.catalogue import Catalogue
+from iac_runtime.tool import Level
+
+__all__ = ["Analyser", "Analysis", "Language", "with_starts"]
+
+Language = Literal["applescript", "javascript"]
+
+ADDITIONS = "standard_additions"
+
+
+class Analysis(NamedTuple):
+    """What was found.
+
+    Attributes:
+        level: What running it needs.
+        reasons: Why, the highest first, then by place.
+        targets: Bundle ids of the apps that it names.
+        unknown: Names of apps that are not known here.
+        tools: Generated tools that do what its statements do.
+        starts: The apps that it starts if they do not run.
+    """
+
+    level: Level
+    reasons: tuple[Reason, ...]
+    targets: tuple[str, ...]
+    unknown: tuple[str, ...]
+    tools: tuple[str, ...]
+    starts: tuple[Start, ...] = ()
+
+
+def with_starts(found: Analysis, runs: Callable[[str], bool]) -> Analysis:
+    """Return an analysis that counts starting an app as a change, as reads start none.
+
+    Args:
+        found: The analysis of the text alone.
+        runs: Says whether the app of a bundle id runs; asked only of a script that else reads.
+    """
+    if found.level != "SAFE":
+        return found
+    reasons = tuple(
+        Reason("MODIFY", "launch", f"would start {start.name}", start.app, start.place)
+        for start in found.starts
+        if not runs(start.app)
+    )
+    return found._replace(level="MODIFY", reasons=reasons) if reasons else found
+
+
+class Analyser:
+    """Analyses scripts against the dictionaries of a catalogue; safe to share between threads."""
+
+    def __init__(self, catalogue: Catalogue) -> None:
+        self.catalogue = catalogue
+        self._known: dict[str, Vocabulary] = {}
+
+    def analyse(self, script: str, language: Language) -> Analysis:
+        """Return what a script may do; never raises for any text."""
+        findings = Findings(script)
+        read: Callable[..., object]
+        if language == "applescript":
+            scan, read = scan_applescript(script), read_applescript
+        else:
+            scan, read = scan_javascript(script), read_javascript
+            findings.add(
+                "MODIFY", "language", "is JavaScript, which decides names at run time", "", 0
+            )
+        for fault in scan.faults:
+            findings.add("DANGEROUS", "fault", fault.says, "", fault.start)
+        read(scan, findings, self.find, self.vocabulary(ADDITIONS))
+        order = {"DANGEROUS": 0, "MODIFY": 1, "SAFE": 2}
+        reasons = sorted(
+            (reason for reason in findings.reasons.values() if reason.level != "SAFE"),
+            key=lambda reason: (order[reason.level], reason.place.start),
+        )
+        known = (name for name in findings.tools if name in self.catalogue.tools)
+        return Analysis(
+            findings.level(),
+            tuple(reasons),
+            tuple(findings.targets),
+            tuple(findings.unknown),
+            tuple(known),
+            tuple(findings.starts.values()),
+        )
+
+    def find(self, name: str) -> Vocabulary | None:
+        """Return the vocabulary of the app with this name or bundle id, exactly but for case."""
+        wanted = name.casefold().removesuffix(".app")
+        for app in self.catalogue.apps.values():
+            if app.kind == "application" and wanted in (app.name.casefold(), app.id.casefold()):
+                return self.vocabulary(app.key)
+        return None
+
+    def vocabulary(self, key: str) -> Vocabulary | None:
+        """Return the vocabulary of an app of the catalogue; it is made once."""
+        if key not in self._known and key in self.catalogue.apps:
+            self._known[key] = vocabulary_of(self.catalogue.tables(self.catalogue.apps[key]))
+        return self._known.get(key)

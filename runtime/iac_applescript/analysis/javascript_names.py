@@ -1,0 +1,212 @@
+"""The names that a JavaScript gives itself, and which of them only ever hold whole numbers."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from iac_applescript.analysis.javascript_shape import Shape, shape_of
+from iac_applescript.analysis.javascript_tokens import KEYWORDS
+from iac_applescript.analysis.tokens import Token
+
+__all__ = ["Names", "script_names"]
+
+_DECLARES: Final = frozenset(("var", "let", "const", "function"))
+_LONGEST: Final = 200
+"""Tokens of a value that are looked at."""
+
+_ASSIGNS: Final = frozenset("= += -= *= /= %= **= &= |= ^= &&= ||= ??= <<= >>= >>>=".split())
+
+
+@dataclass(slots=True)
+class Names:
+    """The script's own names.
+
+    Attributes:
+        declared: Variables, parameters, functions.
+        keys: Fields of its records.
+        numbers: Variables that only ever hold numbers.
+        tables: Constants that hold a record or list which the script itself writes out.
+        texts: Variables that are given texts: all that each is given, as one text.
+    """
+
+    declared: set[str] = field(default_factory=set)
+    keys: set[str] = field(default_factory=set)
+    numbers: set[str] = field(default_factory=set)
+    tables: set[str] = field(default_factory=set)
+    texts: dict[str, Token] = field(default_factory=dict)
+
+
+def script_names(tokens: Sequence[Token]) -> Names:
+    found = Names()
+    for place, token in enumerate(tokens):
+        before = tokens[place - 1].text if place else ""
+        after = tokens[place + 1].text if place + 1 < len(tokens) else ""
+        if token.kind == "word" and token.text in _DECLARES:
+            _declare(tokens, place + 1, found)
+        elif token.text == "=>":
+            _parameters(tokens, place, found)
+        elif token.kind == "word" and token.text == "catch":
+            _declare(tokens, place + 2, found)
+        elif token.kind == "word" and after == ":" and before in ("{", ","):
+            found.keys.add(token.text)
+    shape = shape_of(tokens)
+    places: dict[str, list[int]] = {}
+    for place, token in enumerate(tokens):
+        if token.kind == "word" and token.text in found.declared:
+            places.setdefault(token.text, []).append(place)
+    found.tables = {name for name, at in places.items() if _is_table(at, shape)}
+    found.numbers = {name for name, at in places.items() if _only_numbers(at, shape)}
+    found.texts = _texts(found.declared, tokens)
+    return found
+
+
+def _texts(declared: set[str], tokens: Sequence[Token]) -> dict[str, Token]:
+    """Return the variables that are given texts: all that each is given, as one text."""
+    found: dict[str, Token] = {}
+    name = ""
+    for place, token in enumerate(tokens):
+        after = tokens[place + 1].text if place + 1 < len(tokens) else ""
+        if token.kind == "word" and token.text in declared and after in ("=", "+="):
+            name = token.text
+        elif token.kind == "sign" and token.text in (";", ","):
+            name = ""
+        elif token.kind == "string" and name:
+            before = found.get(name, token._replace(text=""))
+            found[name] = before._replace(text=before.text + token.text)
+    return found
+
+
+def _declare(tokens: Sequence[Token], place: int, found: Names) -> None:
+    """Add what stands between a declaring word and its value: a name, a pattern, parameters."""
+    depth = 0
+    for at, token in enumerate(tokens[place:], place):
+        if token.kind == "word" and token.text not in ("of", "in"):
+            previous = tokens[at - 1].text
+            if (token.text not in KEYWORDS and previous not in (".", "=", ":")) or (
+                previous == ":" and token.text not in KEYWORDS
+            ):
+                found.declared.add(token.text)
+        depth += {"(": 1, "{": 1, "[": 1, ")": -1, "}": -1, "]": -1}.get(token.text, 0)
+        if depth < 0 or (depth == 0 and token.text in (")", ";", "of", "in")):
+            return
+        if depth == 0 and token.text == "=":
+            _declare_rest(tokens, at + 1, found)
+            return
+        if (
+            depth == 0
+            and token.kind == "word"
+            and tokens[place - 1].text in ("var", "let", "const")
+        ):
+            following = tokens[at + 1] if at + 1 < len(tokens) else token
+            if following.text not in ("=", ",", "of", "in", ";"):
+                return
+
+
+def _declare_rest(tokens: Sequence[Token], place: int, found: Names) -> None:
+    """After a value, a comma outside brackets declares the next name: `var a = 1, b = 2`."""
+    depth = 0
+    for at, token in enumerate(tokens[place:], place):
+        depth += {"(": 1, "{": 1, "[": 1, ")": -1, "}": -1, "]": -1}.get(token.text, 0)
+        if depth < 0 or token.text == ";" or (token.kind == "word" and token.text in _DECLARES):
+            return
+        if depth == 0 and token.text == "," and at + 2 < len(tokens):
+            if tokens[at + 1].kind == "word" and tokens[at + 2].text in ("=", ",", ";"):
+                found.declared.add(tokens[at + 1].text)
+            else:
+                return
+
+
+def _parameters(tokens: Sequence[Token], arrow: int, found: Names) -> None:
+    if tokens[arrow - 1].kind == "word":
+        found.declared.add(tokens[arrow - 1].text)
+        return
+    depth = 0
+    for token in reversed(tokens[:arrow]):
+        depth += {")": 1, "}": 1, "]": 1, "(": -1, "{": -1, "[": -1}.get(token.text, 0)
+        if token.kind == "word" and token.text not in KEYWORDS:
+            found.declared.add(token.text)
+        if depth == 0:
+            return
+
+
+def _only_numbers(places: Sequence[int], shape: Shape) -> bool:
+    """Say whether each place of a name that gives it a value gives it a whole number."""
+    given = False
+    tokens = shape.tokens
+    for place in places:
+        before, sign = shape.text(place - 1), shape.text(place + 1)
+        assigns = sign in _ASSIGNS
+        if before in (".", "?."):
+            # `this.name` can be the very variable.
+            if assigns:
+                return False
+            continue
+        if sign in ("=>", "of", "in") or before == "function" or shape.is_bound(place):
+            return False
+        if not assigns:
+            continue
+        value, end = tokens[place + 2 : place + 3], shape.text(place + 3)
+        if sign not in ("=", "+=", "-=", "*=") or not value or value[0].kind != "number":
+            return False
+        if end not in (";", ",", ")", "}", ""):
+            return False
+        given = given or sign == "="
+    return given
+
+
+def _is_table(every: Sequence[int], shape: Shape) -> bool:
+    """Say whether the name in these places is declared once, by `const`, as a record or list.
+
+    It has no spread. Where its fields are set by names that are reckoned, only what cannot lead to
+    another object may be set: a number, an empty list or record.
+    """
+    tokens = shape.tokens
+    places = [
+        place
+        for place in every
+        if shape.text(place - 1) not in (".", "?.")
+        and not (shape.text(place + 1) == ":" and shape.text(place - 1) in ("{", ","))
+    ]
+    first = places[0] if places else 0
+    if shape.text(first - 1) != "const" or shape.text(first + 1) != "=":
+        return False
+    for place in places[1:]:
+        declared = shape.text(place - 1) in _DECLARES or shape.text(place + 1) in ("=", "=>")
+        if declared or shape.is_bound(place):
+            return False
+    if shape.text(first + 2) not in ("{", "["):
+        return False
+    end = shape.closing.get(first + 2, 0)
+    if any(token.text == "..." for token in tokens[first + 2 : end]) or not end:
+        return False
+    harmless = all(_is_harmless(shape, start) for start in _written(places[1:], shape))
+    return harmless or not _read(places[1:], shape)
+
+
+def _is_harmless(shape: Shape, start: int) -> bool:
+    """Say whether the value that begins at a place ends in a number, or in what is empty."""
+    around = shape.closing.get(shape.within[start], -1) if shape.within[start] >= 0 else -1
+    end = start
+    while end == start or (end - start < _LONGEST and shape.text(end) not in (";", "")):
+        if end == around:
+            break
+        end += 1
+    last = [token.text for token in shape.tokens[max(end - 2, start) : end]]
+    number = shape.tokens[min(end, len(shape.tokens)) - 1].kind == "number"
+    return number or last in (["[", "]"], ["{", "}"])
+
+
+def _written(places: Sequence[int], shape: Shape) -> Iterator[int]:
+    """Yield where the values begin that are set by a name in brackets."""
+    for place in places:
+        end = shape.closing.get(place + 1, -1)
+        if shape.text(place + 1) == "[" and shape.text(end + 1) in _ASSIGNS:
+            yield end + 2
+
+
+def _read(places: Sequence[int], shape: Shape) -> bool:
+    return any(
+        shape.text(place + 1) == "["
+        and shape.text(shape.closing.get(place + 1, -1) + 1) not in _ASSIGNS
+        for place in places
+    )

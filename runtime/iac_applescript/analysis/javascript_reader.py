@@ -1,0 +1,351 @@
+"""Reading a JavaScript for Automation: every name is known, or the script is dangerous.
+
+A name that is put together at run time cannot be decided, so an access in brackets must hold a
+text that is written out, or a number.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from iac_applescript.analysis import javascript_words as known
+from iac_applescript.analysis import language_words as language
+from iac_applescript.analysis.danger_rows import HANDED_ON, JAVASCRIPT, LEADS, MEMBERS
+from iac_applescript.analysis.findings import Findings
+from iac_applescript.analysis.javascript_names import script_names
+from iac_applescript.analysis.javascript_shape import shape_of
+from iac_applescript.analysis.javascript_texts import is_address, judge_texts
+from iac_applescript.analysis.javascript_tokens import KEYWORDS
+from iac_applescript.analysis.tokens import Scan, Token
+from iac_applescript.analysis.vocabulary import Entry, Vocabulary
+from iac_runtime.levels import highest
+from iac_runtime.secrecy import is_secret
+from iac_runtime.tool import Level
+
+__all__ = ["read_javascript"]
+
+Find = Callable[[str], Vocabulary | None]
+
+_ASSIGNS: Final = frozenset(("=", "+=", "-=", "*=", "/=", "%=", "++", "--", "??="))
+_VALUES: Final = frozenset(("this", "true", "false", "null", "undefined"))
+_UI_ACTS: Final = frozenset(("value", "selected", "focused"))
+_LEADS: Final = frozenset(term.replace(" ", "") for term in LEADS)
+_MOVES: Final = frozenset(("move", "duplicate"))
+_WRITES: Final = frozenset(("save", "export", "archive"))
+_LONGEST: Final = 64
+"""Tokens between brackets that are looked at."""
+
+_NEVER_ALONE: Final = frozenset(("Automation", "Object", "ObjectSpecifier"))
+_NEVER_OF_OBJECT: Final = frozenset(("values", "entries"))
+
+
+class _Reader:
+    def __init__(
+        self, scan: Scan, findings: Findings, find: Find, additions: Vocabulary | None
+    ) -> None:
+        self.tokens = scan.tokens
+        self.findings = findings
+        self.names = script_names(scan.tokens)
+        self.shape = shape_of(scan.tokens)
+        self.words = {token.text for token in scan.tokens if token.kind == "word"}
+        self.apps = self._apps(find, additions)
+        self.ui = any(app.key == "system_events" for app in self.apps)
+
+    def add(self, level: Level, rule: str, says: str, token: Token) -> None:
+        self.findings.add(level, rule, says, token.text, token.start)
+
+    def read(self) -> None:
+        """Read every token."""
+        for place, token in enumerate(self.tokens):
+            if token.kind == "word":
+                self._word(place, token)
+            elif token.text == "[" and token.kind == "sign":
+                self._bracket(place, token)
+            elif (
+                token.kind == "string"
+                and self.at(place + 1).text == ":"
+                and self.at(place - 1).text in ("{", ",")
+            ):
+                self._key(place, token)
+        judge_texts(self.shape, self.names.texts, self.findings, ui=self.ui)
+
+    def at(self, place: int) -> Token:
+        """Return the token at a place, or an empty one."""
+        if 0 <= place < len(self.tokens):
+            return self.tokens[place]
+        return Token("end", "", 0)
+
+    def _apps(self, find: Find, additions: Vocabulary | None) -> list[Vocabulary]:
+        found: list[Vocabulary] = [additions] if additions else []
+        for place, token in enumerate(self.tokens):
+            if token.kind != "word" or token.text != "Application":
+                continue
+            if self.at(place - 1).text in (".", "?."):
+                self.add("DANGEROUS", "target", "names an app in a way not understood", token)
+                continue
+            given = self.at(place + 2)
+            if self.at(place + 1).text == "." and given.text == "currentApplication":
+                continue
+            if (
+                self.at(place + 1).text != "("
+                or given.kind != "string"
+                or self.at(place + 3).text != ")"
+            ):
+                says = "names an app in a way that is decided at run time"
+                self.add("DANGEROUS", "target", says, token)
+                continue
+            app = None if "/" in given.text or ":" in given.text else find(given.text)
+            if app is None:
+                self.findings.unknown[given.text] = None
+                says = "names an app whose dictionary is not known here"
+                self.add("DANGEROUS", "target", says, given)
+            else:
+                self.findings.targets[app.bundle] = None
+                found.append(app)
+        return found
+
+    def _word(self, place: int, token: Token) -> None:
+        name = token.text
+        before, after = self.at(place - 1), self.at(place + 1)
+        if before.text in (".", "?.") and before.kind == "sign":
+            self._member(place, token)
+        elif after.text == ":" and before.text in ("{", ",") and before.kind == "sign":
+            self._key(place, token)
+        elif before.text in ("{", ",") and after.text in ("}", ",", "=") and (
+            self._is_harm(name) or self.shape.is_called_from(place, name, name)
+        ):  # fmt: skip
+            self.add("DANGEROUS", "member", MEMBERS.get(name, f"hands on {name}"), token)
+        elif before.text in ("{", ",") and after.text in ("}", ",") and self._leads(place, name):
+            self.add("DANGEROUS", "member", f"gives a {name}, which can lead anywhere", token)
+        elif name in JAVASCRIPT:
+            self.add("DANGEROUS", "name", JAVASCRIPT[name], token)
+        elif name in _NEVER_ALONE and after.text not in (".", "[", "(") and (
+            before.text != "instanceof"
+        ):  # fmt: skip
+            self.add("DANGEROUS", "name", "hands on what reaches every member", token)
+        elif name not in KEYWORDS and name not in known.GLOBALS and name not in self.names.declared:
+            self.add("DANGEROUS", "unknown", "was not understood", token)
+
+    def _is_harm(self, name: str) -> bool:
+        """Say whether a name that a pattern may take out of an object does harm when called."""
+        levels: list[Level] = [entry.level for entry in self._entries(name, "command")]
+        if self.apps and name in language.COMMANDS:
+            levels.append(language.COMMANDS[name])
+        return name in MEMBERS or highest(levels) == "DANGEROUS"
+
+    def _entries(self, name: str, use: str) -> list[Entry]:
+        return [e for app in self.apps for e in app.names.get(name, ()) if e.use == use]
+
+    def _member(self, place: int, token: Token) -> None:
+        name = token.text
+        if name in MEMBERS or name in JAVASCRIPT:
+            self.add("DANGEROUS", "member", MEMBERS.get(name) or JAVASCRIPT[name], token)
+            return
+        if name in _NEVER_OF_OBJECT and self.at(place - 2).text == "Object":
+            self.add("DANGEROUS", "member", "lists what cannot be read from the script", token)
+            return
+        commands = self._entries(name, "command")
+        classes = self._entries(name, "class")
+        properties = self._entries(name, "property")
+        called = self.at(place + 1).text == "("
+        if is_secret(name) and properties:
+            self.add("DANGEROUS", "secret", "reads or sets a secret", token)
+        if self.at(place + 1).text in _ASSIGNS or (name == "set" and called):
+            self._setter(place, token, properties)
+        elif commands or (called and name in language.COMMANDS and name not in ("get", "set")):
+            self._command(place, token, commands)
+        elif classes and called and name[:1].isupper():
+            level = highest(("MODIFY", *(entry.level for entry in classes)))
+            self.add(level, "command", f"makes a {classes[0].term}", token)
+            if not self.shape.is_written_out(place + 2):
+                says = "gives properties that are not written out"
+                self.add("DANGEROUS", "unknown", says, token)
+        elif not (classes or properties or name in known.MEMBERS or name in self.names.keys):
+            self.add("DANGEROUS", "unknown", "was not understood", token)
+
+    def _setter(self, place: int, token: Token, properties: Sequence[Entry]) -> None:
+        name = token.text
+        if name == "set":
+            place -= 2
+            name = self.at(place).text
+            properties = self._entries(name, "property")
+        if not properties and (name in self.names.keys or name in known.MEMBERS):
+            return
+        if not properties and name in self.names.declared:
+            return
+        if not properties:
+            self.add("DANGEROUS", "unknown", "sets what was not understood", token)
+            return
+        level = highest(("MODIFY", *(entry.level for entry in properties)))
+        if (self.ui and name in _UI_ACTS) or (level == "MODIFY" and self._is_of_many(place - 2)):
+            level = "DANGEROUS"
+        if name.casefold() in _LEADS:
+            level = "DANGEROUS"
+        if "url" in name.casefold() and not is_address(self.shape, place + 2):
+            level = "DANGEROUS"
+        self.add(level, "command", f"sets {name}", token)
+
+    def _command(self, place: int, token: Token, commands: Sequence[Entry]) -> None:
+        name = token.text
+        levels: list[Level] = [entry.level for entry in commands]
+        for entry in commands:
+            self.findings.tools[entry.tool] = None
+        if not levels:
+            levels.append(language.COMMANDS[name])
+        first = self.at(place + 2)
+        if name in ("open", "run") and first.text == ")" and not self.shape.is_app(place - 2):
+            # An object that opens itself: a file, a shortcut.
+            levels.append("DANGEROUS")
+        if (
+            name in ("open", "geturl")
+            and first.text != ")"
+            and not is_address(self.shape, place + 2)
+        ):
+            levels.append("DANGEROUS")
+        if name == "select" and self.ui:
+            levels.append("DANGEROUS")
+        if name in _WRITES and first.text != ")":
+            levels.append("DANGEROUS")
+        if name == "run" and first.text != ")":
+            levels.append("DANGEROUS")
+        if name in _MOVES and (self._moves_many(place) or "trash" in self.words):
+            levels.append("DANGEROUS")
+        if name == "make":
+            levels.append("MODIFY")
+        self.add(highest(levels), "command", f"{name} is {highest(levels)}", token)
+
+    def _is_of_many(self, place: int) -> bool:
+        """Say whether what ends here is a whole collection, or all of it that pass a test."""
+        token = self.at(place)
+        if token.text == ")":
+            opening = self.shape.within[place - 1] if self.at(place - 1).text != "(" else place - 1
+            return self.at(opening - 1).text in ("whose", "where")
+        rows = self._entries(token.text, "class") if token.kind == "word" else []
+        return any(token.text != entry.term for entry in rows)
+
+    def _moves_many(self, place: int) -> bool:
+        """Say whether a whole collection is moved: `app.move(x.files, ...)`, `x.files.move()`."""
+        end = place + 2
+        while self.at(end).kind == "word" or self.at(end).text in (".",):
+            end += 1
+        ends = self.at(end - 1) if end > place + 2 else self.at(place - 2)
+        rows = self._entries(ends.text, "class") if ends.kind == "word" else []
+        return any(ends.text != entry.term for entry in rows)
+
+    def _key(self, place: int, token: Token) -> None:
+        name, value = token.text, self.at(place + 2)
+        taken = value.kind == "word" and self.shape.is_called_from(place, name, value.text)
+        if name in HANDED_ON or taken or self._is_harm(name):
+            says = MEMBERS.get(name) or JAVASCRIPT.get(name) or f"hands on {name}"
+            self.add("DANGEROUS", "member", says, token)
+        elif name.casefold() in _LEADS and self._of_an_object(place):
+            self.add("DANGEROUS", "member", f"gives a {name}, which can lead anywhere", token)
+        elif name == "withProperties" and value.text != "{":
+            self.add("DANGEROUS", "unknown", "gives properties that are not written out", value)
+        elif name == "saving" and value.text != "yes":
+            self.add("DANGEROUS", "member", "throws away what is not saved", token)
+        elif name == "replacing" and value.text != "false":
+            self.add("DANGEROUS", "member", "replaces what is there", token)
+        elif name == "new":
+            self._made(value)
+        elif (
+            "url" in name.casefold()
+            and self._of_an_object(place)
+            and not is_address(self.shape, place + 2)
+        ):
+            self.add("DANGEROUS", "member", "an address that is not a plain one", token)
+
+    def _leads(self, place: int, name: str) -> bool:
+        """Say whether a variable is given as a field, and one that leads somewhere."""
+        leads = name.casefold() in _LEADS or "url" in name.casefold()
+        return leads and self._of_an_object(place)
+
+    def _of_an_object(self, place: int) -> bool:
+        """Say whether a key belongs to the properties of something that is made."""
+        opening = self.shape.within[place]
+        maker = self.at(opening - 2)
+        return maker.text == "withProperties" or (
+            self.at(opening - 1).text == "(" and bool(self._entries(maker.text, "class"))
+        )
+
+    def _made(self, value: Token) -> None:
+        rows = [
+            entry
+            for app in self.apps
+            for entry in (*app.names.get(value.text, ()), *app.terms.get(value.text.casefold(), ()))
+            if entry.use == "class"
+        ]
+        if value.kind != "string" or not rows:
+            self.add("DANGEROUS", "unknown", "makes something that was not understood", value)
+        else:
+            level = highest(("MODIFY", *(entry.level for entry in rows)))
+            self.add(level, "command", f"makes a {rows[0].term}", value)
+
+    def _bracket(self, place: int, token: Token) -> None:
+        before = self.at(place - 1)
+        end = self.shape.closing.get(place, len(self.tokens))
+        inner = self.tokens[place + 1 : min(end, place + _LONGEST)]
+        if before.text in ("{", ",") and self.at(end + 1).text == ":":
+            self.add("DANGEROUS", "dynamic", "a name that is put together at run time", token)
+            return
+        access = (
+            before.kind in ("string", "template", "regex")
+            or before.text in (")", "]", "?.")
+            or (
+                before.kind == "word"
+                and (before.text in _VALUES or before.text not in KEYWORDS)
+                and before.text != "of"
+            )
+        )
+        if not access:
+            return
+        if len(inner) == 1 and inner[0].kind == "string":
+            self._name_in_text(inner[0])
+            if before.text in known.GLOBALS:
+                self._of_the_language(before.text, inner[0])
+            if self.at(end + 1).text in _ASSIGNS:
+                self.add("DANGEROUS", "dynamic", "sets something that a text names", inner[0])
+        elif before.text in self.names.tables and self._keeps(place - 2, end + 1):
+            return
+        elif end >= place + _LONGEST or not _is_number(inner, self.names.numbers):
+            says = "a name that is put together at run time cannot be judged"
+            self.add("DANGEROUS", "dynamic", says, token)
+
+    def _keeps(self, before: int, after: int) -> bool:
+        """Say whether an entry of the script's own table is read or set, and nothing more."""
+        lead, next_ = self.at(before).text, self.at(after).text
+        return lead not in (".", "?.") and next_ not in ("(", "[", "`")
+
+    def _name_in_text(self, token: Token) -> None:
+        name = token.text
+        harmful = name in MEMBERS or name in JAVASCRIPT
+        levels: list[Level] = [entry.level for entry in self._entries(name, "command")]
+        if harmful or highest(levels) != "SAFE":
+            why = MEMBERS.get(name) or JAVASCRIPT.get(name) or f"calls {name}"
+            self.add("DANGEROUS", "member", why, token)
+
+    def _of_the_language(self, holder: str, token: Token) -> None:
+        """Judge a member of a built-in object that is named by a text."""
+        if token.text not in known.MEMBERS or (
+            holder == "Object" and token.text in _NEVER_OF_OBJECT
+        ):
+            self.add("DANGEROUS", "member", "was not understood", token)
+
+
+def read_javascript(
+    scan: Scan, findings: Findings, find: Find, additions: Vocabulary | None
+) -> None:
+    """Read a script, and put what was found into `findings`; arguments as for AppleScript."""
+    _Reader(scan, findings, find, additions).read()
+
+
+def _is_number(tokens: Sequence[Token], numbers: set[str]) -> bool:
+    """Say whether an expression can only be a number."""
+    if not tokens:
+        return False
+    texts = [token.text for token in tokens]
+    if texts[-3:-2] == ["length"] and texts[-2:-1] == ["-"] and tokens[-1].kind == "number":
+        return all(t.kind == "word" or t.text == "." for t in tokens[:-2])
+    return all(
+        token.kind == "number" or token.text in numbers or token.text in ("+", "-", "*", "%")
+        for token in tokens
+    )

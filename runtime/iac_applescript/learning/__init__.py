@@ -1,0 +1,1 @@
+"""What worked before: kept, bounded, found again."""

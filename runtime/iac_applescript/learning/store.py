@@ -1,0 +1,288 @@
+"""What was learned: SQLite with FTS5 in the state folder, bounded, with nothing personal in it.
+
+A pattern is advice. It never changes a level, a permission or a description.
+"""
+
+import os
+import sqlite3
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from iac_applescript.learning.patterns import (
+    MAX_ERROR,
+    MAX_INTENT,
+    MAX_STORED,
+    Outcome,
+    Pattern,
+    cleaned,
+    digest_of,
+    indexed_words,
+)
+from iac_applescript.learning.ranking import Candidate, Found, query_words, rank
+from iac_applescript.learning.schema import connect
+from iac_runtime.cleaning import clean_text
+from iac_runtime.search.stems import split, stem
+
+__all__ = ["LIMIT", "OFF", "Stats", "Store", "learning_is_off"]
+
+LIMIT: Final = 20_000
+"""Patterns that are kept; past it the least useful twentieth goes."""
+
+OFF: Final = "IAC_LEARNING"
+"""The environment variable that switches learning off when it is `off`."""
+
+_COLUMNS: Final = ", ".join(Pattern._fields)
+_FIND: Final = (
+    "SELECT rowid, said, done FROM words WHERE words MATCH ? AND rowid >= ?"
+    " ORDER BY bm25(words, 4, 1) LIMIT ?"
+)
+_NEWEST: Final = "SELECT rowid FROM words WHERE words MATCH ? ORDER BY rowid DESC LIMIT 1 OFFSET ?"
+_CANDIDATES: Final = 120
+_WIDEST: Final = 2_000
+"""Rows that a search may rank: words that more patterns have than that tell none apart, and of
+patterns that only such a word finds, the newest are looked at."""
+
+_USELESS: Final = """
+DELETE FROM patterns WHERE id IN (
+    SELECT id FROM patterns ORDER BY successes > 0, successes - failures, last LIMIT ?
+) RETURNING id"""
+
+
+class Stats(NamedTuple):
+    """What was learned: counts in all, by app, and what fails most."""
+
+    patterns: int
+    successes: int
+    failures: int
+    apps: tuple[tuple[str, int, int], ...]
+    failing: tuple[Pattern, ...]
+
+
+def learning_is_off() -> bool:
+    """Say whether the user switched learning off."""
+    return os.environ.get(OFF, "").casefold() in ("off", "0", "no", "false")
+
+
+class Store:
+    """The patterns of this user. Safe to use from several threads and processes."""
+
+    def __init__(self, folder: Path, limit: int = LIMIT) -> None:
+        """Take the state folder; nothing is opened before it is needed."""
+        self._folder = folder
+        self._limit = limit
+        self._lock = threading.RLock()
+        self._made: sqlite3.Connection | None = None
+        self._counts: dict[str, int] = {}
+        self._counted = -1
+
+    def close(self) -> None:
+        """Close the file."""
+        with self._lock:
+            if self._made is not None:
+                self._made.close()
+                self._made = None
+
+    def remember(
+        self, intent: str, app: str, language: str, script: str, outcome: Outcome
+    ) -> int | None:
+        """Count a run of a script for an intent; return the pattern's id.
+
+        None where learning is off, or where nothing tells what the script was for.
+        """
+        if learning_is_off() or not intent.strip():
+            return None
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        intent, script = cleaned(intent, MAX_INTENT), cleaned(script, MAX_STORED)
+        row = Pattern(
+            0,
+            digest_of(intent, language, script),
+            intent,
+            clean_text(app, 100),
+            language,
+            script,
+            clean_text(outcome.kind, 40),
+            cleaned(outcome.error, MAX_ERROR),
+            outcome.number,
+            round(outcome.milliseconds, 1),
+            int(outcome.ok),
+            int(not outcome.ok),
+            now,
+            now,
+        )
+        with self._writing() as base:
+            return self._add(base, row)
+
+    def add_all(self, rows: Sequence[Pattern]) -> int:
+        """Add patterns of an export, in one transaction; return how many."""
+        with self._writing() as base:
+            for row in rows:
+                self._add(base, row, bound=False)
+            self._keep_bound(base)
+        return len(rows)
+
+    def find(self, intent: str, *, app: str = "", limit: int = 3) -> list[Found]:
+        """Return what worked for such an intent, best first."""
+        words = query_words(intent)
+        with self._lock:
+            base = self._base()
+            counts = self._known_counts(base)
+            match, common = _match(words, counts)
+            if not match:
+                return []
+            newest = base.execute(_NEWEST, (match, _WIDEST)).fetchone() if common else None
+            first = newest[0] if newest else 0
+            rows = base.execute(_FIND, (match, first, _CANDIDATES)).fetchall()
+            marks = ",".join("?" * len(rows))
+            patterns = {
+                pattern.id: pattern
+                for pattern in self._select(
+                    base, f"WHERE id IN ({marks})", tuple(row[0] for row in rows)
+                )
+            }
+            total = max(self._counted, 1)
+        candidates = [
+            Candidate(patterns[id], frozenset(said.split()), frozenset(done.split()))
+            for id, said, done in rows
+            if id in patterns
+        ]
+        same = frozenset(map(stem, split(intent)))
+        return rank(words, candidates, counts, total, app, same)[:limit]
+
+    def get(self, id: int) -> Pattern | None:
+        """Return a pattern by its number."""
+        with self._lock:
+            return next(iter(self._select(self._base(), "WHERE id = ?", (id,))), None)
+
+    def every(self) -> Iterator[Pattern]:
+        """Yield all patterns, the latest first."""
+        with self._lock:
+            rows = self._select(self._base(), "ORDER BY last DESC, id DESC", ())
+        yield from rows
+
+    def successes_like(self, script: str, app: str, limit: int = 3) -> list[Pattern]:
+        """Return patterns that worked and share words with a script."""
+        done = indexed_words("", app, script)[1]
+        found = self.find(f"{app.rpartition('.')[2]} {done}"[:400], app=app, limit=10)
+        return [row.pattern for row in found if row.pattern.successes][:limit]
+
+    def forget(self, ids: Sequence[int] | None = None) -> int:
+        """Remove patterns by number, or all; return how many there were."""
+        with self._writing() as base:
+            if ids is None:
+                gone = [row[0] for row in base.execute("DELETE FROM patterns RETURNING id")]
+            else:
+                gone = [
+                    row[0]
+                    for id in ids
+                    for row in base.execute("DELETE FROM patterns WHERE id = ? RETURNING id", (id,))
+                ]
+            base.executemany("DELETE FROM words WHERE rowid = ?", [(id,) for id in gone])
+            return len(gone)
+
+    def stats(self) -> Stats:
+        """Return what was learned."""
+        with self._lock:
+            base = self._base()
+            count, good, bad = base.execute(
+                "SELECT count(*), total(successes), total(failures) FROM patterns"
+            ).fetchone()
+            apps = base.execute(
+                "SELECT app, sum(successes), sum(failures) FROM patterns WHERE app != ''"
+                " GROUP BY app ORDER BY sum(successes + failures) DESC, app LIMIT 20"
+            ).fetchall()
+            failing = self._select(
+                base, "WHERE failures > successes ORDER BY failures DESC, last DESC LIMIT 5", ()
+            )
+        return Stats(count, int(good), int(bad), tuple(apps), tuple(failing))
+
+    def _base(self) -> sqlite3.Connection:
+        if self._made is None:
+            self._made = connect(self._folder)
+        return self._made
+
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        with self._lock:
+            base = self._base()
+            base.execute("BEGIN IMMEDIATE")
+            try:
+                yield base
+                base.execute("COMMIT")
+            except BaseException:
+                base.execute("ROLLBACK")
+                raise
+
+    def _add(self, base: sqlite3.Connection, row: Pattern, *, bound: bool = True) -> int:
+        known = base.execute("SELECT id FROM patterns WHERE digest = ?", (row.digest,)).fetchone()
+        if known is not None:
+            base.execute(
+                "UPDATE patterns SET successes = successes + ?, failures = failures + ?,"
+                " kind = ?, error = ?, number = ?, milliseconds = ?, last = max(last, ?)"
+                " WHERE id = ?",
+                (
+                    row.successes,
+                    row.failures,
+                    row.kind,
+                    row.error,
+                    row.number,
+                    row.milliseconds,
+                    row.last,
+                    known[0],
+                ),
+            )
+            return int(known[0])
+        marks = ", ".join("?" * (len(Pattern._fields) - 1))
+        names = ", ".join(Pattern._fields[1:])
+        id = base.execute(f"INSERT INTO patterns ({names}) VALUES ({marks})", row[1:]).lastrowid  # noqa: S608
+        words = indexed_words(row.intent, row.app, row.script)
+        base.execute("INSERT INTO words (rowid, said, done) VALUES (?, ?, ?)", (id, *words))
+        for word in {*words[0].split(), *words[1].split()}:
+            self._counts[word] = self._counts.get(word, 0) + 1
+        self._counted += 1
+        if bound:
+            self._keep_bound(base)
+        return int(id or 0)
+
+    def _keep_bound(self, base: sqlite3.Connection) -> None:
+        count = base.execute("SELECT count(*) FROM patterns").fetchone()[0]
+        if count > self._limit:
+            extra = count - self._limit + self._limit // 20
+            gone = base.execute(_USELESS, (extra,)).fetchall()
+            base.executemany("DELETE FROM words WHERE rowid = ?", gone)
+
+    def _known_counts(self, base: sqlite3.Connection) -> Mapping[str, int]:
+        """Return how many patterns have each word; of many patterns nearly, which is enough."""
+        latest = base.execute("SELECT seq FROM sqlite_sequence WHERE name = 'patterns'").fetchone()
+        total = int(latest[0]) if latest else 0
+        few = self._counted < _WIDEST
+        if total != self._counted and (few or abs(total - self._counted) > self._counted // 4):
+            self._counts = dict(base.execute("SELECT term, doc FROM counts"))
+            self._counted = total
+        return self._counts
+
+    def _select(
+        self, base: sqlite3.Connection, clause: str, values: tuple[Any, ...]
+    ) -> list[Pattern]:
+        text = f"SELECT {_COLUMNS} FROM patterns {clause}"  # noqa: S608 (constant clauses)
+        return [Pattern(*row) for row in base.execute(text, values)]
+
+
+def _match(words: Mapping[str, Mapping[str, float]], counts: Mapping[str, int]) -> tuple[str, bool]:
+    """Return the query: the words that tell most, as many as about `_WIDEST` patterns have.
+
+    Also whether more have them: even the word that tells most can be a common one.
+    """
+    said = {option for options in words.values() for option in options}
+    wanted = sorted(said & counts.keys(), key=lambda word: (counts[word], word))
+    kept: list[str] = []
+    rows = 0
+    for word in wanted:
+        if kept and rows + counts[word] > _WIDEST:
+            break
+        rows += counts[word]
+        kept.append(word)
+    return " OR ".join(f'"{word}"' for word in kept), rows > _WIDEST

@@ -1,0 +1,1 @@
+"""The interpreted Bash: a line is read, filled in, and run without a shell."""
