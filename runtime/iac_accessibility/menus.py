@@ -11,7 +11,8 @@ from typing import Final
 from iac_accessibility.bridge import Reader
 from iac_accessibility.errors import UiError, from_fault
 from iac_accessibility.faults import Fault
-from iac_accessibility.locate import Found, path_of
+from iac_accessibility.locate import path_of
+from iac_accessibility.marks import Found
 from iac_accessibility.model import App, Handle, Node, Want, titles
 from iac_accessibility.roles import MENU_ROLES
 from iac_accessibility.session import Session

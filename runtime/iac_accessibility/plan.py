@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from iac_accessibility.locate import Found, Mark
+from iac_accessibility.marks import Found, Mark
 from iac_accessibility.model import App
 from iac_accessibility.paths import Step
 from iac_runtime.tool import Level

@@ -7,7 +7,8 @@ from typing import Any, Final
 from iac_accessibility.apps import app_facts
 from iac_accessibility.errors import AppError, UiError, from_fault
 from iac_accessibility.faults import Fault, Silent
-from iac_accessibility.locate import Found, found_at, path_of
+from iac_accessibility.locate import path_of
+from iac_accessibility.marks import Found, found_at
 from iac_accessibility.model import App, Node, Want
 from iac_accessibility.render import DATA_NOTE, Attribute, element_state, line_of, outline
 from iac_accessibility.roles import WINDOW_ROLES, role_name

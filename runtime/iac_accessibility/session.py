@@ -8,7 +8,7 @@ from iac_accessibility.apps import find_app
 from iac_accessibility.bridge import Bridge, Reader
 from iac_accessibility.errors import UiError, from_fault
 from iac_accessibility.faults import Fault, Gone
-from iac_accessibility.locate import Book
+from iac_accessibility.marks import Book
 from iac_accessibility.model import App, Node, Want
 from iac_accessibility.roles import TEXT_ROLES
 

@@ -3,7 +3,8 @@
 from iac_accessibility.errors import UiError, from_fault
 from iac_accessibility.faults import Fault, Gone
 from iac_accessibility.levels import Facts, Verdict, level_of
-from iac_accessibility.locate import Found, Mark, check, confirm, refuse_stale, resolve
+from iac_accessibility.locate import check, confirm, refuse_stale, resolve
+from iac_accessibility.marks import Found, Mark
 from iac_accessibility.model import App
 from iac_accessibility.paths import PathError, Step, parse_path, path_text
 from iac_accessibility.roles import WINDOW_ROLES

@@ -11,7 +11,7 @@ from typing import Any, Final
 from iac_accessibility.errors import LOOK_AGAIN, UiError, from_fault
 from iac_accessibility.faults import Fault, Gone
 from iac_accessibility.levels import holds_secret
-from iac_accessibility.locate import Found
+from iac_accessibility.marks import Found
 from iac_accessibility.menus import follow_menu
 from iac_accessibility.model import App, Node, Scalar, Want
 from iac_accessibility.plan import Means, Plan, Scope

@@ -10,7 +10,7 @@ from ui_user import User
 
 from iac_accessibility import target as target_module
 from iac_accessibility.atspi.identity import identity, started
-from iac_accessibility.locate import Book, Found, Mark
+from iac_accessibility.marks import Book, Found, Mark
 from iac_accessibility.model import App, Handle, Node
 from iac_accessibility.plan import Plan
 from iac_accessibility.toolset import Toolset

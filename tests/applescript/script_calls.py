@@ -19,3 +19,10 @@ def call(
     jsonschema.validate(found, row.output)
     json.dumps(found)
     return found
+
+
+def data(toolset: Toolset, tool: str, **arguments: Any) -> dict[str, Any]:
+    """Return the data of a call that has to succeed."""
+    found = call(toolset, tool, **arguments)
+    assert found["success"], found
+    return dict(found["data"])

@@ -9,28 +9,20 @@ import jsonschema
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from script_calls import call
+from script_calls import call, data
 
 from iac_applescript import installed, system_state, tools
 from iac_applescript.answers import read_answer
-from iac_applescript.confinement import Confinement, profile
 from iac_applescript.learning.store import OFF
 from iac_applescript.skills import Skill
 from iac_applescript.suggestions import suggest
 from iac_applescript.tools import TOOLS, Toolset
 from iac_runtime.execution.process import Completed
-from iac_runtime.execution.single import run_process
 from iac_runtime.search import Index
 
 BROKEN = 'tell application "Finder" to get name of fldr 1'
 MENDED = 'tell application "Finder" to get name of folder 1 of home'
 INTENT = "name of the first folder in my home folder"
-
-
-def data(toolset: Toolset, tool: str, **arguments: Any) -> dict[str, Any]:
-    found = call(toolset, tool, **arguments)
-    assert found["success"], found
-    return found["data"]
 
 
 def test_there_are_eleven_tools_with_schemas_that_hold(toolset: Toolset) -> None:
@@ -287,203 +279,6 @@ def test_a_part_without_a_program(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "error" in system_state.read_state(nothing, ["volume"])["volume"]
     monkeypatch.setitem(system_state._SYSTEM, "battery", nothing)
     assert "error" in system_state.read_state(nothing, ["battery"])["battery"]
-
-
-def test_only_bundle_ids_enter_a_profile() -> None:
-    text = profile(["com.apple.finder"])
-    assert '(appleevent-destination "com.apple.finder")' in text
-    assert "(deny default)" in text
-    for bad in ('x")(allow default)("', "", "a b", "a\nb"):
-        with pytest.raises(ValueError, match="bundle id"):
-            profile([bad])
-
-
-SANDBOX = """#!{python} -I
-# sandbox-exec as its manual page has it: -p PROFILE PROGRAM ARGUMENTS. It looks at what it is told
-# to hold, and answers for the osascript that it would start.
-import pathlib, sys
-flag, profile, program, *rest = sys.argv[1:]
-assert (flag, program) == ("-p", "/usr/bin/osascript"), sys.argv
-assert profile.startswith("(version 1)\\n(deny default)\\n"), profile
-assert profile.count("(") == profile.count(")"), profile
-assert rest[0] == "-l" and rest[-1] == "-", rest
-script = sys.stdin.read()
-pathlib.Path(sys.argv[0] + ".seen").open("a").write(profile + "\\0" + script + "\\1")
-held = {held}
-print("not confined" if "do shell script" in script and not held else 42)
-"""
-
-
-def sandbox(folder: Path, *, held: bool) -> Path:
-    """Write a stand-in for sandbox-exec that holds, or does not."""
-    program = folder / f"sandbox-exec-{held}"
-    program.write_text(SANDBOX.format(python=sys.executable, held=held), encoding="utf-8")
-    program.chmod(0o755)
-    return program
-
-
-@pytest.mark.process
-def test_confinement_is_tried_once_and_used_only_where_it_works(
-    toolset: Toolset, tmp_path: Path
-) -> None:
-    program = sandbox(tmp_path, held=True)
-    toolset._confinement = Confinement(run_process, str(program), "darwin")
-    assert not program.with_suffix(".seen").exists()
-    reads = {"script": MENDED}
-    for _ in range(2):
-        plan = toolset.prepare("execute_applescript", reads)
-        assert plan.confined
-        assert "held to these apps by macOS" in plan.line
-    assert toolset.perform(plan, run_process)["data"]["result"] == 42
-    probe, run, end = Path(f"{program}.seen").read_text(encoding="utf-8").split("\1")
-    assert "appleevent-send" not in probe
-    allowed, script = run.split("\0")
-    assert allowed.count("appleevent-send") == 1
-    assert '(appleevent-destination "com.apple.finder")' in allowed
-    assert (script, end) == (MENDED, "")
-
-
-@pytest.mark.process
-@pytest.mark.parametrize(
-    ("held", "platform", "exists"),
-    [(False, "darwin", True), (True, "linux", True), (True, "darwin", False)],
-)
-def test_where_confinement_does_not_work_the_question_says_so(
-    toolset: Toolset, tmp_path: Path, held: bool, platform: str, exists: bool
-) -> None:
-    program = sandbox(tmp_path, held=held) if exists else tmp_path / "nothing"
-    toolset._confinement = Confinement(run_process, str(program), platform)
-    plan = toolset.prepare("execute_applescript", {"script": MENDED})
-    assert not plan.confined
-    assert "not held to these apps by macOS" in plan.line
-
-
-def test_a_probe_that_cannot_be_started_confines_nothing(tmp_path: Path) -> None:
-    def busy(*_: Any) -> Completed:
-        raise OSError(11, "busy")
-
-    assert not Confinement(busy, str(sandbox(tmp_path, held=True)), "darwin").works()
-
-
-def test_another_osascript_is_not_what_the_profile_lets_start(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("IAC_OSASCRIPT", "/opt/osascript")
-    program = str(sandbox(tmp_path, held=True))
-    assert not Confinement(run_process, program, "darwin").works()
-
-
-@pytest.mark.parametrize(
-    ("script", "confined"),
-    [
-        (MENDED, True),
-        ("return 1", False),
-        ('tell application "Frobnicator" to activate', False),
-        ('tell application "Finder" to do shell script "id"', False),
-        ('tell application "Finder" to delete file 1 of home', True),
-        ('tell application "Finder" to «event fndrempt»', True),
-    ],
-)
-def test_what_was_asked_to_reach_beyond_its_apps_is_not_confined(
-    toolset: Toolset, script: str, confined: bool
-) -> None:
-    held = Completed(b"42\n", b"", 0)
-    toolset._confinement = Confinement(lambda *_: held, sys.executable, "darwin")
-    assert toolset.prepare("execute_applescript", {"script": script}).confined == confined
-
-
-@pytest.mark.parametrize(
-    ("script", "starts"),
-    [
-        ('tell application "Music" to get name of current track', ["Music"]),
-        ('tell application "Music"\nget name of current track\nend tell', ["Music"]),
-        ('return name of application "Music"', ["Music"]),
-        ('set a to application "Music"\ntell a to get name', ["Music"]),
-        ('tell application "Music"\nset a to it\nend tell', ["Music"]),
-        ('tell application "Music" to activate', ["Music"]),
-        ('tell window 1 of application "Music"\nend tell', ["Music"]),
-        ('return application "Music" is running', []),
-        ('tell application "Music"\nset x to 1\nend tell', []),
-        ('if running of application "Music" then return 1', []),
-        ('return application id "com.apple.Music" is not running', []),
-        (
-            'if application "Music" is running then tell application "Music" to get name of'
-            " window 1",
-            [],
-        ),
-        (
-            'if application "Music" is running then\ntell application "Music"\n'
-            "get name of current track\nend tell\nend if",
-            [],
-        ),
-        (
-            'tell application "Music"\nif it is running then\n'
-            "return name of current track\nelse\n"
-            'return "no"\nend if\nend tell',
-            [],
-        ),
-        (
-            'tell application "Music"\nif it is running then\nset x to 1\nelse\n'
-            "return name of current track\nend if\nend tell",
-            ["Music"],
-        ),
-        (
-            'if application "Music" is not running then tell application "Music" to get name of'
-            " window 1",
-            ["Music"],
-        ),
-        (
-            'if application "Music" is running then\nset x to 1\nend if\n'
-            'tell application "Music" to get name of window 1',
-            ["Music"],
-        ),
-        (
-            'if application "Music" is running then\n'
-            'tell application "Finder" to get name of home\nend if',
-            ["Finder"],
-        ),
-        (
-            'if (application "Mail" is running) then\nset x to 1\nelse if application "Music" is'
-            ' running then\ntell application "Music" to get name of window 1\n'
-            'tell application "Mail" to get name of window 1\nend if',
-            ["Mail"],
-        ),
-        (
-            'tell application "System Events"\ntell screen saver preferences\nif running then\n'
-            "get name of disk 1\nend if\nend tell\nend tell",
-            ["System Events"],
-        ),
-    ],
-)
-def test_reading_starts_no_app(toolset: Toolset, script: str, starts: list[str]) -> None:
-    toolset._runs = lambda _app: False
-    plan = toolset.prepare("execute_applescript", {"script": script})
-    assert [row.says.removeprefix("would start ") for row in plan.reasons] == starts
-    assert plan.level == ("MODIFY" if starts else "SAFE")
-    toolset._runs = lambda _app: True
-    assert toolset.prepare("execute_applescript", {"script": script}).level == "SAFE"
-
-
-def test_what_runs_is_asked_of_scripts_that_else_read(toolset: Toolset) -> None:
-    asked: list[str] = []
-    toolset._runs = lambda app: bool(asked.append(app))
-    toolset.prepare(
-        "execute_applescript", {"script": 'tell application "Music" to set sound volume to 3'}
-    )
-    assert asked == []
-    plan = toolset.prepare("execute_applescript", {"script": MENDED})
-    assert asked == ["com.apple.finder"]
-    assert "would start Finder" in plan.line
-    found = data(toolset, "validate_applescript", script=MENDED)
-    assert found["valid"]
-    assert (found["level"], found["reasons"][0]["says"]) == ("MODIFY", "would start Finder")
-
-
-def test_a_check_starts_no_app_either(toolset: Toolset, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tools.shutil, "which", lambda name: f"/usr/bin/{name}")
-    toolset._runs = lambda _app: False
-    found = data(toolset, "validate_applescript", script=MENDED)
-    assert "osacompile" not in found["checks"]
 
 
 def test_apps_on_disk_are_found(tmp_path: Path, toolset: Toolset, monkeypatch) -> None:
