@@ -132,6 +132,10 @@ def test_the_line_sends_what_the_call_sends(call: tuple[str, dict[str, Any]]) ->
         gate.call(Call(name, given_))
     except ToolError as error:
         failed.append(error)
+    if failed and "would wait" in failed[0].message:
+        # A delay beyond the end of the call is never begun.
+        assert not called.events
+        return
     gate, shown = fresh(name)
     with contextlib.suppress(ToolError):
         shown(["osascript", "-l", "JavaScript", "-e", planned.line], b"", 10)

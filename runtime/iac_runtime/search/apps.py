@@ -11,7 +11,7 @@ from iac_runtime.tables import fold
 
 __all__ = ["AppNames", "Hint"]
 
-_NAMED: Final = 2.0
+_NAMED: Final = 3.0
 _CALLED: Final = 1.0
 """A name that is also an everyday word, where nothing says that the app is meant."""
 _PART: Final = 1.3
@@ -81,6 +81,8 @@ class AppNames:
                     continue
                 before = words[start - 1] if start else ""
                 after = words[end] if end < len(words) else ""
+                if not before and words[0] in _VERBS and after != "app":
+                    continue
                 plain = end == start + 1 and words[start] in _everyday()
                 if before in BEFORE_APP or after == "app" or not plain:
                     said = {*map(stem, words[start:end]), stem("".join(words[start:end]))}
@@ -108,6 +110,9 @@ def _everyday() -> frozenset[str]:
     words = {word for row in APPS.values() for word in split(row)}
     return frozenset({*words, *(f"{word}s" for word in words), *_COMMON})
 
+
+_VERBS: Final = frozenset(("play", "sketch"))
+"""Names that, where a request begins with them, tell what to do."""
 
 _COMMON: Final = frozenset(
     "play console numbers pages messages photos contacts sketch things bear".split()

@@ -11,8 +11,8 @@ __all__ = [
     "BEFORE_APP",
     "GROUPS",
     "INTENTS",
+    "LEADING",
     "LOOSE",
-    "PHRASES",
     "POLITE",
     "QUESTIONS",
     "STOP",
@@ -50,7 +50,7 @@ decrease lower reduce | default standard | delay wait | delete remove erase tras
 deleted delete | dependency module | device phone iphone android | dialog popup prompt
 dictionary definition | disabled off | disconnect unmount eject | disk drive volume
 documents folder | domain host | done check | download fetch | downloads folder | draft outgoing
-draw make | drop delete | due date | dump delete | duplicate copy clone | duplicate double
+draw make | due date | dump delete | duplicate copy clone | duplicate double
 duration length long | editor author | eject unplug | email mail | email message
 emulator simulator | enabled enable disable active | enabled on | encoding charset | end stop
 environment variable | equalizer eq | error fault bug | expand unfold | expired elapsed
@@ -81,7 +81,7 @@ pause suspend | pdf file | permission authorization | photo picture image
 picture artwork cover | pile stack | pixel raster | place address | play listen | playlist mix
 plugin addon extension | podcast subscription | polygon star | pomodoro timer | port connection
 post publish | postpone delay | preference setting settings option | preferences options
-prefix beginning | presentation keynote deck | press keystroke | previous back
+prefix beginning | process program | presentation keynote deck | press keystroke | previous back
 previous earlier | priority importance | privileges permission | project job | proxy vpn
 published publication | python script | query question | queue enqueue | queue playlist
 quote cite | random shuffle | rating rate stars | recipient to | record entry row | record item
@@ -108,7 +108,7 @@ topmost front | transaction payment booking | translate shift | transparency opa
 trigger run | trim strip | undo revert | unique distinct | unread new | unread read
 unstar starred | update upgrade | uppercase lowercase case capital | url link | usb drive
 user account | user person | validate check | variable setting | vector path | version build
-version release | visible shown | visualizer visual | voice speech | volume loud sound
+version release | visible shown | visualizer visual visualization | voice speech | volume loud sound
 vote thumbs | wallpaper desktop picture | warning caution | webpage website page site
 whitespace blank | width wide | window screen | window view | workflow shortcut
 workspace project | year date | zoom magnification scale
@@ -131,7 +131,7 @@ collaborate: shared | colour: color fill | commit: save | computer: system mac
 connected: disk device | content: contents plaintext source | continue: resume play
 cookies: javascript | countdown: timer | cpu: system processor | created: creation date
 csv: export | dark: appearance | delay: date due | diagram: chart canvas | dice: random number
-damaged: validate verify | dictate: speech listen | diff: compare differences
+damaged: validate verify | reopen: reinterpret | dictate: speech listen | diff: compare differences
 differ: compare | difference: compare | different: compare | directory: container
 distracted: interrupt | distraction: interrupt | document: file | done: completed | down: volume
 drag: move | draw: graphic path | drawing: graphic document | ebook: book
@@ -142,7 +142,7 @@ failing: failure test | fails: failure error | favicon: icon | fetch: get check
 file: document item | finger: click | flight: event | focus: frontmost activate pomodoro
 fold: wrap | folder: container | formula: value cell | free: space | friday: date | friends: contact
 front: activate frontmost | frontmost: front active | fullscreen: full screen | gig: event
-gist: text | gloomy: dark | google: search web | goto: open | graph: chart | graphic: item
+gist: text | gloomy: dark | google: search web | goto: open view show | graph: chart | graphic: item
 group: folder | halt: pause stop | hardware: system info | headline: title
 headphones: output device | hear: play | heart: favorited loved | hit: key keystroke
 host: server | hotkey: keystroke key | hours: time | html: source | hum: sound | icon: image
@@ -191,10 +191,15 @@ startup: login | status: state running | stick: disk | stop: pause
 storage: disk space capacity | storing: folder path | streaming: stream airplay
 subfolder: folder | subject: summary | subscribe: feed | subscriptions: feed
 sum: formula value | summarise: text summary | summarize: text summary | sunday: date
-surf: web open | swap: replace | tabelle: table | tabs: detab entab | tall: height | tell: say
+surf: web open | swap: replace | tabelle: table | tabs: detab entab | tall: height
 terminate: quit | theme: appearance | thesis: publication | thick: width stroke
 thickness: width stroke | thursday: date | tick: completed | timer: countdown time | title: name
 today: date current | tomorrow: date | tonight: date | transparent: opacity | trip: event
+remember: reminder | people: attendee contact | left: free remaining | drop: delete move
+gigabytes: space capacity size | gigabyte: space capacity size | gb: space capacity size
+programs: process | apps: process | chars: character | tell: send say | finish: completion
+hate: dislike disliked down | dedupe: duplicate delete | disconnect: offline eject
+charset: reinterpret
 tuesday: date | type: keystroke | typed: keystroke | typeface: style | unmute: volume mute
 unopened: read unread | unsubscribe: delete feed | updated: modification date | uppercase: case
 urgent: priority | usb: disk | vector: path | video: movie file | visit: open url
@@ -205,81 +210,6 @@ who: sender author artist attendee name | wide: width | wifi: network interface
 wordcount: word | words: word text | worksheet: sheet | write: text | yesterday: date
 """
 """What is said -> what it often means; one way, and worth less than a word of a group."""
-
-PHRASES: Final[tuple[tuple[str, str, str], ...]] = (
-    # phrase, words that take its place, operation that it speaks for
-    ("how many", "count", "count"),
-    ("number of", "count", "count"),
-    ("how much", "size", "get"),
-    ("how big", "size", "get"),
-    ("how large", "size", "get"),
-    ("how long", "duration", "get"),
-    ("how old", "date", "get"),
-    ("look up", "search", "list"),
-    ("bring in", "import", ""),
-    ("go to", "goto", ""),
-    ("look for", "search", "list"),
-    ("turn up", "volume", "set"),
-    ("turn down", "volume", "set"),
-    ("turn on", "enabled", "set"),
-    ("turn off", "enabled", "set"),
-    ("switch on", "enabled", "set"),
-    ("switch off", "enabled", "set"),
-    ("switch to", "select current active", "set"),
-    ("check off", "completed", "set"),
-    ("tick off", "completed", "set"),
-    ("cross off", "completed", "set"),
-    ("throw away", "delete", ""),
-    ("throw out", "delete", ""),
-    ("put into the trash", "delete", ""),
-    ("into the trash", "delete trash", ""),
-    ("into the bin", "delete trash", ""),
-    ("in the trash", "delete trash", ""),
-    ("in the bin", "delete trash", ""),
-    ("call off", "delete", ""),
-    ("get rid of", "delete", ""),
-    ("log in", "login", ""),
-    ("log out", "log out", ""),
-    ("log me out", "log out", ""),
-    ("sign in", "login", ""),
-    ("sign out", "log out offline", ""),
-    ("log off", "log out offline", ""),
-    ("write down", "make text", "make"),
-    ("jot down", "make text", "make"),
-    ("note down", "make note", "make"),
-    ("set up", "make", "make"),
-    ("what's left", "completed", "list"),
-    ("what is left", "completed", "list"),
-    ("still open", "completed", "list"),
-    ("still to do", "completed", "list"),
-    ("to do", "todo", ""),
-    ("to-do", "todo", ""),
-    ("read out", "say", ""),
-    ("out loud", "say", ""),
-    ("shut down", "shut down", ""),
-    ("tell application", "run applescript osascript script", ""),
-    ("javascript for automation", "jxa", ""),
-    ("check box", "checkbox", ""),
-    ("pop-up menu", "popup", ""),
-    ("drop-down", "dropdown", ""),
-    ("read later", "reading list", ""),
-    ("later reading", "reading list", ""),
-    ("for later", "reading list", ""),
-    ("find and replace", "replace find", ""),
-    ("command line", "shell terminal", ""),
-    ("text message", "message", ""),
-    ("thumbs up", "thumbs up", ""),
-    ("thumbs down", "thumbs down", ""),
-    ("full screen", "fullscreen", ""),
-    ("dark mode", "dark mode", ""),
-    ("web page", "webpage", ""),
-    ("web site", "website", ""),
-    ("e mail", "email", ""),
-    ("e-mail", "email", ""),
-    ("e-mails", "email", ""),
-    ("e mails", "email", ""),
-)
-"""Turns of phrase, longest match first."""
 
 INTENTS: Final[dict[str, str]] = {
     "count": "how count total",
@@ -295,6 +225,7 @@ INTENTS: Final[dict[str, str]] = {
     "make": (
         "make create new add write compose draw insert start put draft schedule book remind jot"
         " save record open set prepare begin generate enter post bookmark"
+        " block reserve plan remember"
     ),
 }
 """Operation -> the verbs that speak for it; one verb may speak for several."""
@@ -305,10 +236,17 @@ STOP: Final[frozenset[str]] = frozenset(
     " be been being am is are was were have has had having got get gets let let's lets"
     " of in on at to from for with by about into onto over as and or but if then than so"
     " what which whose whom how what's whats who's that's here just some any somebody something"
+    " until while because"
     " want wanna need like'd i'd ill i'll using use via through called named right up"
-    " give tell show see too also ever not no yes s t ve ll re m d one ones thing things".split()
+    " give see too also ever not no yes s t ve ll re m d one ones thing things".split()
 )
 """Words that name nothing; they may still speak for an operation."""
+
+LEADING: Final[frozenset[str]] = frozenset(
+    "of in on at to from into onto inside within has have for with by about whose that which where"
+    " as called named over under through until while after before because if when so".split()
+)
+"""Words after which comes what something is in, is of or is like."""
 
 POLITE: Final[frozenset[str]] = frozenset(
     "please plese pls can could would will you i i'd id like to want wanna need let lets us we"

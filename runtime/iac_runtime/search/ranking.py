@@ -30,6 +30,12 @@ _USUAL: Final[Mapping[Op, float]] = {"list": 0.5, "get": 0.45, "set": 0.2, "make
 _OPERATIONS: Final = 3
 _MORE: Final = 0.35
 
+_HELD: Final = 0.3
+"""What a class loses that only says what the one that is asked about is in."""
+
+_OF_OBJECTS: Final = frozenset[Op](("list", "count", "make"))
+"""Operations on what is asked about; `get` and `set` are on what it is of: the name of a layer."""
+
 _TEXT: Final = 0.6
 """The worth of the classes of the Text Suite, which most apps declare and few are asked about."""
 
@@ -53,7 +59,28 @@ _BARRED: Final[Mapping[str, frozenset[Op]]] = {
 }
 """The kinds of rows that are classes, and the operations that one has not."""
 
+_SHADED: Final = 0.85
+"""What another word for one that an app uses itself is worth in that app."""
+
+_STANDARD: Final = frozenset(
+    ("open", "close", "sav", "print", "quit", "delet", "duplicat", "exist", "mov", "run")
+)
+_ORDINARY: Final = 0.1
+"""What a command of the Standard Suite loses that no word asks for: an app's own come first."""
+
+_COUNTED: Final = 0.2
+"""What a question for a number adds to the tool that counts objects: it asks for nothing else."""
+
+_EVERYWHERE: Final = frozenset(("application", "document", "item", "window"))
+_COMMONPLACE: Final = 0.8
+"""The worth of a class that most apps have, where nothing says that this app is meant."""
+
+_SYSTEM: Final = "com.apple."
+_AT_HAND: Final = 0.06
+"""What an app has before others that do the same, because it comes with the system."""
+
 _NONE: Final = Hint(0)
+_NOTHING: Final[frozenset[int]] = frozenset()
 _OPS: Final[tuple[Op, ...]] = ("get", "list", "count", "make", "set")
 
 
@@ -106,6 +133,7 @@ class _Match(NamedTuple):
     score: float
     action: float
     got: Mapping[int, float]
+    held: float = 0.0
 
 
 def rank(
@@ -136,15 +164,20 @@ def rank(
     for place, term in enumerate(request.terms):
         for word, value in term.options.items():
             options.setdefault(word, []).append((place, value))
+    near = [0.5**term.depth for term in request.terms]
+    single = list({row.id: row for row in rows}.values())
+    exact = _exact(request.terms, single)
     matches = [
         _match(
             row,
             options,
             weights.get(row.app, told),
             request.action,
+            near,
+            exact.get(row.app, _NOTHING) if row.kind in _BARRED else _NOTHING,
             marked if row.app in beside else None,
         )
-        for row in {row.id: row for row in rows}.values()
+        for row in single
     ]
     cover = _cover(matches, weights, told)
     scale = 0.4 if request.operations or any(match.action for match in matches) else 1.0
@@ -152,6 +185,7 @@ def rank(
         op: max(scale * _USUAL.get(op, 0), request.operations.get(op, 0)) * _OPERATION
         for op in _OPS
     }
+    counted = _COUNTED if request.operations.get("count", 0) > 1 else 0.0
     best: dict[tuple[int, Op, int | None], Offer] = {}
 
     def offer(score: float, app: int, op: Op, row: int | None, *, is_class: bool) -> None:
@@ -160,21 +194,30 @@ def rank(
             best[key] = Offer(score, app, op, row, is_class)
 
     base = {
-        place: _HINT * hints.get(place, _NONE).strength + _COVER * cover.get(place, 0)
+        place: _HINT * hints.get(place, _NONE).strength
+        + _COVER * cover.get(place, 0)
+        + _AT_HAND * _at_hand(apps[place])
         for place in {*cover, *hints, *only}
     }
     if not marked:
         base.update({place: base[place] * _UNMARKED for place in beside & base.keys()})
     for match in matches:
-        row, score = match.row, match.score + base[match.row.app]
+        row, score = match.row, match.score
+        if row.name in _EVERYWHERE and row.app not in hints:
+            score *= _COMMONPLACE
+        score += base[row.app]
         barred = _BARRED.get(row.kind)
         if barred is not None:
             for op in apps[row.app].operations:
                 if op not in barred:
-                    offer(score + wanted[op], row.app, op, row.id, is_class=True)
+                    gain = wanted[op] - (_HELD * match.held if op in _OF_OBJECTS else 0)
+                    gain += counted if op == "count" else 0
+                    offer(score + gain, row.app, op, row.id, is_class=True)
         else:
             gain = wanted.get(row.kind, _COMMAND)  # type: ignore[call-overload]
             gain = max(gain, _ACTION * match.action)
+            if row.name in _STANDARD and not match.got:
+                gain -= _ORDINARY
             # What is done is the command's, what it is done to may be any class of the app.
             score = max(score, base[row.app] + _TOGETHER * match.action * cover[row.app])
             offer(score + gain, row.app, row.kind, row.id, is_class=False)  # type: ignore[arg-type]
@@ -182,6 +225,10 @@ def rank(
         for op in apps[place].operations:
             offer(base[place] + wanted[op], place, op, None, is_class=True)
     return _varied(sorted(best.values(), key=_order), beside)
+
+
+def _at_hand(app: App) -> bool:
+    return app.reach != "own" or app.id.startswith(_SYSTEM)
 
 
 def _order(offer: Offer) -> tuple[float, int, str, int]:
@@ -255,12 +302,18 @@ def _match(
     options: Mapping[str, Sequence[tuple[int, float]]],
     weights: Sequence[float],
     action: int | None,
+    near: Sequence[float],
+    exact: Set[int],
     marked: Set[int] | None,
 ) -> _Match:
-    """Return how a row fits; `marked` are the words that mark a tool for any app, if it is one."""
+    """Return how a row fits.
+
+    `near` says of each word how near it is to what is asked about; `exact` are the words that
+    the app uses itself; `marked` those that mark a tool for any app, if it is one.
+    """
     got: dict[int, float] = {}
     named = 0
-    acts = 0.0
+    acts = nearest = 0.0
     fields = (row.name, row.owned, row.given, row.purpose)
     for number, (field, worth) in enumerate(zip(fields, _FIELDS, strict=True)):
         for word in options.keys() & field.split():
@@ -268,17 +321,35 @@ def _match(
             for place, value in options[word]:
                 if not weights[place]:
                     continue
+                if value < 1 and place in exact:
+                    value *= _SHADED
                 if value * worth > got.get(place, 0):
                     got[place] = value * worth
                 if place == action and number == 0:
                     acts = max(acts, value)
+                if number == 0:
+                    nearest = max(nearest, near[place])
     score = sum(weights[place] * value for place, value in got.items()) / (sum(weights) or 1.0)
     if marked is not None:
         score *= 1.0 if marked & got.keys() else _UNMARKED
         acts = 0.0
     else:
-        score *= 0.75 + 0.25 * (named / len(row.name.split()) if row.name else 0)
-    return _Match(row, score * _TEXT if row.kind == "text" else score, acts, got)
+        share = named / len(row.name.split()) if row.name else 0
+        score *= 0.75 + 0.25 * share
+    held = 1 - nearest if nearest else 0.0
+    return _Match(row, score * _TEXT if row.kind == "text" else score, acts, got, held)
+
+
+def _exact(terms: Sequence[Term], rows: Iterable[Row]) -> dict[int, set[int]]:
+    """Return, by app, the places of the words that a class has in its name as they were said."""
+    places = {term.stem: place for place, term in enumerate(terms)}
+    found: dict[int, set[int]] = {}
+    for row in rows:
+        if row.kind not in _BARRED:
+            continue
+        for word in places.keys() & row.name.split():
+            found.setdefault(row.app, set()).add(places[word])
+    return found
 
 
 def _cover(

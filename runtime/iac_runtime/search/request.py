@@ -9,13 +9,14 @@ from typing import Final, NamedTuple
 from iac_runtime.search.lexicon import (
     GROUPS,
     INTENTS,
+    LEADING,
     LOOSE,
-    PHRASES,
     POLITE,
     QUESTIONS,
     STOP,
     entries,
 )
+from iac_runtime.search.phrases import PHRASES
 from iac_runtime.search.stems import MAX_QUERY, split, stem, stems
 
 __all__ = ["Request", "Term", "known_words", "read_request"]
@@ -30,18 +31,33 @@ _MAX_TERMS: Final = 16
 _SPACED: Final = re.compile(r"[^\W_][^\s]*")
 _WRITTEN: Final = (
     (re.compile(r"\b\d{1,2}(?:[:.]\d\d)? ?(?:[ap]m\b|o'?clock\b)|\b\d{1,2}:\d\d\b"), "clock"),
+    (
+        re.compile(r"\b(?:(?:jan|febr)uary|march|april|june|july|august|\w{2,5}ember|october) \d"),
+        "date",
+    ),
     (re.compile(r"\s>\s"), "menu"),
+    (re.compile(r"\bhttps?://\S+|(?<![\w.@-])(?:[\w-]+\.)+(?:com|org|net|io|de|edu|gov)\b"), "url"),
+    (re.compile(r"\b(?:turn|change|make)\b(?= (?:\S+ ){1,4}into\b)"), "convert"),
+    (re.compile(r"\btake\b(?=.* off\b)"), "remove"),
+    (re.compile(r"(?<!\S)~?/[\w.-]+(?:/[\w.-]*)+"), "file"),
+    (re.compile(r"`[^`]*`"), "shell command"),
     (re.compile(r"(?<![\w.])-\d{3,5}\b"), "osascript error"),
 )
-"""What is known by how it is written: a time, a way through menus, the number of an Apple error."""
+"""What is known by how it is written: a time, a way through menus, an address, a
+path, a command of a shell, the number of an Apple error."""
 
 
 class Term(NamedTuple):
-    """A word of a request: stems that may stand for it with their worth, and its own worth."""
+    """A word of a request: stems that may stand for it with their worth, and its own worth.
+
+    `depth` counts the words such as `of` and `in` that lead to it: 0 for what is asked about, 1 for
+    what that is in, is of or is like.
+    """
 
     stem: str
     options: Mapping[str, float]
     worth: float
+    depth: int = 0
 
 
 class Request(NamedTuple):
@@ -104,13 +120,16 @@ def read_request(
     plain, operations = _phrases(text[:MAX_QUERY].replace("’", "'").casefold())
     words = tuple(split(plain))
     found: dict[str, Term] = {}
+    depth, things = 0, 0
     for place, word in enumerate(words):
         base = stem(word)
+        if word in LEADING and things:
+            depth, things = depth + 1, 0
         if known(base) or base in found:
             meant = [base]
         else:
             # What is mistyped may have lost its ending: unraed is no past tense of unra.
-            meant = list(near(base)) or list(near(word)) or [base]
+            meant = _undoing(base, known) or list(near(base)) or list(near(word)) or [base]
         verbs = [verb for one in meant for verb in _verbs().get(one, ())]
         for operation in verbs:
             worth = 1.0 if place < 3 else 0.6
@@ -123,11 +142,17 @@ def read_request(
             for other, worth in _synonyms().get(one, {}).items():
                 options[other] = max(options.get(other, 0), own * worth)
             options[one] = own
-        found[base] = Term(base, options, _VERB if verbs else 1.0)
+        found[base] = Term(base, options, _VERB if verbs else 1.0, depth)
+        things += not verbs
     _joined(words, found, known)
     asks = next((word for word in words if word not in POLITE), "") in QUESTIONS
     action = None if asks or not found else 0
     return Request(words, tuple(found.values()), operations, action, _names(text))
+
+
+def _undoing(base: str, known: Callable[[str], bool]) -> list[str]:
+    """Return what is undone by a word that nothing has: to unindent is about indenting."""
+    return [cut for cut in (base.removeprefix("un"),) if cut != base and known(cut)]
 
 
 def _names(text: str) -> frozenset[str]:
