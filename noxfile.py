@@ -36,7 +36,8 @@ def tests(session: nox.Session) -> None:
     session.install("-q", "-e", ".[dev]")
     # Some tests wait for processes, so there are more workers than cores.
     session.run(
-        *("pytest", "-n", "3", "-m", "not stress", "--cov", "--cov-report=term"),
+        *("pytest", "-n", "3", "--dist", "worksteal", "-m", "not stress"),
+        *("--cov", "--cov-report=term"),
         *("--cov-fail-under=90", *session.posargs),
     )
 
