@@ -1,0 +1,134 @@
+"""What a request is about, by how it is said: what is asked for, and what that is in."""
+
+from pathlib import Path
+
+import pytest
+
+from iac_runtime.catalogue import AppRow
+from iac_runtime.search import Index
+from iac_runtime.search.entries import AppWords, ClassWords, ToolWords
+from iac_runtime.search.request import Request, known_words, read_request
+from iac_runtime.tool import Op
+
+OBJECTS: tuple[Op, ...] = ("get", "list", "count", "make", "set")
+
+
+def read(text: str) -> Request:
+    return read_request(text, known_words().__contains__, lambda _: [])
+
+
+def command(app: str, function: str) -> ToolWords:
+    name = f"{app}_{function}"
+    return ToolWords(name, "command", function, "", "", "", "", False, "MODIFY")
+
+
+def an_app(key: str, name: str, commands: str, *classes: ClassWords, id: str = "x.y") -> AppWords:
+    objects = [
+        ToolWords(f"{key}_{op}", op, op, "", "", "", "", False, "SAFE") for op in OBJECTS if classes
+    ]
+    tools = (*(command(key, one) for one in commands.split()), *objects)
+    return AppWords(AppRow(key, id, name, "application", Path()), tools, classes)
+
+
+def a_class(term: str, *properties: str) -> ClassWords:
+    rows = tuple((one, "rw") for one in properties)
+    return ClassWords(term, f"{term}s", rows, "", "held")
+
+
+DRAWING = an_app(
+    "easel",
+    "Easel",
+    "open close save print quit delete duplicate exists move smudge varnish",
+    a_class("document", "name", "current layer"),
+    a_class("layer", "name", "opacity"),
+    a_class("artboard", "name"),
+    a_class("page item", "name"),
+)
+OTHERS = [
+    an_app(f"a{n}", f"Other{n}", "open", a_class("document", "name", "file"), a_class("page"))
+    for n in range(30)
+]
+"""So that a document is as common a word as it is."""
+
+INDEX = Index(lambda: [DRAWING, *OTHERS])
+
+
+def first(query: str, start: str) -> str:
+    return next(hit.element for hit in INDEX.find(query) if hit.tool == f"easel_{start}")
+
+
+@pytest.mark.parametrize(
+    ("query", "op", "element"),
+    [
+        ("add a layer to the document in easel", "make", "layer"),
+        ("how many layers has this easel document", "count", "layer"),
+        ("list the layers of my document, easel", "list", "layer"),
+        ("how many documents in easel", "count", "document"),
+    ],
+)
+def test_a_class_is_what_is_asked_for_not_what_that_is_in(
+    query: str, op: str, element: str
+) -> None:
+    assert first(query, op) == element
+
+
+def test_an_app_means_by_a_word_what_it_calls_so_itself() -> None:
+    assert first("how many artboards are there in easel", "count") == "artboard"
+
+
+def test_how_many_is_counted_first() -> None:
+    assert INDEX.find("how many layers in easel")[0].tool == "easel_count"
+
+
+def test_an_apps_own_commands_come_before_those_of_all_apps() -> None:
+    found = [hit.tool for hit in INDEX.find("something quite unheard of in easel", limit=8)]
+    assert found.index("easel_smudge") < found.index("easel_varnish") < found.index("easel_open")
+
+
+def test_depth_is_counted_from_what_is_asked_for() -> None:
+    assert [term.depth for term in read("add a layer to the document").terms][-2:] == [0, 1]
+    # What leads to the first thing leads away from nothing.
+    assert next(term.depth for term in read("in easel colour the layer").terms) == 0
+
+
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [
+        ("open apple.com", "url"),
+        ("fetch https://a.example/b?c=d", "url"),
+        ("go to March 3", "dat"),
+        ("run `ls -l`", "shell"),
+        ("read /etc/hosts", "fil"),
+        ("turn the text into outlines", "convert"),
+        ("take the frame off", "remov"),
+    ],
+)
+def test_what_is_known_by_how_it_is_written(said: str, meant: str) -> None:
+    assert meant in {term.stem for term in read(said).terms}
+
+
+def test_an_address_of_mail_is_no_page() -> None:
+    assert "url" not in {term.stem for term in read("invite bob@example.com").terms}
+
+
+def test_what_is_undone_is_found_by_what_is_done() -> None:
+    options = next(iter(read("unindent the code").terms)).options
+    assert "indent" in options
+
+
+def test_of_two_apps_that_fit_the_one_of_the_system_comes_first() -> None:
+    index = Index(
+        lambda: [
+            an_app("other", "Alien", "varnish"),
+            an_app("ours", "Zebra", "varnish", id="com.apple.zebra"),
+        ]
+    )
+    assert [hit.tool for hit in index.find("varnish it")] == ["ours_varnish", "other_varnish"]
+
+
+def test_a_name_that_is_a_verb_is_one_where_a_request_begins() -> None:
+    index = Index(
+        lambda: [an_app("play", "Play", "stop"), an_app("band", "Band", "play", id="com.apple.b")]
+    )
+    assert index.find("play a tune")[0].tool == "band_play"
+    assert index.find("stop it in play")[0].tool == "play_stop"
