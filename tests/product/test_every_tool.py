@@ -14,7 +14,7 @@ from iac_runtime.gate import Call, Done, Gate
 from iac_simulator import Simulator
 
 # A thousand calls over the same lines, which other tests count.
-pytestmark = pytest.mark.no_cover
+pytestmark = pytest.mark.uncounted
 
 TOOLS = Path(__file__).parent.parent.parent / "generated" / "iac_tools"
 CATALOGUE = Catalogue([TOOLS])

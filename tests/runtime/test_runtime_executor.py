@@ -279,7 +279,8 @@ def test_a_cancelled_write_has_an_unknown_outcome(osascript: Scripted, workers: 
 def test_after_many_ends_nothing_is_left(osascript: Scripted, way: str, workers: bool) -> None:
     executor = osascript.executor(workers=workers, grace=0.02)
     before = end_many(executor, way, 2)
-    assert end_many(executor, way, 12) == before
+    # The first ones may still have had one that was about to be closed.
+    assert end_many(executor, way, 12) <= before
     assert osascript.nothing_is_left(1)
     executor.close()
 

@@ -9,7 +9,7 @@ import pytest
 OWN = Path(__file__).parent / "cases"
 
 # Hundreds of scripts over the same lines, which other tests count.
-pytestmark = pytest.mark.no_cover
+pytestmark = pytest.mark.uncounted
 
 
 def wrong(file: Path, corpus: Path, engine: str) -> dict[str, tuple[str, ...]]:
