@@ -80,7 +80,7 @@ def _copying(tool: Tool, arguments: Mapping[str, Any], home: str) -> Level:
         classes = place(text, tables, home, item=True).classes if isinstance(text, str) else None
         if not classes:
             return ceiling
-        levels += [tables.classes[term].make for term in classes if term in tables.classes]
+        levels.extend(tables.classes[term].make for term in classes if term in tables.classes)
         levels.append(_properties(classes, given, tables, ceiling, making=True))
     return highest(levels)
 

@@ -174,12 +174,14 @@ def by_verb(words: Phrase, *, answers: bool, direct: Phrase) -> Verdict | None:
     """
     if not words:
         return None
-    while len(words) > 1 and words[0].endswith("ly") and words[0] not in _VERBS:
+    led = words[0]
+    while len(words) > 1 and led.endswith("ly") and led not in _VERBS:
         words = words[1:]
+        led = words[0]
     pair = _PAIRS.get("_".join(words[:2]))
     if pair is not None:
         return pair
-    if words[0] in _CHOOSES and words[1:] in _CONTROLS:
+    if led in _CHOOSES and words[1:] in _CONTROLS:
         return Verdict("DANGEROUS", "works the controls of an app")
     words = _led_by_verb(words)
     first = _VERBS.get(words[0])

@@ -86,7 +86,7 @@ SAFE: Final[Mapping[str, Safe]] = {
 
 _LONGEST: Final = 1_000_000
 _OWN: Final = ("exit", "export", "unset")
-_TROUBLE: Final = dict.fromkeys(
+_TROUBLE: Final[Mapping[str, int]] = dict.fromkeys(
     ("[", "[[", "cmp", "diff", "egrep", "fgrep", "grep", "ls", "sort", "test"), 2
 )
 """The status of a command that cannot do its work, where it is not 1."""
