@@ -66,6 +66,9 @@ def start(desk: stack.Desktop, bridge: Any, toolset: Toolset, tmp_path: Path) ->
         processes.append(process)
         app = stack.wait_until(lambda: shown(bridge, process.pid), f"{kind} is shown")
         assert isinstance(app, App)
+        if kind == "gtk" and not arguments:
+            # The window is active a moment before its first field has the keyboard.
+            stack.wait_until(lambda: bridge.focused(app, 1.0), "the focus")
         return User(toolset, app, tmp_path, process)
 
     yield launch
