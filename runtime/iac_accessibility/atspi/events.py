@@ -7,7 +7,6 @@ properties), and the registry's RegisterEvent.
 import contextlib
 import threading
 import time
-from collections import deque
 from collections.abc import Collection
 from typing import Any, Final
 
@@ -18,12 +17,10 @@ from jeepney.low_level import Message
 from iac_accessibility.atspi.names import ATSPI
 from iac_accessibility.atspi.wire import Call, connect
 from iac_accessibility.faults import Silent
+from iac_accessibility.inbox import Inbox
 from iac_accessibility.model import App, Change, ChangeKind, cleaned
 
 __all__ = ["AtspiWatch"]
-
-KEPT: Final = 2_000
-"""Changes that are kept until they are fetched; older ones are dropped."""
 
 _STATES: Final = frozenset(("checked", "enabled", "expanded", "selected", "sensitive", "pressed"))
 _REGISTERED: Final[dict[ChangeKind, tuple[str, ...]]] = {
@@ -49,9 +46,7 @@ class AtspiWatch:
         self._app: Any = app.key
         self._kinds = frozenset(kinds)
         self._began = time.monotonic()
-        self._changes: deque[Change] = deque(maxlen=KEPT)
-        self._news = threading.Condition()
-        self._closed = False
+        self._inbox = Inbox()
         self._connection = connect(address, 2.0)
         self._listen()
         self._thread = threading.Thread(target=self._run, name="atspi-watch", daemon=True)
@@ -73,7 +68,7 @@ class AtspiWatch:
             self._connection.send_and_get_reply(call.message(), timeout=2.0)
 
     def _run(self) -> None:
-        while not self._closed:
+        while not self._inbox.closed:
             try:
                 message = self._connection.receive(timeout=0.1)
             except TimeoutError:
@@ -82,9 +77,7 @@ class AtspiWatch:
                 break
             change = self._change(message)
             if change is not None:
-                with self._news:
-                    self._changes.append(change)
-                    self._news.notify_all()
+                self._inbox.add(change)
 
     def _change(self, message: Message) -> Change | None:
         if message.header.message_type is not MessageType.signal:
@@ -137,20 +130,13 @@ class AtspiWatch:
 
     def wait(self, seconds: float) -> list[Change]:
         """Return what has come in; wait for the first up to `seconds`."""
-        with self._news:
-            if not self._changes and not self._closed:
-                self._news.wait(seconds)
-            found = list(self._changes)
-            self._changes.clear()
-        return found
+        return self._inbox.wait(seconds)
 
     def close(self) -> None:
         """End the thread, and close the connection."""
-        if self._closed:
+        if self._inbox.closed:
             return
-        self._closed = True
-        with self._news:
-            self._news.notify_all()
+        self._inbox.close()
         self._thread.join(2.0)
         with contextlib.suppress(OSError, Silent):
             self._connection.close()

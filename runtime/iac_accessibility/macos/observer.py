@@ -6,17 +6,15 @@ run loop that is not the main one, only a Mac can confirm.
 
 import threading
 import time
-from collections import deque
 from collections.abc import Collection
 from typing import Any, Final
 
+from iac_accessibility.inbox import Inbox
 from iac_accessibility.macos.calls import fault_of
 from iac_accessibility.macos.frameworks import CoreFoundation, HIServices, objc
 from iac_accessibility.model import App, Change, ChangeKind
 
 __all__ = ["MacWatch"]
-
-KEPT: Final = 2_000
 
 _NOTIFICATIONS: Final[dict[str, ChangeKind]] = {
     HIServices.kAXValueChangedNotification: "value_changed",
@@ -44,9 +42,7 @@ class MacWatch:
     def __init__(self, app: App, kinds: Collection[ChangeKind]) -> None:
         self._kinds = set(kinds)
         self._began = time.monotonic()
-        self._changes: deque[Change] = deque(maxlen=KEPT)
-        self._news = threading.Condition()
-        self._closed = False
+        self._inbox = Inbox()
         self._windows: set[Any] = set()
         self._element = HIServices.AXUIElementCreateApplication(app.pid)
         self._callback = objc.callbackFor(HIServices.AXObserverCreate)(self._heard)
@@ -73,7 +69,7 @@ class MacWatch:
         for name in self._wanted():
             # What an app does not tell of is simply not heard of.
             HIServices.AXObserverAddNotification(self._observer, self._element, name, None)
-        while not self._closed:
+        while not self._inbox.closed:
             CoreFoundation.CFRunLoopRunInMode(mode, _STEP, False)
         CoreFoundation.CFRunLoopRemoveSource(loop, source, mode)
 
@@ -85,22 +81,13 @@ class MacWatch:
             self._windows.discard(element)
             kind = "window_closed"
         if kind in self._kinds:
-            with self._news:
-                self._changes.append(Change(kind, element, time.monotonic() - self._began))
-                self._news.notify_all()
+            self._inbox.add(Change(kind, element, time.monotonic() - self._began))
 
     def wait(self, seconds: float) -> list[Change]:
         """Return what has come in; wait for the first up to `seconds`."""
-        with self._news:
-            if not self._changes and not self._closed:
-                self._news.wait(seconds)
-            found = list(self._changes)
-            self._changes.clear()
-        return found
+        return self._inbox.wait(seconds)
 
     def close(self) -> None:
         """End the thread."""
-        self._closed = True
-        with self._news:
-            self._news.notify_all()
+        self._inbox.close()
         self._thread.join(2.0)
