@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
-from iac_applescript.analysis.javascript_tokens import KEYWORDS
+from iac_applescript.analysis.javascript_tokens import KEYWORDS, is_keyword
 from iac_applescript.analysis.javascript_words import MEMBERS
 from iac_applescript.analysis.tokens import Token
 
@@ -46,7 +46,8 @@ class Shape(NamedTuple):
         before = self.tokens[opening - 1] if opening else None
         if before is None:
             return False
-        named = before.kind == "word" and before.text not in _LEADS_IN
+        leads_in = before.text in _LEADS_IN and is_keyword(self.tokens, opening - 1)
+        named = before.kind == "word" and not leads_in
         return named or before.kind in ("string", "template") or before.text in (")", "]", "?.")
 
     def is_bound(self, place: int) -> bool:

@@ -7,11 +7,12 @@ wants to be read.
 
 import re
 import unicodedata
-from typing import Final
+from collections.abc import Sequence
+from typing import Final, Literal
 
 from iac_applescript.analysis.tokens import MAX_SCRIPT, Fault, Scan, Token
 
-__all__ = ["KEYWORDS", "scan_javascript"]
+__all__ = ["KEYWORDS", "is_keyword", "scan_javascript"]
 
 KEYWORDS: Final = frozenset(
     "break case catch const continue default do else false finally for function if in instanceof"
@@ -34,6 +35,20 @@ _ESCAPE: Final = re.compile(
 )
 _CONTROL: Final = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f", "v": "\v", "0": "\0"}
 _VALUES: Final = frozenset(("false", "null", "this", "true", "undefined"))
+_BEFORE_PATTERN: Final = frozenset(
+    "case delete do else in instanceof return throw typeof void".split()
+)
+_BEFORE_STATEMENT: Final = frozenset(("for", "if", "while", "with"))
+"""Words whose parentheses a statement follows; it may begin with a pattern."""
+
+_UNDECIDED: Final = (KEYWORDS - _VALUES - _BEFORE_PATTERN) | frozenset(
+    "async await class debugger enum export extends import of static super with yield".split()
+)
+"""Words that are names in some places, or behind which no slash is expected."""
+
+_FARTHEST: Final = 200
+"""Tokens that are looked at for the parenthesis that opens."""
+
 _HIDES: Final = ("'", '"', "`", "//", "/*")
 """What begins a text or a comment, if it is not within a pattern."""
 
@@ -82,7 +97,11 @@ def _scan(
         elif script[at] == "/" and _unclear(script, at, stop, tokens):
             faults.append(Fault("a slash that can be read as division or as a pattern", at))
             at += 1
-        elif _regex_may_start(tokens) and (found := _REGEX.match(script, at, stop)):
+        elif (
+            script[at] == "/"
+            and _slash(tokens) == "begins"
+            and (found := _REGEX.match(script, at, stop))
+        ):
             tokens.append(Token("regex", found.group(), at))
             at = found.end()
         elif found := _SIGN.match(script, at, stop):
@@ -93,37 +112,76 @@ def _scan(
             at += 1
 
 
-def _regex_may_start(tokens: list[Token]) -> bool:
+def is_keyword(tokens: Sequence[Token], place: int) -> bool:
+    """Say whether a token is a word of the language: behind a dot every word is a name."""
+    token = tokens[place]
+    if token.kind != "word" or token.text not in KEYWORDS:
+        return False
+    before = tokens[place - 1] if place else None
+    return before is None or before.kind != "sign" or before.text not in (".", "?.")
+
+
+def _slash(tokens: Sequence[Token]) -> Literal["divides", "begins", "unclear"]:
+    """Say whether a slash behind these tokens divides or begins a pattern."""
     if not tokens:
-        return True
+        return "begins"
     last = tokens[-1]
     if last.kind == "sign":
-        return last.text not in (")", "]", "}")
-    return last.kind == "word" and (last.text == "of" or last.text in KEYWORDS - _VALUES)
+        if last.text == ")":
+            return _behind_parenthesis(tokens)
+        if last.text in ("}", "++", "--", ".", "?."):
+            return "unclear"
+        return "divides" if last.text == "]" else "begins"
+    if last.kind != "word":
+        return "divides"
+    before = tokens[-2] if len(tokens) > 1 else None
+    if before is not None and before.kind == "sign" and before.text in (".", "?."):
+        return "divides"
+    if last.text in _BEFORE_PATTERN:
+        return "begins"
+    # A statement ends behind the label of a `break`.
+    label = before is not None and before.text in ("break", "continue")
+    return "unclear" if label or last.text in _UNDECIDED else "divides"
 
 
-def _divides(script: str, at: int, stop: int, tokens: list[Token]) -> bool:
+def _behind_parenthesis(tokens: Sequence[Token]) -> Literal["divides", "begins", "unclear"]:
+    depth = 0
+    for place in range(len(tokens) - 1, max(len(tokens) - _FARTHEST, 0) - 1, -1):
+        token = tokens[place]
+        if token.kind == "sign":
+            depth += {")": 1, "(": -1}.get(token.text, 0)
+        if depth:
+            continue
+        lead = tokens[place - 1] if place else token
+        if lead.kind != "word" or lead.text not in _BEFORE_STATEMENT:
+            return "divides"
+        named = place > 1 and tokens[place - 2].text in (".", "?.")
+        return "divides" if named else "begins"
+    return "unclear"
+
+
+def _divides(script: str, at: int, stop: int, tokens: Sequence[Token]) -> bool:
     """Say whether a slash within a template can be nothing but a division.
 
     Where an expression ends is found by its braces: those of a pattern or comment would count.
     """
-    plain = not _regex_may_start(tokens) and script[at + 1 : at + 2] not in ("/", "*")
+    plain = _slash(tokens) == "divides" and script[at + 1 : at + 2] not in ("/", "*")
     return plain and bool(script[at + 1 : stop].strip())
 
 
-def _unclear(script: str, at: int, stop: int, tokens: list[Token]) -> bool:
+def _unclear(script: str, at: int, stop: int, tokens: Sequence[Token]) -> bool:
     """Say whether a slash may begin a pattern or divide, and code could hide in the difference."""
-    if not tokens or tokens[-1].text not in (")", "}", "++", "--"):
-        return False
+    reading = _slash(tokens)
     found = _REGEX.match(script, at, stop)
-    if found is None or tokens[-1].kind != "sign":
-        return False
+    if found is None:
+        return reading == "begins"
+    if reading == "unclear":
+        return True
     after = script[found.end() : found.end() + 1]
-    return (
-        tokens[-1].text in ("++", "--")
-        or after in ("*", "/")
-        or any(mark in found.group()[1:] for mark in _HIDES)
-    )
+    # Whoever writes this behind a parenthesis wants it to be misread.
+    behind = bool(tokens) and tokens[-1].kind == "sign" and tokens[-1].text == ")"
+    hides = after in ("*", "/") or any(mark in found.group()[1:] for mark in _HIDES)
+    return behind and hides
 
 
 def _template(
