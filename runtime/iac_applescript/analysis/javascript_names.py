@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from iac_applescript.analysis.javascript_shape import Shape, shape_of
-from iac_applescript.analysis.javascript_tokens import KEYWORDS
+from iac_applescript.analysis.javascript_tokens import KEYWORDS, is_keyword
 from iac_applescript.analysis.tokens import Token
 
 __all__ = ["Names", "script_names"]
@@ -23,38 +23,35 @@ class Names:
 
     Attributes:
         declared: Variables, parameters, functions.
-        keys: Fields of its records.
         numbers: Variables that only ever hold numbers.
         tables: Constants that hold a record or list which the script itself writes out.
+        records: Those of them that hold a record, with the fields that it is given by name.
         texts: Variables that are given texts: all that each is given, as one text.
     """
 
     declared: set[str] = field(default_factory=set)
-    keys: set[str] = field(default_factory=set)
     numbers: set[str] = field(default_factory=set)
     tables: set[str] = field(default_factory=set)
+    records: dict[str, set[str]] = field(default_factory=dict)
     texts: dict[str, Token] = field(default_factory=dict)
 
 
 def script_names(tokens: Sequence[Token]) -> Names:
     found = Names()
     for place, token in enumerate(tokens):
-        before = tokens[place - 1].text if place else ""
-        after = tokens[place + 1].text if place + 1 < len(tokens) else ""
-        if token.kind == "word" and token.text in _DECLARES:
+        if token.text in _DECLARES and is_keyword(tokens, place):
             _declare(tokens, place + 1, found)
         elif token.text == "=>":
             _parameters(tokens, place, found)
-        elif token.kind == "word" and token.text == "catch":
+        elif token.text == "catch" and is_keyword(tokens, place):
             _declare(tokens, place + 2, found)
-        elif token.kind == "word" and after == ":" and before in ("{", ","):
-            found.keys.add(token.text)
     shape = shape_of(tokens)
     places: dict[str, list[int]] = {}
     for place, token in enumerate(tokens):
         if token.kind == "word" and token.text in found.declared:
             places.setdefault(token.text, []).append(place)
     found.tables = {name for name, at in places.items() if _is_table(at, shape)}
+    found.records = {name: _fields(places[name], shape) for name in found.tables}
     found.numbers = {name for name, at in places.items() if _only_numbers(at, shape)}
     found.texts = _texts(found.declared, tokens)
     return found
@@ -181,6 +178,21 @@ def _is_table(every: Sequence[int], shape: Shape) -> bool:
         return False
     harmless = all(_is_harmless(shape, start) for start in _written(places[1:], shape))
     return harmless or not _read(places[1:], shape)
+
+
+def _fields(every: Sequence[int], shape: Shape) -> set[str]:
+    """Return the fields of the record that a constant holds: written out, or set by name."""
+    found: set[str] = set()
+    for place in every:
+        if shape.text(place - 1) == "const" and shape.text(place + 2) == "{":
+            opening = place + 2
+            for at in range(opening + 1, shape.closing.get(opening, opening)):
+                leads = shape.within[at] == opening and shape.text(at - 1) in ("{", ",")
+                if leads and shape.text(at + 1) == ":":
+                    found.add(shape.tokens[at].text)
+        elif shape.text(place + 1) == "." and shape.text(place + 3) == "=":
+            found.add(shape.text(place + 2))
+    return found
 
 
 def _is_harmless(shape: Shape, start: int) -> bool:

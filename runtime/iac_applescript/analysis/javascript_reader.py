@@ -14,7 +14,7 @@ from iac_applescript.analysis.findings import Findings
 from iac_applescript.analysis.javascript_names import script_names
 from iac_applescript.analysis.javascript_shape import shape_of
 from iac_applescript.analysis.javascript_texts import is_address, judge_texts
-from iac_applescript.analysis.javascript_tokens import KEYWORDS
+from iac_applescript.analysis.javascript_tokens import KEYWORDS, is_keyword
 from iac_applescript.analysis.tokens import Scan, Token
 from iac_applescript.analysis.vocabulary import Entry, Vocabulary
 from iac_runtime.levels import highest
@@ -118,12 +118,29 @@ class _Reader:
             self.add("DANGEROUS", "member", f"gives a {name}, which can lead anywhere", token)
         elif name in JAVASCRIPT:
             self.add("DANGEROUS", "name", JAVASCRIPT[name], token)
+        elif name in ("let", "of") and not self._is_of_the_language(place):
+            self.add("DANGEROUS", "unknown", f"uses {name} as a name", token)
         elif name in _NEVER_ALONE and after.text not in (".", "[", "(") and (
             before.text != "instanceof"
         ):  # fmt: skip
             self.add("DANGEROUS", "name", "hands on what reaches every member", token)
         elif name not in KEYWORDS and name not in known.GLOBALS and name not in self.names.declared:
             self.add("DANGEROUS", "unknown", "was not understood", token)
+
+    def _is_of_the_language(self, place: int) -> bool:
+        """Say whether `let` or `of` joins words here; each can be a variable's name too."""
+        before, after = self.at(place - 1), self.at(place + 1)
+        joins = before.kind == "word" and not is_keyword(self.tokens, place - 1)
+        if self.at(place).text == "of":
+            around = self.shape.text(self.shape.within[place] - 1)
+            return around == "for" and (joins or before.text in ("]", "}"))
+        begins = before.kind != "sign" or before.text in (";", "{", "}", ")", "]")
+        looped = before.text == "(" and self.at(place - 2).text == "for"
+        if after.text == "[" and is_keyword(self.tokens, place - 1):
+            return before.text in ("else", "do")
+        if after.text in ("[", "{"):
+            return begins or looped
+        return after.kind == "word"
 
     def _is_harm(self, name: str) -> bool:
         """Say whether a name that a pattern may take out of an object does harm when called."""
@@ -159,8 +176,21 @@ class _Reader:
             if not self.shape.is_written_out(place + 2):
                 says = "gives properties that are not written out"
                 self.add("DANGEROUS", "unknown", says, token)
-        elif not (classes or properties or name in known.MEMBERS or name in self.names.keys):
+        elif not (classes or properties or name in known.MEMBERS or self._is_own(place)):
             self.add("DANGEROUS", "unknown", "was not understood", token)
+
+    def _is_own(self, place: int) -> bool:
+        """Say whether a member is a field of the record that a constant of the script holds.
+
+        What else has a member of that name is not known; `this` holds the script's variables.
+        """
+        name, holder = self.at(place).text, self.at(place - 2)
+        if not self._is_plain(place - 2):
+            return False
+        fields = self.names.declared if holder.text == "this" else self.names.records.get(
+            holder.text, ()
+        )  # fmt: skip
+        return name in fields
 
     def _setter(self, place: int, token: Token, properties: Sequence[Entry]) -> None:
         name = token.text
@@ -168,9 +198,7 @@ class _Reader:
             place -= 2
             name = self.at(place).text
             properties = self._entries(name, "property")
-        if not properties and (name in self.names.keys or name in known.MEMBERS):
-            return
-        if not properties and name in self.names.declared:
+        if not properties and (self._is_own(place) or name in known.MEMBERS):
             return
         if not properties:
             self.add("DANGEROUS", "unknown", "sets what was not understood", token)
@@ -292,14 +320,13 @@ class _Reader:
             or before.text in (")", "]", "?.")
             or (
                 before.kind == "word"
-                and (before.text in _VALUES or before.text not in KEYWORDS)
-                and before.text != "of"
+                and (before.text in _VALUES or not is_keyword(self.tokens, place - 1))
             )
         )
         if not access:
             return
         if len(inner) == 1 and inner[0].kind == "string":
-            self._name_in_text(inner[0])
+            self._name_in_text(place - 1, inner[0])
             if before.text in known.GLOBALS:
                 self._of_the_language(before.text, inner[0])
             if self.at(end + 1).text in _ASSIGNS:
@@ -315,13 +342,24 @@ class _Reader:
         lead, next_ = self.at(before).text, self.at(after).text
         return lead not in (".", "?.") and next_ not in ("(", "[", "`")
 
-    def _name_in_text(self, token: Token) -> None:
-        name = token.text
+    def _name_in_text(self, before: int, token: Token) -> None:
+        name, holder = token.text, self.at(before)
         harmful = name in MEMBERS or name in JAVASCRIPT
         levels: list[Level] = [entry.level for entry in self._entries(name, "command")]
         if harmful or highest(levels) != "SAFE":
             why = MEMBERS.get(name) or JAVASCRIPT.get(name) or f"calls {name}"
             self.add("DANGEROUS", "member", why, token)
+        elif not (
+            name in known.MEMBERS
+            or any(name in app.names for app in self.apps)
+            or (holder.kind == "word" and self._entries(holder.text, "class"))
+            or (self._is_plain(before) and name in self.names.records.get(holder.text, ()))
+        ):
+            self.add("DANGEROUS", "member", "was not understood", token)
+
+    def _is_plain(self, place: int) -> bool:
+        """Say whether a variable stands here, not a member."""
+        return self.at(place).kind == "word" and self.at(place - 1).text not in (".", "?.")
 
     def _of_the_language(self, holder: str, token: Token) -> None:
         """Judge a member of a built-in object that is named by a text."""
