@@ -13,6 +13,7 @@ from iac_applescript.analysis.danger_rows import UNSEEN
 from iac_applescript.analysis.declared import Declared, declared, statements
 from iac_applescript.analysis.findings import Findings
 from iac_applescript.analysis.launching import asked_about, condition, is_silent, proves_running
+from iac_applescript.analysis.own_names import dangerous_verbs, misused
 from iac_applescript.analysis.shapes import (
     lasts,
     on_screen,
@@ -79,9 +80,13 @@ class _Reader:
         self.find = find
         self.additions = (additions,) if additions else ()
         self.declared = declared(scan.tokens)
+        self.set_under: dict[tuple[str, ...], set[str]] = {}
         self.blocks: list[_Block] = [_Block((), ui=False)]
         self.named: tuple[Vocabulary, ...] = ()
         self.named = tuple({app.key: app for app in self._mentioned(scan.tokens)}.values())
+        # What names no app reaches none; a call behind `tell` or `of` is judged all the same.
+        seen = (*self.named, *self.additions)
+        self.verbs = dangerous_verbs(seen) if self.named else frozenset[str]()
 
     def add(self, level: Level, rule: str, says: str, text: str, start: int) -> None:
         self.findings.add(level, rule, says, text, start)
@@ -238,6 +243,7 @@ class _Reader:
             apps = tuple(names) or outer.apps
         ui = not names and (outer.ui or on_screen(target))
         self._weigh(target, Scene((), self.named, self.declared, ui, told=True))
+        self._own_names(target, None)
         told = [t for t in rest if to is None or t.start < to]
         object_: tuple[Unit, ...] = ()
         if not all(t.kind == "string" or t.folded in _NAMES for t in told):
@@ -269,6 +275,18 @@ class _Reader:
         ui = block.ui or on_screen(units)
         self._sends(tokens, units, block.apps)
         self._weigh(units, Scene(apps, self.named, self.declared, ui, block.told, block.object))
+        here = self.set_under.setdefault(tuple(app.key for app in block.apps), set())
+        self._own_names(units, here)
+        # Where an app knows a word as a command it cannot be set, but for one in pipes.
+        words = [token.folded if token.kind == "word" else "" for token in tokens[:3]]
+        if block.apps and words[::2] == ["set", "to"]:
+            here.add(words[1])
+
+    def _own_names(self, units: Sequence[Unit], set_here: set[str] | None) -> None:
+        told = self.blocks[-1].told
+        found = misused(units, self.declared, self.verbs, told=told, set_here=set_here)
+        for unit, says in found:
+            self.add("DANGEROUS", "unknown", says, unit.word, unit.start)
 
     def _weigh(self, units: Sequence[Unit], scene: Scene) -> None:
         self._unknown(units)
