@@ -174,6 +174,10 @@ def _is_table(every: Sequence[int], shape: Shape) -> bool:
     if shape.text(first + 2) not in ("{", "["):
         return False
     end = shape.closing.get(first + 2, 0)
+    after = shape.tokens[end + 1] if end + 1 < len(shape.tokens) else shape.tokens[-1]
+    plain = after.kind == "end" or (after.kind == "word" and after.text not in ("in", "instanceof"))
+    if not plain and shape.text(end + 1) not in (";", ",", "}"):
+        return False
     if any(token.text == "..." for token in tokens[first + 2 : end]) or not end:
         return False
     harmless = all(_is_harmless(shape, start) for start in _written(places[1:], shape))

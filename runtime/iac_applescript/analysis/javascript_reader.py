@@ -182,15 +182,10 @@ class _Reader:
     def _is_own(self, place: int) -> bool:
         """Say whether a member is a field of the record that a constant of the script holds.
 
-        What else has a member of that name is not known; `this` holds the script's variables.
+        What else has a member of that name is not known, nor what `this` is.
         """
-        name, holder = self.at(place).text, self.at(place - 2)
-        if not self._is_plain(place - 2):
-            return False
-        fields = self.names.declared if holder.text == "this" else self.names.records.get(
-            holder.text, ()
-        )  # fmt: skip
-        return name in fields
+        fields = self.names.records.get(self.at(place - 2).text, ())
+        return self._is_plain(place - 2) and self.at(place).text in fields
 
     def _setter(self, place: int, token: Token, properties: Sequence[Entry]) -> None:
         name = token.text

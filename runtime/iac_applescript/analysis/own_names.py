@@ -16,7 +16,12 @@ __all__ = ["dangerous_verbs", "misused"]
 
 _VERBS: Final = frozenset(name.casefold() for name in MEMBERS) | frozenset(PHRASES)
 _LINKS: Final = frozenset(("of", "in"))
-_SELF: Final = frozenset(("me", "my"))
+_JOINS: Final = frozenset("as & + - * / ÷ ^ = < > ≠ ≤ ≥".split())
+_GIVES: Final = frozenset(("with properties", "with data", "given", "with", "without", "at"))
+_BEFORE_VALUE: Final = frozenset(("(", "if", "return", "get", "=", "not"))
+_DETERMINERS: Final = frozenset(
+    "{ it its me my every some first second third fourth fifth last middle front back given".split()
+)
 _ITEMS: Final = frozenset(("item", "items", "contents", "record"))
 _INDEXES: Final = frozenset(("thru", "through", "named", "id", "index"))
 _BEFORE_EXPRESSION: Final = frozenset(
@@ -55,41 +60,51 @@ def misused(
     for place, unit in enumerate(units):
         if unit.kind != "variable":
             continue
-        before = units[place - 1].word if place else ""
-        called = place + 1 < len(units) and units[place + 1].word == "("
-        end = _end_of_call(units, place + 1) if called else place + 1
-        targets = units[end : end + 1]
-        after = targets[0].word if targets else ""
-        own = before == "my" or (after in _LINKS and _word(units, end + 1) in _SELF)
+        called = _word(units, place + 1) == "("
+        start, end = place, _end_of_call(units, place + 1) if called else place + 1
+        while start and _word(units, start - 1) == "(" and _word(units, end) == ")":
+            start, end = start - 1, end + 1
+        before, after = _word(units, start - 1), _word(units, end)
+        asked = after in _LINKS and _word(units, end + 1) == "me"
+        own = before == "my" or (asked and _word(units, end + 2) not in _LINKS)
         if unit.word in verbs:
             yield unit, "names something of its own as a command is called"
         elif own:
             continue
         elif called and (told or before == "'s" or after in _LINKS):
             yield unit, "calls a handler of something other than the script"
-        elif told and set_here is not None and unit.word not in set_here and (
-            not place or before in ("then", "else")
-        ):  # fmt: skip
-            yield unit, "was not understood where an app is told what to do"
-        elif told and _leads(before) and _takes(targets):
+        elif told and set_here is not None and (not start or before in ("then", "else")):
+            # Alone it is the value that a block gives back.
+            if unit.word not in set_here or not (after in _JOINS or end == len(units)):
+                yield unit, "was not understood where an app is told what to do"
+        elif told and (before == "its" or _takes(units, before, end)):
             yield unit, "was not understood in front of what it is given"
         elif before == "'s" or (after == "of" and not _is_index(units, place)):
-            holders = _holders(units, place, end, possessive=before == "'s")
+            holders = _holders(units, start, end, possessive=before == "'s")
             if unit.word not in names.labels or not _are_values(holders):
                 yield unit, "is a name of the script, asked of something else"
 
 
 def _word(units: Sequence[Unit], place: int) -> str:
-    return units[place].word if place < len(units) else ""
+    """Return the word at a place; empty outside, and for a text."""
+    if not 0 <= place < len(units) or units[place].kind == "text":
+        return ""
+    return units[place].word
 
 
-def _leads(before: str) -> bool:
-    return not before or before in _BEFORE_EXPRESSION
-
-
-def _takes(after: Sequence[Unit]) -> bool:
+def _takes(units: Sequence[Unit], before: str, end: int) -> bool:
     """Say whether what follows a name can only be what a command is given."""
-    return bool(after) and after[0].kind == "term" and not after[0].has("label")
+    follows = units[end] if end < len(units) else None
+    if follows is None:
+        return False
+    if follows.word in _DETERMINERS:
+        return True
+    if before not in _BEFORE_EXPRESSION:
+        return False
+    given = before in _BEFORE_VALUE or (before == "to" and units[0].word == "set")
+    return (follows.kind == "term" and not follows.has("label")) or (
+        given and follows.word in _GIVES
+    )
 
 
 def _is_index(units: Sequence[Unit], place: int) -> bool:
