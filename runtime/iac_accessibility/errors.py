@@ -75,7 +75,7 @@ class StaleError(UiError):
     """
 
     def __init__(self, path: str, differences: str, fresh: str, *, app: str) -> None:
-        guidance = f"It is now at {fresh}." if fresh else LOOK_AGAIN
+        guidance = f"It is now at {fresh}. Read it again before you act." if fresh else LOOK_AGAIN
         super().__init__(
             "NOT_FOUND",
             f"The path {quoted(path, 200)} is stale: {differences}. Nothing was done.",

@@ -1,11 +1,15 @@
 """The accessibility tools behind the gate of `iac_runtime`."""
 
-from collections.abc import Mapping
+import json
+import secrets
+from collections import OrderedDict
+from collections.abc import Hashable, Mapping
 from threading import Lock
-from typing import Any
+from typing import Any, Final
 
 from iac_accessibility.backend import open_bridge
 from iac_accessibility.levels import holds_secret
+from iac_accessibility.plan import Plan as Prepared
 from iac_accessibility.tools import TOOLS, listed, listing_entry
 from iac_accessibility.toolset import Toolset
 from iac_runtime.catalogue import Catalogue
@@ -16,15 +20,27 @@ from iac_runtime.policy.facts import Raised
 
 __all__ = ["Gated", "entries", "open_toolset"]
 
+_KEPT: Final = 500
+"""Plans and elements that are remembered for the answer to a question."""
+
 
 class Gated:
-    """Plans of the tools; the platform is opened by the first."""
+    """Plans of the tools; the platform is opened by the first.
+
+    An answer is for the element that was asked about. The same call is planned again when the
+    answer comes: it has to find the element of the plan before, whatever was read meanwhile. The
+    line of a plan has a tag of its element, so that an answer to an older question about another
+    element that is called the same is none to this one.
+    """
 
     names = frozenset(TOOLS)
 
     def __init__(self, toolset: Toolset | None = None) -> None:
         self._toolset = toolset
         self._opening = Lock()
+        self._planned: OrderedDict[str, Prepared] = OrderedDict()
+        self._tags: OrderedDict[Hashable, str] = OrderedDict()
+        self._keeping = Lock()
 
     def plan(self, call: Call) -> Plan:
         """Return what a call would do.
@@ -34,7 +50,13 @@ class Gated:
         """
         toolset = self._opened()
         row = TOOLS[call.tool]
-        prepared = toolset.prepare(call.tool, call.arguments)
+        key = json.dumps([call.tool, call.arguments], sort_keys=True, default=str)
+        with self._keeping:
+            bound = self._planned.get(key) if call.token else None
+        prepared = toolset.prepare(call.tool, call.arguments, bound=bound)
+        line = prepared.line
+        if prepared.mark is not None:
+            line = f"{line}, element {self._tag(key, prepared)}"
 
         def perform(cancel: Cancellation | None) -> Found:
             held = cancel or Cancellation()
@@ -56,7 +78,7 @@ class Gated:
             _shown(prepared),
             (prepared.level, row.ceiling),
             perform,
-            line=prepared.line,
+            line=line,
             output=row.output,
             raised=raised,
             # An app whose identity cannot be read is blocked for what changes something.
@@ -68,6 +90,22 @@ class Gated:
         """End all watches and let go of the platform."""
         if self._toolset is not None:
             self._toolset.close()
+
+    def _tag(self, key: str, prepared: Prepared) -> str:
+        """Remember what a call was planned for, and return the tag of the element."""
+        assert prepared.app is not None
+        element = (prepared.app.pid, prepared.app.started, prepared.mark)
+        with self._keeping:
+            # At random: a tag of another server is none of this one.
+            tag = self._tags.setdefault(element, secrets.token_hex(4))
+            self._tags.move_to_end(element)
+            self._planned[key] = prepared
+            self._planned.move_to_end(key)
+            if len(self._tags) > _KEPT:
+                self._tags.popitem(last=False)
+            if len(self._planned) > _KEPT:
+                self._planned.popitem(last=False)
+        return tag
 
     def _opened(self) -> Toolset:
         with self._opening:

@@ -4,19 +4,29 @@ A path is resolved anew at each use; what it was made from is in `marks`.
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, Protocol, runtime_checkable
 
 from iac_accessibility.bridge import Bridge, Reader
 from iac_accessibility.errors import LOOK_AGAIN, StaleError, UiError
 from iac_accessibility.faults import Fault, Gone, Silent
-from iac_accessibility.marks import Book, Found, Mark
+from iac_accessibility.marks import Book, Found, Mark, found_at, surroundings
 from iac_accessibility.model import App, Handle, Node, Want
 from iac_accessibility.paths import Step, path_text
 from iac_accessibility.traverse import Limits, steps_of, walk
 from iac_runtime.errors import near_text, quoted
 
-__all__ = ["Retracing", "check", "confirm", "fresh_path", "path_of", "refuse_stale", "resolve"]
+__all__ = [
+    "Retracing",
+    "check",
+    "confirm",
+    "fresh_path",
+    "path_of",
+    "reading",
+    "refuse_stale",
+    "resolve",
+    "with_row",
+]
 
 SIBLINGS: Final = 5_000
 """Children of one element among which a path is followed."""
@@ -206,8 +216,49 @@ def path_of(bridge: Bridge, app: App, handle: Handle, *, seconds: float) -> Foun
     return Found(root, tuple(way), "/".join(texts))
 
 
+def reading(
+    bridge: Bridge, app: App, *, seconds: float
+) -> Callable[[Sequence[Handle]], list[Node]]:
+    """Return what reads elements for `surroundings`, each once, within `seconds`.
+
+    It raises `Silent` where the app does not answer.
+    """
+    end = time.monotonic() + seconds
+    reader = bridge.reader(app, whole=False, timeout=seconds)
+    held: dict[Handle, Node | Fault] = {}
+
+    def read(handles: Sequence[Handle]) -> list[Node]:
+        asked = [handle for handle in dict.fromkeys(handles) if handle not in held]
+        if asked:
+            left = max(end - time.monotonic(), 0.0)
+            got = reader.read(asked, Want.CHILDREN | Want.VALUE, left)
+            held.update(zip(asked, got, strict=True))
+        nodes: list[Node] = []
+        for handle in handles:
+            answer = held[handle]
+            if isinstance(answer, Silent):
+                raise answer
+            if isinstance(answer, Node):
+                nodes.append(answer)
+        return nodes
+
+    return read
+
+
+def with_row(bridge: Bridge, app: App, found: Found, *, seconds: float) -> Found:
+    """Return an element with the texts of the row that it is in now.
+
+    Raises:
+        Silent: The app does not answer.
+    """
+    return found._replace(row=surroundings(found.way, reading(bridge, app, seconds=seconds)))
+
+
 def check(mark: Mark, found: Found) -> str:
-    """Return how the element at a path differs from what the path was made from; empty if not."""
+    """Return how the element at a path differs from what the path was made from; empty if not.
+
+    Its handle is compared whatever it is called: in a list many elements have one name.
+    """
     node = found.node
     told: list[str] = []
     if node.role != mark.role:
@@ -218,16 +269,27 @@ def check(mark: Mark, found: Found) -> str:
         told.append(f"its identifier was {quoted(mark.identifier, 60)}")
     if found.window.handle != mark.window:
         told.append(f"it was in another window, {quoted(mark.window_title, 60)}")
-    elif node.handle != mark.handle and not told and not node.title:
-        told.append("another element has taken its place")
+    elif node.handle != mark.handle and not told:
+        now = f", {node.role} {quoted(node.title, 60)}" if node.title else f", {node.role}"
+        told.append(f"another element has taken its place{now}{_in_row(found.row)}")
+    elif mark.row is not None and found.row is not None and mark.row != found.row:
+        told.append(f"its row has changed, it is now{_in_row(found.row) or ' in none'}")
     return "; ".join(told)
+
+
+def _in_row(row: tuple[str, ...] | None) -> str:
+    return f" in the row {quoted(' '.join(row), 80)}" if row else ""
 
 
 def fresh_path(bridge: Bridge, app: App, mark: Mark, book: Book, *, seconds: float) -> str:
     """Return where the element of a mark is now, or one that is like it; empty if not found."""
     try:
         found = path_of(bridge, app, mark.handle, seconds=seconds)
+        found = with_row(bridge, app, found, seconds=seconds)
         if (found.node.role, found.node.title) == (mark.role, mark.title):
+            if mark.row not in (None, found.row):
+                # The handle stands for what is in another row now.
+                return ""
             book.keep(app, found.path, found.mark)
             return found.path
     except Fault:
@@ -245,7 +307,15 @@ def fresh_path(bridge: Bridge, app: App, mark: Mark, book: Book, *, seconds: flo
     ]
     if len(alike) != 1:
         return ""
-    book.keep_all(app, alike, known=bool(bridge.free & Want.IDENTIFIER))
+    try:
+        row = with_row(bridge, app, found_at(alike[0]), seconds=seconds).row
+    except Fault:
+        return ""
+    if row != mark.row:
+        # The only one that is left may be that of another row.
+        return ""
+    known = bool(bridge.free & Want.IDENTIFIER)
+    book.keep_all(app, alike, known=known, row=lambda _: row)
     return alike[0].path
 
 

@@ -5,21 +5,36 @@ So that an element that has taken another's place is noticed and never acted on.
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final, NamedTuple
 
 from iac_accessibility.model import App, Handle, Node
 from iac_accessibility.traverse import Branch, Walk
 
-__all__ = ["Book", "Found", "Mark", "found_at", "mark_of"]
+__all__ = ["Book", "Found", "Mark", "found_at", "mark_of", "surroundings"]
 
 _WAYS: Final = 1_000
 _WALKS: Final = 4
 """Ways to single elements, and whole walks, that are remembered: they are larger than marks."""
 
+_ROW_ROLES: Final = frozenset(("row", "list_item", "tree_item", "article", "comment"))
+_PLAIN_ROLES: Final = frozenset(("group", "grouping"))
+_TEXTS: Final = frozenset(("static_text", "heading", "paragraph", "link", "cell"))
+_FEW: Final = 12
+"""Most children of a plain group that is taken for a row."""
+
+_ROW_LEVELS: Final = 3
+_ROW_PARTS: Final = 60
+"""Levels below a row, and elements of each, whose texts tell it from others."""
+
 
 class Mark(NamedTuple):
-    """What an element is known by. `identifier` is None where it was not read."""
+    """What an element is known by. `identifier` and `row` are None where they were not read.
+
+    Toolkits that show long lists use a few elements for all rows, so that an element of the same
+    handle and name can belong to another row: `row` are the texts of the row it is in, empty
+    where it is in none.
+    """
 
     role: str
     title: str
@@ -27,14 +42,19 @@ class Mark(NamedTuple):
     handle: Handle
     window: Handle
     window_title: str
+    row: tuple[str, ...] | None = None
 
 
 class Found(NamedTuple):
-    """An element that a path leads to: its app, the way from its window to itself, its path."""
+    """An element that a path leads to: its app, the way from its window to itself, its path.
+
+    `row` are the texts of the row that it is in; None where they were not read.
+    """
 
     root: Node
     way: tuple[Node, ...]
     path: str
+    row: tuple[str, ...] | None = None
 
     @property
     def node(self) -> Node:
@@ -49,7 +69,7 @@ class Found(NamedTuple):
     @property
     def mark(self) -> Mark:
         """What it is known by from now on."""
-        return mark_of(self.node, self.window, known=True)
+        return mark_of(self.node, self.window, known=True, row=self.row)
 
 
 def found_at(branch: Branch) -> Found:
@@ -62,10 +82,47 @@ def found_at(branch: Branch) -> Found:
     return Found(above.node, tuple(way[::-1]), branch.path)
 
 
-def mark_of(node: Node, window: Node, *, known: bool) -> Mark:
+def mark_of(node: Node, window: Node, *, known: bool, row: tuple[str, ...] | None = None) -> Mark:
     """Return what an element is known by; `known` says that its identifier was read."""
     identifier = node.identifier if known else None
-    return Mark(node.role, node.title, identifier, node.handle, window.handle, window.title)
+    return Mark(node.role, node.title, identifier, node.handle, window.handle, window.title, row)
+
+
+def surroundings(
+    way: Sequence[Node], read: Callable[[Sequence[Handle]], Sequence[Node]]
+) -> tuple[str, ...]:
+    """Return the texts of the row that the last element of a way is in; empty where in none.
+
+    A row is an element of such a role, or a small group beside another group. What can be pressed
+    or filled in is left out: it changes with use.
+
+    Args:
+        read: Answers with elements, their children and values read; those that are gone left out.
+    """
+    row = next((node for node in reversed(way[1:]) if node.role in _ROW_ROLES), None)
+    if row is None and len(way) > 2 and _is_row(way[-2], way[-3], read):
+        row = way[-2]
+    if row is None:
+        return ()
+    texts = [row.title]
+    level = row.children[:_ROW_PARTS]
+    for _ in range(_ROW_LEVELS):
+        if not level:
+            break
+        nodes = [node for node in read(level) if node.visible]
+        texts += [node.title or str(node.value or "") for node in nodes if node.role in _TEXTS]
+        level = tuple(handle for node in nodes for handle in node.children)[:_ROW_PARTS]
+    return tuple(filter(None, texts))
+
+
+def _is_row(node: Node, above: Node, read: Callable[[Sequence[Handle]], Sequence[Node]]) -> bool:
+    if node.role not in _PLAIN_ROLES or not 1 < len(node.children) <= _FEW:
+        return False
+    if node.handle not in above.children:
+        return False
+    at = above.children.index(node.handle)
+    beside = (*above.children[max(at - 1, 0) : at], *above.children[at + 1 : at + 2])
+    return bool(beside) and any(one.role == node.role for one in read(beside))
 
 
 class Book:
@@ -84,12 +141,24 @@ class Book:
         """Remember what `path` was made from."""
         self._keep(app, [(path, mark)])
 
-    def keep_all(self, app: App, branches: list[Branch], *, known: bool) -> None:
-        """Remember the elements of a walk; `known` says that identifiers were read."""
+    def keep_all(
+        self,
+        app: App,
+        branches: list[Branch],
+        *,
+        known: bool,
+        row: Callable[[Branch], tuple[str, ...] | None] = lambda _: None,
+    ) -> None:
+        """Remember the elements of a walk.
+
+        Args:
+            known: Whether identifiers were read.
+            row: The texts of the row that an element is in; None where they were not read.
+        """
         self._keep(
             app,
             [
-                (branch.path, mark_of(branch.node, branch.window, known=known))
+                (branch.path, mark_of(branch.node, branch.window, known=known, row=row(branch)))
                 for branch in branches
             ],
         )

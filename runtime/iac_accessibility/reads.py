@@ -7,8 +7,8 @@ from typing import Any, Final
 from iac_accessibility.apps import app_facts
 from iac_accessibility.errors import AppError, UiError, from_fault
 from iac_accessibility.faults import Fault, Silent
-from iac_accessibility.locate import path_of
-from iac_accessibility.marks import Found, found_at
+from iac_accessibility.locate import path_of, reading, with_row
+from iac_accessibility.marks import Found, found_at, surroundings
 from iac_accessibility.model import App, Node, Want
 from iac_accessibility.render import DATA_NOTE, Attribute, element_state, line_of, outline
 from iac_accessibility.roles import WINDOW_ROLES, role_name
@@ -44,7 +44,7 @@ def get_ui_tree(
         want |= _WANTED.get(name, Want.NOTHING)
     limits = Limits(seconds, depth)
     seen, notes = _walked(session, app, want, limits, whole=depth > _SHALLOW)
-    session.book.keep_all(app, seen.order, known=Want.IDENTIFIER in want)
+    session.book.keep_all(app, seen.order, known=Want.IDENTIFIER in want, row=_rows(seen))
     session.book.keep_walk(app, seen)
     private = _private(app, seen)
     if roles:
@@ -92,7 +92,15 @@ def find_element(
     seen, notes = _walked(session, app, want, limits, whole=True, enough=enough)
     enough(seen.order)
     shown = found[:most]
-    session.book.keep_all(app, shown, known=Want.IDENTIFIER in want)
+    read = reading(session.bridge, app, seconds=max(end - time.monotonic(), 0.2))
+
+    def row(branch: Branch) -> tuple[str, ...] | None:
+        try:
+            return surroundings(found_at(branch).way, read)
+        except Fault:
+            return None
+
+    session.book.keep_all(app, shown, known=Want.IDENTIFIER in want, row=row)
     for branch in shown:
         session.book.keep_way(app, branch.path, found_at(branch))
     return {
@@ -150,6 +158,7 @@ def get_focused_element(session: Session, app: App | None, seconds: float) -> di
         if handle is not None:
             left = max(end - time.monotonic(), 0.3)
             found = path_of(session.bridge, app, handle, seconds=left)
+            found = with_row(session.bridge, app, found, seconds=max(end - time.monotonic(), 0.1))
     except Silent as fault:
         raise from_fault(fault, app) from None
     except Fault:
@@ -241,6 +250,16 @@ def _walked(
         return seen, []
     reader, root = session.open(app, max(end - time.monotonic(), 0.3), whole=whole)
     return walk(reader, root, want, _left(limits, end), enough=enough), [done]
+
+
+def _rows(seen: Walk) -> Callable[[Branch], tuple[str, ...] | None]:
+    """Return what says of the elements of a walk which row they are in; None if it was cut."""
+    if seen.deeper or not seen.complete:
+        return lambda _: None
+    known = {node.handle: node for branch in (seen.root, *seen.order) for node in branch.read}
+    return lambda branch: surroundings(
+        found_at(branch).way, lambda handles: [known[one] for one in handles if one in known]
+    )
 
 
 def _left(limits: Limits, end: float) -> Limits:

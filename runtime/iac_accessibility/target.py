@@ -3,7 +3,7 @@
 from iac_accessibility.errors import UiError, from_fault
 from iac_accessibility.faults import Fault, Gone
 from iac_accessibility.levels import Facts, Verdict, level_of
-from iac_accessibility.locate import check, confirm, refuse_stale, resolve
+from iac_accessibility.locate import check, confirm, refuse_stale, resolve, with_row
 from iac_accessibility.marks import Found, Mark
 from iac_accessibility.model import App
 from iac_accessibility.paths import PathError, Step, parse_path, path_text
@@ -64,9 +64,12 @@ def target(
         # The path may have been made anew since, from another element.
         if before is not None and mark is not None and before.node.handle == mark.handle:
             same = confirm(session.bridge, app, before, seconds=seconds, acting=known is not None)
-            if same is not None and not check(mark, same):
-                return same
+            if same is not None:
+                same = with_row(session.bridge, app, same, seconds=seconds)
+                if not check(mark, same):
+                    return same
         found = resolve(session.bridge, app, steps, seconds=seconds)
+        found = with_row(session.bridge, app, found, seconds=seconds)
     except UiError as error:
         if mark is None:
             error.element_path = path

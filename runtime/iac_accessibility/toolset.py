@@ -10,8 +10,9 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from iac_accessibility.bridge import Bridge
-from iac_accessibility.errors import from_fault
+from iac_accessibility.errors import StaleError, from_fault
 from iac_accessibility.faults import Fault
+from iac_accessibility.marks import Mark
 from iac_accessibility.model import App
 from iac_accessibility.observe import Progress, Watches
 from iac_accessibility.plan import Plan
@@ -26,7 +27,8 @@ from iac_runtime.execution.cancellation import Cancellation
 
 __all__ = ["Toolset"]
 
-_PLANS: Final[Mapping[str, Callable[[Session, App, Mapping[str, Any], float], Plan]]] = {
+_Plans = Callable[[Session, App, Mapping[str, Any], float, Mark | None], Plan]
+_PLANS: Final[Mapping[str, _Plans]] = {
     "perform_action": plan_action,
     "set_value": plan_value,
     "click_menu": plan_menu,
@@ -46,8 +48,14 @@ class Toolset:
         self._watches = Watches()
         self._timeouts = dict(timeouts or {})
 
-    def prepare(self, tool: str, arguments: Mapping[str, Any]) -> Plan:
+    def prepare(
+        self, tool: str, arguments: Mapping[str, Any], *, bound: Plan | None = None
+    ) -> Plan:
         """Return what a call would do: target, level, reasons, one line. Nothing is changed.
+
+        Args:
+            bound: An earlier plan of the same call, whose element it has to be: a person agreed
+                to that one.
 
         Raises:
             UnknownToolError: There is no such tool.
@@ -65,7 +73,11 @@ class Toolset:
                 app = self._session.app(checked["app"])
             if tool in _PLANS:
                 assert app is not None
-                return _PLANS[tool](self._session, app, checked, seconds)
+                if bound is not None and not _same_process(bound.app, app):
+                    why = f"it was another process of {app.name}, which was started anew"
+                    raise StaleError(bound.path, why, "", app=app.name)
+                mark = bound.mark if bound else None
+                return _PLANS[tool](self._session, app, checked, seconds, mark)
         except ToolError as error:
             raise _named(error, tool, app) from None
         except Fault as fault:
@@ -116,6 +128,10 @@ class Toolset:
         """End all watches and let go of the platform."""
         self._watches.close()
         self._session.bridge.close()
+
+
+def _same_process(before: App | None, now: App) -> bool:
+    return before is not None and (before.pid, before.started) == (now.pid, now.started)
 
 
 def _named(error: ToolError, tool: str, app: App | None) -> ToolError:

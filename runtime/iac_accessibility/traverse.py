@@ -85,6 +85,11 @@ class Branch:
         return self._path
 
     @property
+    def read(self) -> Sequence[Node]:
+        """All of its children that were read, invisible ones too."""
+        return self._read
+
+    @property
     def window(self) -> Node:
         """The element of the first level that it is in."""
         branch = self

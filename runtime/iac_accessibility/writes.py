@@ -11,7 +11,8 @@ from typing import Any, Final
 from iac_accessibility.errors import LOOK_AGAIN, UiError, from_fault
 from iac_accessibility.faults import Fault, Gone
 from iac_accessibility.levels import holds_secret
-from iac_accessibility.marks import Found
+from iac_accessibility.locate import check, refuse_stale, with_row
+from iac_accessibility.marks import Found, Mark
 from iac_accessibility.menus import follow_menu
 from iac_accessibility.model import App, Node, Scalar, Want
 from iac_accessibility.plan import Means, Plan, Scope
@@ -32,14 +33,20 @@ _SETTLE: Final = 0.4
 """Seconds that an animated press is waited for; presses in between would be lost."""
 
 
-def plan_action(session: Session, app: App, arguments: Mapping[str, Any], seconds: float) -> Plan:
+def plan_action(
+    session: Session, app: App, arguments: Mapping[str, Any], seconds: float, bound: Mark | None
+) -> Plan:
     """Return the plan of `perform_action`.
+
+    Args:
+        bound: What the element has to be; None for what its path was made from.
 
     Raises:
         UiError: The path leads nowhere or elsewhere, or the element has no such action.
     """
     steps, path = steps_of_path(arguments["element_path"], app)
-    found = target(session, app, steps, path, session.book.mark(app, path), seconds)
+    mark = bound or session.book.mark(app, path)
+    found = target(session, app, steps, path, mark, seconds)
     action = action_name(arguments["action"])
     _own_action(found.node, action, arguments["action"], app, path)
     line = f"{action} {_told(found, app)}"
@@ -50,13 +57,19 @@ def plan_action(session: Session, app: App, arguments: Mapping[str, Any], second
     )  # fmt: skip
 
 
-def plan_menu(session: Session, app: App, arguments: Mapping[str, Any], seconds: float) -> Plan:
+def plan_menu(
+    session: Session, app: App, arguments: Mapping[str, Any], seconds: float, bound: Mark | None
+) -> Plan:
     """Return the plan of `click_menu`: the item is looked for, no menu is opened.
 
     Raises:
         UiError: There is no such menu or item, or it is disabled.
     """
     found, titles = follow_menu(session, app, arguments["menu_path"], seconds)
+    found = with_row(session.bridge, app, found, seconds=seconds)
+    differences = check(bound, found) if bound else ""
+    if bound and differences:
+        raise refuse_stale(session.bridge, app, found.path, bound, differences, session.book)
     action = "press" if "press" in found.node.actions else "pick"
     _own_action(found.node, action, "press", app, found.path)
     line = f"choose {' > '.join(quoted(title, 40) for title in titles)} in {_app(app)}"
@@ -68,15 +81,18 @@ def plan_menu(session: Session, app: App, arguments: Mapping[str, Any], seconds:
     )  # fmt: skip
 
 
-def plan_value(session: Session, app: App, arguments: Mapping[str, Any], seconds: float) -> Plan:
-    """Return the plan of `set_value`.
+def plan_value(
+    session: Session, app: App, arguments: Mapping[str, Any], seconds: float, bound: Mark | None
+) -> Plan:
+    """Return the plan of `set_value`; `bound` as for `plan_action`.
 
     Raises:
         UiError: The path leads nowhere or elsewhere, or the element takes no value.
         InvalidParameterError: The value does not fit; the message says what would.
     """
     steps, path = steps_of_path(arguments["element_path"], app)
-    found = target(session, app, steps, path, session.book.mark(app, path), seconds)
+    mark = bound or session.book.mark(app, path)
+    found = target(session, app, steps, path, mark, seconds)
     node = found.node
     _enabled(node, app, path)
     try:

@@ -235,6 +235,31 @@ def test_stale_and_default_over_the_macs_bridge(user: User) -> None:
 
 @needs_wheels
 @pytest.mark.process
+@pytest.mark.parametrize("name", ["Row above", "Row gone", "Rows swapped", "Rows reused"])
+@pytest.mark.parametrize("planned", [False, True], ids=["found", "planned"])
+def test_rows_that_move_are_stale_over_the_macs_bridge(
+    mac: ui_mac.Mac, start: Any, tmp_path: Path, name: str, planned: bool
+) -> None:
+    from iac_accessibility.macos.bridge import MacBridge
+
+    real = start("gtk", "--items", "list")
+    toolset = Toolset(MacBridge())
+    user = User(toolset, real.app, tmp_path, real.process)
+    stack.wait_until(lambda: user.sees("Item 2"), "the rows")
+    found = user("find_element", role="button", title="Open")["elements"]
+    path = next(row["path"] for row in found[1:])
+    arguments = {"app": user.app.pid, "element_path": path, "action": "press"}
+    plan = toolset.prepare("perform_action", arguments) if planned else None
+    user.press(name)
+    with pytest.raises(ToolError) as caught:
+        toolset.perform(plan or toolset.prepare("perform_action", arguments))
+    assert caught.value.facts()["reason"] == "stale"
+    assert user.sees("nothing done")
+    toolset.close()
+
+
+@needs_wheels
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("reason", "type_"),
     # Whether an app is installed is asked of the system, which knows none here.

@@ -76,9 +76,68 @@ class Window(Gtk.Window):
             scrolled = Gtk.ScrolledWindow(min_content_height=200)
             scrolled.add(rows)
             box.add(scrolled)
+        if options.items:
+            box.add(self.items())
         if options.ticks:
             GLib.timeout_add(options.ticks, self.tick)
         self.show_all()
+
+    def items(self):
+        """Rows that are called the same but for their label, and buttons that move them."""
+        outer = Gtk.Box(orientation=Gtk.Orientation.VERTICAL)
+        rows = Gtk.ListBox() if self.options.items == "list" else Gtk.Box()
+        rows.set_property("name", "rows")
+        moves = Gtk.Box()
+        last = Gtk.Label(label="nothing done")
+
+        def add(text, at):
+            line = Gtk.Box()
+            line.add(Gtk.Label(label=text))
+            for act in ("Open", "Delete"):
+                button = Gtk.Button(label=act)
+                button.connect(
+                    "clicked",
+                    lambda _, act=act: last.set_text(f"{act} {line.get_children()[0].get_text()}"),
+                )
+                line.add(button)
+            rows.add(line)
+            # A list box has put the line in a row.
+            row = line.get_parent() if line.get_parent() is not rows else line
+            if self.options.items == "list":
+                rows.remove(row)
+                rows.insert(row, at)
+            else:
+                rows.reorder_child(row, at)
+            rows.show_all()
+
+        def relabel(_):
+            for number, row in enumerate(rows.get_children()):
+                line = row.get_children()[0] if self.options.items == "list" else row
+                line.get_children()[0].set_text(f"Other {number}")
+
+        def swap(_):
+            row = rows.get_children()[1]
+            rows.remove(row)
+            if self.options.items == "list":
+                rows.insert(row, 0)
+            else:
+                rows.add(row)
+                rows.reorder_child(row, 0)
+
+        for number in range(3):
+            add(f"Item {number}", number)
+        for text, act in (
+            ("Row above", lambda _: add("New", 0)),
+            ("Row gone", lambda _: rows.get_children()[1].destroy()),
+            ("Rows swapped", swap),
+            ("Rows reused", relabel),
+        ):
+            button = Gtk.Button(label=text)
+            button.connect("clicked", act)
+            moves.add(button)
+        for widget in (rows, moves, last):
+            outer.add(widget)
+        return outer
 
     def menus(self):
         bar = Gtk.MenuBar()
@@ -158,6 +217,7 @@ def main():
     parser.add_argument("--title", default="Fixture")
     parser.add_argument("--file")
     parser.add_argument("--rows", type=int, default=0)
+    parser.add_argument("--items", choices=("list", "box"), help="rows that come and go")
     parser.add_argument("--bare", action="store_true", help="no menu bar")
     parser.add_argument("--ticks", type=int, default=0)
     Window(parser.parse_args())

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import (
     QApplication,
     QCheckBox,
     QComboBox,
+    QHBoxLayout,
     QLabel,
     QLineEdit,
     QMainWindow,
@@ -19,9 +20,67 @@ from PySide6.QtWidgets import (
 )
 
 
+def items() -> QWidget:
+    """Rows that are called the same but for their label, and buttons that move them."""
+    outer, rows, last = QWidget(), QVBoxLayout(), QLabel("nothing done")
+    held: list[QWidget] = []
+
+    def add(text: str, at: int) -> None:
+        line, label = QWidget(), QLabel(text)
+        layout = QHBoxLayout(line)
+        layout.addWidget(label)
+        for act in ("Open", "Delete"):
+            button = QPushButton(act)
+            button.clicked.connect(lambda _=False, act=act: last.setText(f"{act} {label.text()}"))
+            layout.addWidget(button)
+        held.insert(at, line)
+        show()
+
+    def show() -> None:
+        # The children of a widget are listed in the order in which they became its children.
+        for line in held:
+            line.setParent(None)
+        for line in held:
+            rows.addWidget(line)
+            line.show()
+
+    def swap() -> None:
+        held.insert(0, held.pop(1))
+        show()
+
+    def gone() -> None:
+        line = held.pop(1)
+        rows.removeWidget(line)
+        line.setParent(None)
+        line.deleteLater()
+
+    def relabel() -> None:
+        for number, line in enumerate(held):
+            line.findChild(QLabel).setText(f"Other {number}")
+
+    for number in range(3):
+        add(f"Item {number}", number)
+    column = QVBoxLayout(outer)
+    box = QWidget()
+    box.setLayout(rows)
+    column.addWidget(box)
+    column.addWidget(last)
+    for text, act in (
+        ("Row above", lambda: add("New", 0)),
+        ("Row gone", gone),
+        ("Rows swapped", swap),
+        ("Rows reused", relabel),
+    ):
+        button = QPushButton(text)
+        button.clicked.connect(act)
+        column.addWidget(button)
+    return outer
+
+
 def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--file")
+    parser.add_argument("--items", action="store_true", help="rows that come and go")
     options = parser.parse_args()
     app = QApplication(sys.argv[:1])
     window = QMainWindow()
@@ -49,6 +108,8 @@ def main() -> int:
     small.clicked.connect(window.showMinimized)
     for widget in (label, entry, secret, slider, QCheckBox("Bold"), choice, button, small):
         layout.addWidget(widget)
+    if options.items:
+        layout.addWidget(items())
     central = QWidget()
     central.setLayout(layout)
     window.setCentralWidget(central)

@@ -1,0 +1,230 @@
+"""Rows that come, go, move or are reused: the element that was meant is acted on, or none is."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import ui_stack as stack
+from ui_memory import APP, Memory, node, tree
+from ui_user import User
+
+from iac_accessibility.gated import Gated
+from iac_accessibility.toolset import Toolset
+from iac_runtime.catalogue import Catalogue
+from iac_runtime.errors import ToolError
+from iac_runtime.execution.executor import Executor
+from iac_runtime.gate import Asks, Call, Done, Gate, Refused
+from iac_runtime.plans import Outcome
+from iac_runtime.policy.desk import Caller
+
+ASKED = Caller("tester", "client")
+KINDS = [("gtk", ("--items", "list")), ("gtk", ("--items", "box")), ("qt", ("--items",))]
+NAMES = ["gtk-list", "gtk-box", "qt"]
+CHANGES = ["Row above", "Row gone", "Rows swapped", "Rows reused"]
+ACTS = ["Open", "Delete"]
+
+
+@pytest.fixture(params=KINDS, ids=NAMES)
+def user(request: Any, start: Any) -> User:
+    """An app with three rows, each with the same two buttons."""
+    kind, arguments = request.param
+    if kind == "qt":
+        pytest.importorskip("PySide6.QtWidgets")
+    found: User = start(kind, *arguments)
+    stack.wait_until(lambda: found.sees("Item 2"), "the rows")
+    return found
+
+
+def second(user: User, act: str) -> str:
+    """Return the path of the button of that name in the second row."""
+    found = user("find_element", role="button", title=act)["elements"]
+    # The app has another button of that name; it is not in a row, and comes first.
+    path: str = [row["path"] for row in found if row["title"] == act][-3:][1]
+    return path
+
+
+def done(user: User) -> str:
+    """Return what the app says was done to which row."""
+    found = user("find_element", role="static_text")["elements"]
+    (told,) = [
+        row["title"] for row in found if row["title"].startswith(("nothing", "Open", "Delete"))
+    ]
+    return str(told)
+
+
+def change(user: User, name: str) -> None:
+    """Press one of the buttons that move rows, and wait until it is seen."""
+    # By another memory, so that what this one remembers stays as it was.
+    other = User(Toolset(user.toolset._session.bridge), user.app, user.folder, user.process)
+    sign = {"Row above": "New", "Rows reused": "Other 1"}.get(name, "")
+    assert other.press(name)["success"]
+    if sign:
+        stack.wait_until(lambda: other.sees(sign), name)
+    elif name == "Row gone":
+        stack.wait_until(lambda: not other.sees("Item 1"), name)
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("reader", ["find", "tree"])
+@pytest.mark.parametrize("name", CHANGES)
+def test_between_finding_and_acting(user: User, name: str, reader: str) -> None:
+    path = second(user, "Open")
+    if reader == "tree":
+        user("get_ui_tree", depth=50)
+    change(user, name)
+    facts = user.fails("perform_action", element_path=path, action="press")
+    assert facts["reason"] == "stale", facts
+    assert done(user) == "nothing done"
+    fresh = facts.get("fresh_path")
+    if fresh:
+        user("perform_action", element_path=fresh, action="press")
+        assert done(user) == "Open Item 1"
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("name", CHANGES)
+def test_between_planning_and_acting(user: User, name: str) -> None:
+    path = second(user, "Delete")
+    user.toolset._session.book = type(user.toolset._session.book)()
+    plan = user.toolset.prepare(
+        "perform_action", {"app": user.app.pid, "element_path": path, "action": "press"}
+    )
+    change(user, name)
+    with pytest.raises(ToolError) as caught:
+        user.toolset.perform(plan)
+    assert caught.value.facts()["reason"] == "stale"
+    assert "Nothing was done" in caught.value.message
+    assert done(user) == "nothing done"
+
+
+class Asking:
+    """Calls through a gate, with a person who says yes later."""
+
+    def __init__(self, toolset: Toolset, pid: int, tools: Path) -> None:
+        gated = Gated(toolset)
+        self.gate = Gate(Catalogue([tools]), Executor(), home="/Users/me", toolsets=[gated])
+        self.pid = pid
+
+    def press(self, path: str, token: str = "") -> Outcome:
+        arguments = {"app": self.pid, "element_path": path, "action": "press"}
+        call = Call("perform_action", arguments, ASKED, token=token)
+        return self.gate.call(call._replace(verdict="once") if token else call)
+
+    def asked(self, path: str) -> str:
+        outcome = self.press(path)
+        assert isinstance(outcome, Asks)
+        return outcome.token
+
+    def stale(self, path: str, token: str) -> None:
+        with pytest.raises(ToolError) as caught:
+            self.press(path, token)
+        assert caught.value.facts()["reason"] == "stale"
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("again", [False, True], ids=["", "read again meanwhile"])
+@pytest.mark.parametrize("act", ACTS)
+@pytest.mark.parametrize("name", CHANGES)
+def test_between_question_and_answer(
+    user: User, name: str, act: str, again: bool, generated: Path
+) -> None:
+    path = second(user, act)
+    asking = Asking(user.toolset, user.app.pid, generated)
+    token = asking.asked(path)
+    change(user, name)
+    if again:
+        # What the path means to whoever reads now is not what the person was asked about.
+        second(user, act)
+        user("get_ui_tree", depth=50)
+    asking.stale(path, token)
+    assert done(user) == "nothing done"
+
+
+@pytest.mark.process
+def test_a_path_that_was_never_read_is_bound_by_the_question(user: User, generated: Path) -> None:
+    path = second(user, "Delete")
+    user.toolset._session.book = type(user.toolset._session.book)()
+    asking = Asking(user.toolset, user.app.pid, generated)
+    token = asking.asked(path)
+    change(user, "Row above")
+    asking.stale(path, token)
+    assert done(user) == "nothing done"
+
+
+@pytest.mark.process
+def test_what_did_not_change_is_acted_on_after_the_answer(user: User, generated: Path) -> None:
+    path = second(user, "Delete")
+    asking = Asking(user.toolset, user.app.pid, generated)
+    assert isinstance(asking.press(path, asking.asked(path)), Done)
+    assert done(user) == "Delete Item 1"
+
+
+def listed(*names: str) -> dict[str, Any]:
+    """Return a window with a list: a row of each name with a button, in an app in memory."""
+    return {
+        "app": node("app", "application", "", "w"),
+        "w": node("w", "window", "A", "l"),
+        "l": node("l", "list", "", *(f"r{name}" for name in names)),
+        **{f"r{name}": node(f"r{name}", "list_item", "", f"t{name}", f"b{name}") for name in names},
+        **{f"t{name}": node(f"t{name}", "static_text", name) for name in names},
+        **{f"b{name}": node(f"b{name}", "button", "Delete", actions=("press",)) for name in names},
+    }
+
+
+SECOND = "window[@title='A']/list[0]/list_item[1]/button[@title='Delete']"
+
+
+def test_an_answer_to_an_older_question_is_none_to_a_newer_one(generated: Path) -> None:
+    rows = listed("one", "two")
+    bridge = Memory(lambda handle: tree(rows)(handle))
+    asking = Asking(Toolset(bridge), APP.pid, generated)
+    first = asking.asked(SECOND)
+    rows.update(listed("new", "one"))
+    second = asking.asked(SECOND)
+    assert isinstance(asking.press(SECOND, first), Refused)
+    assert bridge.done == []
+    assert isinstance(asking.press(SECOND, second), Done)
+    assert bridge.done == [("perform", "bone", "press")]
+
+
+def test_an_answer_that_comes_to_another_process_is_none(generated: Path) -> None:
+    rows = listed("one", "two")
+    bridge = Memory(lambda handle: tree(rows)(handle))
+    token = Asking(Toolset(bridge), APP.pid, generated).asked(SECOND)
+    rows.update(listed("new", "one"))
+    assert isinstance(Asking(Toolset(bridge), APP.pid, generated).press(SECOND, token), Refused)
+    assert bridge.done == []
+
+
+def test_a_handle_that_stands_for_another_row_now_is_noticed() -> None:
+    rows = listed("one", "two")
+    bridge = Memory(lambda handle: tree(rows)(handle))
+    toolset = Toolset(bridge)
+    arguments = {"app": APP.pid, "element_path": SECOND, "action": "press"}
+    toolset.perform(toolset.prepare("find_element", {"app": APP.pid, "role": "button"}))
+    plan = toolset.prepare("perform_action", arguments)
+    rows["ttwo"] = node("ttwo", "static_text", "three")
+    for act in (
+        lambda: toolset.perform(plan),
+        lambda: toolset.prepare("perform_action", arguments),
+    ):
+        with pytest.raises(ToolError) as caught:
+            act()
+        facts = caught.value.facts()
+        assert facts["reason"] == "stale"
+        assert '"three"' in facts["message"]
+        assert "fresh_path" not in facts
+    assert bridge.done == []
+
+
+def test_the_only_one_that_is_left_is_not_offered_for_the_one_that_went() -> None:
+    rows = listed("one", "two")
+    bridge = Memory(lambda handle: tree(rows)(handle))
+    toolset = Toolset(bridge)
+    toolset.perform(toolset.prepare("find_element", {"app": APP.pid, "role": "button"}))
+    rows["l"] = node("l", "list", "", "rone")
+    arguments = {"app": APP.pid, "element_path": SECOND, "action": "press"}
+    with pytest.raises(ToolError) as caught:
+        toolset.prepare("perform_action", arguments)
+    assert caught.value.facts()["reason"] == "stale"
+    assert "fresh_path" not in caught.value.facts()
