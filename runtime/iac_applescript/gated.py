@@ -1,7 +1,7 @@
 """The script tools behind the gate of `iac_runtime`."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
 
 from iac_applescript.confinement import Confinement
 from iac_applescript.toolrows import TOOLS
@@ -17,6 +17,10 @@ from iac_runtime.search import Index
 from iac_runtime.state import open_state
 
 __all__ = ["Gated", "entries", "open_toolset"]
+
+
+_OUTWARD: Final = frozenset(("execute_applescript", "get_system_state"))
+"""Tools that reach beyond this program; the others look into what is stored."""
 
 
 class Gated:
@@ -37,11 +41,12 @@ class Gated:
         row = TOOLS[call.tool]
         checked = check_arguments(call.arguments, row.input)
         prepared = self._toolset.prepare(call.tool, checked)
-        targets = [self._identity(name) for name in prepared.targets]
+        told = [self._app(name) for name in prepared.targets]
+        reached = dict.fromkeys((*told, *map(self._app, prepared.reached)))
 
         def perform(cancel: Cancellation | None) -> Found:
             def run(argv: Sequence[str], stdin: bytes, timeout: float) -> Completed:
-                apps = [app for app in targets if app]
+                apps = [app for app, _ in told if app]
                 return self._executor.run(argv, stdin, timeout, apps=apps, cancel=cancel)
 
             return Found(self._toolset.perform(prepared, run))
@@ -52,7 +57,6 @@ class Gated:
                 Raised("script", f"{reason.says} ({reason.text})", prepared.level)
                 for reason in prepared.reasons[:5]
             )
-        writes = prepared.level != "SAFE"
         return Plan(
             call.tool,
             ("", ""),
@@ -62,19 +66,27 @@ class Gated:
             line=prepared.line,
             output=row.output,
             raised=raised,
-            targets=tuple(targets) if writes else tuple(app for app in targets if app),
+            targets=tuple(app for app, _ in reached),
+            names=tuple(name for _, name in reached),
+            unsure=prepared.unsure or _unknown(reached),
+            outward=call.tool in _OUTWARD,
         )
 
     def close(self) -> None:
         """Close what was learned."""
         self._toolset.close()
 
-    def _identity(self, name: str) -> str:
-        """Return the bundle id of a target; empty for an app that is not known."""
+    def _app(self, name: str) -> tuple[str, str]:
+        """Return bundle id and name of a target; the id is empty for an app that is not known."""
         found = self._toolset.catalogue.find_app(name)
         if found is not None:
-            return found.id
-        return name if "." in name else ""
+            return found.id, found.name
+        return name if "." in name else "", name
+
+
+def _unknown(reached: Iterable[tuple[str, str]]) -> str:
+    name = next((name for app, name in reached if not app), "")
+    return f"{name} is not known here" if name else ""
 
 
 def open_toolset(catalogue: Catalogue, executor: Executor) -> Gated:

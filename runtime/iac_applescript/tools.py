@@ -21,6 +21,7 @@ from iac_applescript.dictionary import view
 from iac_applescript.failures.explain import Failure, explain
 from iac_applescript.learning.patterns import Outcome
 from iac_applescript.learning.store import Store, learning_is_off
+from iac_applescript.reach import SYSTEM_EVENTS, reach_of
 from iac_applescript.running import compile_script, error_of, run_script
 from iac_applescript.shown import REASONS, analysis, done, explained, failed, line, pattern, where
 from iac_applescript.skills import skill_of, skills
@@ -62,6 +63,8 @@ class Plan:
         reasons: Why the level is what it is, the highest first.
         tools: Generated tools that do the same.
         confined: Whether the run is held to its targets by macOS.
+        reached: Apps that it reaches beside those it tells, by bundle id or the name of a process.
+        unsure: Why it cannot be told which apps it reaches; empty where it can.
     """
 
     tool: str
@@ -72,6 +75,8 @@ class Plan:
     reasons: tuple[Reason, ...] = ()
     tools: tuple[str, ...] = ()
     confined: bool = False
+    reached: tuple[str, ...] = ()
+    unsure: str = ""
 
 
 class Toolset:
@@ -119,11 +124,15 @@ class Toolset:
             KeyError: There is no such tool.
         """
         row = TOOLS[tool]
+        if tool == "get_system_state" and "windows" in (arguments.get("parts") or PARTS):
+            unsure = "the windows are those of the app in front"
+            return Plan(tool, arguments, row.level, tool, reached=(SYSTEM_EVENTS,), unsure=unsure)
         if tool != "execute_applescript":
             return Plan(tool, arguments, row.level, tool)
         language: Language = arguments.get("language", "applescript")
         found = with_starts(self.analyser.analyse(arguments["script"], language), self._runs)
         confined = self._confines(found)
+        reach = reach_of(arguments["script"], language, found)
         return Plan(
             tool,
             arguments,
@@ -133,6 +142,8 @@ class Toolset:
             found.reasons,
             found.tools,
             confined,
+            reach.processes,
+            reach.unsure,
         )
 
     def _confines(self, found: Analysis) -> bool:

@@ -15,13 +15,13 @@ def terminal_at_hand() -> bool:
 
 
 def ask_terminal(question: Question) -> Verdict:
-    """Put a question on standard error and read the answer; anything unclear is Deny."""
+    """Put a question on standard error and read the answer; anything unclear is no yes."""
     click.echo(f"\n{question.text}\n", err=True)
     words = {label.split()[0].lower(): label for label in question.answers}
     choice = "/".join(words)
     try:
         given = click.prompt(f"Your answer ({choice})", default="deny", err=True, type=str)
     except click.Abort:
-        return "denied"
+        return "unanswered"
     label = words.get(given.strip().lower(), "")
-    return ANSWERS.get(label, "denied")
+    return ANSWERS.get(label, "unanswered")

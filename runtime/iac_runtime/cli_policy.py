@@ -314,7 +314,7 @@ def _current_digests() -> dict[str, str]:
 
 @policy.command()
 def resume() -> int:
-    """Let questions be asked again after too many were."""
+    """Let questions be asked again after too many were declined."""
     from iac_runtime.policy.budget import resume as begin_anew
     from iac_runtime.policy.store import Store
 

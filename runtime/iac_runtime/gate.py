@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Final
 
 from iac_runtime.apptools import OWN_TOOLS
@@ -173,8 +174,24 @@ class Gate:
             digest=plan.digest,
         )
         if plan.event is None:
-            facts = replace(facts, raised=plan.raised, targets=plan.targets, memory=plan.memory)
+            facts = replace(
+                facts,
+                raised=plan.raised,
+                targets=plan.targets,
+                names=plan.names,
+                unsure=plan.unsure,
+                memory=plan.memory,
+            )
+        facts = replace(facts, names=self._names(facts))
         return facts, self.desk.judge(facts)
+
+    def _names(self, facts: Facts) -> tuple[str, ...]:
+        """Return the names of the apps that a call reaches; rules may speak of them by these."""
+        found = []
+        for app, name in zip_longest(facts.targets, facts.names, fillvalue=""):
+            row = self.catalogue.find_app(app) if app and self.catalogue else None
+            found.append(row.name if row else name)
+        return tuple(found)
 
     @property
     def read_only(self) -> bool:
@@ -229,7 +246,7 @@ class Gate:
         self, plan: Plan, facts: Facts, decision: Decision, cancel: Cancellation | None
     ) -> float:
         """Wait for a place among the calls, and return the seconds that it took."""
-        if self._limiter is None or not plan.app[0]:
+        if self._limiter is None or not (plan.app[0] or plan.outward):
             return 0.0
         dangerous = decision.level == "DANGEROUS"
         permit = self._limiter.take(
@@ -274,7 +291,7 @@ class Gate:
         finally:
             stages.end("execute")
             self._outcome(number, result, time.monotonic() - began, error, delay)
-        if plan.app[0]:
+        if plan.app[0] or plan.outward:
             self.desk.saw(found.value)
         notes = [*found.notes]
         if delay and "rate_limit_warning" in (plan.output or {}).get("properties", {}):
@@ -314,7 +331,7 @@ class Gate:
             Intent(
                 plan.name,
                 decision.level,
-                app=plan.app[0],
+                app=",".join(app or name.replace(",", " ") for app, name in facts.apps),
                 client=facts.client,
                 reasons=decision.reasons,
                 decision=decision.action,

@@ -33,7 +33,7 @@ class Call(NamedTuple):
     caller: Caller = Caller()
     most: Level = "DANGEROUS"
     token: str = ""
-    verdict: Verdict = "denied"
+    verdict: Verdict = "unanswered"
 
 
 class Found(NamedTuple):
@@ -84,6 +84,10 @@ class Plan:
         raised: Of a plan without an event: what raised its level.
         targets: Of a plan without an event: the bundle ids that it reaches; an empty one is an
             app whose identity could not be read.
+        names: The names of `targets`, in their order, as far as they are known.
+        unsure: Why it cannot be told which apps it reaches; empty where it can.
+        outward: Whether it reaches beyond this program though it has no app of its own: it counts
+            for the limits, and what it returns is a stranger's.
         memory: What an approval also covers while this program runs; empty for the call alone.
     """
 
@@ -99,6 +103,9 @@ class Plan:
     output: Mapping[str, Any] | None = None
     raised: tuple[Raised, ...] = ()
     targets: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+    unsure: str = ""
+    outward: bool = False
     memory: str = ""
 
     @property

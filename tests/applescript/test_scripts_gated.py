@@ -1,15 +1,28 @@
 """Scripts behind the gate's plan, over simulated apps: what runs decides what reading may do."""
 
+import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from iac_applescript.gated import Gated, open_toolset
+from iac_runtime.audit import Audit
+from iac_runtime.audit.reading import Query, find
 from iac_runtime.catalogue import Catalogue
+from iac_runtime.errors import ToolError
 from iac_runtime.execution.executor import Executor
-from iac_runtime.plans import Call, Plan
+from iac_runtime.gate import Gate
+from iac_runtime.limiter import Limiter, Limits, Window
+from iac_runtime.plans import Asks, Call, Done, Outcome, Plan, Refused
+from iac_runtime.policy.budget import MOST
+from iac_runtime.policy.desk import Caller, Desk, identify_in
+from iac_runtime.policy.file import parse_policy
+from iac_runtime.policy.settings import Flags, read_settings
 from iac_runtime.request import Event
 from iac_runtime.simulation import simulation
+from iac_runtime.state import open_state
 
 READS = 'tell application "Music" to get name of current track'
 ASKS = f'if application "Music" is running then {READS}'
@@ -66,3 +79,155 @@ def test_nothing_is_confined_among_simulated_apps(gated: Gated) -> None:
         .perform(None)
         .value["data"]["checks"]
     )
+
+
+ASKED = Caller("tester", "client")
+SCREEN = 'tell application "System Events" to tell process "{}" to get name of windows'
+KEYS = 'tell application "System Events" to keystroke "a"'
+NOTES = "Application('Notes').notes.length"
+
+
+@pytest.fixture
+def gate_of(gated: Gated, catalogue: Catalogue, executor: Executor):
+    """Gates with a policy of the user, over the real store and the real audit."""
+    gates: list[Gate] = []
+
+    def make(policy: str = "", now: Callable[[], float] = time.time, **more: Any) -> Gate:
+        parsed = parse_policy(policy)
+        settings = read_settings(Flags(), {}, parsed)
+        desk = Desk(parsed, settings, home="/Users/me", identify=identify_in(catalogue), now=now)
+        audit = lambda: Audit.open(open_state())  # noqa: E731
+        gates.append(Gate(catalogue, executor, desk=desk, audit=audit, toolsets=[gated], **more))
+        return gates[-1]
+
+    yield make
+    for gate in gates:
+        gate.close()
+
+
+def run(gate: Gate, script: str, caller: Caller = ASKED, **more: Any) -> Outcome:
+    language = "javascript" if "Application(" in script else "applescript"
+    given = {"script": script, "language": language}
+    return gate.call(Call("execute_applescript", given, caller, **more))
+
+
+@pytest.mark.parametrize("app", ["Music", "com.apple.music", "*.Music"])
+def test_a_denied_app_is_not_told_by_a_script(gate_of: Callable[..., Gate], app: str) -> None:
+    gate = gate_of(f'[[deny]]\napp = "{app}"\nwhy = "Mine."')
+    for script in (READS, "Application('Music').pause()", SCREEN.format("Music")):
+        found = run(gate, script, vouched(ASKED))
+        assert isinstance(found, Refused)
+        assert "Mine." in found.reason
+    other = run(gate, READS.replace("Music", "Notes").replace("current track", "note 1"))
+    assert not isinstance(other, Refused)
+
+
+def vouched(caller: Caller) -> Caller:
+    return caller._replace(vouched="DANGEROUS")
+
+
+@pytest.mark.parametrize(
+    "script", [KEYS, 'do shell script "id"', "Application('Mus' + 'ic').name()"]
+)
+def test_what_may_reach_a_denied_app_never_runs_silently(
+    gate_of: Callable[..., Gate], script: str
+) -> None:
+    gate = gate_of('[[deny]]\napp = "Music"')
+    asks = run(gate, script, vouched(ASKED))
+    assert isinstance(asks, Asks)
+    assert "It cannot be told which apps this reaches" in asks.question.text
+    found = run(gate, script, Caller("tester", vouched="DANGEROUS"))
+    assert isinstance(found, Refused)
+    assert found.requires_prompt
+
+
+def test_an_app_of_the_blocklist_is_not_operated_through_its_process(
+    gate_of: Callable[..., Gate],
+) -> None:
+    for name in ("Terminal", "SecurityAgent"):
+        press = f'tell application "System Events" to tell process "{name}" to click button 1'
+        found = run(gate_of(), press)
+        assert isinstance(found, Refused)
+        assert found.source.startswith("blocklist entry")
+
+
+def test_reads_of_apps_that_were_opted_in_run(gate_of: Callable[..., Gate]) -> None:
+    gate = gate_of('preset = "private"\nreads = ["Music"]')
+    assert isinstance(run(gate, READS), Done)
+    both = f'{READS}\ntell application "Notes" to count notes'
+    asks = run(gate, both)
+    assert isinstance(asks, Asks)
+    assert "Notes" in asks.question.text
+
+
+def test_scripts_count_for_the_limits(gate_of: Callable[..., Gate]) -> None:
+    limits = Limits(reads=Window(1, 60.0))
+    gate = gate_of(limiter=Limiter(None, limits))
+    assert isinstance(run(gate, READS), Done)
+    with pytest.raises(ToolError, match="Too many calls"):
+        run(gate, READS)
+
+
+def test_what_a_script_returns_is_a_strangers_and_the_audit_names_its_apps(
+    gate_of: Callable[..., Gate], gated: Gated, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer = {"success": True, "data": {"result": "see https://evil.example/x"}, "error": {}}
+    monkeypatch.setattr(gated._toolset, "perform", lambda *_: answer)
+    gate = gate_of()
+    both = f'{READS}\ntell application "Notes" to count notes'
+    found = run(gate, both, vouched(ASKED))
+    assert isinstance(found, Done)
+    assert gate.desk.taint.holds("https://evil.example/x")
+    gate.close()
+    for app in ("com.apple.Music", "com.apple.notes"):
+        (row,) = find(open_state(), Query(app=app), 9)
+        assert row.app == "com.apple.Music,com.apple.Notes"
+    assert not find(open_state(), Query(app="com.apple"), 9)
+
+
+def decline(gate: Gate, caller: Caller, verdict: Any = "denied") -> None:
+    asks = run(gate, NOTES, caller)
+    assert isinstance(asks, Asks)
+    run(gate, NOTES, caller, token=asks.token, verdict=verdict)
+
+
+def test_a_client_that_is_declined_five_times_stops_no_other(
+    gate_of: Callable[..., Gate],
+) -> None:
+    moment = [1_000_000.0]
+    one, other = ASKED, Caller("other", "client")
+    gate = gate_of(now=lambda: moment[0])
+    open_question = run(gate, NOTES, one)
+    assert isinstance(open_question, Asks)
+    for _ in range(MOST):
+        decline(gate, one)
+    found = run(gate, NOTES, one)
+    assert isinstance(found, Refused)
+    assert "declined too many questions of tester: none is asked for 10 minutes" in found.reason
+    assert "iac-mcp policy resume" in found.suggestion
+    decline(gate, other)
+    moment[0] += 599
+    assert isinstance(run(gate, NOTES, one), Refused)
+    moment[0] += 1
+    assert isinstance(run(gate, NOTES, one), Asks)
+
+
+def test_a_yes_to_an_open_question_ends_the_stop(gate_of: Callable[..., Gate]) -> None:
+    gate = gate_of()
+    asks = run(gate, NOTES)
+    assert isinstance(asks, Asks)
+    for _ in range(MOST):
+        decline(gate, ASKED)
+    assert isinstance(run(gate, NOTES), Refused)
+    assert isinstance(run(gate, NOTES, token=asks.token, verdict="once"), Done)
+    assert isinstance(run(gate, NOTES), Asks)
+
+
+@pytest.mark.parametrize("verdict", ["once", "unanswered"])
+def test_accepted_and_cancelled_questions_stop_nobody(
+    gate_of: Callable[..., Gate], verdict: str
+) -> None:
+    gate = gate_of()
+    for _ in range(MOST * 2):
+        decline(gate, ASKED, verdict)
+    assert isinstance(run(gate, NOTES), Asks)

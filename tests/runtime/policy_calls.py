@@ -10,6 +10,7 @@ from iac_runtime.compose import compose
 from iac_runtime.levels import effective_level
 from iac_runtime.line import jxa_line
 from iac_runtime.policy.blocklist import processes
+from iac_runtime.policy.desk import unsure_of
 from iac_runtime.policy.escalation import escalate
 from iac_runtime.policy.facts import Facts
 from iac_runtime.policy.model import Policy
@@ -69,6 +70,10 @@ def facts_of(tool: str, arguments: Mapping[str, Any], world: World = WORLD, **mo
     event = without_secrets(compose(found, operation, HOME), tables)
     rows = parameters(found)
     sight = Sight(event, rows, HOME, several_in(tables))
+    reached = processes(event)
+    targets = tuple(
+        row.bundle or ("com.apple.Notes" if row.name == "Notes" else "") for row in reached
+    )
     facts = Facts(
         found.name,
         tables.app.id,
@@ -79,7 +84,11 @@ def facts_of(tool: str, arguments: Mapping[str, Any], world: World = WORLD, **mo
         event,
         jxa_line(event),
         raised=escalate(sight, world),
-        targets=tuple("com.apple.Notes" if name == "Notes" else "" for name in processes(event)),
+        targets=targets,
+        names=tuple(
+            "Notes" if app else row.name for row, app in zip(reached, targets, strict=True)
+        ),
+        unsure=unsure_of(zip(reached, targets, strict=True)),
         secrets=secrets_read(event, tables),
         digest="d1",
         client="Claude",

@@ -22,7 +22,7 @@ from iac_runtime.policy.facts import Decision, Facts
 from iac_runtime.policy.model import Policy
 from iac_runtime.policy.seal import KEY_FILE, load_key, seal
 from iac_runtime.policy.store import FILE, Store
-from iac_runtime.policy.tokens import LIFETIME, TokenError, issue, redeem
+from iac_runtime.policy.tokens import LIFETIME, Stopped, TokenError, issue, redeem
 
 WRITE = facts_of("notes make_note", {"name": "Milk", "body": ""})
 OTHER = facts_of("notes make_note", {"name": "Silk", "body": ""})
@@ -47,7 +47,7 @@ def store(folder: Path) -> Store:
 
 def token_for(store: Store, facts: Facts, **more: Any) -> str:
     token = issue(store, facts, decided(facts), **more)
-    assert token is not None
+    assert isinstance(token, str)
     return token
 
 
@@ -135,31 +135,57 @@ def test_a_token_with_a_changed_level_is_not_ours(store: Store) -> None:
     assert "not given" in refusal(store, f"{forged}.{mac}", DELETE)
 
 
-def test_the_sixth_question_in_a_minute_is_denied_until_a_person_resumes(store: Store) -> None:
-    clock = iter(range(1_000_000, 2_000_000))
-    for _ in range(budget.PER_MINUTE):
-        token_for(store, WRITE, now=lambda: float(next(clock)))
-    for _ in range(3):
-        assert issue(store, WRITE, decided(WRITE), now=lambda: float(next(clock))) is None
-    assert budget.stopped(store)
-    # Time alone does not bring the questions back, nor does another process.
-    assert issue(Store(store.folder), WRITE, decided(WRITE), now=lambda: 9_000_000.0) is None
-    assert budget.resume(store)
-    assert not budget.resume(store)
-    token_for(store, WRITE, now=lambda: 9_000_000.0)
+def decline(store: Store, client: str, now: float, count: int = budget.MOST) -> None:
+    with store.change() as connection:
+        for _ in range(count):
+            budget.declined(connection, client, now)
 
 
-def test_the_thirty_first_question_in_an_hour_is_denied(store: Store) -> None:
-    for number in range(budget.PER_HOUR):
-        token_for(store, WRITE, now=lambda: 1_000_000.0 + number * 100)  # noqa: B023
-    assert issue(store, WRITE, decided(WRITE), now=lambda: 1_003_100.0) is None
-    assert budget.stopped(store)
+def test_five_declined_questions_stop_their_client_for_ten_minutes(store: Store) -> None:
+    decline(store, "Claude", 1_000_000.0)
+    found = issue(store, WRITE, decided(WRITE), now=lambda: 1_000_060.0)
+    assert found == Stopped(540.0)
+    # Another process knows of it, and another client does not.
+    assert isinstance(issue(Store(store.folder), WRITE, decided(WRITE), lambda: 1.0e6), Stopped)
+    token_for(store, replace(WRITE, client="Other"), now=lambda: 1_000_060.0)
+    token_for(store, WRITE, now=lambda: 1_000_600.0)
+    decline(store, "Claude", 2_000_000.0)
+    assert budget.resume(store, lambda: 2_000_001.0)
+    assert not budget.resume(store, lambda: 2_000_001.0)
+    token_for(store, WRITE, now=lambda: 2_000_001.0)
 
 
-def test_slow_questions_go_on(store: Store) -> None:
-    for number in range(budget.PER_HOUR * 2):
-        token_for(store, WRITE, now=lambda: 1_000_000.0 + number * 130)  # noqa: B023
-    assert not budget.stopped(store)
+def test_a_clock_that_is_set_back_makes_no_stop_longer(store: Store) -> None:
+    decline(store, "Claude", 9_000_000.0)
+    assert budget.stopped(store, "Claude", lambda: 1_000_000.0)
+    assert not budget.stopped(store, "Claude", lambda: 1_000_600.0)
+
+
+def test_questions_that_nobody_declines_go_on(store: Store) -> None:
+    for number in range(40):
+        token_for(store, WRITE, now=lambda: 1_000_000.0 + number)  # noqa: B023
+    for number in range(40):
+        decline(store, "Claude", 1_000_000.0 + number * 151, 1)
+    assert not budget.stopped(store, "Claude", lambda: 1_006_000.0)
+
+
+def test_a_file_of_the_first_version_still_opens_and_stops_nobody(folder: Path) -> None:
+    remember(Store(folder), WRITE)
+    with sqlite3.connect(folder / FILE) as connection:
+        connection.executescript(
+            """
+            DROP TABLE declined; DROP TABLE stopped; DROP TABLE questions;
+            CREATE TABLE questions (nonce TEXT PRIMARY KEY, asked REAL NOT NULL,
+                used INTEGER NOT NULL, counted INTEGER NOT NULL) WITHOUT ROWID;
+            CREATE TABLE stopped (since REAL NOT NULL);
+            INSERT INTO stopped VALUES (1.0);
+            PRAGMA user_version = 1;
+            """
+        )
+    connection.close()
+    store = Store(folder)
+    assert len(listed(store)) == 1
+    redeem(store, token_for(store, WRITE), WRITE, decided(WRITE))
 
 
 def test_an_answer_is_remembered_for_its_kind_of_call(store: Store) -> None:
@@ -279,12 +305,12 @@ def test_a_file_of_a_newer_version_is_refused(folder: Path) -> None:
 def test_a_file_that_cannot_be_written_is_an_error_and_changes_nothing(store: Store) -> None:
     def break_off() -> None:
         with store.change() as connection:
-            connection.execute("INSERT INTO stopped VALUES (1)")
+            connection.execute("INSERT INTO stopped VALUES ('Claude', 1e12)")
             connection.execute("INSERT INTO nothing VALUES (1)")
 
     with pytest.raises(SetupError, match="cannot be used"):
         break_off()
-    assert not budget.stopped(store)
+    assert not budget.stopped(store, "Claude")
 
 
 WORKER = """
@@ -293,22 +319,24 @@ from pathlib import Path
 from iac_runtime.policy import budget
 from iac_runtime.policy.store import Store
 store = Store(Path(sys.argv[1]))
-taken = 0
 for number in range(20):
     with store.change() as connection:
-        taken += budget.take(connection, f"{sys.argv[2]}-{number}", 1000.0 + number)
-print(taken)
+        budget.declined(connection, f"{sys.argv[2]}-{number}", 1000.0)
+        budget.declined(connection, "all", 1000.0 + number)
 """
 
 
 @pytest.mark.process
 def test_processes_share_the_count_of_questions_without_loss(folder: Path) -> None:
     workers = [
-        subprocess.Popen(
-            [sys.executable, "-c", WORKER, str(folder), str(number)], stdout=subprocess.PIPE
-        )
+        subprocess.Popen([sys.executable, "-c", WORKER, str(folder), str(number)])
         for number in range(3)
     ]
-    counts = [int(worker.communicate(timeout=60)[0]) for worker in workers]
-    assert sum(counts) == budget.PER_MINUTE
+    assert [worker.wait(timeout=60) for worker in workers] == [0, 0, 0]
+    assert budget.stopped(Store(folder), "all", lambda: 1019.0)
+    with Store(folder).change() as connection:
+        (count,) = connection.execute(
+            "SELECT count(*) FROM declined WHERE client != 'all'"
+        ).fetchone()
+    assert count == 60
     assert load_key(folder) == Store(folder).key

@@ -1,19 +1,16 @@
 """`iac-mcp policy`: what is printed, the exit status, and that nothing half-right is kept."""
 
 import json
+import time
 from pathlib import Path
 
 import pytest
 from policy_calls import facts_of
 
 from iac_runtime.cli import main
-from iac_runtime.policy.budget import stopped
-from iac_runtime.policy.decide import decide
+from iac_runtime.policy.budget import MOST, declined, stopped
 from iac_runtime.policy.decisions import remember
-from iac_runtime.policy.model import Policy
-from iac_runtime.policy.settings import Flags, read_settings
 from iac_runtime.policy.store import Store
-from iac_runtime.policy.tokens import issue
 
 WRITE = facts_of("notes make_note", {"name": "Milk", "body": ""})
 
@@ -197,13 +194,13 @@ def test_a_decision_of_an_earlier_build_is_shown_as_void(
 
 def test_resume_lets_questions_be_asked_again(capsys: pytest.CaptureFixture[str]) -> None:
     store = Store()
-    decision = decide(WRITE, Policy(), read_settings(Flags(), {}, Policy()))
-    while issue(store, WRITE, decision) is not None:
-        pass
-    assert stopped(store)
+    with store.change() as connection:
+        for _ in range(MOST):
+            declined(connection, WRITE.client, time.time())
+    assert stopped(store, WRITE.client)
     assert run(capsys, "resume")[1] == "Questions are asked again.\n"
     assert run(capsys, "resume")[1] == "Questions were not stopped.\n"
-    assert not stopped(store)
+    assert not stopped(store, WRITE.client)
 
 
 def test_a_state_folder_that_is_open_to_others_is_refused(

@@ -354,3 +354,25 @@ def test_rules_are_registered_from_many_threads() -> None:
         unregister_rule(rule)
     assert not set(made) & set(registered())
     assert all(rule.says for rule in RULES)
+
+
+@pytest.mark.parametrize(
+    ("target", "action"),
+    [
+        ('processes["Notes"].windows[0].name', "deny"),
+        ('applicationProcesses["Notes"].windows[0].name', "deny"),
+        ('uiElements["Notes"].windows[0].name', "deny"),
+        ('processes.whose({bundleIdentifier: "com.apple.Notes"})[0].windows[0].name', "deny"),
+        ("processes.whose({frontmost: true})[0].windows[0].name", "ask"),
+        ("processes[0].windows[0].name", "ask"),
+        ('processes["Elsewhere"].windows[0].name', "ask"),
+        ("processes[0].name", "allow"),
+    ],
+)
+def test_a_denied_app_is_not_read_through_its_process(target: str, action: str) -> None:
+    call = ("system_events get", {"target": target})
+    for app in ("com.apple.Notes", "Notes"):
+        assert judged(call, f'[[deny]]\napp = "{app}"').action == action
+    assert judged(call).action == "allow"
+    other = judged(call, '[[ask]]\napp = "Notes"')
+    assert other.action == ("allow" if action == "allow" else "ask")

@@ -50,7 +50,7 @@ def m16(tmp_path: Path) -> None:
 def m17(tmp_path: Path) -> None:
     """A yes of a client that cannot ask is no yes, and there is nobody to ask."""
     content = {"answer": "Allow once"}
-    assert read_answer("accept", content, ("Deny", "Allow once"), declared=False) == "denied"
+    assert read_answer("accept", content, ("Deny", "Allow once"), declared=False) == "unanswered"
     desk = desk_in(tmp_path / "s")
     facts = replace(DELETE, can_ask=False)
     decision = desk.judge(facts)

@@ -79,12 +79,12 @@ def test_a_long_question_stays_readable() -> None:
     assert "characters left out, SHA-256" in text
 
 
-def test_an_answer_that_was_not_offered_is_a_denial() -> None:
+def test_an_answer_that_was_not_offered_is_no_answer() -> None:
     question = question_of(DELETE)
     assert question.verdict("Allow once") == "once"
-    assert question.verdict("Always allow") == "denied"
+    assert question.verdict("Always allow") == "unanswered"
     assert question.verdict("Deny") == "denied"
-    assert question.verdict(None) == "denied"
+    assert question.verdict(None) == "unanswered"
     assert question_of(WRITE).verdict("Always allow") == "always"
 
 
@@ -105,15 +105,16 @@ def test_the_question_fits_both_eras_of_the_protocol() -> None:
         ("accept", {"answer": "Allow once"}, True, "once"),
         ("accept", {"answer": "Always allow"}, True, "always"),
         ("accept", {"answer": "Deny"}, True, "denied"),
-        ("accept", {"answer": "allow once"}, True, "denied"),
-        ("accept", {"answer": ["Allow once"]}, True, "denied"),
-        ("accept", {}, True, "denied"),
-        ("accept", None, True, "denied"),
-        ("accept", "Allow once", True, "denied"),
+        ("accept", {"answer": "allow once"}, True, "unanswered"),
+        ("accept", {"answer": ["Allow once"]}, True, "unanswered"),
+        ("accept", {}, True, "unanswered"),
+        ("accept", None, True, "unanswered"),
+        ("accept", "Allow once", True, "unanswered"),
         ("decline", {"answer": "Allow once"}, True, "denied"),
-        ("cancel", None, True, "denied"),
-        ("ACCEPT", {"answer": "Allow once"}, True, "denied"),
-        ("accept", {"answer": "Allow once"}, False, "denied"),
+        ("cancel", None, True, "unanswered"),
+        ("ACCEPT", {"answer": "Allow once"}, True, "unanswered"),
+        ("accept", {"answer": "Allow once"}, False, "unanswered"),
+        ("decline", None, False, "unanswered"),
     ],
 )
 def test_only_a_plain_yes_of_a_client_that_can_ask_is_a_yes(
@@ -126,8 +127,8 @@ def test_only_a_plain_yes_of_a_client_that_can_ask_is_a_yes(
 
 
 @pytest.mark.parametrize("responses", [None, {}, {KEY: None}, {KEY: "accept"}, {"x": {}}])
-def test_a_retry_without_an_answer_is_a_denial(responses: Any) -> None:
-    assert read_responses(responses, ("Deny", "Allow once"), declared=True) == "denied"
+def test_a_retry_without_an_answer_is_no_yes(responses: Any) -> None:
+    assert read_responses(responses, ("Deny", "Allow once"), declared=True) == "unanswered"
 
 
 def stand_in(answer: Any) -> Simulator:
@@ -152,10 +153,10 @@ def test_the_dialog_shows_the_question_with_deny_as_its_default() -> None:
     [
         ({"buttonReturned": "Always allow", "gaveUp": False}, "always"),
         ({"buttonReturned": "Deny", "gaveUp": False}, "denied"),
-        ({"buttonReturned": "Allow once", "gaveUp": True}, "denied"),
-        ({"buttonReturned": "", "gaveUp": True}, "denied"),
-        ({"buttonReturned": "OK"}, "denied"),
-        ({"buttonReturned": 3, "gaveUp": False}, "denied"),
+        ({"buttonReturned": "Allow once", "gaveUp": True}, "unanswered"),
+        ({"buttonReturned": "", "gaveUp": True}, "unanswered"),
+        ({"buttonReturned": "OK"}, "unanswered"),
+        ({"buttonReturned": 3, "gaveUp": False}, "unanswered"),
     ],
 )
 def test_a_dialog_says_yes_only_when_a_button_was_pressed(answer: Any, expected: str) -> None:
@@ -171,7 +172,7 @@ def test_a_dialog_says_yes_only_when_a_button_was_pressed(answer: Any, expected:
         b'{"button": "Allow once"}',
     ],
 )
-def test_a_dialog_that_fails_is_a_denial(stdout: bytes) -> None:
+def test_a_dialog_that_fails_is_no_answer(stdout: bytes) -> None:
     def runner(argv: Sequence[str], stdin: bytes, timeout: float) -> Completed:
         assert argv[3] == str(SCRIPT)
         assert timeout > SECONDS
@@ -182,12 +183,14 @@ def test_a_dialog_that_fails_is_a_denial(stdout: bytes) -> None:
         raise FileNotFoundError(argv[0])
 
     question = question_of(DELETE)
-    assert ask_dialog(question, runner) == "denied"
-    assert ask_dialog(question, missing) == "denied"
+    assert ask_dialog(question, runner) == "unanswered"
+    assert ask_dialog(question, missing) == "unanswered"
 
 
-def test_a_dialog_that_is_cancelled_is_a_denial() -> None:
-    assert ask_dialog(question_of(DELETE), stand_in({"@errors": {"sysodlog": -128}})) == "denied"
+def test_a_dialog_that_is_cancelled_is_no_answer() -> None:
+    assert (
+        ask_dialog(question_of(DELETE), stand_in({"@errors": {"sysodlog": -128}})) == "unanswered"
+    )
 
 
 def test_a_dialog_is_at_hand_on_a_mac_or_with_a_stand_in(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -217,8 +220,8 @@ open({out!r}, "w").write(f"{{terminal_at_hand()}} {{ask_terminal(question)}}")
         (b"allow\n", "once"),
         (b"Always\n", "always"),
         (b"\n", "denied"),
-        (b"yes\n", "denied"),
-        (b"\x04", "denied"),
+        (b"yes\n", "unanswered"),
+        (b"\x04", "unanswered"),
     ],
 )
 def test_a_terminal_asks_and_enter_means_deny(tmp_path: Path, typed: bytes, expected: str) -> None:
@@ -250,5 +253,5 @@ def test_nobody_is_asked_through_a_pipe(
 ) -> None:
     assert not terminal_at_hand()
     monkeypatch.setattr("sys.stdin", io.StringIO(""))
-    assert ask_terminal(question_of(DELETE)) == "denied"
+    assert ask_terminal(question_of(DELETE)) == "unanswered"
     assert "DANGEROUS" in capsys.readouterr().err

@@ -24,7 +24,7 @@ class Query:
 
     Attributes:
         text: Occurs in what was written of the intent, in any case.
-        app, client, level, result: Exactly this, in any case.
+        app, client, level, result: Exactly this, in any case; of several apps any one.
         tool: A name with `*` and `?`.
         since, until: From this time on, and before that one; UTC as in a row.
     """
@@ -81,7 +81,11 @@ WHERE intent.event = 'intent'"""
 # Each condition with the field of the query that it takes.
 _CONDITIONS = (
     ("text", "instr(lower(intent.body), lower(?))"),
-    ("app", "lower(json_extract(intent.body, '$.app')) = lower(?)"),
+    (
+        "app",
+        "0 < instr(',' || lower(json_extract(intent.body, '$.app')) || ',',"
+        " ',' || lower(?) || ',')",
+    ),
     ("client", "lower(json_extract(intent.body, '$.client')) = lower(?)"),
     ("tool", "json_extract(intent.body, '$.tool') GLOB ?"),
     ("level", "json_extract(intent.body, '$.level') = upper(?)"),

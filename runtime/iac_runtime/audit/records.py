@@ -74,7 +74,7 @@ def intent_body(intent: Intent) -> tuple[str, tuple[str, ...]]:
     arguments, secrets = redact(intent.arguments, intent.types)
     body = {
         "client": shorten(intent.client, NAME_LIMIT),
-        "app": shorten(intent.app, NAME_LIMIT),
+        "app": shorten(intent.app, TEXT_LIMIT),
         "tool": shorten(intent.tool, NAME_LIMIT),
         "level": intent.level,
         "reasons": [redact_text(reason, secrets) for reason in intent.reasons],

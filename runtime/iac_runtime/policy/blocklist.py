@@ -10,11 +10,11 @@ from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
 from typing import Final, NamedTuple
 
-from iac_runtime.language.steps import ById, ByIndex, ByName, Every, Go, Step, Whose
+from iac_runtime.language.steps import ByName, Every, Filter, Go, Join, Step, Whose
 from iac_runtime.policy.sight import steps_in
 from iac_runtime.request import Event
 
-__all__ = ["BUILT_IN", "FIXED", "Blocked", "blocked", "is_identity", "processes"]
+__all__ = ["BUILT_IN", "FIXED", "Blocked", "Process", "blocked", "is_identity", "processes"]
 
 FIXED: Final[Mapping[str, str]] = {
     "com.apple.SecurityAgent": "SecurityAgent",
@@ -99,27 +99,67 @@ _PROCESSES: Final = frozenset(
 )
 """Where the application has processes; a process is an interface element too."""
 
-_SELECT: Final = (ByName, ByIndex, ById, Whose)
 
+class Process(NamedTuple):
+    """A process that a request of System Events goes through.
 
-def processes(event: Event) -> list[str | None]:
-    """Return the names of the processes that a request of System Events reaches into.
-
-    A process that is chosen by position, id or filter has no name that could be judged: None.
+    Attributes:
+        name, bundle: As the request chooses it; both empty for one that is chosen otherwise.
+        inside: Whether the request goes on to its windows or elements.
     """
-    found: list[str | None] = []
+
+    name: str
+    bundle: str
+    inside: bool
+
+
+def processes(event: Event) -> list[Process]:
+    """Return the processes that a request of System Events reaches into.
+
+    A process that is chosen by position, id or any other filter has no name that could be judged.
+    """
+    found: list[Process] = []
     if event.app.casefold() != "com.apple.systemevents":
         return found
     for steps in steps_in(event):
-        found += _named(steps)
+        found += _chosen(steps)
     return found
 
 
-def _named(steps: tuple[Step, ...]) -> list[str | None]:
-    found: list[str | None] = []
+def _chosen(steps: tuple[Step, ...]) -> list[Process]:
+    found: list[Process] = []
     for at, step in enumerate(steps):
         inner = step == Every("uiElements") and at > 0
         if isinstance(step, Every | Go) and step.name in _PROCESSES and not inner:
             after = steps[at + 1] if at + 1 < len(steps) else None
-            found.append(after.name if isinstance(after, ByName) else None)
+            name, bundle = "", ""
+            if isinstance(after, ByName):
+                name = after.name
+            elif isinstance(after, Whose):
+                name, bundle = _filtered(after.filter)
+            found.append(Process(name, bundle, any(map(_inside, steps[at + 1 :]))))
     return found
+
+
+def _filtered(test: Filter) -> tuple[str, str]:
+    """Return the name and the bundle id that a filter wants; empty where it takes others too."""
+    if isinstance(test, Join):
+        parts = [_filtered(part) for part in test.tests] if test.word == "and" else []
+        return next((part for part in parts if any(part)), ("", ""))
+    if test.operator != "=" or not isinstance(test.value, str):
+        return "", ""
+    name = test.value if test.path == (Go("name"),) else ""
+    return name, test.value if test.path == (Go("bundleIdentifier"),) else ""
+
+
+def _inside(step: Step) -> bool:
+    """Say whether a step behind a process leads to what it shows, or looks there to choose."""
+    if isinstance(step, Whose):
+        return _looks(step.filter)
+    return isinstance(step, Every) or step == Go("entireContents")
+
+
+def _looks(test: Filter) -> bool:
+    if isinstance(test, Join):
+        return any(map(_looks, test.tests))
+    return any(map(_inside, test.path))

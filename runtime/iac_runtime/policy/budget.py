@@ -1,5 +1,12 @@
-"""How often a person may be asked: a flood of questions makes him say yes to be rid of them."""
+"""How often a person may be asked: a flood of questions makes him say yes to be rid of them.
 
+What counts are questions that he declined, for each client by itself: one that is turned down five
+times within ten minutes asks no more for ten minutes. An answer that allows, a question that was
+closed or timed out, and a question that failed count nothing; one that allows ends the stop.
+"""
+
+import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from iac_runtime.policy.store import Store
@@ -7,46 +14,62 @@ from iac_runtime.policy.store import Store
 if TYPE_CHECKING:
     import sqlite3
 
-__all__ = ["PER_HOUR", "PER_MINUTE", "resume", "stopped", "take"]
+__all__ = ["MOST", "SECONDS", "accepted", "declined", "left", "resume", "stopped"]
 
-PER_MINUTE: Final = 5
-PER_HOUR: Final = 30
+MOST: Final = 5
+SECONDS: Final = 600.0
+"""So many declined questions within so many seconds stop a client, for as long."""
+
+_AGE: Final = (
+    "UPDATE declined SET since = :now WHERE since > :now",
+    "UPDATE stopped SET since = :now WHERE since > :now",
+    "DELETE FROM declined WHERE since <= :old",
+    "DELETE FROM stopped WHERE since <= :old",
+)
 
 
-def take(connection: "sqlite3.Connection", nonce: str, now: float) -> bool:
-    """Count one more question, or say that there are too many: then all are denied unasked.
+def left(connection: "sqlite3.Connection", client: str, now: float) -> float:
+    """Return for how many seconds a client may not ask; 0 if it may.
 
     `now` is the time of day in seconds: only that is shared by processes and outlives them. A
-    clock that is set back makes the count stricter, never laxer.
+    stored time that lies ahead is of before the clock was set back, and counts as now: so a stop
+    never lasts longer than it should.
     """
-    if _stopped(connection):
-        return False
-    connection.execute("DELETE FROM questions WHERE asked <= ? - 3600", (now,))
-    for seconds, most in ((60, PER_MINUTE), (3600, PER_HOUR)):
-        (count,) = connection.execute(
-            "SELECT count(*) FROM questions WHERE counted AND asked > ? - ?", (now, seconds)
-        ).fetchone()
-        if count >= most:
-            connection.execute("INSERT INTO stopped VALUES (?)", (now,))
-            return False
-    connection.execute("INSERT INTO questions VALUES (?, ?, 0, 1)", (nonce, now))
-    return True
+    for statement in _AGE:
+        connection.execute(statement, {"now": now, "old": now - SECONDS})
+    found = connection.execute("SELECT since FROM stopped WHERE client = ?", (client,)).fetchone()
+    return 0.0 if found is None else float(found[0]) + SECONDS - now
 
 
-def _stopped(connection: "sqlite3.Connection") -> bool:
-    return connection.execute("SELECT 1 FROM stopped").fetchone() is not None
+def declined(connection: "sqlite3.Connection", client: str, now: float) -> None:
+    """Count a question of a client that a person declined."""
+    left(connection, client, now)
+    connection.execute("INSERT INTO declined VALUES (?, ?)", (client, now))
+    (count,) = connection.execute(
+        "SELECT count(*) FROM declined WHERE client = ?", (client,)
+    ).fetchone()
+    if count >= MOST:
+        connection.execute("DELETE FROM declined WHERE client = ?", (client,))
+        connection.execute("INSERT OR REPLACE INTO stopped VALUES (?, ?)", (client, now))
 
 
-def stopped(store: Store) -> bool:
-    """Say whether questions are denied unasked until a person resumes."""
+def accepted(connection: "sqlite3.Connection", client: str) -> None:
+    """Begin the count of a client anew: a person allowed a call of it."""
+    connection.execute("DELETE FROM declined WHERE client = ?", (client,))
+    connection.execute("DELETE FROM stopped WHERE client = ?", (client,))
+
+
+def stopped(store: Store, client: str, now: Callable[[], float] = time.time) -> bool:
+    """Say whether the questions of a client are denied unasked."""
     with store.change() as connection:
-        return _stopped(connection)
+        return left(connection, client, now()) > 0
 
 
-def resume(store: Store) -> bool:
-    """Let questions be asked again, the count begun anew; say whether they were stopped."""
+def resume(store: Store, now: Callable[[], float] = time.time) -> bool:
+    """Let all clients ask again, the counts begun anew; say whether any was stopped."""
     with store.change() as connection:
-        was = _stopped(connection)
+        left(connection, "", now())
+        was = connection.execute("SELECT 1 FROM stopped").fetchone() is not None
+        connection.execute("DELETE FROM declined")
         connection.execute("DELETE FROM stopped")
-        connection.execute("UPDATE questions SET counted = 0")
         return was

@@ -6,6 +6,7 @@ In this order, and the first that speaks has the word:
     read-only, the blocklist                            refused for what can change something
     the user's own level, then escalation               the level that counts from here on
     deny                                                refused
+    a deny by app, and what it reaches is not known     asked
     DANGEROUS, ask                                      asked
     allow, an answer that is remembered                 run
     the preset                                          refused, asked or run
@@ -29,6 +30,7 @@ from iac_runtime.tool import Level
 __all__ = ["decide"]
 
 _READ_ONLY: Final = "read-only"
+_PLAIN: Final = "Use the tools of the app that is meant, or name the app in plain words."
 
 
 def _said(match: Match, does: str) -> str:
@@ -170,11 +172,23 @@ def _ruled(
         return _deny(judged, denied.source, _said(denied, "denies it"), way)
     vouched = facts.vouched is not None and at_most(level, facts.vouched)
     asks = _first(policy.ask, facts, judged)
+    hidden = _hidden(policy.deny, facts, judged)
+    if hidden is not None:
+        # Nobody vouches for what he cannot know: it may be the app that he denied.
+        reason = f"It cannot be told which apps this reaches ({escaped(facts.unsure)})"
+        return Decision(
+            "ask",
+            level,
+            (f"{reason}, and {hidden.source} denies some.",),
+            hidden.source,
+            suggestion=_PLAIN,
+        )
     if vouched:
         return Decision("allow", level, (), f"the caller allows up to {facts.vouched}")
     if level == "DANGEROUS":
         reason = "A DANGEROUS call is asked about every time."
         return Decision("ask", level, (reason,), asks.source if asks else "DANGEROUS always asks")
+    asks = asks or _hidden(policy.ask, facts, judged)
     if asks is not None:
         return Decision("ask", level, (_said(asks, "asks about it"),), asks.source)
     allows = _first(policy.allow, facts, judged, loosens=True)
@@ -183,6 +197,17 @@ def _ruled(
     if remembered and _rememberable(facts, judged):
         return Decision("allow", level, (f"You allowed it always: {remembered}.",), remembered)
     return _by_preset(facts, judged, policy, settings)
+
+
+def _hidden(rows: tuple[Match, ...], facts: Facts, judged: _Judged) -> Match | None:
+    """Return the first rule about an app that speaks of a call if that reaches the app."""
+    if not facts.unsure:
+        return None
+    about = (row for row in rows if row.app)
+    return next(
+        (row for row in about if matches(row._replace(app=()), facts, judged.level, loosens=False)),
+        None,
+    )
 
 
 def _rememberable(facts: Facts, judged: _Judged) -> bool:
@@ -200,7 +225,9 @@ def _by_preset(facts: Facts, judged: _Judged, policy: Policy, settings: Settings
         if facts.reaches and not (
             policy.reads and matches(opted, facts, judged.level, loosens=True)
         ):
-            reason = f"{escaped(facts.app_name)} is not under reads in policy.toml."
+            reason = (
+                f"{escaped(facts.whom) or 'What it reaches'} is not under reads in policy.toml."
+            )
             return Decision(preset.reads, judged.level, (reason,), source)
     decision = Decision(action, judged.level, (), source)
     if action == "ask" and _rememberable(facts, judged) and facts.digest:
@@ -226,7 +253,7 @@ def _asked(facts: Facts, decision: Decision) -> Decision:
         action="deny",
         reasons=(*decision.reasons, "Nobody can be asked here."),
         requires_prompt=True,
-        suggestion=way,
+        suggestion=decision.suggestion or way,
         offers_always=False,
         scope="",
     )

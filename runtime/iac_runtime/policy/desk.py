@@ -6,17 +6,20 @@ A desk belongs to one process; what it keeps is shared through the state folder.
 while a person thinks.
 """
 
+import math
 import os
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from iac_runtime.binding import Tool, parameters
 from iac_runtime.catalogue import Catalogue
+from iac_runtime.cleaning import escaped
 from iac_runtime.errors import SetupError
 from iac_runtime.folders import data_folder
-from iac_runtime.policy.blocklist import processes
+from iac_runtime.policy.blocklist import Process, processes
 from iac_runtime.policy.decide import decide
 from iac_runtime.policy.escalation import escalate
 from iac_runtime.policy.facts import Decision, Facts
@@ -34,11 +37,15 @@ from iac_runtime.policy.world import World
 from iac_runtime.request import Event
 from iac_runtime.tool import Level
 
-__all__ = ["Asked", "Caller", "Desk", "default_desk", "identify_in", "open_desk"]
+__all__ = ["Asked", "Caller", "Desk", "default_desk", "identify_in", "open_desk", "unsure_of"]
 
-_TOO_MANY: Final = "Too many questions were asked; all are denied until the user resumes."
+_TOO_MANY: Final = "The user declined too many questions of {}: none is asked for {} more."
+_FINAL: Final = "Do not call again; ask the user what he wants instead."
+_UNANSWERED: Final = "Ask the user whether it should run before you call again."
 _GRANTED: Final = "the same, while this program runs"
-_RESUME: Final = "The user can let them be asked again with: iac-mcp policy resume"
+_RESUME: Final = (
+    "Wait that long; the user can let questions be asked now with: iac-mcp policy resume"
+)
 
 
 class Caller(NamedTuple):
@@ -68,7 +75,8 @@ class Desk:
         store: Opens the approvals, on first need.
         world: What the rules of escalation look at.
         home: The user's home folder.
-        identify: The bundle id of a running process by its name; empty where it is not known.
+        identify: The bundle id of a running process by its name or id; empty where it is not known.
+        now: The time of day in seconds.
     """
 
     def __init__(
@@ -79,6 +87,7 @@ class Desk:
         world: World | None = None,
         home: str | None = None,
         identify: Callable[[str], str] = lambda _name: "",
+        now: Callable[[], float] = time.time,
     ) -> None:
         self.policy = policy
         self.settings = settings
@@ -87,6 +96,7 @@ class Desk:
         self._world = (world or World(own=own))._replace(taint=self.taint)
         self._home = os.path.expanduser("~") if home is None else home  # noqa: PTH111 (a text)
         self._identify = identify
+        self._now = now
         self._make_store = store
         self._store: Store | None = None
         self._granted: set[str] = set()
@@ -140,10 +150,14 @@ class Desk:
         tables = tool.tables if tool else None
         rows = parameters(tool) if tool else {}
         sight = Sight(event, rows, self._home, several_in(tables))
+        reached = processes(event)
+        known = [self._identify(row.name or row.bundle) for row in reached]
         return replace(
             facts,
             raised=escalate(sight, self._world),
-            targets=tuple(self._identify(found) if found else "" for found in processes(event)),
+            targets=tuple(row.bundle or app for row, app in zip(reached, known, strict=True)),
+            names=tuple(row.name for row in reached),
+            unsure=unsure_of(zip(reached, known, strict=True)),
             secrets=secrets_read(event, tables, self.policy.secrets),
             sent=lambda key: sent_for(key, sight, rows),
         )
@@ -176,17 +190,18 @@ class Desk:
         Raises:
             SetupError: The state cannot be written; then nothing may be asked or run.
         """
-        from iac_runtime.policy.tokens import issue
+        from iac_runtime.policy.tokens import Stopped, issue
 
         if decision.action != "ask":
             return decision
-        token = issue(self.store, facts, decision)
-        if token is not None:
+        token = issue(self.store, facts, decision, self._now)
+        if not isinstance(token, Stopped):
             return Asked(question_for(facts, decision), token)
+        too_many = _TOO_MANY.format(escaped(facts.client) or "this program", _span(token.seconds))
         return replace(
             decision,
             action="deny",
-            reasons=(*decision.reasons, _TOO_MANY),
+            reasons=(*decision.reasons, too_many),
             source="the limit of questions",
             requires_prompt=True,
             suggestion=_RESUME,
@@ -200,19 +215,27 @@ class Desk:
         Raises:
             SetupError: The state cannot be written; then the call may not run.
         """
+        from iac_runtime.policy import budget
         from iac_runtime.policy.decisions import remember
         from iac_runtime.policy.tokens import TokenError, redeem
 
         # The surface that asked may not be the one that this call came by.
         decision = self.judge(replace(facts, can_ask=True))
         try:
-            said = redeem(self.store, token, facts, decision)
+            said = redeem(self.store, token, facts, decision, self._now)
         except TokenError as error:
             return _refused(decision, str(error), "the approval")
+        if verdict == "denied":
+            with self.store.change() as connection:
+                budget.declined(connection, facts.client, self._now())
         if decision.action == "deny":
             return decision
         if verdict == "denied":
             return _refused(decision, "The user said no.", "the user")
+        if verdict not in ("once", "always"):
+            return _refused(decision, "The question was not answered.", "no answer", _UNANSWERED)
+        with self.store.change() as connection:
+            budget.accepted(connection, facts.client)
         if verdict == "always" and said.always and decision.offers_always:
             remember(self.store, facts)
         if facts.memory:
@@ -226,15 +249,32 @@ class Desk:
         self.taint.add(value)
 
 
-def _refused(decision: Decision, reason: str, source: str) -> Decision:
+def _span(seconds: float) -> str:
+    """Return a time to wait in words, as a person counts it."""
+    if seconds < 90:
+        return f"{math.ceil(seconds)} seconds"
+    return f"{math.ceil(seconds / 60)} minutes"
+
+
+def _refused(decision: Decision, reason: str, source: str, way: str = _FINAL) -> Decision:
     return replace(
         decision,
         action="deny",
         reasons=(*decision.reasons, reason),
         source=source,
         offers_always=False,
-        suggestion="Do not call again; ask the user what he wants instead.",
+        suggestion=way,
     )
+
+
+def unsure_of(reached: Iterable[tuple[Process, str]]) -> str:
+    """Return why it cannot be told into which apps a request of System Events reaches."""
+    for process, app in reached:
+        name = process.name or process.bundle
+        if not app and (name or process.inside):
+            whose = f"the process {name}" if name else "a process without a name"
+            return f"it goes through {whose}, whose app is not known here"
+    return ""
 
 
 def identify_in(catalogue: Catalogue) -> Callable[[str], str]:

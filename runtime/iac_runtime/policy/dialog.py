@@ -1,7 +1,8 @@
 """A question as a dialog of this Mac, for clients that cannot ask.
 
 A constant script, its data on standard input. The dialog comes to the front, Return means Deny,
-and after 45 seconds without an answer it is Deny. Whatever goes wrong is Deny. That it comes to
+and after 45 seconds without an answer the call does not run, nor where anything goes wrong; only
+the button counts as a no. That it comes to
 the front, and that macOS shows it over a client in full screen, only a Mac can confirm.
 Source: AppleScript Language Guide, "display dialog".
 """
@@ -21,7 +22,7 @@ from iac_runtime.policy.question import DENY, Question, Verdict
 __all__ = ["SCRIPT", "SECONDS", "ask_dialog", "dialog_at_hand"]
 
 SECONDS: Final = 45
-"""Until it answers Deny by itself."""
+"""Until it closes by itself; the call does not run then."""
 
 SCRIPT: Final = Path(__file__).parent / "jxa" / "dialog.js"
 _SLACK: Final = 10.0
@@ -52,9 +53,9 @@ def ask_dialog(
     try:
         done = runner(argv, json.dumps(request).encode(), SECONDS + _SLACK)
     except OSError:
-        return "denied"
+        return "unanswered"
     answer = framed(done, mark).answer
-    if answer is None or answer.get("gaveUp") is not False:
-        return "denied"
+    if answer is None or answer.get("gaveUp") is not False or "message" in answer:
+        return "unanswered"
     button = answer.get("button")
     return question.verdict(button if isinstance(button, str) else None)

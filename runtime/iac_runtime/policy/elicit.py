@@ -57,11 +57,13 @@ def read_answer(
         answers: The labels that were offered (`Question.answers`).
         declared: Whether the client said that it can ask; an answer of one that cannot is forged.
     """
-    if not declared or action != "accept" or not isinstance(content, Mapping):
+    if declared and action == "decline":
         return "denied"
+    if not declared or action != "accept" or not isinstance(content, Mapping):
+        return "unanswered"
     answer = content.get(_FIELD)
     if not isinstance(answer, str):
-        return "denied"
+        return "unanswered"
     return Question("", "", "", "", "", answers).verdict(answer)
 
 
@@ -71,6 +73,6 @@ def read_responses(
     """Return what the `inputResponses` of a repeated call say."""
     found = (responses or {}).get(KEY)
     if not isinstance(found, Mapping):
-        return "denied"
+        return "unanswered"
     action, content = found.get("action"), found.get("content")
     return read_answer(str(action), content, answers, declared=declared)

@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import Any, Literal, NamedTuple
 
 from iac_runtime.request import Event, event_json
@@ -41,6 +42,8 @@ class Facts:
         raised: The rules of escalation that hold (`escalation.escalate`).
         targets: Other apps that the call reaches into by their identity; an empty identity is one
             that could not be read.
+        names: The names of `targets`, in their order, as far as they are known.
+        unsure: Why it cannot be told which apps the call reaches; empty where it can.
         secrets: Properties that hold a secret and would be read.
         digest: The tool's digest in tools.lock; empty where there is none.
         client: Who calls, as it named itself.
@@ -62,6 +65,8 @@ class Facts:
     line: str = ""
     raised: tuple[Raised, ...] = ()
     targets: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+    unsure: str = ""
     secrets: tuple[str, ...] = ()
     digest: str = ""
     client: str = ""
@@ -76,6 +81,19 @@ class Facts:
     def reaches(self) -> bool:
         """Say whether the call reaches any app at all."""
         return self.event is not None or bool(self.app_id or self.targets)
+
+    @property
+    def apps(self) -> tuple[tuple[str, str], ...]:
+        """Every app that the call reaches, as bundle id and name, its own first; each once."""
+        others = zip_longest(self.targets, self.names, fillvalue="")
+        own = (self.app_id, self.app_name)
+        known = [row for row in dict.fromkeys((own, *others)) if any(row)]
+        return tuple(row for row in known if row == own or row[0] != own[0] or not own[0])
+
+    @property
+    def whom(self) -> str:
+        """The apps by name, for a person; empty where none is known."""
+        return ", ".join(name or app for app, name in self.apps)
 
     @property
     def writes(self) -> bool:

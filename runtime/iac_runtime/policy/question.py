@@ -14,7 +14,8 @@ from iac_runtime.policy.facts import Decision, Facts
 
 __all__ = ["ALWAYS", "ANSWERS", "DENY", "ONCE", "Question", "Verdict", "question_for", "shown"]
 
-Verdict = Literal["once", "always", "denied"]
+Verdict = Literal["once", "always", "denied", "unanswered"]
+"""What a person said; `unanswered` where he said nothing: it was closed, timed out or failed."""
 
 ONCE: Final = "Allow once"
 ALWAYS: Final = "Always allow"
@@ -44,14 +45,16 @@ class Question(NamedTuple):
     scope: str = ""
 
     def verdict(self, answer: str | None) -> Verdict:
-        """Return what an answer means; one that was not offered is a denial."""
-        return ANSWERS[answer] if answer in self.answers else "denied"
+        """Return what an answer means; one that was not offered is none."""
+        return ANSWERS[answer] if answer in self.answers else "unanswered"
 
 
 def question_for(facts: Facts, decision: Decision) -> Question:
     """Return the question about a call."""
-    app, who = escaped(facts.app_name), escaped(facts.client) or "A program"
-    head = f"{who} wants to use {facts.tool} ({app})."
+    app, who = escaped(facts.whom), escaped(facts.client) or "A program"
+    head = (
+        f"{who} wants to use {facts.tool} ({app})." if app else f"{who} wants to use {facts.tool}."
+    )
     parts = [head, f"{decision.level}: {_HEADS[decision.level]}"]
     if decision.reasons:
         parts.append("\n".join(f"- {_cut(escaped(reason), 300)}" for reason in decision.reasons))

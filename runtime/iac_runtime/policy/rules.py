@@ -19,7 +19,8 @@ class Match(NamedTuple):
     """Which calls a rule speaks of; every part that is given must match.
 
     Attributes:
-        app: Globs over bundle id and name; `finder` and `com.apple.*` both do.
+        app: Globs over bundle id and name; `finder` and `com.apple.*` both do. Of a call that
+            reaches several apps (a script, a process of System Events) any of them.
         tool: Globs over the tool's name.
         level: The levels that the call may need.
         argument: Argument -> globs over its value (a text as it is, anything else as JSON).
@@ -57,9 +58,23 @@ def matches(match: Match, facts: Facts, level: Level, *, loosens: bool) -> bool:
         return False
     if match.tool and not _like((facts.tool,), match.tool):
         return False
-    if match.app and not _like((facts.app_id, facts.app_name), match.app):
+    if match.app and not _reaches(facts, match.app, loosens=loosens):
         return False
     return all(_argument(facts, key, globs, loosens) for key, globs in match.argument)
+
+
+def _reaches(facts: Facts, globs: tuple[str, ...], *, loosens: bool) -> bool:
+    """Say whether a rule about apps speaks of a call.
+
+    A script has no app of its own. What loosens speaks only of scripts that provably read, and
+    only if all that they reach is known and meant; what does not, speaks of any app reached.
+    """
+    if not loosens:
+        return any(_like(app, globs) for app in facts.apps)
+    if facts.app_id or facts.app_name:
+        return _like((facts.app_id, facts.app_name), globs)
+    known = facts.level == "SAFE" and not facts.unsure and bool(facts.apps)
+    return known and all(app[0] and _like(app, globs) for app in facts.apps)
 
 
 def _like(texts: Iterable[str], globs: Iterable[str]) -> bool:

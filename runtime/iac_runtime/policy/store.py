@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 __all__ = ["FILE", "Store"]
 
 FILE: Final = "approvals.db"
-VERSION: Final = 1
 _WAIT: Final = 10.0
 """Seconds to wait for another process's transaction; each takes milliseconds."""
 
-_SCHEMA: Final = """
+_MIGRATIONS: Final = (
+    """
 CREATE TABLE questions (
     nonce TEXT PRIMARY KEY, asked REAL NOT NULL, used INTEGER NOT NULL, counted INTEGER NOT NULL
 ) WITHOUT ROWID;
@@ -38,7 +38,21 @@ CREATE TABLE decisions (
     made TEXT NOT NULL, client TEXT NOT NULL, mac TEXT NOT NULL,
     UNIQUE (app, command, kind)
 );
-"""
+""",
+    # Questions that are open when the file is brought to this version are asked again.
+    """
+DROP TABLE questions;
+CREATE TABLE questions (
+    nonce TEXT PRIMARY KEY, asked REAL NOT NULL, used INTEGER NOT NULL
+) WITHOUT ROWID;
+DROP TABLE stopped;
+CREATE TABLE stopped (client TEXT PRIMARY KEY, since REAL NOT NULL) WITHOUT ROWID;
+CREATE TABLE declined (client TEXT NOT NULL, since REAL NOT NULL);
+""",
+)
+"""The statements that lead from each version to the next; the version is their number."""
+
+VERSION: Final = len(_MIGRATIONS)
 
 
 class Store:
@@ -100,10 +114,10 @@ class Store:
                     raise SetupError(
                         f"{self.path} is of a newer version of iac; upgrade, or move it away."
                     )
-                if version == 0:
-                    for statement in _SCHEMA.split(";"):
+                for statements in _MIGRATIONS[version:]:
+                    for statement in statements.split(";"):
                         connection.execute(statement)
-                    connection.execute(f"PRAGMA user_version = {VERSION}")
+                connection.execute(f"PRAGMA user_version = {VERSION}")
                 (found,) = connection.execute("PRAGMA quick_check(1)").fetchone()
                 connection.commit()
         except sqlite3.OperationalError as error:

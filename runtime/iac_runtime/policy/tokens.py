@@ -18,7 +18,7 @@ from iac_runtime.policy.seal import seal
 from iac_runtime.policy.store import Store
 from iac_runtime.tool import Level
 
-__all__ = ["LIFETIME", "Token", "TokenError", "issue", "read_token", "redeem"]
+__all__ = ["LIFETIME", "Stopped", "Token", "TokenError", "issue", "read_token", "redeem"]
 
 LIFETIME: Final = 600.0
 """Seconds from the question to the answer."""
@@ -28,6 +28,12 @@ _PURPOSE: Final = "iac approval 1"
 
 class TokenError(Exception):
     """A token is not good for this call; its text says why, one line."""
+
+
+class Stopped(NamedTuple):
+    """The client may not ask, for so many seconds from now."""
+
+    seconds: float
 
 
 class Token(NamedTuple):
@@ -43,16 +49,19 @@ class Token(NamedTuple):
 
 def issue(
     store: Store, facts: Facts, decision: Decision, now: Callable[[], float] = time.time
-) -> str | None:
-    """Return a token for one question, or None where too many were asked.
+) -> str | Stopped:
+    """Return a token for one question, or for how long none is asked: too many were declined.
 
     Raises:
         SetupError: The state cannot be written.
     """
     nonce, moment = secrets.token_hex(16), now()
     with store.change() as connection:
-        if not budget.take(connection, nonce, moment):
-            return None
+        seconds = budget.left(connection, facts.client, moment)
+        if seconds > 0:
+            return Stopped(seconds)
+        connection.execute("DELETE FROM questions WHERE asked <= ?", (moment - 2 * LIFETIME,))
+        connection.execute("INSERT INTO questions VALUES (?, ?, 0)", (nonce, moment))
     body = Token(
         facts.tool, call_digest(facts), decision.level, decision.offers_always, moment, nonce
     )

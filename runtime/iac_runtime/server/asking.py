@@ -91,7 +91,7 @@ async def _elicit(context: Any, question: Question) -> Verdict:
             asked["message"], asked["requestedSchema"], context.request_id
         )
     except (MCPError, anyio.ClosedResourceError):
-        return "denied"
+        return "unanswered"
     return read_answer(found.action, found.content, question.answers, declared=True)
 
 
