@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
+from iac_base.files import IrregularFileError, TooLargeError, read_bounded
 from iac_base.positions import Document, TextError, read_toml
 from iac_base.positions import Path as Where
 from iac_runtime.errors import SetupError, near_text, nearest, quoted
@@ -46,20 +47,21 @@ def load_policy(chosen: Path | None = None) -> Policy:
     """
     path = policy_path(chosen)
     try:
-        status = path.stat()
-        if not stat.S_ISREG(status.st_mode):
-            raise SetupError(f"{path} is no file; put your policy there, or move it away.")
+        text, status = read_bounded(path, MAX_SIZE)
         if status.st_uid not in (os.geteuid(), 0):
             raise SetupError(f"{path} belongs to another user and is not read; own it.")
         if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
             raise SetupError(f"{path} can be written by others and is not read; chmod go-w it.")
-        if status.st_size > MAX_SIZE:
-            raise SetupError(f"{path} is larger than {MAX_SIZE} bytes; no policy is that long.")
-        text = path.read_bytes()
     except FileNotFoundError:
         if chosen is not None or path.is_symlink():
             raise SetupError(f"{path} is not there; make it with: iac-mcp policy edit") from None
         return Policy()
+    except IrregularFileError:
+        raise SetupError(f"{path} is no file; put your policy there, or move it away.") from None
+    except TooLargeError:
+        raise SetupError(
+            f"{path} is larger than {MAX_SIZE} bytes; no policy is that long."
+        ) from None
     except OSError as error:
         raise SetupError(f"{path} cannot be read: {error.strerror}.") from error
     try:
