@@ -1,10 +1,8 @@
 """`iac-mcp audit`: look at the calls that were made, verify the record, hand it on, shorten it."""
 
 import json
-import os
 import re
 import sys
-import tempfile
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -12,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
+from iac_base.files import PRIVATE, replacing
 from iac_runtime.cleaning import escaped
 from iac_runtime.errors import SetupError
 from iac_runtime.state import open_state
@@ -159,19 +158,12 @@ def drop(before: str | None, keep: int | None, yes: bool) -> None:
 def _write(path: Path, lines: Iterable[str]) -> int:
     """Write a file whole or not at all, for its owner alone; return the number of lines."""
     count = 0
-    fresh: str | None = None
     try:
-        handle, fresh = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        with open(handle, "w", encoding="ascii") as file:  # noqa: PTH123 (a descriptor)
+        with replacing(path, mode=PRIVATE) as file:
             for count, line in enumerate(lines, 1):  # noqa: B007
-                file.write(line + "\n")
-        os.replace(fresh, path)  # noqa: PTH105
-        fresh = None
+                file.write(f"{line}\n".encode("ascii"))
     except OSError as error:
         raise SetupError(f"{path} cannot be written ({error.strerror}).") from error
-    finally:
-        if fresh is not None:
-            Path(fresh).unlink(missing_ok=True)
     return count
 
 

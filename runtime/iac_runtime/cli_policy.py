@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import click
 
+from iac_base.files import write_whole
 from iac_runtime.catalogue import Catalogue
 from iac_runtime.cleaning import escaped
 from iac_runtime.errors import SetupError
@@ -255,7 +256,9 @@ def edit(policy_file: Path | None) -> int:
             parse_policy(after, path.name)
         except SetupError as error:
             raise SetupError(f"{error} The policy is as it was; your text is in {draft}.") from None
-        draft.replace(path)
+        # The file may be a link into a folder of settings, and stays one.
+        write_whole(path, after, sync=True)
+        draft.unlink()
     except OSError as error:
         raise SetupError(f"{path} cannot be written: {error.strerror}.") from error
     click.echo(f"{path} holds from the next start on.")

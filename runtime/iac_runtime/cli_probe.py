@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from iac_base.files import write_whole
 from iac_runtime.catalogue import Catalogue
 from iac_runtime.errors import SetupError
 from iac_runtime.execution.permission import permitted
@@ -111,10 +112,7 @@ def _circumstances(*, simulate: bool) -> dict[str, Any]:
 
 def _write(path: Path, text: str) -> None:
     """Write the whole file or none of it."""
-    part = path.with_name(f"{path.name}.part")
     try:
-        part.write_text(text, encoding="utf-8")
-        part.replace(path)
+        write_whole(path, text)
     except OSError as error:
-        part.unlink(missing_ok=True)
         raise SetupError(f"{path} cannot be written: {error.strerror}.") from error

@@ -10,10 +10,8 @@ therefore one of before the machine's start; it counts as now. So neither a cloc
 a restart opens the window, and none can close it for longer than its length.
 """
 
-import fcntl
 import json
 import math
-import os
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -22,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal, NamedTuple, TypeAlias
 
+from iac_base.files import locked, write_whole
 from iac_runtime.errors import SetupError
 
 __all__ = ["DEFAULT", "Kind", "Limiter", "Limits", "Permit", "Wait", "Window"]
@@ -126,20 +125,16 @@ class Limiter:
             yield times
             return
         path = self._state / _FILE
-        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
         try:
-            file = os.open(path.with_suffix(".lock"), flags, 0o600)
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX)
+            # A reader sees the old file or the new one; the lock is on another.
+            with locked(path.with_suffix(".lock")):
                 window, now = self._limits.dangerous, self._clock()
                 stored = _read(path)
                 times[:] = _current(stored, window, now)
                 yield times
                 # Also what was only put right is kept, or it would never grow old.
                 if times != stored:
-                    _write(path, times)
-            finally:
-                os.close(file)
+                    write_whole(path, json.dumps({"dangerous": times}))
         except OSError as error:
             raise SetupError(
                 f"{path} cannot be kept ({error.strerror}), so no dangerous call runs;"
@@ -172,10 +167,3 @@ def _current(stored: list[float] | None, window: Window, now: float) -> list[flo
     # A place that was taken ahead lies up to the longest delay in the future.
     ahead = now + LONGEST_DELAY
     return sorted(moment if moment <= ahead else now for moment in stored)[-window.calls :]
-
-
-def _write(path: Path, times: list[float]) -> None:
-    # A reader sees the old file or the new one; the lock is on another.
-    fresh = path.with_suffix(".new")
-    fresh.write_text(json.dumps({"dangerous": times}), "ascii")
-    fresh.replace(path)

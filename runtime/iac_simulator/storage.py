@@ -1,16 +1,14 @@
 """State files: TOML or JSON in, TOML or JSON out, whole or not at all."""
 
 import contextlib
-import fcntl
 import json
-import os
-import tempfile
 import tomllib
 from collections.abc import Iterator, Mapping
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
+from iac_base import files
 from iac_simulator.errors import StateError
 from iac_simulator.values import to_iso
 
@@ -55,14 +53,7 @@ def write_state(path: Path, state: Mapping[str, Any]) -> None:
         StateError: TOML cannot express it: a null in a list.
     """
     text = _toml(state) if path.suffix == ".toml" else _json(state)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    files.write_whole(path, text)
 
 
 def _json(state: Mapping[str, Any]) -> str:
@@ -96,6 +87,5 @@ def _inline(value: Any) -> str:
 @contextlib.contextmanager
 def locked(path: Path) -> Iterator[None]:
     """Hold the lock of a state file against other processes."""
-    with path.with_name(f"{path.name}.lock").open("a") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+    with files.locked(path.with_name(f"{path.name}.lock")):
         yield

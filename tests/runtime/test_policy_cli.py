@@ -138,6 +138,23 @@ def test_edit_replaces_the_policy_when_it_is_right(
     assert [path.name for path in file.parent.iterdir()] == ["policy.toml"]
 
 
+def test_edit_of_a_linked_policy_changes_what_the_link_leads_to(
+    capsys: pytest.CaptureFixture[str], file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = tmp_path / "settings"
+    settings.mkdir()
+    write(settings / "mine.toml", "preset = 'cautious'\n")
+    (settings / "mine.toml").chmod(0o644)
+    file.symlink_to(settings / "mine.toml")
+    editor(tmp_path, "preset = 'private'\n", monkeypatch)
+    assert run(capsys, "edit")[0] == 0
+    assert file.is_symlink()
+    assert (settings / "mine.toml").read_text() == "preset = 'private'\n"
+    assert (settings / "mine.toml").stat().st_mode & 0o777 == 0o644
+    assert [path.name for path in settings.iterdir()] == ["mine.toml"]
+    assert [path.name for path in file.parent.iterdir()] == ["policy.toml"]
+
+
 def test_edit_keeps_the_policy_and_the_text_when_it_is_wrong(
     capsys: pytest.CaptureFixture[str], file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

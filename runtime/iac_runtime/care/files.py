@@ -1,21 +1,23 @@
 """Files of other programs: read whole, replaced whole, never half-written, never by surprise."""
 
-import contextlib
 import os
 import stat
-import tempfile
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from iac_base.files import (
+    PRIVATE,
+    IrregularFileError,
+    TooLargeError,
+    read_bounded,
+    write_whole,
+)
 from iac_runtime.errors import SetupError
 
 __all__ = ["Found", "find", "remove", "replace"]
 
 _MOST: Final = 64 * 1024 * 1024
 """Bytes; a client's settings are smaller."""
-
-_NEW: Final = 0o600
-"""The mode of a file that was not there: such files may hold keys."""
 
 
 class Found(NamedTuple):
@@ -29,7 +31,7 @@ class Found(NamedTuple):
 
     path: Path
     content: bytes | None
-    mode: int = _NEW
+    mode: int = PRIVATE
 
 
 def find(path: Path) -> Found:
@@ -41,21 +43,21 @@ def find(path: Path) -> Found:
     """
     try:
         real = Path(os.path.realpath(path, strict=True))
-        status = real.stat()
-        if not stat.S_ISREG(status.st_mode):
-            raise SetupError(f"{path} is no file; move it away.")
+        content, status = read_bounded(real, _MOST)
         if status.st_uid != os.geteuid():
             raise SetupError(f"{path} belongs to another user and is not changed.")
-        if status.st_size > _MOST:
-            raise SetupError(f"{path} is larger than {_MOST} bytes and is not changed.")
         folder = real.parent.stat()
         if folder.st_mode & stat.S_IWOTH and not folder.st_mode & stat.S_ISVTX:
             raise SetupError(f"Everyone can write to {real.parent}; close it with: chmod o-w")
-        return Found(real, real.read_bytes(), stat.S_IMODE(status.st_mode))
+        return Found(real, content, stat.S_IMODE(status.st_mode))
     except FileNotFoundError:
         if path.is_symlink():
             raise SetupError(f"{path} is a link that leads nowhere; remove or mend it.") from None
         return Found(path, None)
+    except IrregularFileError:
+        raise SetupError(f"{path} is no file; move it away.") from None
+    except TooLargeError:
+        raise SetupError(f"{path} is larger than {_MOST} bytes and is not changed.") from None
     except OSError as error:
         raise SetupError(f"{path} cannot be read: {error.strerror}.") from error
 
@@ -68,19 +70,10 @@ def replace(found: Found, content: bytes) -> None:
     """
     try:
         found.path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=found.path.parent, prefix=f".{found.path.name}.")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(content)
-                file.flush()
-                os.fchmod(file.fileno(), found.mode)
-                os.fsync(file.fileno())
-            _unchanged(found)
-            Path(name).replace(found.path)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                Path(name).unlink()
-            raise
+        # Clients write their files too. What is left is the instant between check and replacing.
+        write_whole(
+            found.path, content, mode=found.mode, sync=True, check=lambda: _unchanged(found)
+        )
     except OSError as error:
         raise SetupError(f"{found.path} cannot be written: {error.strerror}.") from error
 
@@ -99,7 +92,6 @@ def remove(found: Found) -> None:
 
 
 def _unchanged(found: Found) -> None:
-    # Clients write their files too. What is left is the instant between here and the replacing.
     try:
         now: bytes | None = found.path.read_bytes()
     except FileNotFoundError:

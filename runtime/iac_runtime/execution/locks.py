@@ -7,7 +7,6 @@ may be about to lock it.
 """
 
 import contextlib
-import fcntl
 import os
 import threading
 import time
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
+from iac_base.files import try_lock
 from iac_runtime.errors import SetupError
 from iac_runtime.execution.cancellation import Cancellation
 from iac_runtime.execution.turnstile import Turnstile
@@ -141,18 +141,9 @@ class Locks:
 def _locked(file: Path) -> int | None:
     """Return a descriptor that holds the lock of `file`, None if another one has it."""
     try:
-        descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        return try_lock(file)
     except OSError as error:
         raise SetupError(f"{file} cannot be opened: {error.strerror}.") from error
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(descriptor)
-        return None
-    except OSError as error:
-        os.close(descriptor)
-        raise SetupError(f"{file} cannot be locked: {error.strerror}.") from error
-    return descriptor
 
 
 def _file_name(app: str) -> str:

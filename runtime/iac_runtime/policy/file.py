@@ -6,16 +6,17 @@ A file that is not right is an error, never a policy that lets more through than
 import os
 import re
 import stat
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
+from iac_base.files import IrregularFileError, TooLargeError, read_bounded
+from iac_base.positions import Document, TextError, read_toml
+from iac_base.positions import Path as Where
 from iac_runtime.errors import SetupError, near_text, nearest, quoted
 from iac_runtime.folders import config_file
 from iac_runtime.policy.blocklist import BUILT_IN, FIXED
 from iac_runtime.policy.escalation import RULES
-from iac_runtime.policy.lines import Path as Where
-from iac_runtime.policy.lines import line_of
 from iac_runtime.policy.model import APPROVERS, Policy
 from iac_runtime.policy.presets import PRESETS
 from iac_runtime.policy.rules import LevelRule, Match
@@ -46,20 +47,21 @@ def load_policy(chosen: Path | None = None) -> Policy:
     """
     path = policy_path(chosen)
     try:
-        status = path.stat()
-        if not stat.S_ISREG(status.st_mode):
-            raise SetupError(f"{path} is no file; put your policy there, or move it away.")
+        text, status = read_bounded(path, MAX_SIZE)
         if status.st_uid not in (os.geteuid(), 0):
             raise SetupError(f"{path} belongs to another user and is not read; own it.")
         if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
             raise SetupError(f"{path} can be written by others and is not read; chmod go-w it.")
-        if status.st_size > MAX_SIZE:
-            raise SetupError(f"{path} is larger than {MAX_SIZE} bytes; no policy is that long.")
-        text = path.read_bytes()
     except FileNotFoundError:
         if chosen is not None or path.is_symlink():
             raise SetupError(f"{path} is not there; make it with: iac-mcp policy edit") from None
         return Policy()
+    except IrregularFileError:
+        raise SetupError(f"{path} is no file; put your policy there, or move it away.") from None
+    except TooLargeError:
+        raise SetupError(
+            f"{path} is larger than {MAX_SIZE} bytes; no policy is that long."
+        ) from None
     except OSError as error:
         raise SetupError(f"{path} cannot be read: {error.strerror}.") from error
     try:
@@ -75,45 +77,31 @@ def parse_policy(text: str, name: str = "policy.toml") -> Policy:
     Raises:
         SetupError: It is not right; one line with the line, and the nearest known word.
     """
-    import tomllib
-
     try:
-        data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise SetupError(_syntax(name, str(error), text)) from None
-    except RecursionError:
-        raise SetupError(f"{name} line 1: it is nested too deep.") from None
-    return _Reader(text, name).policy(data)
-
-
-_AT: Final = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)\Z")
-
-
-def _syntax(name: str, message: str, text: str) -> str:
-    found = _AT.search(message)
-    if found is None:
-        return f"{name} line 1: {message}."
-    line = found.group(1) or str(text.rstrip().count("\n") + 1)
-    return f"{name} line {line}: {message[: found.start()]}."
+        document = read_toml(text)
+    except TextError as error:
+        raise SetupError(f"{name} line {error.line or 1}: {error.reason}.") from None
+    return _Reader(document, name).policy()
 
 
 class _Reader:
-    """Reads one text; remembers it and its name for the errors."""
+    """Reads one document; remembers it and its name for the errors."""
 
-    def __init__(self, text: str, name: str) -> None:
-        self._text = text
+    def __init__(self, document: Document, name: str) -> None:
+        self._document = document
         self._name = name
 
-    def policy(self, data: Mapping[str, Any]) -> Policy:
+    def policy(self) -> Policy:
+        data: Mapping[str, Any] = self._document.value
         self._known(data, (), _TOP)
         fields: dict[str, Any] = {"path": self._name}
         for key, value in data.items():
             fields.update(_TOP[key](self, (key,), value))
-        fields["lines"] = tuple((key, line_of(self._text, (key,))) for key in data)
+        fields["lines"] = tuple((key, self._document.line((key,))) for key in data)
         return Policy(**fields)
 
     def wrong(self, where: Where, message: str) -> NoReturn:
-        raise SetupError(f"{self._name} line {line_of(self._text, where)}: {message}")
+        raise SetupError(f"{self._name} line {self._document.line(where)}: {message}")
 
     def _known(self, data: Mapping[str, Any], where: Where, keys: Sequence[str] | Any) -> None:
         for key in data:
@@ -220,17 +208,18 @@ class _Reader:
         if not isinstance(value, Mapping) or not value:
             self.wrong(where, 'argument wants a table, as in { to = "*/Archive" }.')
         return tuple(
-            (key, self._values((*where, key), part)) for key, part in self._leaves(value, "")
+            (".".join(keys), self._values((*where, *keys), part))
+            for keys, part in self._leaves(value, ())
         )
 
-    def _leaves(self, table: Mapping[str, Any], prefix: str) -> list[tuple[str, Any]]:
-        found: list[tuple[str, Any]] = []
+    def _leaves(
+        self, table: Mapping[str, Any], above: tuple[str, ...]
+    ) -> Iterator[tuple[tuple[str, ...], Any]]:
         for key, part in table.items():
             if isinstance(part, Mapping):
-                found += self._leaves(part, f"{prefix}{key}.")
+                yield from self._leaves(part, (*above, key))
             else:
-                found.append((prefix + key, part))
-        return found
+                yield (*above, key), part
 
     def _values(self, where: Where, value: Any) -> tuple[str, ...]:
         if isinstance(value, bool):
@@ -289,7 +278,7 @@ class _Reader:
             self.some((*where, "tool"), row["tool"]) if "tool" in row else (),
             level,
             self.argument((*where, "argument"), row["argument"]) if "argument" in row else (),
-            f"{self._name} line {line_of(self._text, where)}",
+            f"{self._name} line {self._document.line(where)}",
             " ".join(why.split()),
         )
 

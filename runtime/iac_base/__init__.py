@@ -1,0 +1,1 @@
+"""What every package here stands on: reading, writing and hiding text. Knows nothing of tools."""
