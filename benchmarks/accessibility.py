@@ -35,7 +35,7 @@ from iac_accessibility.atspi.bridge import AtspiBridge  # noqa: E402
 from iac_accessibility.atspi.reading import get, method  # noqa: E402
 from iac_accessibility.model import App  # noqa: E402
 from iac_accessibility.toolset import Toolset  # noqa: E402
-from iac_runtime.errors import ToolError  # noqa: E402
+from iac_base.errors import ToolError  # noqa: E402
 
 ROWS: Final = 695
 READS: Final = 7

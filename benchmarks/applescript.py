@@ -26,7 +26,7 @@ from iac_applescript.analysis.analyser import Analyser  # noqa: E402
 from iac_applescript.failures.explain import explain  # noqa: E402
 from iac_applescript.learning.patterns import Outcome, pattern_from_json  # noqa: E402
 from iac_applescript.learning.store import Store  # noqa: E402
-from iac_runtime.catalogue import Catalogue  # noqa: E402
+from iac_runtime.tools.catalogue import Catalogue  # noqa: E402
 
 SEEDS = 5
 VERBS = "list count get set make close open move copy find show play add export rename".split()

@@ -11,10 +11,10 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from iac_base.text import clean
 from iac_runtime.audit import Audit, Intent, Outcome
-from iac_runtime.audit.schema import connect
-from iac_runtime.cleaning import clean
-from iac_runtime.limiter import Limiter, Limits, Window
+from iac_runtime.audit.store import connect
+from iac_runtime.gate.limiter import Limiter, Limits, Window
 from iac_runtime.tool import Level
 
 CALLS = 2_000

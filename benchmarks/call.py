@@ -12,9 +12,9 @@ from typing import Final
 
 import iac_runtime
 from iac_runtime.execution.executor import Executor
-from iac_runtime.execution.limits import Limits
-from iac_runtime.execution.worker import Worker
-from iac_runtime.request import Event, event_json
+from iac_runtime.execution.locks import Limits
+from iac_runtime.execution.workers import Worker
+from iac_runtime.language.request import Event, event_json
 from iac_tools import mail, notes
 
 CALLS: Final = 300

@@ -14,14 +14,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
-from iac_runtime.catalogue import Catalogue
+from iac_base.files import open_state
 from iac_runtime.execution.executor import Answer, Executor
-from iac_runtime.gate import Gate
-from iac_runtime.limiter import Limiter, Limits, Window
-from iac_runtime.opening import open_audit
-from iac_runtime.plans import Call, Done
-from iac_runtime.policy.desk import open_desk
-from iac_runtime.state import open_state
+from iac_runtime.gate.gate import Gate
+from iac_runtime.gate.limiter import Limiter, Limits, Window
+from iac_runtime.gate.opening import open_audit
+from iac_runtime.gate.plans import Call, Done
+from iac_runtime.policy.permissions import open_desk
+from iac_runtime.tools.catalogue import Catalogue
 
 TOOLS: Final = Path(__file__).parent.parent / "generated" / "iac_tools"
 READ: Final = Call("notes_list", {"element": "note", "limit": 5})

@@ -33,11 +33,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from iac_runtime.catalogue import AppRow, Catalogue
 from iac_runtime.search import Hit, Index
 from iac_runtime.search.entries import AppWords, app_words, own_words
-from iac_runtime.surface.toolpages import beside
-from iac_runtime.tables import fold
+from iac_runtime.serve.pages import beside
+from iac_runtime.tools.catalogue import AppRow, Catalogue
+from iac_runtime.tools.tables import fold
 
 ROOT = Path(__file__).parent.parent
 REQUESTS = ROOT / "tests" / "search" / "requests.jsonl"

@@ -25,7 +25,7 @@ import psutil
 ROOT: Final = Path(__file__).parent.parent
 SHIPPED: Final = ROOT / "generated" / "iac_tools"
 PEERS: Final = Path(__file__).with_name("serve_peers.py")
-SERVE: Final = (sys.executable, "-P", "-m", "iac_runtime", "serve")
+SERVE: Final = (sys.executable, "-P", "-m", "iac_mcp", "serve")
 """As `iac-mcp install` writes it into a client's configuration."""
 
 RUNS: Final = 15
@@ -174,7 +174,7 @@ def starts(folder: Path, count: int, runs: int) -> bool:
 
 def own_tools() -> int:
     """Return how many tools the runtime itself lists beside `all`."""
-    from iac_runtime.entries import OWN_ENTRIES
+    from iac_runtime.tools.entries import OWN_ENTRIES
 
     return len(OWN_ENTRIES)
 

@@ -54,15 +54,14 @@ def stub(path: str) -> None:
     import json
     from types import SimpleNamespace
 
-    from iac_runtime.front.front import serve
-    from iac_runtime.serving import identity
+    from iac_runtime.serve.front import identity, serve
 
     entries = rows(path)
     lines = [json.dumps(row).encode() for row in entries]
 
     def build() -> Any:
-        from iac_runtime.plans import Done
-        from iac_runtime.server.handlers import build_server
+        from iac_runtime.gate.plans import Done
+        from iac_runtime.serve.handlers import build_server
 
         policy = SimpleNamespace(approvers=("client",))
         gate = SimpleNamespace(

@@ -14,9 +14,9 @@ from pathlib import Path
 from types import FrameType
 from typing import Final
 
-from iac_runtime.gate import Gate
-from iac_runtime.opening import Wishes, open_gate
-from iac_runtime.plans import Call, Done
+from iac_runtime.gate.gate import Gate
+from iac_runtime.gate.opening import Wishes, open_gate
+from iac_runtime.gate.plans import Call, Done
 
 ROOT: Final = Path(__file__).parent.parent
 TOOLS: Final = ROOT / "generated" / "iac_tools"

@@ -11,19 +11,19 @@ from typing import Any, Final, get_args
 
 import click
 
+from iac_base.errors import ErrorType
 from iac_gen.cli.group import cli as gen
-from iac_runtime.apptools import OWN_TOOLS
-from iac_runtime.care.clients import CLIENTS
-from iac_runtime.cli import cli as mcp
-from iac_runtime.entries import META_ENTRIES, OWN_ENTRIES
-from iac_runtime.errors import ErrorType
+from iac_mcp.cli.main import cli as mcp
+from iac_mcp.setup.clients import CLIENTS
 from iac_runtime.execution.errortable import KNOWN
+from iac_runtime.gate.planning import OWN_TOOLS
 from iac_runtime.policy.escalation import RULES
-from iac_runtime.policy.presets import PRESETS
-from iac_runtime.surface.prompts import PROMPTS
-from iac_runtime.surface.resources import TEMPLATES, resource_entries
+from iac_runtime.policy.model import PRESETS
+from iac_runtime.serve.prompts import PROMPTS
+from iac_runtime.serve.resource_texts import TEMPLATES, resource_entries
 from iac_runtime.tool import LEVELS
-from iac_runtime.toolsets import TOOLSETS, toolset_entries
+from iac_runtime.tools.entries import META_ENTRIES, OWN_ENTRIES
+from iac_runtime.tools.toolsets import TOOLSETS, toolset_entries
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 REFERENCE: Final = ROOT / "docs" / "reference"

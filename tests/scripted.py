@@ -13,11 +13,11 @@ from pathlib import Path
 import psutil
 import pytest
 
-from iac_runtime.errors import ToolError
-from iac_runtime.execution.cancellation import Cancellation
+from iac_base.cancellation import Cancellation
+from iac_base.errors import ToolError
 from iac_runtime.execution.executor import Executor
-from iac_runtime.execution.limits import Limits
-from iac_runtime.request import Event
+from iac_runtime.execution.locks import Limits
+from iac_runtime.language.request import Event
 
 PROGRAM = Path(__file__).with_name("scripted_osascript.py")
 APP = "com.example.Diary"

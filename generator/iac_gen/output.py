@@ -34,7 +34,7 @@ _TOOL_ROW = ("module", "function", "level", "ceiling", "digest")
 HINT_LENGTH = 120
 _COMMON = frozenset({"document", "window"})
 RESULT_LIMIT = 100_000
-"""Characters of JSON to which the runtime cuts an answer (`iac_runtime.entries`)."""
+"""Characters of JSON to which the runtime cuts an answer (`iac_runtime.tools.entries`)."""
 
 CATALOGUE = "catalogue.json"
 LISTING = "listing.jsonl"

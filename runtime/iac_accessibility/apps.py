@@ -5,8 +5,8 @@ from typing import Any
 
 from iac_accessibility.errors import AppError
 from iac_accessibility.model import App
-from iac_runtime.errors import near_text, quoted
-from iac_runtime.tables import fold
+from iac_base.errors import near_text, quoted
+from iac_runtime.tools.tables import fold
 
 __all__ = ["app_facts", "find_app"]
 

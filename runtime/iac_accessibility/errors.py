@@ -15,7 +15,7 @@ from typing import Any
 
 from iac_accessibility.faults import Denied, Fault, Gone, Silent, Unsupported
 from iac_accessibility.model import App
-from iac_runtime.errors import ErrorType, ToolError, quoted
+from iac_base.errors import ErrorType, ToolError, quoted
 
 __all__ = ["AppError", "StaleError", "UiError", "from_fault"]
 
@@ -135,7 +135,7 @@ def from_fault(fault: Fault, app: App | None, path: str = "", *, writes: bool = 
 
 def _denied(name: str, path: str) -> UiError:
     # Needed for this message only.
-    from iac_runtime.execution.responsible import responsible_name
+    from iac_runtime.execution.mac import responsible_name
 
     return UiError(
         "PERMISSION_DENIED",

@@ -12,11 +12,11 @@ from iac_accessibility.levels import holds_secret
 from iac_accessibility.plan import Plan as Prepared
 from iac_accessibility.tools import TOOLS, listed, listing_entry
 from iac_accessibility.toolset import Toolset
-from iac_runtime.catalogue import Catalogue
-from iac_runtime.execution.cancellation import Cancellation
+from iac_base.cancellation import Cancellation
 from iac_runtime.execution.executor import Executor
-from iac_runtime.plans import Call, Found, Plan
+from iac_runtime.gate.plans import Call, Found, Plan
 from iac_runtime.policy.facts import Raised
+from iac_runtime.tools.catalogue import Catalogue
 
 __all__ = ["Gated", "entries", "open_toolset"]
 

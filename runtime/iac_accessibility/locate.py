@@ -14,7 +14,7 @@ from iac_accessibility.marks import Book, Found, Mark, found_at, surroundings
 from iac_accessibility.model import App, Handle, Node, Want
 from iac_accessibility.paths import Step, path_text
 from iac_accessibility.traverse import Limits, steps_of, walk
-from iac_runtime.errors import near_text, quoted
+from iac_base.errors import near_text, quoted
 
 __all__ = [
     "Retracing",

@@ -17,7 +17,7 @@ from iac_accessibility.model import App, Handle, Node, Want, titles
 from iac_accessibility.roles import MENU_ROLES
 from iac_accessibility.session import Session
 from iac_accessibility.traverse import Branch, Limits, walk
-from iac_runtime.errors import near_text, quoted
+from iac_base.errors import near_text, quoted
 
 __all__ = ["follow_menu", "menu_titles"]
 

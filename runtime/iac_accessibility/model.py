@@ -8,7 +8,7 @@ from collections.abc import Hashable, Sequence
 from enum import Flag, auto
 from typing import Final, Literal, NamedTuple, TypeAlias
 
-from iac_runtime.cleaning import clean_text
+from iac_base.text import clean_text
 
 __all__ = [
     "ALIVE_CHANGES",

@@ -18,7 +18,7 @@ from iac_accessibility.faults import Fault, Silent
 from iac_accessibility.model import ALIVE_CHANGES, App, Change, ChangeKind, Node, Want
 from iac_accessibility.render import DATA_NOTE, element_state
 from iac_accessibility.session import Session, hides_values
-from iac_runtime.execution.cancellation import Cancellation
+from iac_base.cancellation import Cancellation
 
 __all__ = ["Progress", "Watches"]
 

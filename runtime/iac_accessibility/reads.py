@@ -15,7 +15,7 @@ from iac_accessibility.roles import WINDOW_ROLES, role_name
 from iac_accessibility.session import Session, hides_values
 from iac_accessibility.traverse import Branch, Limits, Walk, walk
 from iac_accessibility.waking import woken
-from iac_runtime.errors import InvalidParameterError
+from iac_base.errors import InvalidParameterError
 
 __all__ = ["find_element", "get_focused_element", "get_ui_tree", "list_windows"]
 

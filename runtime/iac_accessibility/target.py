@@ -9,7 +9,7 @@ from iac_accessibility.model import App
 from iac_accessibility.paths import PathError, Step, parse_path, path_text
 from iac_accessibility.roles import WINDOW_ROLES
 from iac_accessibility.session import Session
-from iac_runtime.errors import quoted
+from iac_base.errors import quoted
 
 __all__ = ["judged", "steps_of_path", "target"]
 

@@ -20,10 +20,10 @@ from iac_accessibility.reads import find_element, get_focused_element, get_ui_tr
 from iac_accessibility.session import Session
 from iac_accessibility.tools import TOOLS
 from iac_accessibility.writes import perform_write, plan_action, plan_menu, plan_value
-from iac_runtime.checking import check_arguments
-from iac_runtime.cleaning import clean
-from iac_runtime.errors import ToolError, UnknownToolError, nearest, quoted
-from iac_runtime.execution.cancellation import Cancellation
+from iac_base.cancellation import Cancellation
+from iac_base.errors import ToolError, UnknownToolError, nearest, quoted
+from iac_base.text import clean
+from iac_runtime.language.checking import check_arguments
 
 __all__ = ["Toolset"]
 

@@ -4,7 +4,7 @@ import math
 
 from iac_accessibility.model import Node, Scalar, Settable
 from iac_accessibility.roles import BOOLEAN_ROLES
-from iac_runtime.errors import InvalidParameterError, quoted
+from iac_base.errors import InvalidParameterError, quoted
 
 __all__ = ["coerce", "same"]
 

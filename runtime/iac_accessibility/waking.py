@@ -14,7 +14,7 @@ from iac_accessibility.faults import Fault
 from iac_accessibility.model import App, Want
 from iac_accessibility.session import Session
 from iac_accessibility.traverse import Limits, Walk, walk
-from iac_runtime.errors import ToolError
+from iac_base.errors import ToolError
 
 __all__ = ["sleeps", "woken"]
 

@@ -21,9 +21,9 @@ from iac_accessibility.roles import BOOLEAN_ROLES, action_name
 from iac_accessibility.session import Session, hides_values, one
 from iac_accessibility.target import judged, steps_of_path, target
 from iac_accessibility.values import coerce, same
-from iac_runtime.cleaning import escaped
-from iac_runtime.errors import InvalidParameterError, near_text, quoted
-from iac_runtime.levels import at_most
+from iac_base.errors import InvalidParameterError, near_text, quoted
+from iac_base.text import escaped
+from iac_runtime.language.levels import at_most
 
 __all__ = ["perform_write", "plan_action", "plan_menu", "plan_value"]
 

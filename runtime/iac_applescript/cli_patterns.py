@@ -8,9 +8,9 @@ import click
 
 from iac_applescript.learning.patterns import Pattern, pattern_from_json, pattern_to_json
 from iac_applescript.learning.store import Store
-from iac_runtime.cleaning import escaped
-from iac_runtime.errors import SetupError
-from iac_runtime.state import open_state
+from iac_base.errors import SetupError
+from iac_base.files import open_state
+from iac_base.text import escaped
 
 __all__ = ["patterns"]
 

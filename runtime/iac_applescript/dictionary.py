@@ -6,10 +6,10 @@ Made from the tables of the generated module: what the app declares, with the le
 from collections.abc import Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
-from iac_runtime.cleaning import clean_text
-from iac_runtime.errors import ToolError, near_text, quoted
-from iac_runtime.tables import Tables, fold
+from iac_base.errors import ToolError, near_text, quoted
+from iac_base.text import clean_text
 from iac_runtime.tool import Spec
+from iac_runtime.tools.tables import Tables, fold
 
 __all__ = ["PAGE", "View", "view", "weight"]
 

@@ -6,15 +6,15 @@ from typing import Any, Final
 from iac_applescript.confinement import Confinement
 from iac_applescript.toolrows import TOOLS
 from iac_applescript.tools import Toolset
-from iac_runtime.catalogue import Catalogue
-from iac_runtime.checking import check_arguments
-from iac_runtime.execution.cancellation import Cancellation
+from iac_base.cancellation import Cancellation
+from iac_base.files import open_state
 from iac_runtime.execution.executor import Executor
 from iac_runtime.execution.process import Completed
-from iac_runtime.plans import Call, Found, Plan
+from iac_runtime.gate.plans import Call, Found, Plan
+from iac_runtime.language.checking import check_arguments
 from iac_runtime.policy.facts import Raised
 from iac_runtime.search import Index
-from iac_runtime.state import open_state
+from iac_runtime.tools.catalogue import Catalogue
 
 __all__ = ["Gated", "entries", "open_toolset"]
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from iac_runtime.cleaning import clean_text
+from iac_base.text import clean_text
 
 __all__ = ["FOLDERS", "Bundle", "running_bundles", "scriptable"]
 

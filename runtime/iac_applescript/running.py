@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from iac_applescript.answers import Answer, read_answer
 from iac_applescript.failures.explain import Failure, explain
-from iac_runtime.errors import ErrorType, ToolError
+from iac_base.errors import ErrorType, ToolError
 from iac_runtime.execution.appleerrors import KNOWN
 from iac_runtime.execution.process import Completed, Runner
 

@@ -6,8 +6,8 @@ from iac_applescript.analysis.analyser import Analysis
 from iac_applescript.analysis.findings import Reason
 from iac_applescript.failures.explain import Failure
 from iac_applescript.learning.ranking import Found
-from iac_runtime.cleaning import clean, clean_text
-from iac_runtime.errors import ToolError
+from iac_base.errors import ToolError
+from iac_base.text import clean, clean_text
 
 __all__ = ["REASONS", "analysis", "done", "explained", "failed", "line", "pattern", "where"]
 

@@ -10,11 +10,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from iac_runtime.cleaning import clean_text
-from iac_runtime.errors import SetupError
-from iac_runtime.folders import check_own, data_folder
-from iac_runtime.tables import Tables, fold
+from iac_base.errors import SetupError
+from iac_base.text import clean_text
 from iac_runtime.tool import Property
+from iac_runtime.tools.folders import check_own, data_folder
+from iac_runtime.tools.tables import Tables, fold
 
 if TYPE_CHECKING:
     # A list of the guides needs no analysis.

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from iac_applescript.failures.explain import explain
-from iac_runtime.cleaning import clean
+from iac_base.text import clean
 from iac_runtime.execution.process import Runner
 
 __all__ = ["PARTS", "read_state"]

@@ -28,12 +28,12 @@ from iac_applescript.skills import skill_of, skills
 from iac_applescript.suggestions import HitLike, suggest
 from iac_applescript.system_state import PARTS, read_state
 from iac_applescript.toolrows import TOOLS, ToolRow
-from iac_runtime.catalogue import Catalogue
-from iac_runtime.cleaning import clean
-from iac_runtime.errors import SetupError, ToolError, near_text, nearest, quoted
+from iac_base.errors import SetupError, ToolError, near_text, nearest, quoted
+from iac_base.text import clean
 from iac_runtime.execution.process import Runner
-from iac_runtime.tables import Tables
 from iac_runtime.tool import LEVELS, Level
+from iac_runtime.tools.catalogue import Catalogue
+from iac_runtime.tools.tables import Tables
 
 __all__ = ["TOOLS", "Find", "Plan", "ToolRow", "Toolset"]
 

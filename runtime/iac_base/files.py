@@ -1,6 +1,9 @@
-"""Files: replaced whole or not at all, read within bounds, locked between processes.
+"""Files and folders of the user: read whole, replaced whole, private where they hold state.
 
 What goes wrong is an OSError, as the system says it; callers make the line that a user reads.
+
+What lies here decides what may run, so a folder that others can write to, or that a link leads
+to, is refused and never repaired.
 """
 
 import contextlib
@@ -11,14 +14,23 @@ import stat
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import IO, Final
+from typing import IO, Final, NamedTuple
+
+from iac_base.errors import SetupError
+from iac_runtime.tools.folders import data_folder
 
 __all__ = [
     "PRIVATE",
+    "Found",
     "IrregularFileError",
     "TooLargeError",
+    "find",
     "locked",
+    "open_state",
+    "private_folder",
     "read_bounded",
+    "remove",
+    "replace",
     "replacing",
     "try_lock",
     "write_whole",
@@ -158,3 +170,121 @@ def locked(path: Path) -> Iterator[None]:
         yield
     finally:
         os.close(handle)
+
+
+_MOST: Final = 64 * 1024 * 1024
+"""Bytes; a client's settings are smaller."""
+
+
+class Found(NamedTuple):
+    """A file as it was read.
+
+    Attributes:
+        path: Where it really is: links are followed once, here.
+        content: Its bytes; None if it is not there.
+        mode: Its permission bits.
+    """
+
+    path: Path
+    content: bytes | None
+    mode: int = PRIVATE
+
+
+def find(path: Path) -> Found:
+    """Read the file at `path`, which may be a link to one.
+
+    Raises:
+        SetupError: It is no file, not this user's, too large, in a folder that everyone may
+            write to, or cannot be read; one line.
+    """
+    try:
+        real = Path(os.path.realpath(path, strict=True))
+        content, status = read_bounded(real, _MOST)
+        if status.st_uid != os.geteuid():
+            raise SetupError(f"{path} belongs to another user and is not changed.")
+        folder = real.parent.stat()
+        if folder.st_mode & stat.S_IWOTH and not folder.st_mode & stat.S_ISVTX:
+            raise SetupError(f"Everyone can write to {real.parent}; close it with: chmod o-w")
+        return Found(real, content, stat.S_IMODE(status.st_mode))
+    except FileNotFoundError:
+        if path.is_symlink():
+            raise SetupError(f"{path} is a link that leads nowhere; remove or mend it.") from None
+        return Found(path, None)
+    except IrregularFileError:
+        raise SetupError(f"{path} is no file; move it away.") from None
+    except TooLargeError:
+        raise SetupError(f"{path} is larger than {_MOST} bytes and is not changed.") from None
+    except OSError as error:
+        raise SetupError(f"{path} cannot be read: {error.strerror}.") from error
+
+
+def replace(found: Found, content: bytes) -> None:
+    """Put `content` in the place of a file, with the mode that it had; all of it or nothing.
+
+    Raises:
+        SetupError: It was changed since it was read, or cannot be written; it is as it was.
+    """
+    try:
+        found.path.parent.mkdir(parents=True, exist_ok=True)
+        # Clients write their files too. What is left is the instant between check and replacing.
+        write_whole(
+            found.path, content, mode=found.mode, sync=True, check=lambda: _unchanged(found)
+        )
+    except OSError as error:
+        raise SetupError(f"{found.path} cannot be written: {error.strerror}.") from error
+
+
+def remove(found: Found) -> None:
+    """Remove a file.
+
+    Raises:
+        SetupError: It was changed since it was read, or cannot be removed.
+    """
+    _unchanged(found)
+    try:
+        found.path.unlink(missing_ok=True)
+    except OSError as error:
+        raise SetupError(f"{found.path} cannot be removed: {error.strerror}.") from error
+
+
+def _unchanged(found: Found) -> None:
+    try:
+        now: bytes | None = found.path.read_bytes()
+    except FileNotFoundError:
+        now = None
+    if now != found.content:
+        raise SetupError(f"{found.path} was changed just now by another program; try again.")
+
+
+def open_state() -> Path:
+    """Return the state folder of this user (`state` in the data folder); it is made if need be.
+
+    Raises:
+        SetupError: It cannot be made, is no folder, or is not safe; one line with the way out.
+    """
+    return private_folder(data_folder() / "state")
+
+
+def private_folder(folder: Path) -> Path:
+    """Return `folder`, made with mode 0700 if it is missing.
+
+    Raises:
+        SetupError: It cannot be made, is no folder or a link, belongs to another user, or lets
+            others in.
+    """
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with contextlib.suppress(FileExistsError):
+            folder.mkdir(mode=0o700)
+        found = folder.lstat()
+    except OSError as error:
+        raise SetupError(f"{folder} cannot be made: {error.strerror}.") from error
+    if stat.S_ISLNK(found.st_mode):
+        raise SetupError(f"{folder} is a link; put a folder of your own in its place.")
+    if not stat.S_ISDIR(found.st_mode):
+        raise SetupError(f"{folder} is no folder; move the file away.")
+    if found.st_uid != os.geteuid():
+        raise SetupError(f"{folder} belongs to another user; move it away or own it.")
+    if found.st_mode & 0o077:
+        raise SetupError(f"{folder} is open to others; close it with: chmod 700 '{folder}'")
+    return folder

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from iac_runtime.tool import install as _install
 
 if TYPE_CHECKING:
-    from iac_runtime.errors import (
+    from iac_base.errors import (
         CallRefusedError,
         IacError,
         InvalidParameterError,
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
         UnknownToolError,
     )
     from iac_runtime.library import Session, connect
-    from iac_runtime.policy.rules import register_rule
+    from iac_runtime.policy.model import register_rule
 
 __all__ = [
     "CallRefusedError",
@@ -38,7 +38,11 @@ __all__ = [
     "register_rule",
 ]
 
-_HOMES = {"Session": "library", "connect": "library", "register_rule": "policy.rules"}
+_HOMES = {
+    "Session": "iac_runtime.library",
+    "connect": "iac_runtime.library",
+    "register_rule": "iac_runtime.policy.model",
+}
 
 
 def __getattr__(name: str) -> Any:
@@ -46,7 +50,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    return getattr(import_module(f"{__name__}.{_HOMES.get(name, 'errors')}"), name)
+    return getattr(import_module(_HOMES.get(name, "iac_base.errors")), name)
 
 
 def _dispatch(function: Callable[..., Any], arguments: Mapping[str, Any], /) -> Any:
@@ -56,7 +60,7 @@ def _dispatch(function: Callable[..., Any], arguments: Mapping[str, Any], /) -> 
 
 
 def _user_folders() -> Sequence[str]:
-    from iac_runtime.folders import user_folders
+    from iac_runtime.tools.folders import user_folders
 
     return user_folders()
 

@@ -11,13 +11,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from iac_runtime.errors import SetupError
+from iac_base.errors import SetupError
 from iac_runtime.tool import Level, spec_of
 
 if TYPE_CHECKING:
-    from iac_runtime.catalogue import Catalogue
-    from iac_runtime.gate import Gate
-    from iac_runtime.simulation import Simulation
+    from iac_runtime.gate.gate import Gate
+    from iac_runtime.gate.opening import Simulation
+    from iac_runtime.tools.catalogue import Catalogue
 
 __all__ = ["Session", "connect", "dispatch"]
 
@@ -48,13 +48,13 @@ class Session:
         Raises:
             ToolError: The call was refused or failed.
         """
-        from iac_runtime.gate import Call
+        from iac_runtime.gate.gate import Call
 
         return _value(self._gate.call(Call(tool, arguments)))
 
     def run(self, function: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
         """Carry out the call that a generated function stands for."""
-        from iac_runtime.catalogue import find_tool, module_tables
+        from iac_runtime.tools.catalogue import find_tool, module_tables
 
         module = sys.modules[function.__module__]
         key = module_tables(module).key
@@ -106,17 +106,17 @@ def connect(
         SetupError: The folder holds no tools, the policy is not right, or the simulator or its
             state cannot be had.
     """
-    from iac_runtime.catalogue import Catalogue
     from iac_runtime.execution.executor import Executor
-    from iac_runtime.folders import tool_folders
+    from iac_runtime.tools.catalogue import Catalogue
+    from iac_runtime.tools.folders import tool_folders
 
     folders = tool_folders([Path(tools)] if tools else [])
     catalogue = Catalogue(folders) if folders else None
     launch = [_bundle_id(catalogue, app) for app in launch]
     if simulate is None or simulate is False:
         return _begin(_on_this_mac(catalogue, timeout, allow, launch))
-    from iac_runtime.gate import Gate
-    from iac_runtime.simulation import HOME, simulation
+    from iac_runtime.gate.gate import Gate
+    from iac_runtime.gate.opening import HOME, simulation
 
     if catalogue is None:
         raise SetupError("There are no tools yet; make them with: iac-gen build")
@@ -131,9 +131,9 @@ def _on_this_mac(
 ) -> Session:
     """Return a session on real apps: the user's policy holds, and every call is audited."""
     from iac_runtime.execution.executor import Executor
-    from iac_runtime.gate import Gate
-    from iac_runtime.opening import open_audit
-    from iac_runtime.policy.desk import open_desk
+    from iac_runtime.gate.gate import Gate
+    from iac_runtime.gate.opening import open_audit
+    from iac_runtime.policy.permissions import open_desk
 
     return Session(
         Gate(
@@ -182,7 +182,7 @@ def _default() -> Session:
 
 
 def _value(outcome: Any) -> Any:
-    from iac_runtime.gate import Done
+    from iac_runtime.gate.gate import Done
 
     if isinstance(outcome, Done):
         return outcome.value

@@ -147,7 +147,7 @@ class App(NamedTuple):
         """Call the tool `function` stands for; typed as that function.
 
         Raises:
-            iac_runtime.errors.ToolError: The call was refused or failed; it carries the facts.
+            iac_base.errors.ToolError: The call was refused or failed; it carries the facts.
         """
         if _dispatch is None:
             raise RuntimeError("import iac_runtime before you call a tool")

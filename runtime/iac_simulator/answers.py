@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from iac_runtime.tables import APPLICATION
+from iac_runtime.tools.tables import APPLICATION
 from iac_simulator.calls import Command
 from iac_simulator.encode import enumerators
 from iac_simulator.names import alternatives

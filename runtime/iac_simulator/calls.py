@@ -7,8 +7,8 @@ parameter, the next an object of named ones, the last an object of event modifie
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeGuard
 
-from iac_runtime.tables import Tables
 from iac_runtime.tool import Param
+from iac_runtime.tools.tables import Tables
 from iac_simulator.errors import AppError
 from iac_simulator.names import alternatives
 from iac_simulator.values import Refer, Undefined

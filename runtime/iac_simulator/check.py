@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from iac_runtime.tables import APPLICATION, Tables
+from iac_runtime.tools.tables import APPLICATION, Tables
 from iac_simulator.chains import parse
 from iac_simulator.errors import StateError
 from iac_simulator.names import (

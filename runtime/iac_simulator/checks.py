@@ -6,8 +6,8 @@ error tables.
 
 from typing import Any
 
-from iac_runtime.tables import Tables
 from iac_runtime.tool import Property
+from iac_runtime.tools.tables import Tables
 from iac_simulator.encode import enumerators
 from iac_simulator.errors import AppError
 from iac_simulator.names import alternatives, kin, property_named

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
-from iac_runtime.tables import Tables
+from iac_runtime.tools.tables import Tables
 from iac_simulator import filters
 from iac_simulator.answers import answer_by_type
 from iac_simulator.calls import Command, command_named, read_arguments, timeout_of

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote
 
-from iac_runtime.tables import APPLICATION
 from iac_runtime.tool import Property
+from iac_runtime.tools.tables import APPLICATION
 from iac_simulator.chains import Chain, Step, parse
 from iac_simulator.errors import AppError, StateError
 from iac_simulator.filters import holds

@@ -7,8 +7,8 @@ that the object's own class lacks is looked up in the whole dictionary before it
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
-from iac_runtime.tables import APPLICATION, Tables
 from iac_runtime.tool import Property
+from iac_runtime.tools.tables import APPLICATION, Tables
 from iac_simulator.chains import Chain
 
 __all__ = [

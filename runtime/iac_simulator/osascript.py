@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from iac_runtime.tables import Tables, tables_of
+from iac_runtime.tools.tables import Tables, tables_of
 from iac_simulator import storage
 from iac_simulator.engine import MissingEngineError
 from iac_simulator.errors import StateError

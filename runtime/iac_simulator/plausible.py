@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from iac_runtime.tables import APPLICATION, Tables
 from iac_runtime.tool import Property
+from iac_runtime.tools.tables import APPLICATION, Tables
 
 __all__ = ["plausible_world"]
 

@@ -7,7 +7,7 @@ an unknown class has no members is inferred, to be confirmed on a Mac.
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from iac_runtime.tables import APPLICATION, Tables
+from iac_runtime.tools.tables import APPLICATION, Tables
 from iac_simulator.calls import standard_names
 
 __all__ = ["REFLECTION", "reflect"]

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from iac_runtime.execution.process import Completed
-from iac_runtime.tables import Tables
 from iac_runtime.tool import App
+from iac_runtime.tools.tables import Tables
 from iac_simulator import storage
 from iac_simulator.check import check_world
 from iac_simulator.desk import Desk, SentEvent

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from pathlib import PurePosixPath
 from typing import Any, Final, NamedTuple
 
-from iac_runtime.tables import APPLICATION
+from iac_runtime.tools.tables import APPLICATION
 from iac_simulator.chains import parse
 from iac_simulator.checks import check_value, settable
 from iac_simulator.errors import AppError

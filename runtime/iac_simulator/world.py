@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from iac_runtime.tables import APPLICATION, Tables
 from iac_runtime.tool import Property
+from iac_runtime.tools.tables import APPLICATION, Tables
 from iac_simulator.chains import Chain, Step
 from iac_simulator.names import class_of_type, element_class, property_named
 from iac_simulator.text import text_parts

@@ -8,7 +8,7 @@ import pytest
 import ui_stack as stack
 from ui_user import User
 
-from iac_runtime.errors import ToolError
+from iac_base.errors import ToolError
 
 pytestmark = pytest.mark.process
 ROW = "window[@title='Fixture']/group[0]/group[0]"

@@ -7,7 +7,7 @@ import pytest
 import ui_stack as stack
 
 from iac_accessibility import backend
-from iac_runtime.errors import ToolError
+from iac_base.errors import ToolError
 
 
 def refused(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from iac_accessibility.faults import Denied, Gone
 from iac_accessibility.model import Handle, Node, Want
 from iac_accessibility.toolset import Toolset
 from iac_accessibility.traverse import Limits, walk
-from iac_runtime.errors import ToolError
+from iac_base.errors import ToolError
 
 
 def tool(bridge: Memory, name: str, **arguments: Any) -> dict[str, Any]:

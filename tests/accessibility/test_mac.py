@@ -21,7 +21,7 @@ from ui_reasons import CASES
 from ui_user import User
 
 from iac_accessibility.toolset import Toolset
-from iac_runtime.errors import ToolError
+from iac_base.errors import ToolError
 
 SOURCE = Path(ui_pyobjc.ROOT, "runtime/iac_accessibility/macos")
 SOURCES = {file.name: file.read_text() for file in sorted(SOURCE.glob("*.py"))}

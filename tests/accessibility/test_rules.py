@@ -15,7 +15,7 @@ from iac_accessibility.toolset import Toolset
 from iac_accessibility.traverse import steps_of
 from iac_accessibility.values import coerce, same
 from iac_accessibility.words import danger_word
-from iac_runtime.errors import InvalidParameterError, ToolError, UnknownToolError
+from iac_base.errors import InvalidParameterError, ToolError, UnknownToolError
 
 _ROLES = st.from_regex(r"[a-z][a-z0-9]{0,9}(_[a-z0-9]{1,9}){0,2}", fullmatch=True).map(role_name)
 _STEPS = st.one_of(

@@ -15,7 +15,7 @@ from iac_accessibility.model import App, Handle, Node
 from iac_accessibility.plan import Plan
 from iac_accessibility.toolset import Toolset
 from iac_accessibility.traverse import Limits, walk
-from iac_runtime.errors import ToolError
+from iac_base.errors import ToolError
 
 
 def unfollowed(monkeypatch: pytest.MonkeyPatch) -> None:

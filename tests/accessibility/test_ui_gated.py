@@ -9,14 +9,14 @@ from ui_user import User
 
 from iac_accessibility.gated import Gated, entries, open_toolset
 from iac_accessibility.tools import TOOLS
-from iac_runtime.catalogue import Catalogue
 from iac_runtime.execution.executor import Executor
-from iac_runtime.gate import Asks, Call, Done, Gate, Refused
-from iac_runtime.limiter import Limiter, Limits, Window
-from iac_runtime.plans import Outcome
-from iac_runtime.policy.desk import Caller, Desk
+from iac_runtime.gate.gate import Asks, Call, Done, Gate, Refused
+from iac_runtime.gate.limiter import Limiter, Limits, Window
+from iac_runtime.gate.plans import Outcome
 from iac_runtime.policy.model import Policy
+from iac_runtime.policy.permissions import Caller, Desk
 from iac_runtime.policy.settings import Flags, read_settings
+from iac_runtime.tools.catalogue import Catalogue
 
 pytestmark = pytest.mark.process
 

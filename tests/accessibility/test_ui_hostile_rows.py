@@ -11,12 +11,12 @@ from ui_memory import APP, Memory, node, tree
 from iac_accessibility.gated import Gated
 from iac_accessibility.model import App
 from iac_accessibility.toolset import Toolset
-from iac_runtime.catalogue import Catalogue
-from iac_runtime.errors import ToolError
+from iac_base.errors import ToolError
 from iac_runtime.execution.executor import Executor
-from iac_runtime.gate import Asks, Call, Done, Gate, Refused
-from iac_runtime.plans import Outcome
-from iac_runtime.policy.desk import Caller
+from iac_runtime.gate.gate import Asks, Call, Done, Gate, Refused
+from iac_runtime.gate.plans import Outcome
+from iac_runtime.policy.permissions import Caller
+from iac_runtime.tools.catalogue import Catalogue
 
 ASKED = Caller("tester", "client")
 GO, SAVE = "window[@title='A']/button[@title='Go']", "window[@title='A']/button[@title='Save']"

@@ -8,7 +8,7 @@ import pytest
 from iac_accessibility.model import App
 from iac_accessibility.plan import Plan
 from iac_accessibility.toolset import Toolset
-from iac_runtime.errors import ToolError
+from iac_base.errors import ToolError
 
 
 class User:

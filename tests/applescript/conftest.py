@@ -7,8 +7,8 @@ import pytest
 
 from iac_applescript.analysis.analyser import Analyser
 from iac_applescript.tools import Toolset
-from iac_runtime.catalogue import Catalogue
 from iac_runtime.search import Index
+from iac_runtime.tools.catalogue import Catalogue
 
 RECORDED = Path(__file__).with_name("recorded_osascript.py")
 

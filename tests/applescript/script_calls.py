@@ -6,7 +6,7 @@ from typing import Any
 import jsonschema
 
 from iac_applescript.tools import TOOLS, Toolset
-from iac_runtime.execution.single import run_process
+from iac_runtime.execution.streams import run_process
 
 
 def call(

@@ -15,10 +15,10 @@ from iac_applescript.tools import TOOLS, Toolset
 from iac_gen.discover import from_paths, includes, read
 from iac_gen.pipeline import Inputs, generate
 from iac_gen.quirks import known_apps, load_quirks
-from iac_runtime.catalogue import Catalogue
 from iac_runtime.execution.process import Completed
-from iac_runtime.tables import Tables
 from iac_runtime.tool import App, Class, Element, Property
+from iac_runtime.tools.catalogue import Catalogue
+from iac_runtime.tools.tables import Tables
 
 TOKENS = 1_500
 

@@ -8,8 +8,8 @@ import pytest
 from iac_applescript.analysis.analyser import Analyser
 from iac_applescript.dictionary import PAGE, view
 from iac_applescript.skills import lint, read_skill, skill_of, skills
-from iac_runtime.catalogue import Catalogue
-from iac_runtime.errors import SetupError, ToolError
+from iac_base.errors import SetupError, ToolError
+from iac_runtime.tools.catalogue import Catalogue
 
 OWN = """---
 name: finder

@@ -11,7 +11,7 @@ from iac_applescript import tools
 from iac_applescript.confinement import Confinement, profile
 from iac_applescript.tools import Toolset
 from iac_runtime.execution.process import Completed
-from iac_runtime.execution.single import run_process
+from iac_runtime.execution.streams import run_process
 
 MENDED = 'tell application "Finder" to get name of folder 1 of home'
 

@@ -13,7 +13,7 @@ from iac_applescript.cli_patterns import patterns as command
 from iac_applescript.learning.patterns import Outcome, pattern_from_json, without_personal
 from iac_applescript.learning.store import OFF, Store
 from iac_applescript.suggestions import SAME
-from iac_runtime.errors import SetupError
+from iac_base.errors import SetupError
 
 HERE = Path(__file__).parent
 GOOD = Outcome(True, "text", "", None, 12.0)
@@ -204,7 +204,7 @@ def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         assert result.exit_code == expect, result.output
         return result
 
-    from iac_runtime.state import open_state
+    from iac_base.files import open_state
 
     store = Store(open_state())
     store.remember("count windows", "com.apple.finder", "applescript", "count windows", GOOD)

@@ -8,21 +8,21 @@ from typing import Any
 import pytest
 
 from iac_applescript.gated import Gated, open_toolset
+from iac_base.errors import ToolError
+from iac_base.files import open_state
 from iac_runtime.audit import Audit
 from iac_runtime.audit.reading import Query, find
-from iac_runtime.catalogue import Catalogue
-from iac_runtime.errors import ToolError
 from iac_runtime.execution.executor import Executor
-from iac_runtime.gate import Gate
-from iac_runtime.limiter import Limiter, Limits, Window
-from iac_runtime.plans import Asks, Call, Done, Outcome, Plan, Refused
-from iac_runtime.policy.budget import MOST
-from iac_runtime.policy.desk import Caller, Desk, identify_in
+from iac_runtime.gate.gate import Gate
+from iac_runtime.gate.limiter import Limiter, Limits, Window
+from iac_runtime.gate.opening import simulation
+from iac_runtime.gate.plans import Asks, Call, Done, Outcome, Plan, Refused
+from iac_runtime.language.request import Event
+from iac_runtime.policy.approvals import MOST
 from iac_runtime.policy.file import parse_policy
+from iac_runtime.policy.permissions import Caller, Desk, identify_in
 from iac_runtime.policy.settings import Flags, read_settings
-from iac_runtime.request import Event
-from iac_runtime.simulation import simulation
-from iac_runtime.state import open_state
+from iac_runtime.tools.catalogue import Catalogue
 
 READS = 'tell application "Music" to get name of current track'
 ASKS = f'if application "Music" is running then {READS}'

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from iac_runtime.care.clients import CLIENTS, place
+from iac_mcp.setup.clients import CLIENTS, place
 
 
 @pytest.fixture(autouse=True)

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from apps import build_tools
 
-from iac_runtime.care.bundle import NEEDS, manifest
-from iac_runtime.cli import main
+from iac_mcp.cli.main import main
+from iac_mcp.setup.bundle import NEEDS, manifest
 
 ROOT = Path(__file__).parent.parent.parent
 VALIDATOR = "@anthropic-ai/mcpb@2.1.2"

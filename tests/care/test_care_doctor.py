@@ -10,15 +10,17 @@ from pathlib import Path
 import pytest
 from apps import build_tools, install_app
 
-from iac_runtime import cli_doctor
-from iac_runtime.care import checks_around, checks_here, checks_mac, doctor
-from iac_runtime.care.findings import Check, Finding, Place
-from iac_runtime.care.processes import ServerProcess, server_processes
-from iac_runtime.care.status import Board
-from iac_runtime.cli import main
-from iac_runtime.execution.examination import AppState, Version
+from iac_mcp.cli import doctor as cli_doctor
+from iac_mcp.cli.main import main
+from iac_mcp.setup import checks as checks_around
+from iac_mcp.setup import checks as checks_here
+from iac_mcp.setup import checks as checks_mac
+from iac_mcp.setup import checks as doctor
+from iac_mcp.setup.findings import Check, Finding, Place, ServerProcess, server_processes
 from iac_runtime.execution.executor import Executor
+from iac_runtime.execution.mac import AppState, Version
 from iac_runtime.execution.process import Completed
+from iac_runtime.serve.status import Board
 
 
 class Mac:
@@ -44,7 +46,7 @@ def state(name: str, installed="yes", scriptable="yes", running="yes", may="yes"
 
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
-    monkeypatch.setattr("iac_runtime.folders.shipped_folder", lambda: None)
+    monkeypatch.setattr("iac_runtime.tools.folders.shipped_folder", lambda: None)
     tools = build_tools(tmp_path / "tools", APPS)
     run = lambda argv, stdin, timeout: Completed(b"", b"flags=0x0(none)", 0)  # noqa: E731
     return Place(Mac(), (tools,), system="linux", folders=(str(tmp_path / "Apps"),), run=run)
@@ -219,7 +221,7 @@ def test_a_client_must_point_at_a_python_that_is_there(
     broken.write_text("#!/bin/sh\nexit 1\n")
     broken.chmod(0o755)
     command = command.replace("{tmp}", str(tmp_path))
-    entry = {"command": command, "args": ["-m", "iac_runtime", "serve"]}
+    entry = {"command": command, "args": ["-m", "iac_mcp", "serve"]}
     desktop.write_text(json.dumps({"mcpServers": {"iac": entry}}))
     finding = only(checks_around.clients(replace(place, system=sys.platform)))
     assert finding.state == wanted
@@ -232,7 +234,7 @@ def test_a_shim_in_a_client_is_told(place: Place, desktop: Path, tmp_path: Path)
     shim = tmp_path / "shims" / "python3"
     shim.parent.mkdir()
     shim.symlink_to(sys.executable)
-    entry = {"command": str(shim), "args": ["-m", "iac_runtime", "serve"]}
+    entry = {"command": str(shim), "args": ["-m", "iac_mcp", "serve"]}
     desktop.write_text(json.dumps({"mcpServers": {"iac": entry}}))
     assert "is a shim" in only(checks_around.clients(replace(place, system=sys.platform))).says
 
@@ -271,7 +273,7 @@ def test_servers_that_were_left_over_are_named(
 @pytest.mark.process
 def test_a_running_server_is_found_by_how_it_was_started() -> None:
     script = "import sys; print('up', flush=True); sys.stdin.read()"
-    command = [sys.executable, "-c", script, "-m", "iac_runtime", "serve"]
+    command = [sys.executable, "-c", script, "-m", "iac_mcp", "serve"]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as child:

@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 from apps import build_tools, install_app
 
-from iac_runtime.care.bundles import scriptable
-from iac_runtime.care.freshness import Freshness, freshness
-from iac_runtime.shelves import read_shelves
+from iac_runtime.tools.catalogue import read_shelves
+from iac_runtime.tools.freshness import Freshness, freshness, scriptable
 
 
 @pytest.fixture
@@ -60,7 +59,7 @@ def test_shipped_tools_alone_say_nothing_of_what_is_new_here(
     tmp_path: Path, here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tools = build_tools(tmp_path / "shipped", {"Notes": ("com.apple.Notes", b"")})
-    monkeypatch.setattr("iac_runtime.care.freshness.shipped_folder", lambda: tools)
+    monkeypatch.setattr("iac_runtime.tools.freshness.shipped_folder", lambda: tools)
     os.utime(tools / "catalogue.json", (0, 0))
     install_app(here, "Omni", "com.example.omni")
     assert looked(here, tools) == Freshness((), without=1)

@@ -12,11 +12,11 @@ from pathlib import Path
 import click
 import pytest
 
+from iac_base.errors import SetupError
+from iac_base.logs import LOGGER, begin
 from iac_gen.cli.group import cli as gen
-from iac_runtime.cli import cli as mcp
-from iac_runtime.cli import main
-from iac_runtime.errors import SetupError
-from iac_runtime.logs import LOGGER, begin
+from iac_mcp.cli.main import cli as mcp
+from iac_mcp.cli.main import main
 
 DOCS = Path(__file__).parent.parent.parent / "docs"
 PROGRAMS = {"iac-mcp": mcp, "iac-gen": gen}
@@ -123,19 +123,19 @@ def test_the_log_goes_to_standard_error_and_the_file_never_to_standard_output(
     path = tmp_path / "iac.log"
     begin(file=path)
     begin(file=path)
-    logging.getLogger("iac_runtime.gate").debug("took %s ms", 3)
-    logging.getLogger("iac_runtime.gate").warning("an app said \x1b[2J")
+    logging.getLogger(f"{LOGGER}.gate").debug("took %s ms", 3)
+    logging.getLogger(f"{LOGGER}.gate").warning("an app said \x1b[2J")
     out, err = capsys.readouterr()
     assert out == ""
     assert err.count("\n") == 1
-    assert "WARNING iac_runtime.gate: an app said" in err
+    assert "WARNING iac.gate: an app said" in err
     assert "\x1b" not in err
     lines = path.read_text().splitlines()
     assert len(lines) == 2
-    assert lines[0].endswith("DEBUG iac_runtime.gate: took 3 ms")
+    assert lines[0].endswith("DEBUG iac_runtime.gate.gate: took 3 ms")
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     begin(verbose=True)
-    logging.getLogger("iac_runtime.gate").debug("more")
+    logging.getLogger(f"{LOGGER}.gate").debug("more")
     assert "more" in capsys.readouterr().err
     assert "more" not in path.read_text()
 
@@ -151,7 +151,7 @@ def test_a_log_file_that_cannot_be_written_is_one_line(
 
 
 @pytest.mark.process
-@pytest.mark.parametrize("words", [["iac_runtime"], ["iac_runtime", "policy"], ["iac_scenario"]])
+@pytest.mark.parametrize("words", [["iac_mcp"], ["iac_mcp", "policy"], ["iac_scenario"]])
 def test_a_group_without_a_command_shows_its_help_as_it_is(words: list[str]) -> None:
     ran = subprocess.run(
         [sys.executable, "-m", *words], capture_output=True, text=True, check=False
@@ -167,8 +167,8 @@ def test_a_group_without_a_command_shows_its_help_as_it_is(words: list[str]) -> 
     "words",
     [
         ["iac_gen", "list", "--bundled"],
-        ["iac_runtime", "tools"],
-        ["iac_runtime", "doctor"],
+        ["iac_mcp", "tools"],
+        ["iac_mcp", "doctor"],
         ["iac_scenario", "--help"],
     ],
 )
@@ -189,7 +189,7 @@ def test_output_that_cannot_be_written_is_one_line(words: list[str]) -> None:
 @pytest.mark.process
 def test_output_that_nobody_reads_on_is_no_fault() -> None:
     with subprocess.Popen(
-        [sys.executable, "-m", "iac_runtime", "tools"],
+        [sys.executable, "-m", "iac_mcp", "tools"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     ) as ran:

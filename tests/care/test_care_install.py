@@ -16,13 +16,22 @@ from hypothesis import strategies as st
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
-from iac_runtime.care import signature
-from iac_runtime.care.clients import CLIENTS, Launch, entry, is_ours, place, snippet
-from iac_runtime.care.files import find, replace
-from iac_runtime.care.installing import NotMergedError, install, uninstall
-from iac_runtime.care.interpreter import launch_arguments
-from iac_runtime.cli import main
-from iac_runtime.errors import SetupError
+from iac_base.errors import SetupError
+from iac_base.files import find, replace
+from iac_mcp.cli.main import main
+from iac_mcp.setup import interpreter as signature
+from iac_mcp.setup.clients import (
+    CLIENTS,
+    Launch,
+    NotMergedError,
+    entry,
+    install,
+    is_ours,
+    place,
+    snippet,
+    uninstall,
+)
+from iac_mcp.setup.interpreter import launch_arguments
 
 pytestmark = pytest.mark.process
 
@@ -53,7 +62,7 @@ def test_into_a_file_with_other_servers_and_out_again(run, desktop: Path) -> Non
     assert str(desktop) in out
     servers = json.loads(desktop.read_text())["mcpServers"]
     assert servers["x"] == {"command": "y"}
-    assert servers["iac"]["args"] == ["-P", "-m", "iac_runtime", "serve"]
+    assert servers["iac"]["args"] == ["-P", "-m", "iac_mcp", "serve"]
     assert Path(servers["iac"]["command"]).is_absolute()
     assert servers["iac"]["env"]["IAC_DATA"] == os.environ["IAC_DATA"]
     assert stat.S_IMODE(desktop.stat().st_mode) == 0o640
@@ -347,7 +356,7 @@ def test_a_python_that_macos_refuses_is_told_with_one_that_works(
 def test_the_shell_gets_commands_to_complete() -> None:
     asked = {"_IAC_MCP_COMPLETE": "bash_complete", "COMP_WORDS": "iac-mcp inst", "COMP_CWORD": "1"}
     done = subprocess.run(
-        [sys.executable, "-m", "iac_runtime"],
+        [sys.executable, "-m", "iac_mcp"],
         env={**os.environ, **asked, "PYTHONPATH": os.pathsep.join(sys.path)},
         capture_output=True,
         text=True,

@@ -7,10 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from iac_runtime.care.jsontext import NotJsonError
-from iac_runtime.care.merging import entry_of, merged, servers_of, undone, without
+from iac_mcp.setup.client_files import NotJsonError, entry_of, merged, servers_of, undone, without
 
-ENTRY = {"command": "/usr/bin/python3", "args": ["-P", "-m", "iac_runtime", "serve"]}
+ENTRY = {"command": "/usr/bin/python3", "args": ["-P", "-m", "iac_mcp", "serve"]}
 
 json_values = st.recursive(
     st.none()

@@ -8,7 +8,7 @@ from typing import get_args
 
 import pytest
 
-from iac_runtime.errors import ErrorType
+from iac_base.errors import ErrorType
 
 ROOT = Path(__file__).parent.parent.parent
 DOCS = ROOT / "docs"
@@ -52,7 +52,7 @@ def test_every_variable_that_is_read_is_in_the_settings(reference: ModuleType) -
     words = re.compile(r"\bIAC_[A-Z][A-Z_]*[A-Z]\b")
     read = {
         word
-        for package in ("iac_runtime", "iac_simulator")
+        for package in ("iac_base", "iac_mcp", "iac_runtime", "iac_simulator")
         for path in (ROOT / "runtime" / package).rglob("*.py")
         for word in words.findall(path.read_text(encoding="utf-8"))
     }

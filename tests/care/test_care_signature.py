@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from iac_runtime.care.signature import Signature, better, judged, signature
+from iac_mcp.setup.interpreter import Signature, better, judged, signature
 from iac_runtime.execution.process import Completed
 
 EVENTS = {"com.apple.security.automation.apple-events": True}

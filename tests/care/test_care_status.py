@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from iac_runtime.care.status import Board, servers, servers_folder, status_facts
-from iac_runtime.cli import main
+from iac_mcp.cli.main import main
+from iac_runtime.serve.status import Board, servers, servers_folder, status_facts
 
 
 def until(condition: Callable[[], bool]) -> None:

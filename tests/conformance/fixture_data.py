@@ -7,7 +7,7 @@ of each scenario).
 import json
 from typing import Any, Final
 
-from iac_runtime.front.answers import Identity
+from iac_runtime.serve.routing import Identity
 
 # One red pixel, and a WAV file without a sample.
 PNG: Final = (

@@ -10,7 +10,7 @@ from typing import Any
 import npm
 import pytest
 
-SERVE = (sys.executable, "-m", "iac_runtime", "serve", "--expose", "mail", "--simulate")
+SERVE = (sys.executable, "-m", "iac_mcp", "serve", "--expose", "mail", "--simulate")
 CLIENT = Path(__file__).with_name("sdk_client.mjs")
 
 pytestmark = pytest.mark.process

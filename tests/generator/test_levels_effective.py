@@ -8,11 +8,11 @@ import pytest
 from making import build, imported, read, sdef, source
 
 from iac_gen.classify import setters as classify_setters
-from iac_runtime import levels
-from iac_runtime.binding import Tool
-from iac_runtime.levels import effective_level
-from iac_runtime.tables import Tables, tables_of
+from iac_runtime.language import levels
+from iac_runtime.language.levels import effective_level
 from iac_runtime.tool import Level
+from iac_runtime.tools.binding import Tool
+from iac_runtime.tools.tables import Tables, tables_of
 
 ITEMS = """
 <class name="application" code="capp">

@@ -34,7 +34,7 @@ def test_a_module_as_it_should_be_passes() -> None:
 ADDED = {
     "import os": "Import is not allowed",
     "from os import system": "import from os is not allowed",
-    "from iac_runtime.gate import Gate": "import from iac_runtime.gate is not allowed",
+    "from iac_runtime.gate.gate import Gate": "import from iac_runtime.gate.gate is not allowed",
     "from . import mail": "import from None is not allowed",
     "from .tool import App": "import from tool is not allowed",
     "from iac_runtime.tool import install as tool": "under another name",

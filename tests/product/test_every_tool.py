@@ -8,9 +8,9 @@ import pytest
 from samples import arguments, complete
 from unguarded import unguarded
 
-from iac_runtime.catalogue import Catalogue
-from iac_runtime.errors import ToolError
-from iac_runtime.gate import Call, Done, Gate
+from iac_base.errors import ToolError
+from iac_runtime.gate.gate import Call, Done, Gate
+from iac_runtime.tools.catalogue import Catalogue
 from iac_simulator import Simulator
 
 # A thousand calls over the same lines, which other tests count.

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from samples import complete, route
 from unguarded import unguarded
 
-from iac_runtime.binding import Tool
-from iac_runtime.catalogue import Catalogue
-from iac_runtime.errors import ToolError
-from iac_runtime.gate import Call, Done, Gate
-from iac_runtime.tables import APPLICATION, Tables
+from iac_base.errors import ToolError
+from iac_runtime.gate.gate import Call, Done, Gate
+from iac_runtime.tools.binding import Tool
+from iac_runtime.tools.catalogue import Catalogue
+from iac_runtime.tools.tables import APPLICATION, Tables
 from iac_simulator import Simulator
 
 TOOLS = Path(__file__).parent.parent.parent / "generated" / "iac_tools"

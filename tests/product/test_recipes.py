@@ -8,11 +8,11 @@ import pytest
 from samples import arguments
 from unguarded import unguarded
 
-from iac_runtime.binding import bind
-from iac_runtime.catalogue import Catalogue
-from iac_runtime.errors import ToolError
-from iac_runtime.gate import Call, Done
+from iac_base.errors import ToolError
+from iac_runtime.gate.gate import Call, Done
 from iac_runtime.search import tokens
+from iac_runtime.tools.binding import bind
+from iac_runtime.tools.catalogue import Catalogue
 from iac_simulator import Simulator
 
 ROOT = Path(__file__).parent.parent.parent

@@ -13,7 +13,7 @@ import pytest
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters
 
-from iac_runtime.catalogue import Catalogue
+from iac_runtime.tools.catalogue import Catalogue
 
 pytestmark = pytest.mark.process
 

@@ -1,12 +1,12 @@
 """A gate for tests of what tools send: whatever is asked for runs."""
 
-from iac_runtime.catalogue import Catalogue
 from iac_runtime.execution.executor import Executor
-from iac_runtime.gate import Gate
-from iac_runtime.policy.desk import Desk
+from iac_runtime.gate.gate import Gate
 from iac_runtime.policy.facts import Decision, Facts
 from iac_runtime.policy.model import Policy
+from iac_runtime.policy.permissions import Desk
 from iac_runtime.policy.settings import Flags, read_settings
+from iac_runtime.tools.catalogue import Catalogue
 from iac_simulator import Simulator
 
 __all__ = ["unguarded"]

@@ -7,8 +7,8 @@ import pytest
 from diary_output import DIARY, write_output
 from diary_world import WORLD
 
-from iac_runtime.catalogue import Catalogue
-from iac_runtime.tables import Tables, tables_of
+from iac_runtime.tools.catalogue import Catalogue
+from iac_runtime.tools.tables import Tables, tables_of
 
 
 @pytest.fixture(scope="session")
@@ -38,5 +38,5 @@ def own_data_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "data"
     monkeypatch.setenv("IAC_DATA", str(folder))
     monkeypatch.delenv("IAC_OSASCRIPT", raising=False)
-    monkeypatch.setattr("iac_runtime.folders.shipped_folder", lambda: None)
+    monkeypatch.setattr("iac_runtime.tools.folders.shipped_folder", lambda: None)
     return folder

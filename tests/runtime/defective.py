@@ -5,10 +5,10 @@ from typing import Any
 
 from diary_world import WORLD
 
-from iac_runtime.catalogue import Catalogue
 from iac_runtime.execution.executor import HARNESS, Executor
 from iac_runtime.execution.process import Completed
-from iac_runtime.gate import Call, Done, Gate
+from iac_runtime.gate.gate import Call, Done, Gate
+from iac_runtime.tools.catalogue import Catalogue
 from iac_simulator import Simulator
 
 CANNOT_FILTER = """

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from iac_runtime.catalogue import Catalogue
 from iac_runtime.execution.executor import Executor
-from iac_runtime.gate import Call, Done, Gate
+from iac_runtime.gate.gate import Call, Done, Gate
 from iac_runtime.tool import Level
+from iac_runtime.tools.catalogue import Catalogue
 from iac_simulator import Simulator
 
 

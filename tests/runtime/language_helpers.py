@@ -6,7 +6,7 @@ from iac_runtime.language.paths import Last
 from iac_runtime.language.reader import Reader
 from iac_runtime.language.references import Reference
 from iac_runtime.language.steps import Filter, Value
-from iac_runtime.tables import Tables
+from iac_runtime.tools.tables import Tables
 
 HOME = "/Users/me"
 

@@ -5,22 +5,20 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from iac_runtime.binding import Tool, bind, parameters
-from iac_runtime.compose import compose
-from iac_runtime.levels import effective_level
-from iac_runtime.line import jxa_line
+from iac_runtime.language.compose import compose
+from iac_runtime.language.levels import effective_level
+from iac_runtime.language.request import jxa_line
 from iac_runtime.policy.blocklist import processes
-from iac_runtime.policy.desk import unsure_of
+from iac_runtime.policy.call_view import Sight, World, sent_for, several_in
 from iac_runtime.policy.escalation import escalate
 from iac_runtime.policy.facts import Facts
 from iac_runtime.policy.model import Policy
+from iac_runtime.policy.permissions import unsure_of
 from iac_runtime.policy.places import Kind
 from iac_runtime.policy.secrets import secrets_read, without_secrets
-from iac_runtime.policy.sent import sent_for
 from iac_runtime.policy.settings import Flags, Settings, read_settings
-from iac_runtime.policy.sight import Sight, several_in
-from iac_runtime.policy.world import World
-from iac_runtime.tables import tables_of
+from iac_runtime.tools.binding import Tool, bind, parameters
+from iac_runtime.tools.tables import tables_of
 
 HOME = "/Users/me"
 

@@ -21,8 +21,8 @@ from iac_runtime.language.steps import (
 )
 from iac_runtime.language.terms import camel
 from iac_runtime.language.typespec import object_classes
-from iac_runtime.tables import Tables, fold
 from iac_runtime.tool import App, Class, Element, Property
+from iac_runtime.tools.tables import Tables, fold
 
 # Words that the grammar keeps for itself; an app that has one cannot be asked for it, in JXA too.
 TAKEN = {"first", "last", "end", "beginning", "application", "class", "and", "or", "not", "match"}

@@ -2,11 +2,10 @@
 
 from typing import Any
 
-from iac_runtime.gate import Gate
-from iac_runtime.server.handlers import build_server
-from iac_runtime.serving import identity
-from iac_runtime.surface.lines import Lines
-from iac_runtime.surface.listing import Choice
+from iac_runtime.gate.gate import Gate
+from iac_runtime.serve.front import identity
+from iac_runtime.serve.handlers import build_server
+from iac_runtime.serve.listing import Choice, Lines
 
 __all__ = ["server_of"]
 

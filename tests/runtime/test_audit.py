@@ -14,12 +14,10 @@ from audit_trial import WORKER, rows_of, trial
 from hypothesis import given
 from hypothesis import strategies as st
 
+from iac_base.errors import SetupError
 from iac_runtime.audit import Audit, AuditError, Intent, Outcome, writer
 from iac_runtime.audit.chain import START, chained, verify
-from iac_runtime.audit.export import row_lines
-from iac_runtime.audit.prune import drop
-from iac_runtime.audit.reading import Entry, Query, find, verified
-from iac_runtime.errors import SetupError
+from iac_runtime.audit.reading import Entry, Query, drop, find, row_lines, verified
 from iac_runtime.tool import Level
 
 NOW = "2100-01-01T00:00:00.000Z"

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from iac_runtime import cli_audit
+from iac_base.errors import SetupError
+from iac_base.files import open_state
+from iac_mcp.cli import audit as cli_audit
 from iac_runtime.audit import Audit, Intent, Outcome
-from iac_runtime.errors import SetupError
-from iac_runtime.state import open_state
 
 
 def run(*arguments: str, answer: str = "") -> Result:
@@ -130,7 +130,7 @@ def test_before_the_first_call_one_line_says_so(command: str) -> None:
 def test_the_command_line_knows_the_commands(
     recorded: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from iac_runtime.cli import main
+    from iac_mcp.cli.main import main
 
     assert main(["audit", "verify"]) == 0
     assert main(["audit", "tail"]) == 0

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 from audit_trial import rows_of
 
-from iac_runtime.audit import Audit, AuditError, Intent, Outcome, schema
+from iac_base.errors import SetupError
+from iac_runtime.audit import Audit, AuditError, Intent, Outcome
+from iac_runtime.audit import store as schema
 from iac_runtime.audit import writer as writer_module
-from iac_runtime.audit.prune import drop
-from iac_runtime.audit.reading import Query, find, verified
-from iac_runtime.errors import SetupError
+from iac_runtime.audit.reading import Query, drop, find, verified
 
 WRITE = Intent("notes_set", "MODIFY")
 READ = Intent("notes_get", "SAFE")

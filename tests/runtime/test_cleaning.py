@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from iac_runtime.cleaning import MARKS, clean, clean_text, escaped, hidden
+from iac_base.text import MARKS, clean, clean_text, escaped, hidden
 from iac_runtime.secrecy import is_secret
 
 FAMILY = "\U0001f468\u200d\U0001f469\u200d\U0001f467"

@@ -14,16 +14,16 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, rule
 
+from iac_base.errors import ToolError
+from iac_base.files import open_state
 from iac_runtime.audit.reading import Query, find, verified
-from iac_runtime.catalogue import Catalogue
-from iac_runtime.errors import ToolError
 from iac_runtime.execution.executor import Executor
-from iac_runtime.gate import Asks, Call, Done, Gate, Refused
-from iac_runtime.opening import open_audit
-from iac_runtime.policy.budget import resume
-from iac_runtime.policy.desk import Caller, open_desk
+from iac_runtime.gate.gate import Asks, Call, Done, Gate, Refused
+from iac_runtime.gate.opening import open_audit
+from iac_runtime.policy.approvals import resume
+from iac_runtime.policy.permissions import Caller, open_desk
 from iac_runtime.policy.question import Verdict
-from iac_runtime.state import open_state
+from iac_runtime.tools.catalogue import Catalogue
 from iac_simulator import Simulator
 
 CALLS: tuple[tuple[str, Mapping[str, Any]], ...] = (

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from iac_runtime.errors import SetupError
-from iac_runtime.limiter import LONGEST_DELAY, Limiter, Limits, Permit, Wait, Window
+from iac_base.errors import SetupError
+from iac_runtime.gate.limiter import LONGEST_DELAY, Limiter, Limits, Permit, Wait, Window
 
 SMALL = Limits(reads=Window(5, 1.0), writes=Window(2, 1.0), dangerous=Window(3, 60.0))
 

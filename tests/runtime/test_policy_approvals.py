@@ -14,15 +14,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 from policy_calls import facts_of, settings_of
 
-from iac_runtime.errors import SetupError
-from iac_runtime.policy import budget
+from iac_base.errors import SetupError
+from iac_runtime.policy import approvals as budget
+from iac_runtime.policy.approvals import (
+    LIFETIME,
+    Stopped,
+    TokenError,
+    find,
+    issue,
+    listed,
+    redeem,
+    remember,
+    revoke,
+)
 from iac_runtime.policy.decide import decide
-from iac_runtime.policy.decisions import find, listed, remember, revoke
 from iac_runtime.policy.facts import Decision, Facts
 from iac_runtime.policy.model import Policy
-from iac_runtime.policy.seal import KEY_FILE, load_key, seal
-from iac_runtime.policy.store import FILE, Store
-from iac_runtime.policy.tokens import LIFETIME, Stopped, TokenError, issue, redeem
+from iac_runtime.policy.store import FILE, KEY_FILE, Store, load_key, seal
 
 WRITE = facts_of("notes make_note", {"name": "Milk", "body": ""})
 OTHER = facts_of("notes make_note", {"name": "Silk", "body": ""})
@@ -316,7 +324,7 @@ def test_a_file_that_cannot_be_written_is_an_error_and_changes_nothing(store: St
 WORKER = """
 import sys
 from pathlib import Path
-from iac_runtime.policy import budget
+from iac_runtime.policy import approvals as budget
 from iac_runtime.policy.store import Store
 store = Store(Path(sys.argv[1]))
 for number in range(20):

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from policy_calls import facts_of, settings_of
 
-from iac_runtime.errors import SetupError
+from iac_base.errors import SetupError
 from iac_runtime.policy.decide import decide
 from iac_runtime.policy.facts import Decision
 from iac_runtime.policy.file import parse_policy

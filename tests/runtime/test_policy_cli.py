@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 from policy_calls import facts_of
 
-from iac_runtime.cli import main
-from iac_runtime.policy.budget import MOST, declined, stopped
-from iac_runtime.policy.decisions import remember
+from iac_mcp.cli.main import main
+from iac_runtime.policy.approvals import MOST, declined, remember, stopped
 from iac_runtime.policy.store import Store
 
 WRITE = facts_of("notes make_note", {"name": "Milk", "body": ""})
@@ -204,7 +203,7 @@ def test_decisions_are_listed_and_revoked(capsys: pytest.CaptureFixture[str]) ->
 def test_a_decision_of_an_earlier_build_is_shown_as_void(
     capsys: pytest.CaptureFixture[str], generated: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("iac_runtime.folders.shipped_folder", lambda: generated)
+    monkeypatch.setattr("iac_runtime.tools.folders.shipped_folder", lambda: generated)
     remember(Store(), WRITE)
     assert "void: the tool has changed" in run(capsys, "decisions")[1]
 

@@ -10,16 +10,13 @@ from hypothesis import strategies as st
 from policy_calls import facts_of, settings_of
 
 import iac_runtime
-from iac_runtime.errors import SetupError
+from iac_base.errors import SetupError
 from iac_runtime.policy.blocklist import BUILT_IN, FIXED
-from iac_runtime.policy.decide import decide
+from iac_runtime.policy.decide import decide, scope_of
 from iac_runtime.policy.escalation import RULES
 from iac_runtime.policy.facts import Decision, Facts, Raised
 from iac_runtime.policy.file import parse_policy
-from iac_runtime.policy.model import Policy
-from iac_runtime.policy.presets import PRESETS
-from iac_runtime.policy.rules import LevelRule, Match, registered, unregister_rule
-from iac_runtime.policy.scope import scope_of
+from iac_runtime.policy.model import PRESETS, LevelRule, Match, Policy, registered, unregister_rule
 from iac_runtime.tool import LEVELS
 
 READ = ("notes list", {"element": "note"})

@@ -17,20 +17,19 @@ from hypothesis.stateful import (
 )
 from policy_calls import facts_of, settings_of
 
-from iac_runtime.binding import bind
-from iac_runtime.catalogue import Catalogue
-from iac_runtime.compose import compose
-from iac_runtime.errors import SetupError
-from iac_runtime.policy import budget
-from iac_runtime.policy.decisions import listed, revoke
-from iac_runtime.policy.desk import Asked, Caller, Desk, identify_in, open_desk
+from iac_base.errors import SetupError
+from iac_runtime.language.compose import compose
+from iac_runtime.policy import approvals as budget
+from iac_runtime.policy.approvals import listed, revoke
 from iac_runtime.policy.facts import Decision, Facts, call_digest
 from iac_runtime.policy.file import parse_policy
-from iac_runtime.policy.lock import lock_digest
 from iac_runtime.policy.model import Policy
+from iac_runtime.policy.permissions import Asked, Caller, Desk, identify_in, open_desk
 from iac_runtime.policy.question import Verdict
 from iac_runtime.policy.settings import Flags
 from iac_runtime.policy.store import Store
+from iac_runtime.tools.binding import bind
+from iac_runtime.tools.catalogue import Catalogue, lock_digest
 
 WRITE = facts_of("notes make_note", {"name": "Milk", "body": ""})
 OTHER = facts_of("notes make_note", {"name": "Silk", "body": ""})

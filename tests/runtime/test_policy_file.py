@@ -8,12 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from policy_calls import settings_of
 
-from iac_runtime.errors import SetupError
+from iac_base.errors import SetupError
 from iac_runtime.policy.blocklist import BUILT_IN, FIXED, blocked, is_identity
 from iac_runtime.policy.escalation import RULES
 from iac_runtime.policy.file import load_policy, parse_policy, policy_path
-from iac_runtime.policy.model import APPROVERS, Policy
-from iac_runtime.policy.presets import PRESETS
+from iac_runtime.policy.model import APPROVERS, PRESETS, Policy
 from iac_runtime.policy.settings import DEFAULT_RATE, Flags, Setting, read_settings
 
 WHOLE = """\

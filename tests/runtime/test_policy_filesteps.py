@@ -4,8 +4,8 @@ import pytest
 from policy_calls import DISK, HOME, facts_of
 
 from iac_runtime.language.reader import Reader
-from iac_runtime.policy.filesteps import FINDER, SYSTEM_EVENTS, path_of_steps
-from iac_runtime.policy.world import World
+from iac_runtime.policy.call_view import World
+from iac_runtime.policy.places import FINDER, SYSTEM_EVENTS, path_of_steps
 
 AGENTS = "/Users/me/Library/LaunchAgents"
 
@@ -13,7 +13,7 @@ AGENTS = "/Users/me/Library/LaunchAgents"
 def path(app: str, text: str) -> str | None:
     import importlib
 
-    from iac_runtime.tables import tables_of
+    from iac_runtime.tools.tables import tables_of
 
     key = {FINDER: "finder", SYSTEM_EVENTS: "system_events"}[app]
     tables = tables_of(importlib.import_module(f"iac_tools.{key}"))

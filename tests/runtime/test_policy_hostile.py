@@ -9,16 +9,16 @@ from pathlib import Path
 import pytest
 from policy_calls import DISK, facts_of, settings_of
 
-from iac_runtime.errors import SetupError
+from iac_base.errors import SetupError
+from iac_runtime.policy.approvals import listed, remember
 from iac_runtime.policy.blocklist import blocked
-from iac_runtime.policy.decisions import listed, remember
-from iac_runtime.policy.desk import Asked, Desk
-from iac_runtime.policy.elicit import read_answer
+from iac_runtime.policy.call_view import World
 from iac_runtime.policy.facts import Facts
 from iac_runtime.policy.model import Policy
+from iac_runtime.policy.permissions import Asked, Desk
 from iac_runtime.policy.places import identity, in_documents, place_of
+from iac_runtime.policy.question import read_answer
 from iac_runtime.policy.store import FILE, Store
-from iac_runtime.policy.world import World
 
 DELETE = facts_of("finder delete", {"target": "~/Documents/a"})
 HOME_GONE = facts_of("finder delete", {"target": "~"})

@@ -18,16 +18,28 @@ from hypothesis import given
 from hypothesis import strategies as st
 from policy_calls import facts_of, settings_of
 
-from iac_runtime.cleaning import hidden
-from iac_runtime.cli_ask import ask_terminal, terminal_at_hand
+from iac_base.text import hidden
+from iac_mcp.cli.main import ask_terminal, terminal_at_hand
 from iac_runtime.execution.process import Completed
 from iac_runtime.policy.decide import decide
-from iac_runtime.policy.dialog import SCRIPT, SECONDS, ask_dialog, dialog_at_hand
-from iac_runtime.policy.elicit import KEY, form, input_required, read_answer, read_responses
 from iac_runtime.policy.facts import Facts
 from iac_runtime.policy.model import Policy
-from iac_runtime.policy.question import TEXT_LIMIT, Question, question_for, shown
-from iac_runtime.tables import tables_of
+from iac_runtime.policy.question import (
+    KEY,
+    SCRIPT,
+    SECONDS,
+    TEXT_LIMIT,
+    Question,
+    ask_dialog,
+    dialog_at_hand,
+    form,
+    input_required,
+    question_for,
+    read_answer,
+    read_responses,
+    shown,
+)
+from iac_runtime.tools.tables import tables_of
 from iac_simulator import Simulator
 
 WRITE = facts_of("notes make_note", {"name": "Milk", "body": "one\ntwo"})
@@ -206,7 +218,7 @@ def test_a_dialog_is_at_hand_on_a_mac_or_with_a_stand_in(monkeypatch: pytest.Mon
 ASK = """
 import sys
 sys.path[:0] = {path!r}
-from iac_runtime.cli_ask import ask_terminal, terminal_at_hand
+from iac_mcp.cli.main import ask_terminal, terminal_at_hand
 from iac_runtime.policy.question import Question
 question = Question("N", "t", "MODIFY", "May it?", "", ("Deny", "Allow once", "Always allow"))
 open({out!r}, "w").write(f"{{terminal_at_hand()}} {{ask_terminal(question)}}")

@@ -6,10 +6,10 @@ import pytest
 from policy_calls import HOME, facts_of, settings_of
 from test_policy_escalation import rules_of, world
 
+from iac_runtime.policy.call_view import World
 from iac_runtime.policy.decide import decide
 from iac_runtime.policy.model import Policy
 from iac_runtime.policy.places import of_programs
-from iac_runtime.policy.world import World
 
 __all__ = ["world"]
 

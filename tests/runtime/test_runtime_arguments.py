@@ -12,10 +12,10 @@ from diary_output import DIARY
 from hypothesis import given
 from hypothesis import strategies as st
 
-from iac_runtime.catalogue import Catalogue
-from iac_runtime.errors import InvalidParameterError
-from iac_runtime.language.dates import read_date
-from iac_runtime.tables import fold
+from iac_base.errors import InvalidParameterError
+from iac_runtime.language.values import read_date
+from iac_runtime.tools.catalogue import Catalogue
+from iac_runtime.tools.tables import fold
 
 # A key that spells a term of the app in another way is sent as the term: left to other tests.
 TERMS = {

@@ -6,12 +6,12 @@ import pytest
 from diary_gate import gate_of
 from diary_world import WORLD
 
-from iac_runtime.binding import bind
-from iac_runtime.catalogue import Catalogue
-from iac_runtime.checking import check_arguments
-from iac_runtime.errors import InvalidParameterError, UnknownToolError
-from iac_runtime.gate import Call, Done, Gate
+from iac_base.errors import InvalidParameterError, UnknownToolError
+from iac_runtime.gate.gate import Call, Done, Gate
+from iac_runtime.language.checking import check_arguments
 from iac_runtime.tool import Param, Spec
+from iac_runtime.tools.binding import bind
+from iac_runtime.tools.catalogue import Catalogue
 
 
 @pytest.fixture

@@ -13,8 +13,8 @@ from mcp import Client, MCPError, StdioServerParameters
 from scripted import Scripted, scripted, until
 from served import server_of
 
-from iac_runtime.catalogue import Catalogue
-from iac_runtime.gate import Gate
+from iac_runtime.gate.gate import Gate
+from iac_runtime.tools.catalogue import Catalogue
 
 pytestmark = pytest.mark.process
 
@@ -77,7 +77,7 @@ def test_a_closed_server_leaves_no_process(
 ) -> None:
     server = StdioServerParameters(
         command=sys.executable,
-        args=["-m", "iac_runtime.cli", "serve", "--tools", str(output)],
+        args=["-m", "iac_mcp", "serve", "--tools", str(output)],
         env={
             "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
             "IAC_OSASCRIPT": str(osascript.program),

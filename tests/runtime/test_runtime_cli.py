@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from iac_runtime.cli import main
+from iac_mcp.cli.main import main
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
@@ -124,7 +124,7 @@ def test_help_and_version_end_well(
 ) -> None:
     assert run(capsys, "--help")[0] == 0
     monkeypatch.setattr(sys, "argv", ["iac-mcp", "serve", "--help"])
-    from iac_runtime.entry import main as entry
+    from iac_mcp.entry import main as entry
 
     assert entry() == 0
     assert "read-only" in capsys.readouterr().out

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from iac_runtime.errors import ErrorType, ToolError
-from iac_runtime.execution import responsible
+from iac_base.errors import ErrorType, ToolError
+from iac_runtime.execution import mac as responsible
 from iac_runtime.execution.appleerrors import (
     KNOWN,
     ErrorLine,
@@ -22,7 +22,7 @@ from iac_runtime.execution.appleerrors import (
     silent_failure,
     timed_out,
 )
-from iac_runtime.execution.responsible import Process, resolve, responsible_of, shown_name
+from iac_runtime.execution.mac import Process, resolve, responsible_of, shown_name
 
 PAGE = Path(__file__).parents[2] / "docs" / "errors.md"
 

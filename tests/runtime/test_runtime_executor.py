@@ -16,11 +16,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scripted import Scripted, end_many, request, scripted, until
 
-from iac_runtime.errors import ToolError
-from iac_runtime.execution.cancellation import Cancellation
+from iac_base.cancellation import Cancellation
+from iac_base.errors import ToolError
 from iac_runtime.execution.executor import HARNESS, Answer, Executor
 from iac_runtime.execution.process import Completed
-from iac_runtime.request import Event
+from iac_runtime.language.request import Event
 
 READ = Event("com.example.Diary", "application", "running", "", writes=False)
 WRITE = Event("com.example.Diary", "application", "quit", "aevtquit")

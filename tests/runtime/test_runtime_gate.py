@@ -7,16 +7,15 @@ import pytest
 from diary_gate import call, gate_of
 from diary_world import WORLD
 
-from iac_runtime.binding import Tool
-from iac_runtime.catalogue import Catalogue
-from iac_runtime.errors import ToolError
-from iac_runtime.gate import Call, Done, Gate, Refused
-from iac_runtime.levels import effective_level
-from iac_runtime.line import jxa_line
-from iac_runtime.request import Event
-from iac_runtime.results import structured
-from iac_runtime.tables import Tables
+from iac_base.errors import ToolError
+from iac_runtime.gate.gate import Call, Done, Gate, Refused
+from iac_runtime.gate.results import structured
+from iac_runtime.language.levels import effective_level
+from iac_runtime.language.request import Event, jxa_line
 from iac_runtime.tool import Level, Spec
+from iac_runtime.tools.binding import Tool
+from iac_runtime.tools.catalogue import Catalogue
+from iac_runtime.tools.tables import Tables
 
 
 @pytest.fixture

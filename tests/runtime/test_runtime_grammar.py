@@ -6,13 +6,13 @@ from hypothesis import strategies as st
 from language_helpers import parse_reference
 from random_tables import chains, tables
 
-from iac_runtime.cleaning import escaped
-from iac_runtime.errors import InvalidParameterError
+from iac_base.errors import InvalidParameterError
+from iac_base.text import escaped
 from iac_runtime.language.steps import Every, Go, Step
 from iac_runtime.language.terms import code_key, find_properties
 from iac_runtime.language.text import steps_text
-from iac_runtime.tables import Tables
 from iac_runtime.tool import Class, Element, Property
+from iac_runtime.tools.tables import Tables
 
 
 @given(data=st.data(), known=tables())

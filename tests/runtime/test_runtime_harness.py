@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 from defective import Defective
 
-from iac_runtime.catalogue import Catalogue
-from iac_runtime.errors import ToolError
+from iac_base.errors import ToolError
 from iac_runtime.execution.appleerrors import KNOWN
 from iac_runtime.execution.executor import HARNESS
+from iac_runtime.tools.catalogue import Catalogue
 
 
 def answering(catalogue: Catalogue, expression: str, limits: str = "") -> Any:

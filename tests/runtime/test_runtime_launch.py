@@ -9,11 +9,11 @@ from click.testing import CliRunner
 from diary_world import WORLD
 
 import iac_runtime
-from iac_runtime.catalogue import Catalogue
-from iac_runtime.cli import cli
-from iac_runtime.errors import SetupError, ToolError
+from iac_base.errors import SetupError, ToolError
+from iac_mcp.cli.main import cli
 from iac_runtime.execution.executor import Executor
-from iac_runtime.gate import Call, Done, Gate
+from iac_runtime.gate.gate import Call, Done, Gate
+from iac_runtime.tools.catalogue import Catalogue
 from iac_simulator import Simulator
 
 CLOSED = {**WORLD, "@running": False}

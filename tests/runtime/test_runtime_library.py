@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import iac_runtime
-from iac_runtime.catalogue import Catalogue, load_module
-from iac_runtime.errors import CallRefusedError, SetupError, ToolError, nearest
-from iac_runtime.folders import data_folder, shipped_folder, tool_folders, user_folders
-from iac_runtime.results import RefText, cap, clean, structured
+from iac_base.errors import CallRefusedError, SetupError, ToolError, nearest
+from iac_runtime.gate.results import RefText, cap, clean, structured
 from iac_runtime.tool import user_tools
+from iac_runtime.tools.catalogue import Catalogue, load_module
+from iac_runtime.tools.folders import data_folder, shipped_folder, tool_folders, user_folders
 
 SHIPPED = shipped_folder
 
@@ -155,7 +155,7 @@ def test_without_any_tools_nothing_can_be_simulated() -> None:
 
 def test_importing_the_library_loads_nothing_heavy() -> None:
     code = (
-        "import sys, iac_runtime, iac_runtime.gate, iac_runtime.execution.executor;"
+        "import sys, iac_runtime, iac_runtime.gate.gate, iac_runtime.execution.executor;"
         "import iac_runtime.library;"
         "heavy = {'mcp', 'click', 'jsonschema', 'lxml', 'jinja2', 'black', 'platformdirs'};"
         "print(sorted(heavy & set(sys.modules)))"

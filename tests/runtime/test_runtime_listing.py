@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from defective import CANNOT_FILTER, Defective, no_column
 
-from iac_runtime.catalogue import Catalogue
-from iac_runtime.errors import InvalidParameterError, ToolError
+from iac_base.errors import InvalidParameterError, ToolError
+from iac_runtime.tools.catalogue import Catalogue
 
 ENTRIES = [
     {"id": "a", "name": "Alpha", "words": 3, "mood": "happy", "isPrivate": False},

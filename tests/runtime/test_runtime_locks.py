@@ -12,10 +12,9 @@ from pathlib import Path
 import pytest
 from scripted import until
 
-from iac_runtime.errors import SetupError
-from iac_runtime.execution.cancellation import Cancellation
-from iac_runtime.execution.locks import Locks, NoTurnError
-from iac_runtime.execution.turnstile import Turnstile
+from iac_base.cancellation import Cancellation
+from iac_base.errors import SetupError
+from iac_runtime.execution.locks import Locks, NoTurnError, Turnstile
 
 
 def locks(folder: Path, running: int = 4, waiting: int = 64) -> Locks:
@@ -124,7 +123,7 @@ def test_a_lock_outlives_no_process(tmp_path: Path) -> None:
     code = (
         "import sys, time; from pathlib import Path\n"
         "from iac_runtime.execution.locks import Locks\n"
-        "from iac_runtime.execution.cancellation import Cancellation\n"
+        "from iac_base.cancellation import Cancellation\n"
         "with Locks(Path(sys.argv[1]), 4, 64).turn('a', time.monotonic() + 20, Cancellation()):\n"
         "    print('held', flush=True); time.sleep(1000)"
     )

@@ -8,16 +8,16 @@ import pytest
 from language_helpers import HOME, marshal
 from policy_calls import facts_of
 
-from iac_runtime.catalogue import Catalogue
-from iac_runtime.errors import InvalidParameterError
+from iac_base.errors import InvalidParameterError
 from iac_runtime.execution.executor import Executor
-from iac_runtime.gate import Call, Done, Gate
+from iac_runtime.gate.gate import Call, Done, Gate
 from iac_runtime.language.paths import Last
 from iac_runtime.language.reader import Reader
 from iac_runtime.language.steps import RefValue
 from iac_runtime.language.text import value_text
-from iac_runtime.tables import Tables, tables_of
 from iac_runtime.tool import App, Class, Element, Property
+from iac_runtime.tools.catalogue import Catalogue
+from iac_runtime.tools.tables import Tables, tables_of
 from iac_simulator import Simulator
 
 

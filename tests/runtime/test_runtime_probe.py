@@ -12,17 +12,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from iac_runtime import cli_probe
-from iac_runtime.catalogue import Catalogue
-from iac_runtime.cli import main
-from iac_runtime.cli_probe import probe
-from iac_runtime.errors import SetupError
+from iac_base.errors import SetupError
+from iac_mcp.cli import probe as cli_probe
+from iac_mcp.cli.main import main
+from iac_mcp.cli.probe import probe
+from iac_mcp.setup.probe import ROWS, Person, answers, collisions, redacted
+from iac_mcp.setup.probe_table import APPS, PROBES, Probe
 from iac_runtime.execution.process import Completed
-from iac_runtime.folders import shipped_folder
-from iac_runtime.probe import ROWS, Person, answers, collisions, redacted
-from iac_runtime.probe_table import APPS, PROBES, Probe
-from iac_runtime.tables import Tables
 from iac_runtime.tool import App, Class, Element, Property, Spec
+from iac_runtime.tools.catalogue import Catalogue
+from iac_runtime.tools.folders import shipped_folder
+from iac_runtime.tools.tables import Tables
 from iac_simulator import Simulator
 
 SHIPPED = shipped_folder()
@@ -182,7 +182,7 @@ def run(*arguments: str) -> Any:
 def test_the_command_writes_a_report(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("iac_runtime.folders.shipped_folder", lambda: SHIPPED)
+    monkeypatch.setattr("iac_runtime.tools.folders.shipped_folder", lambda: SHIPPED)
     path = tmp_path / "probe.json"
     run("9", "10", "12", "13", "--simulate", "--output", str(path))
     out, err = capsys.readouterr()
@@ -242,6 +242,6 @@ def test_the_command_is_one_of_iac_mcp(
 
 
 def test_the_command_line_starts_without_the_probe() -> None:
-    code = "import sys, iac_runtime.cli; print('iac_runtime.cli_probe' in sys.modules)"
+    code = "import sys, iac_mcp.cli.main; print('iac_mcp.cli.probe' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"

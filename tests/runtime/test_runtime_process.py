@@ -10,10 +10,9 @@ from pathlib import Path
 import pytest
 from scripted import Scripted, descriptors, scripted, until
 
-from iac_runtime.execution.cancellation import Cancellation
-from iac_runtime.execution.ending import Grace, end, has_ended
-from iac_runtime.execution.process import MARK, spawn
-from iac_runtime.execution.single import run_process
+from iac_base.cancellation import Cancellation
+from iac_runtime.execution.process import MARK, Grace, end, has_ended, spawn
+from iac_runtime.execution.streams import run_process
 
 pytestmark = pytest.mark.process
 

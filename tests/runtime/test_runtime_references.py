@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from language_helpers import parse_reference, read_filter
 
-from iac_runtime.errors import InvalidParameterError
+from iac_base.errors import InvalidParameterError
 from iac_runtime.language.reader import Reader
 from iac_runtime.language.steps import (
     Boundary,
@@ -21,7 +21,7 @@ from iac_runtime.language.steps import (
     Whose,
 )
 from iac_runtime.language.text import steps_text
-from iac_runtime.tables import Tables
+from iac_runtime.tools.tables import Tables
 
 
 @pytest.mark.parametrize(

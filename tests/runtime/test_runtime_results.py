@@ -12,14 +12,14 @@ from defective import Defective
 from hypothesis import given
 from hypothesis import strategies as st
 
-from iac_runtime import stored
-from iac_runtime.catalogue import Catalogue
-from iac_runtime.errors import InvalidParameterError, ToolError
+from iac_base.errors import InvalidParameterError, ToolError
+from iac_base.files import open_state
 from iac_runtime.execution.executor import Executor
-from iac_runtime.gate import Call, Done, Gate
-from iac_runtime.results import RefText, structured
-from iac_runtime.state import open_state
-from iac_runtime.stored import read_on, shorten
+from iac_runtime.gate import stored
+from iac_runtime.gate.gate import Call, Done, Gate
+from iac_runtime.gate.results import RefText, structured
+from iac_runtime.gate.stored import read_on, shorten
+from iac_runtime.tools.catalogue import Catalogue
 from iac_simulator import Simulator
 
 VALUES = st.recursive(
@@ -246,12 +246,12 @@ def test_a_reference_with_hidden_characters_still_means_its_object(catalogue: Ca
 
 
 def test_a_field_without_a_name_is_keyed_as_its_schema_says() -> None:
-    from iac_runtime.binding import Tool
     from iac_runtime.execution.executor import Answer
-    from iac_runtime.request import Event
-    from iac_runtime.results import plain_result
-    from iac_runtime.tables import Tables
+    from iac_runtime.gate.results import plain_result
+    from iac_runtime.language.request import Event
     from iac_runtime.tool import App, Property, Record, Spec
+    from iac_runtime.tools.binding import Tool
+    from iac_runtime.tools.tables import Tables
 
     record = Record("rcrd", (Property("%", "prct", "%", "integer", "rw", "SAFE"),))
     tables = Tables("t", App("t", "T"), {}, {}, {"share": record}, {})

@@ -13,12 +13,12 @@ from diary_world import WORLD
 from mcp import Client, MCPError, StdioServerParameters
 from served import server_of
 
-from iac_runtime.catalogue import Catalogue
 from iac_runtime.execution.executor import Executor
 from iac_runtime.execution.process import Completed
-from iac_runtime.gate import Gate
-from iac_runtime.policy.desk import open_desk
+from iac_runtime.gate.gate import Gate
+from iac_runtime.policy.permissions import open_desk
 from iac_runtime.policy.settings import Flags
+from iac_runtime.tools.catalogue import Catalogue
 from iac_simulator import Simulator
 
 
@@ -40,7 +40,7 @@ def text_of(result: Any) -> Any:
 def test_a_client_lists_calls_and_is_told_of_errors(
     output: Path, state_file: Path, mode: str
 ) -> None:
-    command = ["-m", "iac_runtime.cli", "serve", "--expose", "all", "--tools", str(output)]
+    command = ["-m", "iac_mcp", "serve", "--expose", "all", "--tools", str(output)]
     server = StdioServerParameters(
         command=sys.executable,
         args=[*command, "--simulate", str(state_file)],

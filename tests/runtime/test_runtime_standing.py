@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from scripted import APP, Scripted, request, scripted, until
 
-from iac_runtime.errors import ToolError
-from iac_runtime.execution import permission
-from iac_runtime.execution.cancellation import Cancellation
-from iac_runtime.execution.examination import app_state
+from iac_base.cancellation import Cancellation
+from iac_base.errors import ToolError
+from iac_runtime.execution import mac as permission
 from iac_runtime.execution.executor import Executor
+from iac_runtime.execution.mac import app_state
 from iac_runtime.execution.process import Completed
 from iac_simulator import Simulator
 
@@ -43,7 +43,7 @@ class TestHowThingsStand:
     def test_an_app_is_asked_without_an_event(
         self, app: str, installed: str, scriptable: str, running: str, reason: str
     ) -> None:
-        from iac_runtime.catalogue import Catalogue
+        from iac_runtime.tools.catalogue import Catalogue
 
         folder = Path(__file__).parents[2] / "generated" / "iac_tools"
         catalogue = Catalogue([folder])
@@ -91,7 +91,7 @@ class TestHowThingsStand:
         may: str,
         reason: str,
     ) -> None:
-        monkeypatch.setattr("iac_runtime.execution.examination.permitted", lambda _: may)
+        monkeypatch.setattr("iac_runtime.execution.mac.permitted", lambda _: may)
         fields = zip(("installed", "scriptable", "running"), record, strict=True)
         found = app_state({"record": [list(field) for field in fields]}, APP)
         assert reason in found.reason

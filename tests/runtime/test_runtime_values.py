@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from language_helpers import HOME, marshal
 
-from iac_runtime.errors import InvalidParameterError
+from iac_base.errors import InvalidParameterError
 from iac_runtime.language.steps import (
     Boundary,
     ByName,
@@ -19,7 +19,7 @@ from iac_runtime.language.steps import (
     RecordValue,
     RefValue,
 )
-from iac_runtime.tables import Tables
+from iac_runtime.tools.tables import Tables
 
 WORK = RefValue((Every("journals"), ByName("Work")))
 

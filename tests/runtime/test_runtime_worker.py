@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from scripted import APP, Scripted, descriptors, request, scripted, until
 
-from iac_runtime.errors import ToolError
-from iac_runtime.execution.cancellation import Cancellation
+from iac_base.cancellation import Cancellation
+from iac_base.errors import ToolError
 from iac_runtime.execution.executor import Executor
 
 pytestmark = pytest.mark.process

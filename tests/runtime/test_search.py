@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from iac_runtime.apptools import OWN_TOOLS
-from iac_runtime.catalogue import Catalogue
-from iac_runtime.errors import SetupError
+from iac_base.errors import SetupError
+from iac_runtime.gate.planning import OWN_TOOLS
 from iac_runtime.search import Hit, Index
+from iac_runtime.tools.catalogue import Catalogue
 
 ROOT = Path(__file__).parent.parent.parent
 TOOLS = ROOT / "generated" / "iac_tools"
@@ -171,7 +171,7 @@ def test_a_listing_that_does_not_fit_is_told(tmp_path: Path) -> None:
 
 def test_nothing_of_the_search_is_loaded_before_it_is_asked_for() -> None:
     code = (
-        "import sys; import iac_runtime.catalogue;"
+        "import sys; import iac_runtime.tools.catalogue;"
         "print(sorted({'mcp', 'jsonschema', 'iac_runtime.search'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -4,11 +4,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from iac_runtime.search.apps import AppNames
+from iac_runtime.search.entries import AppNames
 from iac_runtime.search.lexicon import GROUPS, LOOSE, entries
-from iac_runtime.search.request import Request, known_words, read_request
-from iac_runtime.search.spelling import Speller
-from iac_runtime.search.stems import split, stem, stems
+from iac_runtime.search.request import (
+    Request,
+    Speller,
+    known_words,
+    read_request,
+    split,
+    stem,
+    stems,
+)
 
 NAMES = [
     ("mail", "Mail", "com.apple.mail"),

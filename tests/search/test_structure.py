@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from iac_runtime.catalogue import AppRow
 from iac_runtime.search import Index
 from iac_runtime.search.entries import AppWords, ClassWords, ToolWords
 from iac_runtime.search.request import Request, known_words, read_request
 from iac_runtime.tool import Op
+from iac_runtime.tools.catalogue import AppRow
 
 OBJECTS: tuple[Op, ...] = ("get", "list", "count", "make", "set")
 

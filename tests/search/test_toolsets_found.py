@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
-from iac_runtime.apptools import OWN_TOOLS
-from iac_runtime.catalogue import Catalogue
-from iac_runtime.entries import META_ENTRIES
-from iac_runtime.errors import UnknownToolError
+from iac_base.errors import UnknownToolError
+from iac_runtime.gate.planning import OWN_TOOLS
 from iac_runtime.search import Hit, Index
-from iac_runtime.search.anyapp import SAID
-from iac_runtime.surface.toolpages import any_page, beside, known_names, reach
-from iac_runtime.toolsets import LEVELS_OF, TOOLSETS, toolset_entries
+from iac_runtime.search.entries import SAID
+from iac_runtime.serve.pages import any_page, beside, known_names, reach
+from iac_runtime.tools.catalogue import Catalogue
+from iac_runtime.tools.entries import META_ENTRIES
+from iac_runtime.tools.toolsets import LEVELS_OF, TOOLSETS, toolset_entries
 
 ROOT = Path(__file__).parent.parent.parent
 REQUESTS = ROOT / "tests" / "search" / "toolsets.jsonl"

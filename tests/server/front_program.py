@@ -11,7 +11,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from talking import IDENTITY, LINES, fixture_server, notifications
 
-from iac_runtime.front.front import serve
+from iac_runtime.serve.front import serve
 
 CHILD = "import os, time; os.write(1, b'from the child\\n'); time.sleep(600)"
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from talking import ENVELOPE, HANDSHAKE
 
-SERVE = [sys.executable, "-m", "iac_runtime", "serve"]
+SERVE = [sys.executable, "-m", "iac_mcp", "serve"]
 PATIENCE = 60.0
 """Seconds after which a server that does not answer has failed the test."""
 

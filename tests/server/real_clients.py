@@ -11,12 +11,11 @@ from typing import Any
 import anyio
 from mcp import Client, StdioServerParameters
 
-from iac_runtime.gate import Gate
-from iac_runtime.opening import Wishes, open_gate
-from iac_runtime.server.backing import Backing
-from iac_runtime.serving import identity
-from iac_runtime.surface.lines import Lines
-from iac_runtime.surface.listing import Choice
+from iac_runtime.gate.gate import Gate
+from iac_runtime.gate.opening import Wishes, open_gate
+from iac_runtime.serve.changes import Backing
+from iac_runtime.serve.front import identity
+from iac_runtime.serve.listing import Choice, Lines
 
 TOOLS = Path(__file__).parent.parent.parent / "generated" / "iac_tools"
 ERAS = ("auto", "legacy")
@@ -24,7 +23,8 @@ ERAS = ("auto", "legacy")
 # Without the committed tools, which every server finds after its own.
 _PROGRAM = """\
 import sys
-from iac_runtime import entry, folders
+from iac_mcp import entry
+from iac_runtime.tools import folders
 folders.shipped_folder = lambda: None
 sys.exit(entry.main())
 """

@@ -5,9 +5,8 @@ import queue
 from collections.abc import Callable
 from typing import Any
 
-from iac_runtime.front.answers import Identity
-from iac_runtime.front.routing import Era, Router
-from iac_runtime.front.sdk import Sessions
+from iac_runtime.serve.routing import Era, Identity, Router
+from iac_runtime.serve.sdk import Sessions
 
 CLIENT = {"name": "tester", "version": "1"}
 ENVELOPE = {
@@ -39,7 +38,7 @@ def fixture_server() -> Any:
     from mcp.server.caching import CacheHint
     from mcp.server.lowlevel import Server
 
-    from iac_runtime.front.answers import LIST_TTL_MS
+    from iac_runtime.serve.routing import LIST_TTL_MS
 
     async def list_tools(_ctx: Any, _params: Any) -> types.ListToolsResult:
         return types.ListToolsResult(tools=[types.Tool.model_validate(e) for e in ENTRIES])

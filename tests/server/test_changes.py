@@ -9,11 +9,10 @@ from mcp import Client
 from mcp.client.subscriptions import ToolsListChanged
 from real_clients import ERAS, ask, backing_of, facts_of, program, write_tools
 
-from iac_runtime.errors import SetupError
-from iac_runtime.serving import identity
-from iac_runtime.surface.changes import Changes, Watch
-from iac_runtime.surface.lines import Lines
-from iac_runtime.surface.listing import Choice
+from iac_base.errors import SetupError
+from iac_runtime.serve.changes import Changes, Watch
+from iac_runtime.serve.front import identity
+from iac_runtime.serve.listing import Choice, Lines
 
 
 class Heard:
@@ -160,7 +159,7 @@ def test_a_half_written_folder_is_waited_for_and_a_damaged_one_is_said(
 def test_an_app_that_is_built_for_the_first_time_is_seen(
     tmp_path: Path, own_data_folder: Path
 ) -> None:
-    from iac_runtime.folders import tool_folders
+    from iac_runtime.tools.folders import tool_folders
 
     shipped = write_tools(tmp_path / "shipped", ("notes",))
     lines = Lines(tool_folders([shipped]), Choice(("all",)), lambda: tool_folders([shipped]))

@@ -22,7 +22,7 @@ def server(data: Path, *options: str) -> StdioServerParameters:
     env = {key: value for key, value in os.environ.items() if not key.startswith("IAC_")}
     return StdioServerParameters(
         command=sys.executable,
-        args=["-m", "iac_runtime", "serve", "--simulate", *options],
+        args=["-m", "iac_mcp", "serve", "--simulate", *options],
         env={**env, "IAC_DATA": str(data)},
     )
 

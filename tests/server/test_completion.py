@@ -8,9 +8,9 @@ import pytest
 from mcp import Client
 from real_clients import ERAS, ask, ask_tools, backing_of
 
-from iac_runtime.opening import Wishes, open_gate
-from iac_runtime.server.completion import MOST
-from iac_runtime.serving import identity
+from iac_runtime.gate.opening import Wishes, open_gate
+from iac_runtime.serve.front import identity
+from iac_runtime.serve.handlers import MOST
 
 MODEL = types.ResourceTemplateReference(uri="iac://apps/{key}/model")
 GUIDE = types.ResourceTemplateReference(uri="iac://skills/{name}")

@@ -8,10 +8,9 @@ import pytest
 from mcp import Client
 from real_clients import ERAS, ask, backing_of, facts_of, program
 
-from iac_runtime.opening import Wishes, open_gate
-from iac_runtime.policy.elicit import KEY
-from iac_runtime.policy.question import ALWAYS, DENY, ONCE
-from iac_runtime.serving import identity
+from iac_runtime.gate.opening import Wishes, open_gate
+from iac_runtime.policy.question import ALWAYS, DENY, KEY, ONCE
+from iac_runtime.serve.front import identity
 
 MAKE = ("notes_make_note", {"name": "Milk"})
 DELETE = ("notes_delete", {"target": 'notes["Milk"]'})

@@ -12,9 +12,9 @@ import pytest
 from piped import COUNT, Piped
 from talking import ENTRIES, ENVELOPE, HANDSHAKE, Talk, fixture_server
 
-from iac_runtime.errors import SetupError
-from iac_runtime.front import wire
-from iac_runtime.front.wire import Wire
+from iac_base.errors import SetupError
+from iac_runtime.serve import wire
+from iac_runtime.serve.wire import Wire
 
 
 def no_server() -> Any:

@@ -10,12 +10,12 @@ from mcp import Client
 from real_clients import ERAS, ask, backing_of, facts_of, program
 from scripted import Scripted, scripted, until
 
-from iac_runtime.catalogue import Catalogue
-from iac_runtime.errors import ToolError
-from iac_runtime.execution.cancellation import Cancellation
-from iac_runtime.gate import Gate
-from iac_runtime.server.progress import PATIENCE, Vigil
-from iac_runtime.serving import identity
+from iac_base.cancellation import Cancellation
+from iac_base.errors import ToolError
+from iac_runtime.gate.gate import Gate
+from iac_runtime.serve.calling import PATIENCE, Vigil
+from iac_runtime.serve.front import identity
+from iac_runtime.tools.catalogue import Catalogue
 
 pytestmark = pytest.mark.process
 
@@ -147,7 +147,7 @@ def test_the_wait_for_a_turn_counts(tools: Path, osascript: Scripted) -> None:
 
 
 def test_a_call_is_ended_in_time_for_a_client_that_waits_a_minute() -> None:
-    from iac_runtime.serving import _patience
+    from iac_runtime.serve.front import _patience
 
     assert _patience({}) == PATIENCE < 60 - 3
     assert _patience({"timeout": "120"}) == 124

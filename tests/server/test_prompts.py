@@ -10,16 +10,15 @@ from hypothesis import strategies as st
 from mcp import Client, MCPError
 from real_clients import ERAS, TOOLS, ask, ask_tools, write_tools
 
-from iac_runtime.catalogue import Catalogue
-from iac_runtime.entries import META_ENTRIES
-from iac_runtime.errors import InvalidParameterError
-from iac_runtime.opening import Wishes, open_gate
-from iac_runtime.server.handlers import build_server
-from iac_runtime.serving import identity
-from iac_runtime.surface.lines import Lines
-from iac_runtime.surface.listing import Choice
-from iac_runtime.surface.prompts import PROMPTS, prompt_text
-from iac_runtime.toolsets import LEVELS_OF
+from iac_base.errors import InvalidParameterError
+from iac_runtime.gate.opening import Wishes, open_gate
+from iac_runtime.serve.front import identity
+from iac_runtime.serve.handlers import build_server
+from iac_runtime.serve.listing import Choice, Lines
+from iac_runtime.serve.prompts import PROMPTS, prompt_text
+from iac_runtime.tools.catalogue import Catalogue
+from iac_runtime.tools.entries import META_ENTRIES
+from iac_runtime.tools.toolsets import LEVELS_OF
 
 
 async def text_of(client: Client, name: str, **given: str) -> str:

@@ -12,15 +12,15 @@ from hypothesis import strategies as st
 from mcp import Client, MCPError
 from real_clients import ERAS, ask, ask_tools, backing_of
 
-from iac_runtime.catalogue import Catalogue
-from iac_runtime.errors import InvalidParameterError
-from iac_runtime.opening import Wishes, open_gate
-from iac_runtime.serving import identity
-from iac_runtime.stored import shorten
-from iac_runtime.surface.model import model_text
-from iac_runtime.surface.resources import read_address
-from iac_runtime.tables import Tables
+from iac_base.errors import InvalidParameterError
+from iac_runtime.gate.opening import Wishes, open_gate
+from iac_runtime.gate.stored import shorten
+from iac_runtime.serve.front import identity
+from iac_runtime.serve.pages import model_text
+from iac_runtime.serve.resource_texts import read_address
 from iac_runtime.tool import App, Class, Property
+from iac_runtime.tools.catalogue import Catalogue
+from iac_runtime.tools.tables import Tables
 
 
 async def text_at(client: Client, uri: str) -> str:
@@ -201,7 +201,7 @@ def test_the_audit_tail_ends_with_the_last_call(tools: Path) -> None:
 def test_an_audit_of_long_rows_fits_into_an_answer(
     tools: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("iac_runtime.server.resources.RESULT_LIMIT", 700)
+    monkeypatch.setattr("iac_runtime.serve.resources.RESULT_LIMIT", 700)
 
     async def question(client: Client) -> None:
         for _ in range(4):

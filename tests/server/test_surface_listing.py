@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from iac_runtime.errors import SetupError
-from iac_runtime.shelves import read_shelves
-from iac_runtime.surface.listing import Choice, chosen_lines
+from iac_base.errors import SetupError
+from iac_runtime.serve.listing import Choice, chosen_lines
+from iac_runtime.tools.catalogue import read_shelves
 
 Row = tuple[str, str, str]
 

@@ -10,14 +10,13 @@ import pytest
 from mcp import Client, MCPError
 from real_clients import ERAS, ask, ask_tools, backing_of, facts_of, program
 
-from iac_runtime.entries import META_ENTRIES, OWN_ENTRIES, RESULT_LIMIT
-from iac_runtime.errors import SetupError
-from iac_runtime.opening import Wishes, open_gate
+from iac_base.errors import SetupError
+from iac_runtime.gate.opening import Wishes, open_gate
 from iac_runtime.search import tokens
-from iac_runtime.server.handlers import build_server
-from iac_runtime.serving import CAPABILITIES, identity, notifications
-from iac_runtime.surface.lines import Lines
-from iac_runtime.surface.listing import Choice
+from iac_runtime.serve.front import CAPABILITIES, identity, notifications
+from iac_runtime.serve.handlers import build_server
+from iac_runtime.serve.listing import Choice, Lines
+from iac_runtime.tools.entries import META_ENTRIES, OWN_ENTRIES, RESULT_LIMIT
 
 SURFACE = {*META_ENTRIES, "list_apps", "read_more"}
 
@@ -134,8 +133,8 @@ def test_a_search_in_an_app_without_tools_says_so_and_gives_what_works_with_any(
 def test_a_listing_loads_no_toolset(tools: Path) -> None:
     code = (
         "import sys; from pathlib import Path;"
-        "from iac_runtime.surface.lines import Lines;"
-        "from iac_runtime.surface.listing import Choice;"
+        "from iac_runtime.serve.listing import Lines;"
+        "from iac_runtime.serve.listing import Choice;"
         f"lines = Lines([Path({str(tools)!r})], Choice()); lines(); lines.prompts();"
         "print([name for name in sys.modules if name.startswith(('iac_app', 'iac_acc', 'mcp'))])"
     )

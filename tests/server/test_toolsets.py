@@ -9,15 +9,15 @@ import pytest
 
 from iac_accessibility import tools as ui_tools
 from iac_applescript import toolrows as script_tools
-from iac_runtime.catalogue import Catalogue
-from iac_runtime.errors import ToolError, UnknownToolError
+from iac_base.errors import ToolError, UnknownToolError
 from iac_runtime.execution.executor import Executor
-from iac_runtime.gate import Asks, Call, Done, Gate, Refused
-from iac_runtime.plans import Found, Plan
-from iac_runtime.policy.desk import Caller
-from iac_runtime.surface.listing import Choice, own_lines
+from iac_runtime.gate.gate import Asks, Call, Done, Gate, Refused
+from iac_runtime.gate.plans import Found, Plan
+from iac_runtime.policy.permissions import Caller
+from iac_runtime.serve.listing import Choice, own_lines
 from iac_runtime.tool import Level
-from iac_runtime.toolsets import TOOLSETS, LateToolset
+from iac_runtime.tools.catalogue import Catalogue
+from iac_runtime.tools.toolsets import TOOLSETS, LateToolset
 
 ASKED = Caller("tester", "client")
 

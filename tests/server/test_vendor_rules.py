@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from piped import Piped
 from vendors import cut, entry_faults, name_faults
 
+from iac_base.errors import ToolError
 from iac_gen.discover import from_paths, includes, read
 from iac_gen.pipeline import Inputs, generate
 from iac_gen.quirks import known_apps, load_quirks
-from iac_runtime.entries import META_ENTRIES, OWN_ENTRIES
-from iac_runtime.errors import ToolError
-from iac_runtime.plans import Done
-from iac_runtime.server.results import done_result, failure_result
+from iac_runtime.gate.plans import Done
+from iac_runtime.serve.calling import done_result, failure_result
+from iac_runtime.tools.entries import META_ENTRIES, OWN_ENTRIES
 
 Entries = list[dict[str, Any]]
 OWN: Entries = [*META_ENTRIES.values(), *OWN_ENTRIES.values()]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from simulated_diary import ADDITION, DIARY, NOW, WORLD, Script
 
-from iac_runtime.tables import Tables
+from iac_runtime.tools.tables import Tables
 from iac_simulator import MissingEngineError, Simulator, engine_jsc
 from iac_simulator.engine import ENGINES
 from iac_simulator.osascript import load_tables

@@ -4,8 +4,8 @@ import json
 from typing import Any
 
 from iac_runtime.execution.process import Completed
-from iac_runtime.tables import Tables
 from iac_runtime.tool import App, Class, Element, Param, Property, Record, Spec
+from iac_runtime.tools.tables import Tables
 from iac_simulator import Simulator
 
 

@@ -17,7 +17,7 @@ from iac_gen.model import Command
 from iac_gen.pipeline import represent
 from iac_gen.quirks import known_apps
 from iac_gen.render import render_module
-from iac_runtime.tables import Tables, tables_of
+from iac_runtime.tools.tables import Tables, tables_of
 from iac_simulator.calls import STANDARD_EVENTS
 
 NAMES = {

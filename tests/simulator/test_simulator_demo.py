@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from iac_runtime.catalogue import Catalogue
-from iac_runtime.errors import ToolError
+from iac_base.errors import ToolError
 from iac_runtime.execution.executor import Executor
-from iac_runtime.gate import Call, Gate
-from iac_runtime.surface.meta import through_door
+from iac_runtime.gate.gate import Call, Gate
+from iac_runtime.serve.pages import through_door
+from iac_runtime.tools.catalogue import Catalogue
 from iac_simulator import Simulator
 
 ROOT = Path(__file__).parents[2]

@@ -8,7 +8,7 @@ import pytest
 from simulated_dictionaries import tables_in
 from test_simulator_shipped import commands, sample
 
-from iac_runtime.tables import Tables
+from iac_runtime.tools.tables import Tables
 from iac_simulator import Simulator
 
 FOLDER = Path(__file__).resolve().parents[3] / "shared" / "corpus" / "sdef"

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from simulated_diary import Script
 
-from iac_runtime.tables import Tables
 from iac_runtime.tool import Param, Spec
+from iac_runtime.tools.tables import Tables
 from iac_simulator import Simulator
 from iac_simulator.checks import check_value
 from iac_simulator.follow import refer

@@ -14,8 +14,8 @@ from mcp import Client, StdioServerParameters
 from scripted import Scripted, end_many, until
 
 from iac_runtime.execution.executor import Executor
-from iac_runtime.execution.limits import Limits
-from iac_runtime.request import Event
+from iac_runtime.execution.locks import Limits
+from iac_runtime.language.request import Event
 
 pytestmark = [pytest.mark.stress, pytest.mark.process, pytest.mark.timeout(3600)]
 
@@ -73,7 +73,7 @@ def test_ten_thousand_calls_of_a_server_are_answered_once_and_leave_memory_flat(
 ) -> None:
     server = StdioServerParameters(
         command=sys.executable,
-        args=["-m", "iac_runtime.cli", "serve", "--tools", str(generated)],
+        args=["-m", "iac_mcp", "serve", "--tools", str(generated)],
         env={
             "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
             "PATH": os.environ["PATH"],
@@ -87,7 +87,7 @@ def test_ten_thousand_calls_of_a_server_are_answered_once_and_leave_memory_flat(
             process = next(
                 child
                 for child in psutil.Process().children(recursive=True)
-                if "iac_runtime.cli" in " ".join(child.cmdline())
+                if "iac_mcp.cli.main" in " ".join(child.cmdline())
             )
             rss: list[int] = []
             for number in range(CALLS):

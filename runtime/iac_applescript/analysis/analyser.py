@@ -14,8 +14,8 @@ from iac_applescript.analysis.findings import Findings, Reason, Start
 from iac_applescript.analysis.javascript_reader import read_javascript
 from iac_applescript.analysis.javascript_tokens import scan_javascript
 from iac_applescript.analysis.vocabulary import Vocabulary, vocabulary_of
-from iac_runtime.catalogue import Catalogue
 from iac_runtime.tool import Level
+from iac_runtime.tools.catalogue import Catalogue
 
 __all__ = ["Analyser", "Analysis", "Language", "with_starts"]
 

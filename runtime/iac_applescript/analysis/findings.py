@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from iac_applescript.analysis.tokens import Place, line_starts, place_at
-from iac_runtime.levels import highest
+from iac_runtime.language.levels import highest
 from iac_runtime.tool import Level
 
 __all__ = ["Findings", "Reason", "Start"]

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 from typing import Final, Literal, NamedTuple
 
 from iac_runtime.secrecy import is_secret
-from iac_runtime.tables import Tables
 from iac_runtime.tool import Level, Property
+from iac_runtime.tools.tables import Tables
 
 __all__ = ["Entry", "Use", "Vocabulary", "spelled", "vocabulary_of"]
 

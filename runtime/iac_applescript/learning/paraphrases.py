@@ -7,7 +7,7 @@ A group holds words that stand for each other; how well is one figure, `FIT`.
 from functools import lru_cache
 from typing import Final
 
-from iac_runtime.search.stems import stem
+from iac_runtime.search.request import stem
 
 __all__ = ["FIT", "others"]
 

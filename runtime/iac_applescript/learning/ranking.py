@@ -7,8 +7,7 @@ from typing import Final, NamedTuple
 
 from iac_applescript.learning.paraphrases import FIT, others
 from iac_applescript.learning.patterns import Pattern
-from iac_runtime.search.request import known_words, read_request
-from iac_runtime.search.stems import split, stem
+from iac_runtime.search.request import known_words, read_request, split, stem
 
 __all__ = ["Candidate", "Found", "query_words", "rank"]
 

@@ -6,7 +6,7 @@ import sqlite3
 from pathlib import Path
 from typing import Final
 
-from iac_runtime.errors import SetupError
+from iac_base.errors import SetupError
 
 __all__ = ["FILE", "connect"]
 

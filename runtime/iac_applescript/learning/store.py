@@ -24,8 +24,8 @@ from iac_applescript.learning.patterns import (
 )
 from iac_applescript.learning.ranking import Candidate, Found, query_words, rank
 from iac_applescript.learning.schema import connect
-from iac_runtime.cleaning import clean_text
-from iac_runtime.search.stems import split, stem
+from iac_base.text import clean_text
+from iac_runtime.search.request import split, stem
 
 __all__ = ["LIMIT", "OFF", "Stats", "Store", "learning_is_off"]
 

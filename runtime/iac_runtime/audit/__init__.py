@@ -7,8 +7,7 @@
 The store is one SQLite file that several servers share; each row holds the hash of the one before.
 """
 
-from iac_runtime.audit.faults import AuditError
-from iac_runtime.audit.records import Intent, Outcome
-from iac_runtime.audit.writer import Audit
+from iac_runtime.audit.chain import AuditError
+from iac_runtime.audit.writer import Audit, Intent, Outcome
 
 __all__ = ["Audit", "AuditError", "Intent", "Outcome"]

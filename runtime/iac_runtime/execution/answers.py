@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable
 from typing import Any, Final, Literal, NamedTuple
 
-from iac_runtime.errors import ToolError
+from iac_base.errors import ToolError
 from iac_runtime.execution.appleerrors import (
     OUTCOME_UNKNOWN,
     describe,

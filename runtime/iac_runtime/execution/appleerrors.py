@@ -9,7 +9,7 @@ macOS 27 only; a Mac can confirm it.
 import re
 from typing import Final, NamedTuple
 
-from iac_runtime.errors import ToolError
+from iac_base.errors import ToolError
 from iac_runtime.execution.errortable import (
     APP_ERROR,
     APP_GONE,
@@ -163,7 +163,7 @@ def _reason(number: int | None, original: str) -> str:
 def _filled(text: str, app: str, reason: str = "") -> str:
     if "{process}" in text:
         # The walk over processes is paid for by a denied call only.
-        from iac_runtime.execution.responsible import responsible_name
+        from iac_runtime.execution.mac import responsible_name
 
         text = text.replace("{process}", responsible_name())
     return text.replace("{app}", app).replace("{reason}", reason)

@@ -8,7 +8,7 @@ for the program that macOS asks about.
 from collections.abc import Iterable
 from typing import Final, Literal, NamedTuple
 
-from iac_runtime.errors import ErrorType
+from iac_base.errors import ErrorType
 
 __all__ = ["APP_ERROR", "APP_GONE", "DENIED", "KNOWN", "UNLOADED", "Again", "Known", "Retry"]
 

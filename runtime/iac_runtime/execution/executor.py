@@ -19,21 +19,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from iac_runtime.errors import InvalidParameterError, ToolError
+from iac_base.cancellation import Cancellation
+from iac_base.errors import InvalidParameterError, ToolError
+from iac_base.files import open_state
 from iac_runtime.execution.answers import Answer, Caller, Reply, answer_of, framed
 from iac_runtime.execution.appleerrors import KNOWN
-from iac_runtime.execution.cancellation import Cancellation
-from iac_runtime.execution.ending import Grace
-from iac_runtime.execution.limits import DEFAULT_TIMEOUT, Limits
-from iac_runtime.execution.locks import Locks, NoTurnError
-from iac_runtime.execution.process import Completed, Runner
-from iac_runtime.execution.single import run_process
+from iac_runtime.execution.locks import DEFAULT_TIMEOUT, Limits, Locks, NoTurnError
+from iac_runtime.execution.process import Completed, Grace, Runner
+from iac_runtime.execution.streams import run_process
 from iac_runtime.execution.workers import Workers
-from iac_runtime.request import Event, event_json
-from iac_runtime.state import open_state
+from iac_runtime.language.request import Event, event_json
 
 if TYPE_CHECKING:
-    from iac_runtime.execution.examination import AppState, Version
+    from iac_runtime.execution.mac import AppState, Version
 
 __all__ = ["DEFAULT_TIMEOUT", "HARNESS", "Answer", "Executor"]
 
@@ -189,7 +187,7 @@ class Executor:
 
     def version(self) -> "Version":
         """Return the versions that requests meet."""
-        from iac_runtime.execution.examination import read_version
+        from iac_runtime.execution.mac import read_version
 
         found = None if self._runner is not None else shutil.which(self._program)
         return read_version(found)
@@ -203,7 +201,7 @@ class Executor:
             bundle_id: The app's bundle id.
             timeout: Seconds.
         """
-        from iac_runtime.execution.examination import app_state
+        from iac_runtime.execution.mac import app_state
 
         event = Event(bundle_id, "application", "test", "", writes=False)
         caller = Caller(bundle_id, "test", writes=False, timeout=timeout)

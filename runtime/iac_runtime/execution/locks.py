@@ -1,4 +1,4 @@
-"""One call at a time for an app, a few at a time in all, over all servers of this user.
+"""One call at a time for an app, a few at a time in all, over all servers and threads of this user.
 
 Between processes the locks are `flock`s on files of the state folder: the system lets go of them
 when a process dies, however it dies. Within a process they are kept in order of arrival by
@@ -10,18 +10,87 @@ import contextlib
 import os
 import threading
 import time
+from collections import deque
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
-from iac_base.files import try_lock
-from iac_runtime.errors import SetupError
-from iac_runtime.execution.cancellation import Cancellation
-from iac_runtime.execution.turnstile import Turnstile
-from iac_runtime.state import private_folder
+from iac_base.cancellation import Cancellation
+from iac_base.errors import SetupError
+from iac_base.files import private_folder, try_lock
 
-__all__ = ["Locks", "NoTurnError"]
+__all__ = ["DEFAULT_TIMEOUT", "Limits", "Locks", "NoTurnError", "Turnstile"]
+
+DEFAULT_TIMEOUT: Final = 30.0
+"""Seconds. Below the 60 after which some clients give up on a call."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Times are seconds.
+
+    Attributes:
+        timeout: For the app's answer, from the moment that it is the call's turn; and no longer
+            than that for the turn.
+        grace: Between TERM and KILL.
+        hello: For a new worker to report.
+        idle: After which a worker without work is ended.
+        calls: After which a worker is replaced: JXA's loop has no pool that frees its objects.
+        kept: Workers that wait for work; the one unused for longest goes first.
+        running: Calls at once, those of this user's other servers included.
+        waiting: Calls that may wait for their turn, in one executor.
+        answer: Bytes of one answer.
+    """
+
+    timeout: float = DEFAULT_TIMEOUT
+    grace: float = 2.0
+    hello: float = 5.0
+    idle: float = 60.0
+    calls: int = 500
+    kept: int = 8
+    running: int = 4
+    waiting: int = 64
+    answer: int = 64 * 1024 * 1024
+
+
+class Turnstile:
+    """Lets `capacity` threads through at once, first come, first served."""
+
+    def __init__(self, capacity: int) -> None:
+        self._lock = threading.Lock()
+        self._free = capacity
+        self._queue: deque[threading.Event] = deque()
+
+    def enter(self, deadline: float, cancel: Cancellation) -> bool:
+        """Wait for a turn until `deadline` (monotonic clock); say whether it came.
+
+        Whoever got a turn has to `leave`. A cancelled call gives up its wait at once.
+        """
+        with self._lock:
+            if self._free:
+                self._free -= 1
+                return True
+            turn = threading.Event()
+            self._queue.append(turn)
+        with cancel.watched(turn.set):
+            turn.wait(max(0.0, deadline - time.monotonic()))
+        with self._lock:
+            if turn in self._queue:
+                self._queue.remove(turn)
+                return False
+        # Whoever left took the turn out of the queue: it was handed over.
+        return True
+
+    def leave(self) -> None:
+        """Hand the turn to the next one."""
+        with self._lock:
+            if self._queue:
+                self._queue.popleft().set()
+            else:
+                self._free += 1
+
 
 _LONGEST: Final = 120
 """Characters of a file name; longer bundle ids are told apart by a digest."""

@@ -8,10 +8,10 @@ application, and other volumes are its disks.
 import posixpath
 from typing import Final, Literal
 
-from iac_runtime.errors import InvalidParameterError, quoted
+from iac_base.errors import InvalidParameterError, quoted
 from iac_runtime.language.steps import ByName, Every, Go, Step
 from iac_runtime.language.terms import element_named
-from iac_runtime.tables import APPLICATION, Tables
+from iac_runtime.tools.tables import APPLICATION, Tables
 
 __all__ = ["Last", "folder_reference", "full_path", "has_folders", "is_path"]
 

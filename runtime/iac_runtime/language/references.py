@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
-from iac_runtime.errors import InvalidParameterError
+from iac_base.errors import InvalidParameterError
 from iac_runtime.language.steps import (
     Boundary,
     ById,
@@ -35,8 +35,8 @@ from iac_runtime.language.terms import (
 )
 from iac_runtime.language.text import steps_text
 from iac_runtime.language.typespec import object_classes
-from iac_runtime.tables import APPLICATION, Tables, fold
 from iac_runtime.tool import Property
+from iac_runtime.tools.tables import APPLICATION, Tables, fold
 
 __all__ = ["ReadTest", "Reference", "insertion", "start", "walk"]
 

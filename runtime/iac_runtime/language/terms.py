@@ -7,9 +7,9 @@ class, then in its subclasses (a property typed `item` may hold a folder).
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal
 
-from iac_runtime.errors import InvalidParameterError, near_text, quoted
-from iac_runtime.tables import Tables, fold
+from iac_base.errors import InvalidParameterError, near_text, quoted
 from iac_runtime.tool import Class, Property
+from iac_runtime.tools.tables import Tables, fold
 
 __all__ = [
     "CLASS_PROPERTY",

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from iac_runtime.tables import Tables
+from iac_runtime.tools.tables import Tables
 
 __all__ = ["ANY", "BUILTIN", "REFERENCES", "Type", "object_classes", "parse_type"]
 

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
 from typing import Final, NamedTuple
 
+from iac_runtime.language.request import Event
 from iac_runtime.language.steps import ByName, Every, Filter, Go, Join, Step, Whose
-from iac_runtime.policy.sight import steps_in
-from iac_runtime.request import Event
+from iac_runtime.policy.call_view import steps_in
 
 __all__ = ["BUILT_IN", "FIXED", "Blocked", "Process", "blocked", "is_identity", "processes"]
 

@@ -10,13 +10,12 @@ dialog and the level of the tool stand there.
 from collections.abc import Callable
 from typing import Final, Literal, NamedTuple
 
-from iac_runtime.cleaning import escaped
-from iac_runtime.levels import highest
-from iac_runtime.policy import rows_files as files
-from iac_runtime.policy import rows_values as values
+from iac_base.text import escaped
+from iac_runtime.language.levels import highest
+from iac_runtime.policy import escalation_files as files
+from iac_runtime.policy import escalation_values as values
+from iac_runtime.policy.call_view import Sight, World
 from iac_runtime.policy.facts import Raised
-from iac_runtime.policy.sight import Sight
-from iac_runtime.policy.world import World
 from iac_runtime.tool import LEVELS, Level
 
 __all__ = ["RULES", "Rule", "escalate", "raised_level"]

@@ -1,12 +1,226 @@
-"""The user's policy as data; `file.read_policy` reads it, `Policy()` is what holds without one."""
+"""The user's policy as data: rules, presets; `Policy()` is what holds without a file."""
 
+import json
+import sys
+import threading
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Final, Literal
+from fnmatch import fnmatchcase
+from typing import Any, Final, Literal, NamedTuple
 
-from iac_runtime.policy.presets import DEFAULT
-from iac_runtime.policy.rules import LevelRule, Match
+from iac_base.errors import SetupError, near_text, quoted
+from iac_runtime.policy.facts import Action, Facts
+from iac_runtime.tool import LEVELS, Level
+from iac_runtime.tools.tables import fold
 
-__all__ = ["APPROVERS", "Approver", "Policy"]
+__all__ = [
+    "APPROVERS",
+    "DEFAULT",
+    "PRESETS",
+    "Approver",
+    "LevelRule",
+    "Match",
+    "Policy",
+    "Preset",
+    "matches",
+    "register_rule",
+    "registered",
+    "unregister_rule",
+]
+
+
+class Match(NamedTuple):
+    """Which calls a rule speaks of; every part that is given must match.
+
+    Attributes:
+        app: Globs over bundle id and name; `finder` and `com.apple.*` both do. Of a call that
+            reaches several apps (a script, a process of System Events) any of them.
+        tool: Globs over the tool's name.
+        level: The levels that the call may need.
+        argument: Argument -> globs over its value (a text as it is, anything else as JSON).
+            `properties.name` reaches into an object.
+        source: Where the rule stands.
+        why: The user's own words.
+    """
+
+    app: tuple[str, ...] = ()
+    tool: tuple[str, ...] = ()
+    level: tuple[Level, ...] = ()
+    argument: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    source: str = ""
+    why: str = ""
+
+
+class LevelRule(NamedTuple):
+    """A user's own level for some calls.
+
+    `accept` names rules of escalation that shall not raise the level of these calls.
+    """
+
+    match: Match
+    level: Level
+    accept: tuple[str, ...] = ()
+
+
+def matches(match: Match, facts: Facts, level: Level, *, loosens: bool) -> bool:
+    """Say whether a rule speaks of a call that needs `level`.
+
+    A rule that `loosens` must fit all that an argument holds, as it would be sent; one that does
+    not, speaks of a call when any of it fits, as it was written or as it would be sent.
+    """
+    if match.level and level not in match.level:
+        return False
+    if match.tool and not _like((facts.tool,), match.tool):
+        return False
+    if match.app and not _reaches(facts, match.app, loosens=loosens):
+        return False
+    return all(_argument(facts, key, globs, loosens) for key, globs in match.argument)
+
+
+def _reaches(facts: Facts, globs: tuple[str, ...], *, loosens: bool) -> bool:
+    """Say whether a rule about apps speaks of a call.
+
+    A script has no app of its own. What loosens speaks only of scripts that provably read, and
+    only if all that they reach is known and meant; what does not, speaks of any app reached.
+    """
+    if not loosens:
+        return any(_like(app, globs) for app in facts.apps)
+    if facts.app_id or facts.app_name:
+        return _like((facts.app_id, facts.app_name), globs)
+    known = facts.level == "SAFE" and not facts.unsure and bool(facts.apps)
+    return known and all(app[0] and _like(app, globs) for app in facts.apps)
+
+
+def _like(texts: Iterable[str], globs: Iterable[str]) -> bool:
+    folded = [text.casefold() for text in texts if text]
+    # References hold brackets, so only * and ? stand for others.
+    plain = [glob.casefold().replace("[", "[[]") for glob in globs]
+    return any(fnmatchcase(text, glob) for glob in plain for text in folded)
+
+
+def _argument(facts: Facts, key: str, globs: tuple[str, ...], loosens: bool) -> bool:
+    sent = facts.sent(key)
+    written = _written(facts.arguments, key)
+    if sent is None:
+        sent = () if written is None else ((written[0],),)
+    elif not loosens and written is not None:
+        sent = (*sent, written)
+    fits = [_like(forms, globs) or ("" in forms and "" in globs) for forms in sent]
+    return bool(fits) and (all(fits) if loosens else any(fits))
+
+
+def _written(arguments: Mapping[str, Any], key: str) -> tuple[str, ...] | None:
+    """Return an argument as it came, and what it holds if it is a list; None if it did not come."""
+    value: Any = arguments
+    for part in key.split("."):
+        if not isinstance(value, Mapping):
+            return None
+        found = [name for name in value if fold(str(name)) == fold(part)]
+        if not found:
+            return None
+        value = value[part if part in value else found[0]]
+    parts = value if isinstance(value, list | tuple) else ()
+    return tuple(
+        part if isinstance(part, str) else json.dumps(part, ensure_ascii=False, default=str)
+        for part in (value, *parts)
+    )
+
+
+_registered: list[LevelRule] = []
+_lock: Final = threading.Lock()
+
+
+def register_rule(
+    level: Level,
+    *,
+    app: str = "",
+    tool: str = "",
+    argument: Mapping[str, str] | None = None,
+    accept: Iterable[str] = (),
+    why: str = "",
+) -> LevelRule:
+    """Set the level of some calls for this process; checked after the rules of the policy file.
+
+    Args:
+        level: What these calls need from now on.
+        app: A glob over bundle id and name.
+        tool: A glob over the tool's name.
+        argument: Argument -> glob over its value.
+        accept: Rules of escalation that shall not raise these calls.
+        why: Shown in every decision that the rule takes part in.
+
+    Raises:
+        SetupError: The level is unknown, or the rule would speak of every call.
+    """
+    if level not in LEVELS:
+        raise SetupError(f"There is no level {quoted(str(level))}. {near_text(str(level), LEVELS)}")
+    if not (app or tool or argument):
+        raise SetupError("A rule needs an app, a tool or an argument.")
+    frame = sys._getframe(1)
+    source = f"{frame.f_globals.get('__name__', '?')} line {frame.f_lineno}"
+    match = Match(
+        (app,) if app else (),
+        (tool,) if tool else (),
+        (),
+        tuple((key, (glob,)) for key, glob in (argument or {}).items()),
+        f"your rule in {source}",
+        why,
+    )
+    rule = LevelRule(match, level, tuple(accept))
+    with _lock:
+        _registered.append(rule)
+    return rule
+
+
+def unregister_rule(rule: LevelRule) -> None:
+    """Take a registered rule back."""
+    with _lock:
+        if rule in _registered:
+            _registered.remove(rule)
+
+
+def registered() -> tuple[LevelRule, ...]:
+    """Return the rules that were registered from Python, in their order."""
+    with _lock:
+        return tuple(_registered)
+
+
+class Preset(NamedTuple):
+    """Level -> action, and what the preset says of itself.
+
+    `reads` is what happens with a read of an app that the user has not opted in.
+    """
+
+    levels: Mapping[Level, Action]
+    reads: Action
+    says: str
+
+
+DEFAULT: Final = "cautious"
+
+PRESETS: Final[Mapping[str, Preset]] = {
+    "read-only": Preset(
+        {"SAFE": "allow", "MODIFY": "deny", "DANGEROUS": "deny"},
+        "allow",
+        "reads run, nothing else does",
+    ),
+    "cautious": Preset(
+        {"SAFE": "allow", "MODIFY": "ask", "DANGEROUS": "ask"},
+        "allow",
+        "reads run, changes ask",
+    ),
+    "private": Preset(
+        {"SAFE": "allow", "MODIFY": "ask", "DANGEROUS": "ask"},
+        "ask",
+        "changes ask, and so do reads of apps that are not under reads",
+    ),
+    "trusted": Preset(
+        {"SAFE": "allow", "MODIFY": "allow", "DANGEROUS": "ask"},
+        "allow",
+        "reads and changes run, what cannot be taken back asks",
+    ),
+}
+
 
 Approver = Literal["client", "dialog", "terminal"]
 APPROVERS: Final[tuple[Approver, ...]] = ("client", "dialog", "terminal")

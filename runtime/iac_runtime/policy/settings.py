@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
-from iac_runtime.errors import SetupError, quoted
+from iac_base.errors import SetupError, quoted
 from iac_runtime.policy.model import Policy
 
 __all__ = ["DEFAULT_RATE", "Flags", "Setting", "Settings", "read_settings"]

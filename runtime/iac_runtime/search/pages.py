@@ -5,14 +5,14 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
-from iac_runtime.apptools import OWN_TOOLS
-from iac_runtime.binding import Tool
-from iac_runtime.catalogue import Catalogue
+from iac_runtime.gate.planning import OWN_TOOLS
 from iac_runtime.language.paths import has_folders
 from iac_runtime.search.entries import listing_entry
 from iac_runtime.search.index import Hit
-from iac_runtime.tables import APPLICATION, Tables
 from iac_runtime.tool import Level
+from iac_runtime.tools.binding import Tool
+from iac_runtime.tools.catalogue import Catalogue
+from iac_runtime.tools.tables import APPLICATION, Tables
 
 __all__ = ["Page", "page", "tokens"]
 

@@ -4,11 +4,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from iac_runtime.search.anyapp import MARKS
-from iac_runtime.search.apps import Hint
-from iac_runtime.search.entries import Reach
-from iac_runtime.search.request import Request, Term
-from iac_runtime.search.stems import stems
+from iac_runtime.search.entries import MARKS, Hint, Reach
+from iac_runtime.search.request import Request, Term, stems
 from iac_runtime.tool import Level, Op
 
 __all__ = ["App", "ObjectTool", "Offer", "Row", "rank"]

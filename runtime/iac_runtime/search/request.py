@@ -1,8 +1,17 @@
-"""Reading a request: its words with what else they may mean, and the operations it speaks for."""
+"""Reading a request: words, stems and spelling, and the operations that it speaks for.
+
+Simple English only: plurals, `-ing`, `-ed`. The same function runs over
+dictionaries and requests, so a wrong stem costs nothing as long as it is the same one.
+
+A word with one letter more, less, changed or two exchanged shares a form with the right one when
+one letter is left out of either or both. Those forms are few, so they are looked up, not searched.
+"""
 
 import itertools
 import re
-from collections.abc import Callable, Mapping, Sequence
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from difflib import SequenceMatcher
 from functools import lru_cache
 from typing import Final, NamedTuple
 
@@ -17,9 +26,127 @@ from iac_runtime.search.lexicon import (
     entries,
 )
 from iac_runtime.search.phrases import PHRASES
-from iac_runtime.search.stems import MAX_QUERY, split, stem, stems
 
-__all__ = ["Request", "Term", "known_words", "read_request"]
+__all__ = [
+    "MAX_QUERY",
+    "Request",
+    "Speller",
+    "Term",
+    "known_words",
+    "read_request",
+    "split",
+    "stem",
+    "stems",
+]
+
+MAX_QUERY: Final = 400
+"""Characters of a request that are read; people say it in fewer."""
+
+_WORD: Final = re.compile(r"[^\W_]+")
+_PARTS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_VOWEL: Final = re.compile(r"[aeiouy]")
+_KEPT: Final = frozenset({"news", "address", "access", "process", "status", "class", "this", "bus"})
+_IRREGULAR: Final = {
+    "people": "person",
+    "children": "child",
+    "men": "man",
+    "ran": "run",
+    "sent": "send",
+    "wrote": "write",
+    "written": "write",
+    "made": "make",
+    "said": "say",
+    "told": "tell",
+    "found": "find",
+    "bought": "buy",
+    "shown": "show",
+    "chosen": "choose",
+    "hidden": "hide",
+    "indices": "index",
+    "matrices": "matrix",
+}
+
+
+def split(text: str) -> list[str]:
+    """Return the words of `text` in lower case; `NetNewsWire` gives its parts and the whole."""
+    found: list[str] = []
+    for word in _WORD.findall(unicodedata.normalize("NFKC", text)):
+        found.append(word.casefold())
+        parts = _PARTS.findall(word)
+        if len(parts) > 1:
+            found += [part.casefold() for part in parts if len(part) > 1]
+    return found
+
+
+def stems(text: str) -> list[str]:
+    """Return the stems of the words of `text`, in order."""
+    return [stem(word) for word in split(text)]
+
+
+@lru_cache(maxsize=20_000)
+def stem(word: str) -> str:
+    """Return the stem of a word in lower case."""
+    if word in _IRREGULAR:
+        return _IRREGULAR[word]
+    if len(word) <= 3 or word in _KEPT:
+        return word
+    base = _singular(word)
+    for ending in ("ing", "ed"):
+        cut = base.removesuffix(ending)
+        if cut != base and len(cut) >= 3 and _VOWEL.search(cut):
+            return _shortened(cut)
+    return _shortened(base)
+
+
+def _singular(word: str) -> str:
+    if word.endswith("ies") and len(word) > 4:
+        return f"{word[:-3]}y"
+    if word.endswith(("sses", "xes", "ches", "shes", "zzes")):
+        return word[:-2]
+    if word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        return word[:-1]
+    return word
+
+
+def _shortened(word: str) -> str:
+    """Return `word` without a doubled last letter and a silent e: stopp, stop; make, mak."""
+    if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "ls":
+        return word[:-1]
+    return word.removesuffix("e") if len(word) > 3 else word
+
+
+_SHORTEST: Final = 4
+_LIKE: Final = 0.7
+
+
+class Speller:
+    """The vocabulary of an index by the forms of its words."""
+
+    def __init__(self, vocabulary: Iterable[str]) -> None:
+        # Texts, not lists: a table of a hundred thousand lists would make each full run of the
+        # garbage collector a pause that is longer than a search.
+        self._forms: dict[str, str] = {}
+        for word in vocabulary:
+            if len(word) >= _SHORTEST - 1 and not word.isdecimal():
+                for form in _forms(word):
+                    others = self._forms.get(form)
+                    self._forms[form] = f"{others} {word}" if others else word
+
+    def nearest(self, word: str, count: int = 3) -> list[str]:
+        """Return the words that `word` may have been meant as, most alike first."""
+        if len(word) < _SHORTEST:
+            return []
+        found = {near for form in _forms(word) for near in self._forms.get(form, "").split()}
+        alike = {near: SequenceMatcher(None, word, near).ratio() for near in found}
+        ranked = sorted(alike, key=lambda near: (-alike[near], near))
+        return [near for near in ranked if alike[near] >= _LIKE][:count]
+
+
+def _forms(word: str) -> Iterator[str]:
+    yield word
+    for place in range(len(word)):
+        yield word[:place] + word[place + 1 :]
+
 
 _SAME: Final = 0.85
 _LOOSE: Final = 0.45

@@ -7,8 +7,7 @@ from typing import Final
 from iac_runtime.search.entries import AppWords, ClassWords, ToolWords
 from iac_runtime.search.lexicon import STOP
 from iac_runtime.search.ranking import App, ObjectTool
-from iac_runtime.search.request import known_words
-from iac_runtime.search.stems import split, stem, stems
+from iac_runtime.search.request import known_words, split, stem, stems
 from iac_runtime.tool import Op
 
 __all__ = ["COLUMNS", "IndexRow", "app_of", "owners", "rows_of"]

@@ -1,0 +1,159 @@
+"""Errors as facts: every failure of a call is a `ToolError` that says who, what and what now.
+
+IacError                 anything this package raises on purpose; one line of text
+    SetupError           a folder, a catalogue or a program is not as it must be
+    ToolError            a call failed; it carries the facts
+        InvalidParameterError an argument is wrong; nothing was sent
+        UnknownToolError      no tool has this name; nothing was sent
+        CallRefusedError      the policy does not let the call run; nothing was sent
+"""
+
+import difflib
+from collections.abc import Iterable
+from typing import Any, Literal
+
+__all__ = [
+    "CallRefusedError",
+    "ErrorType",
+    "IacError",
+    "InvalidParameterError",
+    "SetupError",
+    "ToolError",
+    "UnknownToolError",
+    "nearest",
+]
+
+ErrorType = Literal[
+    "APP_NOT_FOUND",
+    "APP_NOT_RUNNING",
+    "BUSY",
+    "EXECUTION_ERROR",
+    "INVALID_PARAMETER",
+    "NOT_FOUND",
+    "NOT_SUPPORTED",
+    "PERMISSION_DENIED",
+    "REFUSED",
+    "TIMEOUT",
+    "UNAVAILABLE",
+    "UNKNOWN",
+    "UNKNOWN_TOOL",
+    "USER_CANCELLED",
+]
+"""What kind of failure it is; docs/errors.md has a row for each."""
+
+
+class IacError(Exception):
+    """Anything that this package raises on purpose; its text is one line."""
+
+
+class SetupError(IacError):
+    """A folder, a catalogue, a module or a program is not as it must be."""
+
+
+class ToolError(IacError):
+    """A call failed.
+
+    Attributes:
+        type: The kind of failure.
+        message: Who failed at what, one line.
+        suggestion: What to do now, one line; may be empty.
+        retryable: Whether the same call may be sent again without harm.
+        app, command: The app's name, and the name of the tool that was called; empty where
+            not known.
+        number: The Apple event error number, if there is one.
+        original: The text that the app or osascript gave, untranslated.
+    """
+
+    def __init__(
+        self,
+        type: ErrorType,
+        message: str,
+        suggestion: str = "",
+        *,
+        retryable: bool = False,
+        app: str = "",
+        command: str = "",
+        number: int | None = None,
+        original: str = "",
+    ) -> None:
+        super().__init__(message)
+        self.type: ErrorType = type
+        self.message = message
+        self.suggestion = suggestion
+        self.retryable = retryable
+        self.app = app
+        self.command = command
+        self.number = number
+        self.original = original
+
+    def __str__(self) -> str:
+        return f"{self.message} {self.suggestion}".rstrip()
+
+    def facts(self) -> dict[str, Any]:
+        """Return the error as one JSON object; what is not known is left out."""
+        facts: dict[str, Any] = {
+            "type": self.type,
+            "message": self.message,
+            "suggestion": self.suggestion,
+            "retryable": self.retryable,
+            "app": self.app,
+            "command": self.command,
+            "number": self.number,
+            "original": self.original,
+        }
+        return {key: value for key, value in facts.items() if value not in ("", None)}
+
+
+class InvalidParameterError(ToolError):
+    """An argument is wrong; nothing was sent to the app."""
+
+    def __init__(self, message: str, suggestion: str = "") -> None:
+        super().__init__("INVALID_PARAMETER", message, suggestion)
+
+
+class UnknownToolError(ToolError):
+    """No tool has this name."""
+
+    def __init__(self, name: str, near: Iterable[str] = ()) -> None:
+        names = ", ".join(near)
+        suggestion = f"Nearest: {names}." if names else "list_apps says which apps are there."
+        super().__init__("UNKNOWN_TOOL", f"There is no tool {quoted(name)}.", suggestion)
+
+
+class CallRefusedError(ToolError):
+    """The policy does not let this call run; nothing was sent to the app."""
+
+    def __init__(self, message: str, suggestion: str, *, app: str, command: str) -> None:
+        super().__init__("REFUSED", message, suggestion, app=app, command=command)
+
+
+def quoted(text: str, limit: int = 80) -> str:
+    """Return foreign text in quotes, on one line and cut to `limit` characters."""
+    plain = "".join(ch if ch.isprintable() else " " for ch in text)
+    return f'"{plain[: limit - 1]}…"' if len(plain) > limit else f'"{plain}"'
+
+
+def nearest(name: str, names: Iterable[str], count: int = 3) -> list[str]:
+    """Return the `names` most like `name`, best first, compared without case and punctuation."""
+    from iac_runtime.tools.tables import fold
+
+    folded: dict[str, str] = {}
+    for candidate in names:
+        folded.setdefault(fold(candidate), candidate)
+    wanted = fold(name)[:200]
+    close = difflib.get_close_matches(wanted, list(folded), count, 0.5)
+    if not close and wanted:
+        close = [key for key in folded if wanted in key or (len(key) > 3 and key in wanted)][:count]
+    return [folded[key] for key in close]
+
+
+def near_text(name: str, names: Iterable[str]) -> str:
+    """Return `Nearest: a, b.` for an unknown name; with nothing near, the first few names."""
+    known = list(names)
+    close = nearest(name, known)
+    if close:
+        return f"Nearest: {', '.join(close)}."
+    if not known:
+        return ""
+    more = ", …" if len(known) > 5 else ""
+    return f"Known: {', '.join(known[:5])}{more}"

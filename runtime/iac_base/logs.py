@@ -1,0 +1,91 @@
+"""The program's log, on standard error and in a file if wanted; how long a call's stages took."""
+
+import logging
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Final
+
+from iac_base.errors import SetupError
+from iac_base.text import escaped
+
+__all__ = ["LOGGER", "Stages", "begin"]
+
+LOGGER: Final = "iac"
+"""The logger that every module of ours is below."""
+
+_FORM: Final = "%(asctime)s %(process)d %(levelname)s %(name)s: %(message)s"
+
+
+class _Plain(logging.Formatter):
+    """Writes a record as lines on which nothing acts: apps and strangers are quoted in them."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return "\n".join(escaped(line) for line in super().format(record).split("\n"))
+
+
+class _Errors(logging.Handler):
+    """Writes to what standard error is at that time: the server moves its descriptors."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        sys.stderr.write(f"{self.format(record)}\n")
+
+
+def begin(*, verbose: bool = False, file: str | Path | None = None) -> None:
+    """Begin to log; a second call replaces the first.
+
+    Args:
+        verbose: Say on standard error all that there is to say, else warnings and errors.
+        file: Append everything to this file too; it is made readable to its owner alone.
+
+    Raises:
+        SetupError: The file cannot be written.
+    """
+    handlers: list[logging.Handler] = [_Errors()]
+    handlers[0].setLevel(logging.DEBUG if verbose else logging.WARNING)
+    if file is not None:
+        handlers.append(_file(Path(file).expanduser()))
+    logger = logging.getLogger(LOGGER)
+    for old in [*logger.handlers]:
+        logger.removeHandler(old)
+        old.close()
+    for handler in handlers:
+        handler.setFormatter(_Plain(_FORM))
+        logger.addHandler(handler)
+    logger.setLevel(min(handler.level for handler in handlers))
+
+
+def _file(path: Path) -> logging.Handler:
+    try:
+        # Made first, because the handler would make it readable to everyone.
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600))
+        handler = logging.FileHandler(path, encoding="utf-8")
+    except OSError as error:
+        raise SetupError(f"{path} cannot be written: {error.strerror}.") from error
+    handler.setLevel(logging.DEBUG)
+    return handler
+
+
+class Stages:
+    """The clock of one call; stages are named when they end."""
+
+    def __init__(self) -> None:
+        self._last = time.monotonic()
+        self._took: list[tuple[str, float]] = []
+
+    def end(self, name: str) -> None:
+        """Say that a stage ended now."""
+        now = time.monotonic()
+        self._took.append((name, now - self._last))
+        self._last = now
+
+    def say(self, tool: str) -> None:
+        """Log the stages, in milliseconds. Without a log nothing is loaded for it."""
+        logging = sys.modules.get("logging")
+        if logging is None:
+            return
+        logger = logging.getLogger(f"{LOGGER}.gate")
+        if logger.isEnabledFor(logging.DEBUG):
+            took = ", ".join(f"{name} {seconds * 1000:.2f}" for name, seconds in self._took)
+            logger.debug("%s: %s ms", tool, took)

@@ -1,0 +1,200 @@
+"""`iac-mcp audit`: look at the calls that were made, verify the record, hand it on, shorten it."""
+
+import json
+import re
+import sys
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import click
+
+from iac_base.errors import SetupError
+from iac_base.files import PRIVATE, open_state, replacing
+from iac_base.text import escaped
+from iac_runtime.tool import LEVELS
+
+if TYPE_CHECKING:
+    from iac_runtime.audit.reading import Entry
+
+__all__ = ["audit"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_AGE: Final = re.compile(r"(\d{1,6})([mhdw])")
+_UNITS: Final = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+
+
+def _moment(_ctx: click.Context, _param: click.Parameter, value: str | None) -> str | None:
+    """Return a time as the audit writes it, in UTC."""
+    if value is None:
+        return None
+    age = _AGE.fullmatch(value)
+    try:
+        if age:
+            return _written(datetime.now(UTC) - timedelta(**{_UNITS[age[2]]: int(age[1])}))
+        found = datetime.fromisoformat(value)
+        return _written(found if found.tzinfo else found.replace(tzinfo=UTC))
+    except (ValueError, OverflowError):
+        raise click.BadParameter(
+            f"{value!r} is no time; write 2026-03-01, 2026-03-01T12:00 or 30d."
+        ) from None
+
+
+def _written(moment: datetime) -> str:
+    return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+_LIMIT = click.option(
+    "-n", "--limit", type=click.IntRange(1), default=20, show_default=True, help="Calls at most."
+)
+_JSON = click.option("--json", "as_json", is_flag=True, help="JSON lines, on a terminal too.")
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+def audit() -> None:
+    """Show, verify, export and shorten the record of calls."""
+
+
+@audit.command()
+@_LIMIT
+@_JSON
+def tail(limit: int, as_json: bool) -> None:
+    """Show the last calls."""
+    from iac_runtime.audit.reading import Query, find
+
+    _show(find(open_state(), Query(), limit), as_json=as_json)
+
+
+@audit.command()
+@click.argument("text", default="")
+@click.option("--app", default="", help="The bundle id of the app.")
+@click.option("--tool", default="", help="The name of the tool; * and ? stand for anything.")
+@click.option("--client", default="", help="The name of the client.")
+@click.option("--level", type=click.Choice(LEVELS, case_sensitive=False), help="Needed level.")
+@click.option("--result", default="", help="What came of it: done, TIMEOUT, interrupted, ...")
+@click.option(
+    "--since", callback=_moment, metavar="TIME", help="From this time (UTC), or this age."
+)
+@click.option(
+    "--until", callback=_moment, metavar="TIME", help="Before this time (UTC), or this age."
+)
+@_LIMIT
+@_JSON
+def search(
+    text: str,
+    app: str,
+    tool: str,
+    client: str,
+    level: str | None,
+    result: str,
+    since: str | None,
+    until: str | None,
+    limit: int,
+    as_json: bool,
+) -> None:
+    """Show the last calls that hold TEXT and fit the options."""
+    from iac_runtime.audit.reading import Query, find
+
+    query = Query(text, app, client, tool, level or "", result, since or "", until or "")
+    _show(find(open_state(), query, limit), as_json=as_json)
+
+
+@audit.command()
+def verify() -> int:
+    """Follow the chain of the record; exit status 1 if it does not hold."""
+    from iac_runtime.audit.reading import verified
+
+    found = verified(open_state())
+    for fault in found.faults:
+        click.echo(fault)
+    places = f"{found.rows} rows, {found.first} to {found.last}"
+    click.echo(f"{places}: the chain {'holds' if found.holds else 'does not hold'}.")
+    return 0 if found.holds else 1
+
+
+@audit.command()
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="The file to write; without it, standard output.",
+)
+def export(output: Path | None) -> None:
+    """Print every row as a line of JSON, with its hash."""
+    from iac_runtime.audit.reading import row_lines
+
+    lines = row_lines(open_state())
+    if output is None:
+        for line in lines:
+            click.echo(line)
+        return
+    click.echo(f"{_write(output, lines)} rows in {output}", err=True)
+
+
+@audit.command()
+@click.option(
+    "--before",
+    callback=_moment,
+    metavar="TIME",
+    help="Drop rows older than this time (UTC), or this age.",
+)
+@click.option("--keep", type=click.IntRange(0), help="Drop all but this many of the last rows.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def drop(before: str | None, keep: int | None, yes: bool) -> None:
+    """Remove old rows for good; the rest still verifies."""
+    if before is None and keep is None:
+        raise click.UsageError("Say which rows: --before TIME, --keep NUMBER, or both.")
+    if not yes:
+        click.confirm("The rows cannot be brought back. Drop them?", abort=True, err=True)
+    from iac_runtime.audit.reading import drop as run
+
+    now = _written(datetime.now(UTC))
+    done = run(open_state(), now, before=before or "", keep=keep)
+    click.echo(f"{done.rows} rows dropped." if done.rows else "There was nothing to drop.")
+
+
+def _write(path: Path, lines: Iterable[str]) -> int:
+    """Write a file whole or not at all, for its owner alone; return the number of lines."""
+    count = 0
+    try:
+        with replacing(path, mode=PRIVATE) as file:
+            for count, line in enumerate(lines, 1):  # noqa: B007
+                file.write(f"{line}\n".encode("ascii"))
+    except OSError as error:
+        raise SetupError(f"{path} cannot be written ({error.strerror}).") from error
+    return count
+
+
+def _show(entries: "list[Entry]", *, as_json: bool) -> None:
+    if as_json or not sys.stdout.isatty():
+        for entry in entries:
+            click.echo(json.dumps(entry.facts()))
+        return
+    if not entries:
+        click.echo("No call fits.")
+        return
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table("", "time (UTC)", "client", "tool", "level", "decision", "result", "ms", "line")
+    for entry in entries:
+        cells = _cells(entry)
+        # As texts, or brackets in a line would be read as markup.
+        table.add_row(*(Text(escaped(cell), overflow="fold") for cell in cells))
+    Console().print(table)
+
+
+def _cells(entry: "Entry") -> tuple[str, ...]:
+    return (
+        str(entry.seq),
+        entry.time[:19].replace("T", " "),
+        entry.client,
+        entry.tool,
+        entry.level,
+        " by ".join(filter(None, (entry.decision, entry.source))),
+        entry.result,
+        "" if entry.ms is None else f"{entry.ms:.0f}",
+        entry.line,
+    )

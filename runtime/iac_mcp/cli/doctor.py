@@ -1,0 +1,96 @@
+"""`iac-mcp doctor` and `iac-mcp status`: is all as it should be, and what is running.
+
+Exit status of doctor: 0 without a problem (warnings are none), 1 with one.
+"""
+
+import json
+import os
+from datetime import timedelta
+from pathlib import Path
+from typing import Final
+
+import click
+
+from iac_base.text import escaped
+from iac_mcp.setup.findings import Finding, Place
+
+__all__ = ["doctor", "status"]
+
+_COLOURS: Final = {"ok": "green", "warning": "yellow", "problem": "red"}
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
+@click.option("--app", "apps", multiple=True, metavar="APP", help="Ask about this app only.")
+@click.option("--name", default="iac", show_default=True, help="The server's name in clients.")
+@click.option(
+    "--tools",
+    multiple=True,
+    type=click.Path(path_type=Path, file_okay=False),
+    help="A folder of generated tools to look in first.",
+)
+def doctor(as_json: bool, apps: tuple[str, ...], name: str, tools: tuple[Path, ...]) -> int:
+    """Look at everything that must be right, and say how to mend what is not.
+
+    Nothing is changed, no app is started and macOS asks you nothing. Permissions are those of the
+    program that you run this in; a client has its own.
+    """
+    from iac_mcp.setup.checks import examined
+    from iac_runtime.execution.executor import Executor
+
+    executor = Executor()
+    try:
+        place = Place(executor, tools, apps, name)
+        found: list[Finding] = []
+        for finding in examined(place):
+            found.append(finding)
+            if not as_json:
+                _print(finding)
+    finally:
+        executor.close()
+    problems = sum(finding.state == "problem" for finding in found)
+    warnings = sum(finding.state == "warning" for finding in found)
+    if as_json:
+        facts = {"ok": not problems, "findings": [finding.facts() for finding in found]}
+        click.echo(json.dumps(facts, ensure_ascii=False, indent=2))
+    else:
+        click.echo(f"{_count(problems, 'problem')}, {_count(warnings, 'warning')}.")
+    return 1 if problems else 0
+
+
+def _print(finding: Finding) -> None:
+    state = click.style(f"{finding.state:<8}", fg=_COLOURS[finding.state])
+    # click leaves colours out where there is no terminal; see no-color.org for the variable.
+    colour = False if os.environ.get("NO_COLOR") else None
+    click.echo(f"{state} {finding.check:<13} {escaped(finding.says)}", color=colour)
+    if finding.mend:
+        click.echo(f"{'':<22} {escaped(finding.mend)}")
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number} {word}{'' if number == 1 else 's'}"
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="Print the status as JSON.")
+def status(as_json: bool) -> int:
+    """Say which servers of yours are running, for whom, and how their calls went."""
+    from iac_runtime.serve.status import servers, status_facts
+
+    if as_json:
+        click.echo(json.dumps(status_facts(), ensure_ascii=False, indent=2))
+        return 0
+    found = servers()
+    for server in found:
+        facts = server.facts()
+        client = f" for {server.client}" if server.client else ""
+        up = timedelta(seconds=facts["uptime"])
+        click.echo(escaped(f"{server.pid}{client}, surface {server.surface}, up {up}"))
+        levels = ", ".join(f"{count} {level}" for level, count in server.tools.items())
+        click.echo(escaped(f"  {_count(server.apps, 'app')}, tools: {levels or 'none'}"))
+        calls = f"{_count(server.calls, 'call')}, {_count(server.errors, 'error')}"
+        workers = ", ".join(f"{app} {state}" for app, state in server.workers.items())
+        click.echo(escaped(f"  {calls}{'; workers: ' + workers if workers else ''}"))
+    if not found:
+        click.echo("No server is running.")
+    return 0

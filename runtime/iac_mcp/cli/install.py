@@ -1,0 +1,206 @@
+"""`iac-mcp install`, `uninstall`, `bundle`, `completion`: into clients, and out of them.
+
+Exit status: 0 done, 2 wrong usage or a file that is left as it is.
+"""
+
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+import click
+
+from iac_base.text import escaped
+from iac_mcp.setup.clients import (
+    CLIENTS,
+    MERGED,
+    Client,
+    Launch,
+    NotMergedError,
+    entry,
+    place,
+    snippet,
+)
+from iac_mcp.setup.clients import install as put
+from iac_mcp.setup.clients import uninstall as take
+from iac_mcp.setup.interpreter import Interpreter, examine, launch_arguments
+from iac_runtime.serve.options import SERVE_OPTIONS, read_quickly
+
+__all__ = ["bundle", "completion", "install", "uninstall"]
+
+_PATHS: Final = ("--tools", "--policy", "--log-file", "--simulate")
+"""Options of `serve` whose value is a path: a client starts the server in a folder of its own."""
+
+_LONGEST_NAME: Final = 17
+"""Characters of a server's name: with it, mcp__NAME__TOOL fits the 64 that clients take."""
+
+_NAME: Final = click.option(
+    "--name", default="iac", show_default=True, help="The server's name in the client."
+)
+
+
+@click.command()
+@click.argument("client", required=False, type=click.Choice(tuple(CLIENTS)))
+@click.argument("options", nargs=-1, type=click.UNPROCESSED, metavar="[-- SERVE OPTIONS]")
+@click.option("--print", "only_print", is_flag=True, help="Print what to paste; change nothing.")
+@click.option("--python", default="", metavar="PATH", help="Another Python that has IAC in it.")
+@_NAME
+def install(
+    client: str | None, options: tuple[str, ...], only_print: bool, python: str, name: str
+) -> int:
+    """Add the server to CLIENT's file; with none named, to the one client that is found.
+
+    The file is merged, never written anew, and kept beside itself as *.before-iac. What follows --
+    is passed on to `iac-mcp serve`; left out, the options of an earlier install stay.
+    """
+    if re.fullmatch(rf"(?!\d)[A-Za-z0-9_-]{{1,{_LONGEST_NAME}}}", name) is None:
+        raise click.UsageError(
+            f"--name {name!r}: write at most {_LONGEST_NAME} letters, digits, - and _; clients put"
+            " the name before those of the tools."
+        )
+    chosen = CLIENTS[client] if client else _only_one()
+    path = place(chosen, os.environ)
+    found = examine(python)
+    env = dict(found.env)
+    if os.environ.get("IAC_DATA"):
+        env["IAC_DATA"] = str(Path(os.environ["IAC_DATA"]).absolute())
+    launch = Launch(found.path, launch_arguments(_checked(options)), env)
+    if only_print or not chosen.merged:
+        click.echo(snippet(chosen, name, entry(chosen, launch)))
+        click.echo(f"\nIt belongs into {path}. {chosen.then}", err=True)
+        return 0
+    try:
+        done = put(chosen, path, name, launch, keep_options=not options)
+    except NotMergedError as error:
+        if error.snippet:
+            click.echo(error.snippet)
+        raise
+    if not done.changed:
+        click.echo(f"{chosen.name} has it already: {path}")
+    else:
+        saved = f" As it was: {done.backup}." if done.backup else ""
+        click.echo(f'{chosen.name} has the server "{name}": {path}.{saved}')
+    if done.kept:
+        click.echo(f"Options kept from before: {escaped(' '.join(done.kept))}.")
+    _warn(found)
+    click.echo(chosen.then)
+    return 0
+
+
+def _only_one() -> Client:
+    """Return the client of this user, where there is one only."""
+    found = [key for key in MERGED if _is_here(CLIENTS[key])]
+    if len(found) == 1:
+        return CLIENTS[found[0]]
+    names = ", ".join(found or MERGED)
+    raise click.UsageError(
+        f"{'Several clients are' if found else 'No client was'} found; name one: {names}."
+    )
+
+
+def _is_here(client: Client) -> bool:
+    path = place(client, os.environ)
+    # A file straight in the home folder says more than the folder does.
+    return path.exists() or (path.parent != Path.home() and path.parent.is_dir())
+
+
+def _checked(options: Sequence[str]) -> tuple[str, ...]:
+    """Return options of `serve` with absolute paths; wrong ones would show in the client only."""
+    if options and read_quickly(list(options)) is None:
+        known = " ".join(option.flag for option in SERVE_OPTIONS)
+        raise click.UsageError(f"serve does not take: {' '.join(options)}. It takes: {known}")
+    return tuple(_absolute(options))
+
+
+def _absolute(options: Sequence[str]) -> list[str]:
+    made: list[str] = []
+    for word in options:
+        flag, equals, value = word.partition("=")
+        if equals and flag in _PATHS and value:
+            made.append(f"{flag}={Path(value).expanduser().absolute()}")
+        elif made and made[-1] in _PATHS and not word.startswith("-"):
+            made.append(str(Path(word).expanduser().absolute()))
+        else:
+            made.append(word)
+    return made
+
+
+def _warn(found: Interpreter) -> None:
+    """Say if macOS will not let this Python control apps, and which one it lets."""
+    from iac_mcp.setup.interpreter import better, judged, signature
+
+    state, says = judged(signature(found.real))
+    if state == "ok":
+        return
+    click.echo(f"{found.real}: {says}", err=True)
+    other = better() if state == "problem" else None
+    if other:
+        click.echo(
+            f"This one works: {other}. Make an environment with it, install IAC there, and pass"
+            " its Python with --python.",
+            err=True,
+        )
+
+
+@click.command()
+@click.argument("client", required=False, type=click.Choice(MERGED))
+@_NAME
+def uninstall(client: str | None, name: str) -> int:
+    """Take the server out of CLIENT's file; all else stays as it is.
+
+    If nothing else was changed since, the file is what it was before `install`, to the byte.
+    """
+    chosen = CLIENTS[client] if client else _only_one()
+    done = take(chosen, place(chosen, os.environ), name)
+    words = {
+        "absent": f'There is no server "{name}" in {done.path}; nothing was changed.',
+        "taken out": f'"{name}" was taken out of {done.path}.',
+        "as before": f"{done.path} is as it was before.",
+        "file removed": f"{done.path} held nothing else and is removed.",
+    }
+    click.echo(words[done.how])
+    return 0
+
+
+@click.command()
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    default=Path("iac.mcpb"),
+    show_default=True,
+    help="The file to write.",
+)
+@click.option(
+    "--tools",
+    multiple=True,
+    type=click.Path(path_type=Path, file_okay=False),
+    help="A folder of generated tools to look in first.",
+)
+def bundle(output: Path, tools: tuple[Path, ...]) -> int:
+    """Write a bundle (.mcpb) that Claude Desktop installs with a double click.
+
+    It holds the server and your tools, and no settings. Claude Desktop runs it with uv, which
+    fetches what the server depends on.
+    """
+    from iac_mcp.setup.bundle import write_bundle
+    from iac_runtime.tools.folders import tool_folders
+
+    size, apps = write_bundle(output, tool_folders(tools))
+    click.echo(f"{output}: {apps} apps, {size // 1024} kB. Open it with Claude Desktop.")
+    return 0
+
+
+@click.command()
+@click.argument("shell", type=click.Choice(("bash", "zsh", "fish")), required=False)
+def completion(shell: str | None) -> int:
+    """Print the lines that make SHELL complete commands and options (yours, if left out)."""
+    from click.shell_completion import get_completion_class
+
+    name = shell or Path(os.environ.get("SHELL", "")).name
+    kind = get_completion_class(name)
+    if kind is None:
+        raise click.UsageError("Name a shell: bash, zsh or fish.")
+    program = click.get_current_context().find_root().command
+    click.echo(kind(program, {}, "iac-mcp", "_IAC_MCP_COMPLETE").source())
+    return 0

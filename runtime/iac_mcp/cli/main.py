@@ -1,0 +1,261 @@
+"""`iac-mcp`: serve the tools over MCP, call one, list them.
+
+Exit status: 0 done, 1 refused or failed, 2 wrong usage or set-up.
+"""
+
+import json
+import os
+import sys
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from iac_base.errors import IacError, SetupError, ToolError, UnknownToolError
+from iac_base.text import escaped
+from iac_mcp.cli.examples import with_examples
+from iac_runtime.gate.plans import Asks, Call, Outcome, Refused
+from iac_runtime.gate.results import clean, structured
+from iac_runtime.policy.question import ANSWERS, Question, Verdict
+from iac_runtime.serve.options import CALL_OPTIONS, SERVE_OPTIONS, Option
+from iac_runtime.tools.catalogue import Catalogue
+from iac_runtime.tools.folders import tool_folders
+from iac_runtime.version import VERSION
+
+__all__ = ["ask_terminal", "cli", "main", "terminal_at_hand"]
+
+
+def _options(rows: Sequence[Option]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return a decorator that gives a command the options of a table, as texts."""
+
+    def add(command: Callable[..., Any]) -> Callable[..., Any]:
+        for row in reversed(rows):
+            more: dict[str, Any] = {"help": row.help}
+            if row.kind == "flag":
+                more["is_flag"] = True
+            else:
+                more |= {"metavar": row.metavar, "multiple": row.several, "type": str}
+            if row.kind == "maybe":
+                more |= {"is_flag": False, "flag_value": "", "default": None}
+            command = click.option(row.flag, **more)(command)
+        return command
+
+    return add
+
+
+_LATER: Final = {
+    "audit": "audit",
+    "patterns": "iac_applescript.cli_patterns",
+    "bundle": "install",
+    "completion": "install",
+    "doctor": "doctor",
+    "install": "install",
+    "policy": "policy",
+    "probe": "probe",
+    "status": "doctor",
+    "uninstall": "install",
+}
+"""Commands with a module of their own, imported when they are asked for."""
+
+
+class _Commands(click.Group):
+    """A group whose commands of `_LATER` are imported when they are run or listed."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted({*super().list_commands(ctx), *_LATER})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name in _LATER:
+            home = _LATER[cmd_name]
+            module = import_module(home if "." in home else f"iac_mcp.cli.{home}")
+            return with_examples(getattr(module, cmd_name.replace("-", "_")), cmd_name)
+        command = super().get_command(ctx, cmd_name)
+        return with_examples(command, cmd_name) if command is not None else None
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(VERSION)
+@click.option("-v", "--verbose", is_flag=True, help="Say more on standard error.")
+@click.option("--log-file", metavar="FILE", help="Write the log to a file as well.")
+def cli(verbose: bool, log_file: str | None) -> None:
+    """Tools of macOS apps over MCP.
+
+    \b
+    Examples:
+      iac-mcp install claude-desktop       let Claude Desktop start the server
+      iac-mcp doctor                       is all as it should be?
+      iac-mcp -v call notes_count '{"element": "note"}'
+    """
+    from iac_base.logs import begin
+
+    begin(verbose=verbose, file=log_file)
+
+
+@cli.command()
+@_options(SERVE_OPTIONS)
+def serve(**raw: Any) -> int:
+    """Serve the tools over MCP on standard input and output.
+
+    \b
+    Examples:
+      iac-mcp serve                        a few tools that find and call the rest
+      iac-mcp serve --pin notes,finder     and the tools of these apps beside them
+      iac-mcp serve --expose 'mail_*'      the tools of Mail alone
+      iac-mcp serve --simulate             with simulated apps, on any machine
+    """
+    from iac_runtime.serve.front import start
+
+    return start(raw)
+
+
+@cli.command()
+@click.argument("tool")
+@click.argument("arguments", default="{}", metavar="[JSON]")
+@_options(CALL_OPTIONS)
+@click.option("--dry-run", is_flag=True, help="Print the line of JXA and send nothing.")
+def call(tool: str, arguments: str, dry_run: bool, **raw: Any) -> int:
+    """Call TOOL with arguments as a JSON object and print the result as JSON.
+
+    \b
+    Examples:
+      iac-mcp call notes_list '{"element": "note", "limit": 3}'
+      iac-mcp call --dry-run mail_set '{"target": "inbox.messages[0]",
+                                        "properties": {"read status": true}}'
+    """
+    from iac_runtime.gate.opening import open_gate, read_wishes
+    from iac_runtime.serve.pages import Finder, through_door
+
+    if tool.startswith("{") and raw["simulate"]:
+        taken = raw["simulate"]
+        raise click.UsageError(f"--simulate took {taken} for its state file; give it last.")
+    given = _arguments(arguments)
+    gate = open_gate(read_wishes(raw))
+    try:
+        catalogue = gate.catalogue
+        if tool == "find_tools" and catalogue is not None:
+            finder = Finder(lambda: catalogue, read_only=gate.read_only)
+            click.echo(json.dumps(finder.find(given), ensure_ascii=False, indent=2))
+            return 0
+        outcome = _asked(gate, through_door(Call(tool, given)), dry_run=dry_run)
+    finally:
+        gate.close()
+    if isinstance(outcome, Refused):
+        _complain(str(outcome.error))
+        if outcome.line:
+            _complain(f"It would have run: {outcome.line}")
+        return 1
+    assert not isinstance(outcome, Asks)
+    if dry_run:
+        click.echo(escaped(outcome.line))
+        return 0
+    content = structured(outcome.value, outcome.output, clean(outcome.note))
+    click.echo(json.dumps(content, ensure_ascii=False, indent=2))
+    return 0
+
+
+def _asked(gate: Any, call: Call, *, dry_run: bool) -> Outcome:
+    """Carry out a call; where the policy wants it, the person at this terminal is asked first."""
+    from iac_runtime.policy.permissions import Caller
+
+    caller = Caller("iac-mcp call", "terminal" if terminal_at_hand() else None)
+    call = call._replace(caller=caller)
+    outcome: Outcome = gate.call(call, dry_run=dry_run)
+    if not isinstance(outcome, Asks):
+        return outcome
+    verdict = ask_terminal(outcome.question)
+    answered: Outcome = gate.call(call._replace(token=outcome.token, verdict=verdict))
+    return answered
+
+
+@cli.command("tools")
+@click.option("--app", metavar="KEY", help="Only the tools of one app.")
+@click.option(
+    "--tools",
+    multiple=True,
+    type=click.Path(path_type=Path, file_okay=False),
+    help="A folder of generated tools to look in first.",
+)
+def list_tools(app: str | None, tools: tuple[Path, ...]) -> None:
+    """List the tools: name, level, and the highest level that arguments can reach."""
+    catalogue = Catalogue(tool_folders(tools))
+    found = catalogue.find_app(app) if app else None
+    if app and found is None:
+        raise SetupError(
+            f"There are no tools of {app}; those of: {', '.join(sorted(catalogue.apps))}."
+        )
+    for name, row in sorted(catalogue.tools.items()):
+        if found is None or row.app == found:
+            reach = row.level if row.level == row.ceiling else f"{row.level} to {row.ceiling}"
+            click.echo(f"{name}  {reach}")
+
+
+def _arguments(text: str) -> dict[str, Any]:
+    try:
+        given = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise click.UsageError(f"The arguments are no JSON ({error}); give one object.") from None
+    if not isinstance(given, dict):
+        raise click.UsageError('The arguments must be one JSON object, as in {"element": "note"}.')
+    return given
+
+
+def _complain(text: str) -> None:
+    click.echo(escaped(" ".join(text.split())), err=True)
+
+
+# A group without a command shows its help; before click 8.2 that was no error.
+_HELP: Final[tuple[type[Exception], ...]] = tuple(
+    filter(None, [getattr(click.exceptions, "NoArgsIsHelpError", None)])
+)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command line and return the exit status; a fault is one line on standard error."""
+    try:
+        status = cli.main(arguments, prog_name="iac-mcp", standalone_mode=False)
+    except UnknownToolError as error:
+        _complain(str(error))
+        return 2
+    except ToolError as error:
+        _complain(str(error))
+        return 1
+    except (IacError, click.ClickException) as error:
+        text = error.format_message() if isinstance(error, click.ClickException) else str(error)
+        if isinstance(error, _HELP):
+            click.echo(text, err=True)
+        else:
+            _complain(f"iac-mcp: {text}")
+        return 2
+    except (KeyboardInterrupt, click.Abort):
+        return 130
+    except OSError as error:
+        # What could not be printed must not be tried again at the end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if not isinstance(error, BrokenPipeError):
+            _complain(f"iac-mcp: {error.filename or 'standard output'}: {error.strerror}.")
+        return 1
+    return status if isinstance(status, int) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
+
+
+def terminal_at_hand() -> bool:
+    """Say whether a person can be asked here: both ends are a terminal, nothing is piped."""
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def ask_terminal(question: Question) -> Verdict:
+    """Put a question on standard error and read the answer; anything unclear is no yes."""
+    click.echo(f"\n{question.text}\n", err=True)
+    words = {label.split()[0].lower(): label for label in question.answers}
+    choice = "/".join(words)
+    try:
+        given = click.prompt(f"Your answer ({choice})", default="deny", err=True, type=str)
+    except click.Abort:
+        return "unanswered"
+    label = words.get(given.strip().lower(), "")
+    return ANSWERS.get(label, "unanswered")

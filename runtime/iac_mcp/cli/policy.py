@@ -1,0 +1,326 @@
+"""`iac-mcp policy`: what may run, why, and what was allowed for good.
+
+Exit status: 0 done, 1 the call of `check` would not run, 2 wrong usage or set-up.
+"""
+
+import contextlib
+import json
+import os
+import secrets
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from iac_base.errors import SetupError
+from iac_base.files import write_whole
+from iac_base.text import escaped
+from iac_runtime.gate.opening import Wishes, open_gate
+from iac_runtime.gate.plans import Call
+from iac_runtime.policy.blocklist import BUILT_IN, FIXED
+from iac_runtime.policy.facts import Decision, Facts
+from iac_runtime.policy.file import load_policy, parse_policy, policy_path
+from iac_runtime.policy.model import PRESETS
+from iac_runtime.policy.permissions import Caller, open_desk
+from iac_runtime.policy.question import shown
+from iac_runtime.policy.settings import Flags
+from iac_runtime.serve.pages import through_door
+from iac_runtime.tools.catalogue import Catalogue, lock_digest
+from iac_runtime.tools.folders import tool_folders
+
+__all__ = ["policy", "policy_options"]
+
+_OPTIONS: Final = (
+    click.option(
+        "--policy",
+        "policy_file",
+        type=click.Path(path_type=Path, dir_okay=False),
+        help="The policy file, in place of the one in the config folder.",
+    ),
+    click.option(
+        "--blocklist",
+        multiple=True,
+        metavar="ID,...",
+        help="Bundle ids of more apps that no tool writes to.",
+    ),
+    click.option("--rate-limit", type=float, metavar="N", help="Writes a second."),
+    click.option("--read-only", is_flag=True, help="Only what never changes anything."),
+)
+
+_SAMPLE: Final = """\
+# What tools may do. Deny beats ask beats allow; what no rule speaks of goes by the preset:
+# read-only, cautious, private or trusted.
+preset = "cautious"
+
+# [[allow]]
+# app = "com.apple.Notes"
+# level = "MODIFY"
+
+# [[deny]]
+# tool = "mail_send*"
+# why = "I send my mail myself."
+"""
+
+
+def policy_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options of every command that reads the policy."""
+    for option in _OPTIONS:
+        command = option(command)
+    return command
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+def policy() -> None:
+    """Show, try and change what tools may do."""
+
+
+@policy.command()
+@policy_options
+def show(
+    policy_file: Path | None, blocklist: tuple[str, ...], rate_limit: float | None, read_only: bool
+) -> None:
+    """Show the settings that hold, and where each comes from."""
+    desk = open_desk(Flags(read_only, rate_limit, blocklist), policy_file)
+    path = policy_path(policy_file)
+    click.echo(f"file        {path}{'' if path.exists() else '  (not there: defaults hold)'}")
+    settings, found = desk.settings, desk.policy
+    preset = str(settings.preset.value)
+    rows = [
+        ("preset", f"{preset}: {PRESETS[preset].says}", settings.preset.source),
+        (
+            "read-only",
+            "yes" if settings.read_only.value else "no",
+            settings.read_only.source,
+        ),
+        (
+            "rate limit",
+            f"{settings.rate_limit.value:g} writes a second",
+            settings.rate_limit.source,
+        ),
+    ]
+    rows += [("blocklist", str(entry.value), entry.source) for entry in settings.blocklist]
+    off = found.blocklist_remove
+    rows += [("blocklist", f"without {entry}", found.where("blocklist")) for entry in off]
+    count = len(FIXED) + len(BUILT_IN) - len(off)
+    rows.append(("blocklist", f"{count} entries, {len(FIXED)} of them fixed", "default"))
+    rows.append(
+        ("approvers", ", ".join(found.approvers) or "nobody", found.where("approvers") or "default")
+    )
+    for key, values in (
+        ("launch", found.launch),
+        ("reads", found.reads),
+        ("secrets", found.secrets),
+    ):
+        rows += [(key, value, found.where(key)) for value in values]
+    for name, value, source in rows:
+        click.echo(escaped(f"{name:<11} {value}  ({source})"))
+    for kind, matches in (("deny", found.deny), ("ask", found.ask), ("allow", found.allow)):
+        for match in matches:
+            click.echo(escaped(f"{kind:<11} {_spoken(match)}  ({match.source})"))
+    for rule in found.rules:
+        click.echo(
+            escaped(
+                f"{'your rule':<11} {_spoken(rule.match)} is {rule.level}  ({rule.match.source})"
+            )
+        )
+
+
+def _spoken(match: Any) -> str:
+    parts = [
+        f"{key} {'|'.join(getattr(match, key))}"
+        for key in ("app", "tool", "level")
+        if getattr(match, key)
+    ]
+    parts += [f"{key} = {'|'.join(globs)}" for key, globs in match.argument]
+    return ", ".join(parts)
+
+
+@policy.command()
+@click.argument("tool")
+@click.argument("arguments", default="{}", metavar="[JSON]")
+@click.option(
+    "--tools",
+    multiple=True,
+    type=click.Path(path_type=Path, file_okay=False),
+    help="A folder of generated tools to look in first.",
+)
+@click.option("--client", default="", help="Decide as for this client.")
+@click.option("--json", "as_json", is_flag=True, help="Print the decision as JSON.")
+@policy_options
+def check(
+    tool: str,
+    arguments: str,
+    tools: tuple[Path, ...],
+    client: str,
+    as_json: bool,
+    policy_file: Path | None,
+    blocklist: tuple[str, ...],
+    rate_limit: float | None,
+    read_only: bool,
+) -> int:
+    """Print what would be done with a call of TOOL, and which rule decides; nothing is sent."""
+    wishes = Wishes(
+        tools,
+        policy=policy_file,
+        read_only=read_only or None,
+        rate_limit=rate_limit,
+        blocklist=blocklist,
+    )
+    facts, decision = _judged(wishes, tool, _object(arguments), client)
+    if as_json:
+        click.echo(json.dumps(_told(facts, decision), indent=2))
+    else:
+        for line in _lines(facts, decision):
+            click.echo(line)
+    return 1 if decision.action == "deny" else 0
+
+
+def _object(text: str) -> dict[str, Any]:
+    try:
+        given = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise click.UsageError(f"The arguments are no JSON ({error}); give one object.") from None
+    if not isinstance(given, dict):
+        raise click.UsageError('The arguments must be one JSON object, as in {"element": "note"}.')
+    return given
+
+
+def _judged(
+    wishes: Wishes, tool: str, given: Mapping[str, Any], client: str
+) -> tuple[Facts, Decision]:
+    """Return what the gate knows of a call, and what it would do with it."""
+    gate = open_gate(wishes)
+    try:
+        # Whoever asks what would happen wants to know of the question, so somebody can be asked.
+        caller = Caller(client, next(iter(gate.desk.policy.approvers), None))
+        return gate.judge(gate.plan(through_door(Call(tool, given))), caller)
+    finally:
+        gate.close()
+
+
+def _lines(facts: Facts, decision: Decision) -> Iterator[str]:
+    words = {"allow": "It would run.", "ask": "You would be asked.", "deny": "It would not run."}
+    yield words[decision.action]
+    reach = "" if facts.level == decision.level else f" (its arguments alone: {facts.level})"
+    yield f"level     {decision.level}{reach}"
+    yield escaped(f"decided   {decision.source}")
+    for reason in decision.reasons:
+        yield escaped(f"because   {reason}")
+    if decision.offers_always:
+        yield escaped(f"always    {decision.scope}")
+    if decision.suggestion:
+        yield escaped(f"way out   {decision.suggestion}")
+    for key, value in facts.arguments.items():
+        yield f"argument  {escaped(key)} = {shown(value)}"
+    if facts.line:
+        yield escaped(f"runs      {facts.line}")
+
+
+def _told(facts: Facts, decision: Decision) -> dict[str, Any]:
+    return {
+        "action": decision.action,
+        "level": decision.level,
+        "source": decision.source,
+        "reasons": list(decision.reasons),
+        "rules": list(decision.rules),
+        "own_rule": decision.own_rule,
+        "suggestion": decision.suggestion,
+        "line": facts.line,
+    }
+
+
+@policy.command()
+@click.option(
+    "--policy",
+    "policy_file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="The policy file.",
+)
+def edit(policy_file: Path | None) -> int:
+    """Open the policy in $VISUAL or $EDITOR; it is replaced only if it is right."""
+    path = policy_path(policy_file)
+    draft = path.with_name(f"{path.name}.draft-{secrets.token_hex(4)}")
+    try:
+        before = _text(path)
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        _write(draft, _SAMPLE if before is None else before)
+        click.edit(filename=str(draft))
+        after = _text(draft) or ""
+        if after == (_SAMPLE if before is None else before) and before is not None:
+            draft.unlink()
+            click.echo("Nothing was changed.")
+            return 0
+        try:
+            parse_policy(after, path.name)
+        except SetupError as error:
+            raise SetupError(f"{error} The policy is as it was; your text is in {draft}.") from None
+        # The file may be a link into a folder of settings, and stays one.
+        write_whole(path, after, sync=True)
+        draft.unlink()
+    except OSError as error:
+        raise SetupError(f"{path} cannot be written: {error.strerror}.") from error
+    click.echo(f"{path} holds from the next start on.")
+    return 0
+
+
+def _text(path: Path) -> str | None:
+    try:
+        return path.read_bytes().decode()
+    except FileNotFoundError:
+        return None
+    except UnicodeDecodeError:
+        raise SetupError(f"{path} is no UTF-8; save it as UTF-8.") from None
+
+
+def _write(path: Path, text: str) -> None:
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+@policy.command()
+@click.option("--revoke", metavar="ID|all", help="Forget one answer, or all.")
+def decisions(revoke: str | None) -> int:
+    """List the calls that you allowed for good, or revoke them."""
+    from iac_runtime.policy.approvals import listed
+    from iac_runtime.policy.approvals import revoke as forget
+    from iac_runtime.policy.store import Store
+
+    store = Store()
+    if revoke is not None:
+        if revoke != "all" and not revoke.isdecimal():
+            raise click.UsageError("--revoke wants the number of a decision, or all.")
+        count = forget(store, None if revoke == "all" else int(revoke))
+        click.echo(f"Revoked: {count}.")
+        return 0 if count or revoke == "all" else 1
+    rows = listed(store)
+    current = _current_digests()
+    for row in rows:
+        state = "" if row.valid else "  void: this row was changed by hand"
+        if row.valid and current.get(row.tool, row.digest) != row.digest:
+            state = "  void: the tool has changed"
+        client = f" by {row.client}" if row.client else ""
+        click.echo(escaped(f"{row.id}  {row.says}  {row.tool}  {row.made}{client}{state}"))
+    if not rows:
+        click.echo("Nothing is allowed for good.")
+    return 0
+
+
+def _current_digests() -> dict[str, str]:
+    with contextlib.suppress(SetupError):
+        catalogue = Catalogue(tool_folders())
+        return {name: lock_digest(row.app.folder, name) for name, row in catalogue.tools.items()}
+    return {}
+
+
+@policy.command()
+def resume() -> int:
+    """Let questions be asked again after too many were declined."""
+    from iac_runtime.policy.approvals import resume as begin_anew
+    from iac_runtime.policy.store import Store
+
+    load_policy()
+    was = begin_anew(Store())
+    click.echo("Questions are asked again." if was else "Questions were not stopped.")
+    return 0

@@ -1,0 +1,33 @@
+"""The entry point of `iac-mcp`: what a start pays for before the command is known."""
+
+import sys
+
+__all__ = ["main"]
+
+
+def main() -> int:
+    """Run the command line and return its status.
+
+    A client waits for `serve`, so its options are read without click where they are beyond doubt.
+    """
+    arguments = sys.argv[1:]
+    if arguments[:1] == ["serve"]:
+        from iac_runtime.serve.options import read_quickly
+
+        raw = read_quickly(arguments[1:])
+        if raw is not None:
+            return _serve(raw)
+    from iac_mcp.cli.main import main as run
+
+    return run()
+
+
+def _serve(raw: dict[str, object]) -> int:
+    from iac_base.errors import IacError
+    from iac_runtime.serve.front import start
+
+    try:
+        return start(raw)
+    except IacError as error:
+        sys.stderr.write(f"iac-mcp: {error}\n")
+        return 2

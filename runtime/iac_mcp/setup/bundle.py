@@ -1,0 +1,157 @@
+"""A bundle (.mcpb): the server and its tools in one file that Claude Desktop installs.
+
+Format: MCPB manifest 0.4, server type `uv` (the host fetches a Python and the dependencies). The
+same input gives the same bytes: no time and no host are in it.
+"""
+
+import io
+import json
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from iac_base.errors import SetupError
+from iac_base.files import find, replace
+from iac_runtime.tools.catalogue import read_shelves
+from iac_runtime.version import VERSION
+
+__all__ = ["NEEDS", "bundle_files", "manifest", "write_bundle"]
+
+_EPOCH: Final = (1980, 1, 1, 0, 0, 0)
+"""The earliest time that a zip file can say."""
+
+_PACKAGES: Final = ("iac_accessibility", "iac_applescript", "iac_base", "iac_mcp", "iac_runtime")
+"""What a server needs of this project."""
+
+_CODE: Final = frozenset({".py", ".js", ".json", ".jsonl", ".lock", ".toml", ".typed"})
+
+NEEDS: Final = (
+    "click>=8.1,<9",
+    "jsonschema>=4.21,<5",
+    "mcp>=2.3,<3",
+    "platformdirs>=4.2,<5",
+    "psutil>=6,<8",
+    "python-jsonpath>=2,<3",
+    "rich>=13.7,<16",
+    "tomlkit>=0.13,<1",
+)
+"""What the server depends on: as in pyproject.toml, which an installed package has not."""
+
+_MAIN: Final = '''\
+"""Start the server of this bundle with the tools that lie beside it."""
+
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+folders = sorted((HERE / "tools").iterdir())
+sys.argv[1:] = ["serve", *(f"--tools={folder}" for folder in folders), *sys.argv[1:]]
+
+from iac_mcp.entry import main  # noqa: E402
+
+sys.exit(main())
+'''
+
+
+def manifest(apps: Sequence[str]) -> dict[str, Any]:
+    """Return the manifest of a bundle with tools of these apps, by name."""
+    named = ", ".join(apps)
+    return {
+        "manifest_version": "0.4",
+        "name": "iac",
+        "display_name": "IAC: the apps of your Mac",
+        "version": VERSION,
+        "description": "Reads and changes the apps of a Mac through their scripting dictionaries.",
+        "long_description": f"Tools of {named}. Changes are asked about before they are made.",
+        "author": {"name": "IAC"},
+        "license": "MIT",
+        "keywords": ["macos", "applescript", "automation"],
+        "server": {
+            "type": "uv",
+            "entry_point": "server/main.py",
+            "mcp_config": {
+                "command": "uv",
+                "args": ["run", "--directory", "${__dirname}", "server/main.py"],
+                "env": {"IAC_READ_ONLY": "${user_config.read_only}"},
+            },
+        },
+        "tools_generated": True,
+        "prompts_generated": True,
+        "compatibility": {"platforms": ["darwin"], "runtimes": {"python": ">=3.11"}},
+        "user_config": {
+            "read_only": {
+                "type": "boolean",
+                "title": "Read only",
+                "description": "Only tools that never change anything.",
+                "required": False,
+                "default": False,
+            }
+        },
+    }
+
+
+def bundle_files(folders: Sequence[Path]) -> tuple[dict[str, bytes], int]:
+    """Return the files of a bundle by their names in it, and how many apps it has tools of.
+
+    Args:
+        folders: Output folders, in the order in which they are searched.
+
+    Raises:
+        SetupError: There are no tools, or a file cannot be read.
+    """
+    shelves = read_shelves(folders)
+    apps = sorted(str(row["name"]) for shelf in shelves for row in shelf.apps.values())
+    files = {
+        "manifest.json": _json(manifest(apps)),
+        "pyproject.toml": _project().encode(),
+        "server/main.py": _MAIN.encode(),
+    }
+    packages = Path(__file__).resolve().parents[2]
+    try:
+        for package in _PACKAGES:
+            files |= dict(_under(packages / package, f"server/{package}"))
+        for at, shelf in enumerate(shelves):
+            # Numbered, so that the order in which they are searched is that of their names.
+            files |= dict(_under(shelf.folder, f"server/tools/{at:02}"))
+    except OSError as error:
+        raise SetupError(f"{error.filename} cannot be read: {error.strerror}.") from error
+    return files, len(apps)
+
+
+def _under(folder: Path, name: str) -> Iterator[tuple[str, bytes]]:
+    for path in sorted(folder.rglob("*")):
+        if path.suffix in _CODE and "__pycache__" not in path.parts and path.is_file():
+            yield f"{name}/{path.relative_to(folder).as_posix()}", path.read_bytes()
+
+
+def _project() -> str:
+    needs = "".join(f"    {json.dumps(need)},\n" for need in NEEDS)
+    return (
+        f'[project]\nname = "iac-bundle"\nversion = "{VERSION}"\n'
+        f'requires-python = ">=3.11"\ndependencies = [\n{needs}]\n\n[tool.uv]\npackage = false\n'
+    )
+
+
+def _json(value: Mapping[str, Any]) -> bytes:
+    return json.dumps(value, ensure_ascii=False, indent=2).encode() + b"\n"
+
+
+def write_bundle(output: Path, folders: Sequence[Path]) -> tuple[int, int]:
+    """Write a bundle; return its size in bytes and how many apps it has tools of.
+
+    Raises:
+        SetupError: There are no tools, or a file cannot be read or written.
+    """
+    files, apps = bundle_files(folders)
+    memory = io.BytesIO()
+    with zipfile.ZipFile(memory, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in sorted(files):
+            row = zipfile.ZipInfo(name, _EPOCH)
+            row.external_attr = 0o644 << 16
+            row.compress_type = zipfile.ZIP_DEFLATED
+            archive.writestr(row, files[name])
+    content = memory.getvalue()
+    replace(find(output)._replace(mode=0o644), content)
+    return len(content), apps

@@ -1,0 +1,367 @@
+"""The clients that can be told of this server, and telling them: read, merge, back up, write.
+
+Sources: the vendors' pages on MCP settings; for Codex, its TOML reference. The files of clients
+that are not merged hold comments as a rule, or are TOML: for those there is a snippet to paste.
+"""
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final, Literal, NamedTuple
+
+from iac_base.errors import SetupError
+from iac_base.files import Found, find, remove, replace
+from iac_mcp.setup.client_files import NotJsonError, entry_of, merged, undone
+
+__all__ = [
+    "CLIENTS",
+    "MERGED",
+    "Client",
+    "Installed",
+    "Launch",
+    "NotMergedError",
+    "Removed",
+    "entry",
+    "install",
+    "installed_entry",
+    "is_ours",
+    "place",
+    "serves",
+    "snippet",
+    "uninstall",
+]
+
+Shape = Literal["plain", "typed", "toml"]
+
+
+class Launch(NamedTuple):
+    """How a client starts the server: absolute paths only, for apps know no shell's PATH."""
+
+    command: str
+    args: tuple[str, ...]
+    env: Mapping[str, str] = MappingProxyType({})
+
+
+class Client(NamedTuple):
+    """A client.
+
+    Attributes:
+        places: Its file by platform (`sys.platform`; "" for every other).
+        root: The key under which servers stand.
+        shape: What an entry looks like; `typed` says `"type": "stdio"` too.
+        merged: Whether the file is changed here, or only a snippet is printed.
+        then: What to do afterwards.
+    """
+
+    key: str
+    name: str
+    places: Mapping[str, str]
+    root: str
+    shape: Shape
+    merged: bool
+    then: str
+
+
+_ROWS: Final = (
+    Client(
+        "claude-desktop",
+        "Claude Desktop",
+        {
+            "darwin": "~/Library/Application Support/Claude/claude_desktop_config.json",
+            "win32": "%APPDATA%/Claude/claude_desktop_config.json",
+            "": "~/.config/Claude/claude_desktop_config.json",
+        },
+        "mcpServers",
+        "plain",
+        True,
+        "Quit Claude Desktop and start it again.",
+    ),
+    Client(
+        "claude-code",
+        "Claude Code",
+        {"": "~/.claude.json"},
+        "mcpServers",
+        "typed",
+        True,
+        "Start a new session of Claude Code; /mcp shows the server.",
+    ),
+    Client(
+        "cursor",
+        "Cursor",
+        {"": "~/.cursor/mcp.json"},
+        "mcpServers",
+        "plain",
+        True,
+        "Switch the server on in Cursor's settings, under MCP.",
+    ),
+    Client(
+        "vscode",
+        "VS Code",
+        {
+            "darwin": "~/Library/Application Support/Code/User/mcp.json",
+            "win32": "%APPDATA%/Code/User/mcp.json",
+            "": "~/.config/Code/User/mcp.json",
+        },
+        "servers",
+        "typed",
+        True,
+        "Run MCP: List Servers in VS Code and start it.",
+    ),
+    Client(
+        "windsurf",
+        "Windsurf",
+        {"": "~/.codeium/windsurf/mcp_config.json"},
+        "mcpServers",
+        "plain",
+        False,
+        "Refresh the servers in Windsurf's settings.",
+    ),
+    Client(
+        "zed",
+        "Zed",
+        {"": "~/.config/zed/settings.json"},
+        "context_servers",
+        "plain",
+        False,
+        "Zed reads its settings at once.",
+    ),
+    Client(
+        "gemini",
+        "Gemini CLI",
+        {"": "~/.gemini/settings.json"},
+        "mcpServers",
+        "plain",
+        False,
+        "Start Gemini CLI again; it starts servers in trusted folders only.",
+    ),
+    Client(
+        "codex",
+        "Codex CLI",
+        {"": "~/.codex/config.toml"},
+        "mcp_servers",
+        "toml",
+        False,
+        "Start Codex again.",
+    ),
+)
+
+CLIENTS: Final[Mapping[str, Client]] = {row.key: row for row in _ROWS}
+MERGED: Final = tuple(row.key for row in _ROWS if row.merged)
+"""The clients whose files are changed here."""
+
+
+def place(client: Client, environ: Mapping[str, str], system: str = sys.platform) -> Path:
+    """Return where a client's file is; it need not be there.
+
+    Args:
+        environ: HOME (USERPROFILE) and APPDATA are read from it.
+        system: The platform, as `sys.platform` names it.
+    """
+    pattern = client.places.get(system) or client.places[""]
+    home = environ.get("HOME") or environ.get("USERPROFILE") or str(Path.home())
+    folder, _, rest = pattern.partition("/")
+    data = environ.get("APPDATA") or str(Path(home, "AppData", "Roaming"))
+    return Path({"~": home, "%APPDATA%": data}[folder], *rest.split("/"))
+
+
+def entry(client: Client, launch: Launch) -> dict[str, Any]:
+    """Return what stands under a server's name in the client's file."""
+    said: dict[str, Any] = {"type": "stdio"} if client.shape == "typed" else {}
+    said |= {"command": launch.command, "args": [*launch.args]}
+    if launch.env:
+        said["env"] = dict(launch.env)
+    return said
+
+
+def snippet(client: Client, name: str, said: Mapping[str, Any]) -> str:
+    """Return what to paste into the client's file, as a whole file would have it."""
+    if client.shape != "toml":
+        return json.dumps({client.root: {name: dict(said)}}, ensure_ascii=False, indent=2)
+    table = f"{client.root}.{name}"
+    lines = [f"[{table}]", f"command = {_toml(said['command'])}"]
+    lines.append(f"args = [{', '.join(_toml(part) for part in said['args'])}]")
+    if "env" in said:
+        lines += ["", f"[{table}.env]"]
+        lines += [f"{key} = {_toml(value)}" for key, value in said["env"].items()]
+    return "\n".join(lines)
+
+
+def _toml(text: str) -> str:
+    # A JSON string is a basic string of TOML, but for DEL, which TOML wants escaped.
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def is_ours(said: Any) -> bool:
+    """Say whether an entry starts this server, as `install` or a reader of the docs wrote it."""
+    if not isinstance(said, dict) or not isinstance(said.get("args"), list):
+        return False
+    words = (said.get("command"), *said["args"])
+    return serves([word for word in words if isinstance(word, str)])
+
+
+def serves(command: Sequence[str]) -> bool:
+    """Say whether a command line is that of `iac-mcp serve`, however it was started."""
+    words = [word.replace("\\", "/").rpartition("/")[2] for word in command]
+    before = words[: words.index("serve")] if "serve" in words else []
+    return "iac-mcp" in before or any(
+        flag == "-m" and module.partition(".")[0] in ("iac_mcp", "iac_runtime")
+        for flag, module in pairwise(before)
+    )
+
+
+_SUFFIX: Final = ".before-iac"
+
+
+class NotMergedError(SetupError):
+    """A client's file is left as it is; `snippet` is what a person can paste into it."""
+
+    def __init__(self, message: str, snippet: str = "") -> None:
+        super().__init__(message)
+        self.snippet = snippet
+
+
+class Installed(NamedTuple):
+    """What `install` did.
+
+    Attributes:
+        path: The client's file.
+        changed: Whether it was written; False if all was right already.
+        backup: Where the file is kept as it was; None if there was none, or it was not changed.
+        kept: Options of `serve` that an earlier entry had and this one has again.
+    """
+
+    path: Path
+    changed: bool
+    backup: Path | None
+    kept: tuple[str, ...] = ()
+
+
+class Removed(NamedTuple):
+    """What `uninstall` did: nothing was there, the entry was taken out, or all is as before."""
+
+    path: Path
+    how: Literal["absent", "taken out", "as before", "file removed"]
+
+
+def install(
+    client: Client, path: Path, name: str, launch: Launch, *, keep_options: bool = True
+) -> Installed:
+    """Put the server into a client's file.
+
+    Args:
+        path: The client's file.
+        name: Under which the server stands there.
+        launch: How it is started.
+        keep_options: Take the options of `serve` from an earlier entry.
+
+    Raises:
+        NotMergedError: The file has comments or is broken, or another server has this name; it
+            is as it was, and the error has the snippet.
+        SetupError: The file cannot be read or written safely; it is as it was.
+    """
+    found = find(path)
+    said = entry(client, launch)
+    try:
+        text = _text(found)
+        old = entry_of(text or "", client.root, name)
+        kept: tuple[str, ...] = ()
+        if old is not None:
+            if not is_ours(old):
+                raise NotMergedError(
+                    f'{path} has another server called "{name}"; choose a name with --name.'
+                )
+            kept = _options(old) if keep_options else ()
+            said["args"] += kept
+        after = merged(text, client.root, name, said)
+        encoded = after.encode()
+    except (NotJsonError, UnicodeError) as error:
+        raise _refused(path, error, snippet(client, name, said)) from None
+    if after == text:
+        return Installed(path, changed=False, backup=None, kept=kept)
+    backup = _backup_of(found.path)
+    if old is None and found.content is not None:
+        # An entry that is there was written after the backup was made, which stays the older one.
+        replace(find(backup)._replace(mode=found.mode), found.content)
+    elif old is None:
+        remove(find(backup))
+    replace(found, encoded)
+    return Installed(path, changed=True, backup=backup if backup.exists() else None, kept=kept)
+
+
+def uninstall(client: Client, path: Path, name: str) -> Removed:
+    """Take the server out of a client's file.
+
+    Where nothing else was changed since `install`, the file is as before to the byte, and the
+    backup is removed; a file that `install` made is gone.
+
+    Raises:
+        NotMergedError: The file has comments or is broken, or another server has this name; it
+            is as it was.
+        SetupError: The file cannot be read or written safely; it is as it was.
+    """
+    found = find(path)
+    try:
+        text = _text(found)
+        old = entry_of(text, client.root, name) if text is not None else None
+        if text is None or old is None:
+            return Removed(path, "absent")
+        if not is_ours(old):
+            raise NotMergedError(f'{path}: the server called "{name}" is another one; it stays.')
+        backup = find(_backup_of(found.path))
+        earlier = _readable(backup)
+        after = undone(text, client.root, name, earlier)
+    except (NotJsonError, UnicodeError) as error:
+        raise _refused(path, error, "") from None
+    if after is None:
+        remove(found)
+        return Removed(path, "file removed")
+    replace(found, after.encode())
+    if after != earlier:
+        return Removed(path, "taken out")
+    remove(backup)
+    return Removed(path, "as before")
+
+
+def installed_entry(client: Client, path: Path, name: str) -> dict[str, Any] | None:
+    """Return the entry of this server in a client's file, None if there is none.
+
+    Raises:
+        NotMergedError: The file cannot be read as JSON.
+        SetupError: It cannot be read at all.
+    """
+    try:
+        found = entry_of(_text(find(path)) or "", client.root, name)
+    except (NotJsonError, UnicodeError) as error:
+        raise _refused(path, error, "") from None
+    return found if is_ours(found) else None
+
+
+def _text(found: Found) -> str | None:
+    return None if found.content is None else found.content.decode()
+
+
+def _readable(backup: Found) -> str | None:
+    try:
+        return _text(backup)
+    except UnicodeError:
+        return None
+
+
+def _backup_of(path: Path) -> Path:
+    return path.with_name(path.name + _SUFFIX)
+
+
+def _options(old: Mapping[str, Any]) -> tuple[str, ...]:
+    args = [word for word in old.get("args", ()) if isinstance(word, str)]
+    return tuple(args[args.index("serve") + 1 :]) if "serve" in args else ()
+
+
+def _refused(path: Path, error: Exception, words: str) -> NotMergedError:
+    reason = "it is no UTF-8" if isinstance(error, UnicodeError) else str(error)
+    way = "paste this into it" if words else "take the entry out by hand"
+    return NotMergedError(
+        f"{path} cannot be changed safely ({reason}), so it is as it was; {way}.", words
+    )

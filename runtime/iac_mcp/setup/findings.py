@@ -1,0 +1,122 @@
+"""What a check finds and what it looks at, the running servers of this user among it."""
+
+import os
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol
+
+from iac_mcp.setup.clients import serves
+from iac_runtime.execution.mac import AppState, Version
+from iac_runtime.execution.process import Runner
+from iac_runtime.execution.streams import run_process
+from iac_runtime.tools.freshness import FOLDERS
+
+if TYPE_CHECKING:
+    import psutil
+
+__all__ = ["Check", "Examiner", "Finding", "Place", "ServerProcess", "State", "server_processes"]
+
+State = Literal["ok", "warning", "problem"]
+
+
+class Finding(NamedTuple):
+    """One line of `doctor`.
+
+    Attributes:
+        says: What was found, one line.
+        mend: The command or the step that mends it; empty for what is right.
+    """
+
+    check: str
+    state: State
+    says: str
+    mend: str = ""
+
+    def facts(self) -> dict[str, Any]:
+        """Return it as one JSON object; without `mend` where there is nothing to mend."""
+        facts = self._asdict()
+        return facts if self.mend else {key: facts[key] for key in ("check", "state", "says")}
+
+
+class Examiner(Protocol):
+    """What doctor asks of an executor."""
+
+    def version(self) -> Version: ...
+
+    def test_app(self, bundle_id: str, timeout: float = 10.0) -> AppState: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What is looked at: this machine, unless a test says otherwise.
+
+    Attributes:
+        examiner: Answers for osascript and the apps.
+        tools: Folders of tools to look in first.
+        apps: Only these apps are asked about (keys, names or bundle ids); all, if empty.
+        name: The server's name in clients.
+        folders: Where apps lie.
+        run: Starts the programs that are asked, `codesign` among them.
+    """
+
+    examiner: Examiner
+    tools: tuple[Path, ...] = ()
+    apps: tuple[str, ...] = ()
+    name: str = "iac"
+    system: str = sys.platform
+    environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
+    folders: tuple[str, ...] = FOLDERS
+    run: Runner = run_process
+
+    @property
+    def is_mac(self) -> bool:
+        """Whether apps can be controlled at all."""
+        return self.system == "darwin"
+
+
+class Check(NamedTuple):
+    """A row of `doctor`: what it is called, and how it is looked at."""
+
+    name: str
+    look: Callable[[Place], Iterable[Finding]]
+
+
+_FOSTER: Final = frozenset({"init", "launchd", "systemd"})
+"""Who takes over a process whose parent is gone."""
+
+
+class ServerProcess(NamedTuple):
+    """A process that serves; `orphan` says that the client which started it is gone."""
+
+    pid: int
+    orphan: bool
+    parent: str
+    command: tuple[str, ...]
+
+
+def server_processes() -> list[ServerProcess]:
+    """Return the running servers of this user, but for this process, by number."""
+    import psutil
+
+    found: list[ServerProcess] = []
+    for process in psutil.process_iter():
+        try:
+            row = _row(process)
+        except psutil.Error:
+            continue
+        if row is not None:
+            found.append(row)
+    return sorted(found)
+
+
+def _row(process: "psutil.Process") -> ServerProcess | None:
+    if process.pid == os.getpid() or process.uids().real != os.getuid():
+        return None
+    command = tuple(process.cmdline())
+    if not serves(command):
+        return None
+    parent = process.parent()
+    name = parent.name() if parent is not None else ""
+    return ServerProcess(process.pid, not name or name in _FOSTER, name, command)

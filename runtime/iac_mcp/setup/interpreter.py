@@ -1,0 +1,212 @@
+"""Which Python a client is to start, and whether macOS will let it control apps.
+
+A program with the hardened runtime but without the entitlement for Apple events is refused without
+a question (-1743); one with no signature, or one made on this machine (ad hoc), is asked about,
+but the answer is bound to that very file and lost with the next update. Sources: Apple, "Apple
+Events Entitlement"; man codesign. That the answers below read right, only a Mac can confirm.
+"""
+
+import json
+import os
+import plistlib
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Final, Literal, NamedTuple
+
+from iac_base.errors import SetupError
+from iac_runtime.execution.process import Runner
+from iac_runtime.execution.streams import run_process
+
+__all__ = [
+    "Interpreter",
+    "Signature",
+    "better",
+    "examine",
+    "framework_program",
+    "judged",
+    "launch_arguments",
+    "signature",
+]
+
+OLDEST: Final = (3, 11)
+
+_SECONDS: Final = 20.0
+
+# Without the environment's settings and the folder of the call: so a client starts it. It must
+# run on any Python, to say that one is too old.
+_SCRIPT: Final = """\
+import sys
+sys.path[:] = [p for p in sys.path if p]
+import json, os
+try:
+    from importlib.util import find_spec
+    has = find_spec("iac_mcp") is not None and find_spec("mcp") is not None
+except Exception:
+    has = False
+real = os.path.realpath(sys.executable)
+print(json.dumps([sys.executable, list(sys.version_info[:3]), has, sys.base_prefix, real]))
+"""
+
+
+class Interpreter(NamedTuple):
+    """A Python.
+
+    Attributes:
+        path: Its own absolute path: that of an environment, not of a shim.
+        version: As in (3, 12, 4).
+        env: What the server needs in its environment to be found there.
+        real: The program file behind `path`, the one that macOS knows.
+    """
+
+    path: str
+    version: tuple[int, ...]
+    env: Mapping[str, str]
+    real: str
+
+
+def examine(path: str = "", environ: Mapping[str, str] | None = None) -> Interpreter:
+    """Return the Python at `path` (this one, if left out), as it says of itself.
+
+    A pyenv or asdf shim is a script that starts another program; that program is what is returned.
+
+    Raises:
+        SetupError: It cannot be started, is too old, or has no server in it; one line.
+    """
+    chosen = path or sys.executable
+    found = _ask(chosen, "-E")
+    if found is None:
+        raise SetupError(f"{chosen} is no Python that can be started; give another with --python.")
+    executable, version, has, base, real = found
+    if tuple(version) < OLDEST:
+        spoken = ".".join(str(part) for part in version[:2])
+        raise SetupError(f"{chosen} is Python {spoken}; IAC needs 3.11 or newer.")
+    env: dict[str, str] = {}
+    if not has:
+        # A checkout that is run in place is found by PYTHONPATH, so the client has to say it too.
+        ways = (os.environ if environ is None else environ).get("PYTHONPATH", "")
+        again = _ask(chosen) if ways else None
+        if again is None or not again[2]:
+            raise SetupError(
+                f"IAC is not installed in {chosen}; do it with: {chosen} -m pip install iac"
+            )
+        env["PYTHONPATH"] = os.pathsep.join(
+            str(Path(way).absolute()) for way in ways.split(os.pathsep) if way
+        )
+    return Interpreter(executable, tuple(version), env, framework_program(base, real))
+
+
+def launch_arguments(options: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the arguments that start the server.
+
+    -P keeps the folder that a client starts it in off the import path: a project may have a file
+    of the name of one of our modules.
+    """
+    return ("-P", "-m", "iac_mcp", "serve", *options)
+
+
+def _ask(path: str, *flags: str) -> tuple[str, list[int], bool, str, str] | None:
+    try:
+        done = run_process([path, *flags, "-c", _SCRIPT], b"", _SECONDS)
+    except OSError:
+        return None
+    try:
+        executable, version, has, base, real = json.loads(done.stdout)
+        return str(executable), [int(part) for part in version], bool(has), str(base), str(real)
+    except (ValueError, TypeError):
+        return None
+
+
+def framework_program(base: str, real: str) -> str:
+    """Return the program that runs: a framework build starts the one in its Python.app."""
+    app = Path(base, "Resources", "Python.app", "Contents", "MacOS", "Python")
+    return str(app) if app.is_file() else real
+
+
+_CODESIGN: Final = "/usr/bin/codesign"
+_ENTITLEMENT: Final = "com.apple.security.automation.apple-events"
+_CODESIGN_SECONDS: Final = 20.0
+
+_KNOWN: Final = (
+    "Library/Frameworks/Python.framework/Versions",
+    "opt/homebrew/opt",
+    "usr/local/opt",
+)
+"""Where python.org and Homebrew put theirs; searched for a Python that works."""
+
+_MINORS: Final = ("3.14", "3.13", "3.12", "3.11")
+
+
+class Signature(NamedTuple):
+    """What `codesign` says of a program.
+
+    Attributes:
+        by: `nobody`, `ad hoc`, or `a developer`; `unknown` where it cannot be asked.
+        hardened: Whether the hardened runtime is on.
+        events: Whether it is entitled to send Apple events.
+    """
+
+    by: Literal["nobody", "ad hoc", "a developer", "unknown"]
+    hardened: bool = False
+    events: bool = False
+
+
+def signature(path: str, run: Runner = run_process, system: str = sys.platform) -> Signature:
+    """Return the signature of the program at `path`; `unknown` where this is no Mac."""
+    if system != "darwin":
+        return Signature("unknown")
+    try:
+        shown = run([_CODESIGN, "-d", "--verbose=2", path], b"", _CODESIGN_SECONDS)
+        given = run([_CODESIGN, "-d", "--entitlements", "-", "--xml", path], b"", _CODESIGN_SECONDS)
+    except OSError:
+        return Signature("unknown")
+    words = shown.stderr.decode("utf-8", "replace")
+    if shown.status != 0:
+        unsigned = "not signed" in words
+        return Signature("nobody" if unsigned else "unknown")
+    flags = next((line for line in words.splitlines() if "flags=" in line), "")
+    hardened, events = "runtime" in flags, _entitled(given.stdout)
+    return Signature("ad hoc" if "adhoc" in flags else "a developer", hardened, events)
+
+
+def _entitled(answer: bytes) -> bool:
+    try:
+        said = plistlib.loads(answer) if answer.strip() else {}
+    except Exception:  # plistlib lets through whatever its parsers raise
+        return False
+    return isinstance(said, dict) and said.get(_ENTITLEMENT) is True
+
+
+def judged(found: Signature) -> tuple[Literal["ok", "warning", "problem"], str]:
+    """Return what a signature means for controlling apps, and one line that says so."""
+    if found.by == "unknown":
+        return "ok", "Its signature was not looked at: that takes a Mac."
+    if found.hardened and not found.events:
+        return "problem", (
+            "macOS refuses its Apple events without asking: it has the hardened runtime and not"
+            " the entitlement for them."
+        )
+    if found.by == "a developer":
+        return "ok", "It is signed, so what you allow it lasts."
+    made = "unsigned" if found.by == "nobody" else "signed on this machine only"
+    return "warning", f"It is {made}: after an update of it macOS asks you again."
+
+
+def better(
+    run: Runner = run_process, system: str = sys.platform, top: Path = Path("/")
+) -> str | None:
+    """Return another Python of this Mac that can control apps, None if none is found."""
+    for candidate in _candidates(top):
+        program = candidate.parent.parent / "Resources/Python.app/Contents/MacOS/Python"
+        real = program if program.is_file() else candidate.resolve()
+        if judged(signature(str(real), run, system))[0] == "ok":
+            return str(candidate)
+    return None
+
+
+def _candidates(top: Path) -> Iterator[Path]:
+    for place, minor in ((place, minor) for place in _KNOWN for minor in _MINORS):
+        folder: Sequence[str] = (minor,) if place.endswith("Versions") else (f"python@{minor}",)
+        path = top.joinpath(place, *folder, "bin", f"python{minor}")
+        if path.is_file():
+            yield path

@@ -1,0 +1,188 @@
+"""Probing: answers to the open questions about JXA, from a Mac, as data that can be sent on.
+
+One process a script, each with a deadline. Nothing personal stays in the answers: the home folder,
+the names of the user and of the computer are replaced.
+"""
+
+import contextlib
+import json
+import re
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from iac_mcp.setup.probe_table import APPS, COLLISION, PROBES, RECORD, Probe
+from iac_runtime.execution.appleerrors import parse_error_line
+from iac_runtime.execution.process import Completed, Runner
+from iac_runtime.tools.tables import APPLICATION, Tables
+
+__all__ = ["FORMAT", "NOBODY", "ROWS", "Person", "answers", "collisions", "redacted"]
+
+ROWS: Final = range(1, 14)
+"""The rows of the list in docs/mac.md."""
+
+FORMAT: Final = 1
+"""Of the report; a reader can tell by it what to expect."""
+
+_SECONDS: Final = 20.0
+_MOST: Final = 20_000
+_SHORTEST: Final = 3
+
+
+class Person(NamedTuple):
+    """What must not be sent on: the home folder, and names of the user and the computer."""
+
+    home: str = ""
+    names: tuple[str, ...] = ()
+
+
+NOBODY: Final = Person()
+
+
+def redacted(text: str, person: Person) -> str:
+    """Return `text` without the person in it; names shorter than three letters are left."""
+    home = person.home.rstrip("/")
+    if home:
+        text = text.replace(home, "~").replace(home.replace(" ", "%20"), "~")
+    for name in sorted(person.names, key=len, reverse=True):
+        if len(name) >= _SHORTEST:
+            text = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", "<name>", text, flags=re.IGNORECASE)
+    return text
+
+
+def collisions(apps: Iterable[Tables], most: int = 5) -> Iterator[Probe]:
+    """Yield questions about commands that have the name of a property; they send no event."""
+    for tables in apps:
+        commands = {spec.jxa for spec in tables.tools.values() if spec.op == "command"}
+        for place, term in _places(tables):
+            for prop in tables.properties(term):
+                if prop.jxa in commands and most > 0:
+                    most -= 1
+                    chain = f"{place}[{json.dumps(prop.jxa)}]"
+                    script = (
+                        f"var a = Application({json.dumps(tables.app.id)}); "
+                        f"typeof {chain} + ' ' + Automation.getDisplayString({chain})"
+                    )
+                    yield Probe(f"9.{tables.key}-{prop.jxa}", COLLISION, script)
+
+
+def _places(tables: Tables) -> Iterator[tuple[str, str]]:
+    if APPLICATION in tables.classes:
+        yield "a", APPLICATION
+        for element in tables.elements(APPLICATION):
+            row = tables.classes.get(element.term)
+            if row is not None:
+                yield f"a[{json.dumps(row.plural)}][0]", element.term
+
+
+def answers(
+    runner: Runner,
+    program: Sequence[str],
+    rows: Iterable[int] = ROWS,
+    *,
+    more: Sequence[Probe] = (),
+    scratch: bool = False,
+    person: Person = NOBODY,
+    timeout: float = _SECONDS,
+) -> Iterator[dict[str, Any]]:
+    """Yield an answer for each script of `rows`, in the order of the rows.
+
+    Args:
+        runner: Runs one process.
+        program: The osascript to ask, with what stands before its own arguments.
+        more: Scripts beyond the table: for row 9.
+        scratch: Whether documents may be made in TextEdit.
+        person: Whom to leave out.
+        timeout: Seconds for one script.
+
+    An answer is `{id, row, question, script, arguments, status, stdout, stderr, seconds}`, with
+    `value` where what was printed is JSON, `error` `{number, text}` where osascript's error line
+    says one, `timed_out` where it was killed; or `{id, row, question, unmeasured}` with the
+    reason.
+
+    Raises:
+        OSError: The program cannot be started.
+    """
+    running = _Running(runner, program, timeout)
+    wanted = set(rows)
+    probes = sorted((*PROBES, *more), key=lambda probe: probe.row)
+    for row in sorted(wanted):
+        asked = [probe for probe in probes if probe.row == row]
+        for probe in asked:
+            reason = _reason(probe, running, scratch=scratch)
+            answer = {"id": probe.id, "row": row, "question": probe.question}
+            if reason:
+                yield {**answer, "unmeasured": reason}
+            else:
+                yield {**answer, **_answer(probe, runner, program, timeout, person)}
+        if not asked and row in _UNANSWERED:
+            question, reason = _UNANSWERED[row]
+            yield {"id": str(row), "row": row, "question": question, "unmeasured": reason}
+
+
+_UNANSWERED: Final[Mapping[int, tuple[str, str]]] = {
+    9: (COLLISION, "None of the apps that there are tools of has one."),
+    10: (RECORD, "No command of an app that every Mac has takes one without doing something."),
+}
+
+
+_DEBUGGED: Final = ("/usr/bin/env", "AEDebugSends=1")
+_CHANNELLED: Final = ("/bin/sh", "-c", 'exec "$@" 3<&0 4>&1', "sh")
+
+
+class _Running:
+    """Which apps are running; each is asked about once, without an event."""
+
+    def __init__(self, runner: Runner, program: Sequence[str], timeout: float) -> None:
+        self._runner, self._program, self._timeout = runner, program, timeout
+        self._known: dict[str, bool] = {}
+
+    def __contains__(self, app: str) -> bool:
+        if app not in self._known:
+            script = f"String(Application({json.dumps(app)}).running())"
+            argv = [*self._program, "-l", "JavaScript", "-e", script]
+            done = self._runner(argv, b"", self._timeout)
+            self._known[app] = done.stdout.strip() == b"true"
+        return self._known[app]
+
+
+def _reason(probe: Probe, running: _Running, *, scratch: bool) -> str:
+    """Return why a script is not run; empty if it is."""
+    if probe.scratch and not scratch:
+        return "Makes a scratch document in TextEdit; asked for with --textedit."
+    if probe.app and probe.app not in running:
+        return f"{APPS[probe.app]} is not running."
+    return ""
+
+
+def _answer(
+    probe: Probe, runner: Runner, program: Sequence[str], timeout: float, person: Person
+) -> dict[str, Any]:
+    arguments = ["-l", "JavaScript", "-s", probe.form, "-e", probe.script]
+    # The runner gives a process our environment and three descriptors; others add to it.
+    before = _DEBUGGED if probe.debug else _CHANNELLED if probe.channel else ()
+    start = time.monotonic()
+    done = runner([*before, *program, *arguments], probe.stdin.encode(), timeout)
+    seconds = time.monotonic() - start
+    return {
+        "script": probe.script,
+        "arguments": arguments[:-2],
+        **_outcome(done, person),
+        "seconds": round(seconds, 3),
+    }
+
+
+def _outcome(done: Completed, person: Person) -> dict[str, Any]:
+    stdout, stderr = (
+        redacted(stream.decode("utf-8", "backslashreplace")[:_MOST], person)
+        for stream in (done.stdout, done.stderr)
+    )
+    found: dict[str, Any] = {"status": done.status, "stdout": stdout, "stderr": stderr}
+    with contextlib.suppress(ValueError, RecursionError):
+        found["value"] = json.loads(stdout)
+    line = parse_error_line(stderr) if done.status else None
+    if line is not None:
+        found["error"] = {"number": line.number, "text": line.text}
+    if done.timed_out:
+        found["timed_out"] = True
+    return found

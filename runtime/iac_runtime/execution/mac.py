@@ -1,0 +1,281 @@
+"""How things stand with an app and with this Mac: running, permission, the responsible process.
+
+AEDeterminePermissionToAutomateTarget (CoreServices, AppleEvents.h) through ctypes. The structure
+is packed as the header packs it (2 bytes). It answers for the process that macOS holds responsible
+for this one, which osascript shares. Only a Mac can confirm this module; the probe page says how.
+
+A permission belongs to the process that is responsible for the one that sends the event: the app
+from which the whole tree was started. macOS knows it; the call that says so is private
+(`responsibility_get_pid_responsible_for_pid`, libSystem), so where it is missing the process tree
+is read instead. A child of Claude Desktop's helper `disclaimer` is responsible for itself. That
+both give the name which System Settings shows, only a Mac can confirm.
+"""
+
+import ctypes
+import os
+import platform
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+
+if TYPE_CHECKING:
+    import psutil
+
+__all__ = [
+    "AppState",
+    "Permitted",
+    "Process",
+    "Version",
+    "app_state",
+    "meaning",
+    "parents_of",
+    "permitted",
+    "read_version",
+    "resolve",
+    "responsible_name",
+    "responsible_of",
+    "shown_name",
+]
+
+Permitted = Literal["yes", "no", "would ask", "unknown"]
+
+_FRAMEWORK: Final = "/System/Library/Frameworks/CoreServices.framework/CoreServices"
+_BUNDLE_ID: Final = int.from_bytes(b"bund", "big")
+_ANY: Final = int.from_bytes(b"****", "big")
+
+_MEANING: Final[dict[int, Permitted]] = {0: "yes", -1743: "no", -1744: "would ask"}
+
+
+class _Descriptor(ctypes.Structure):
+    """AEDesc: a type code and a handle."""
+
+    _pack_ = 2
+    _layout_ = "ms"
+    _fields_ = (("type", ctypes.c_uint32), ("data", ctypes.c_void_p))
+
+
+def meaning(status: int) -> Permitted:
+    """Return what a status of the call means; -600 (it does not run) leaves it unknown."""
+    return _MEANING.get(status, "unknown")
+
+
+def permitted(bundle_id: str) -> Permitted:
+    """Say whether events to the app are allowed; "unknown" where this is no Mac."""
+    if sys.platform != "darwin":
+        return "unknown"
+    try:
+        return meaning(_ask(ctypes.CDLL(_FRAMEWORK), bundle_id))
+    except (OSError, AttributeError):
+        return "unknown"
+
+
+def _ask(library: Any, bundle_id: str) -> int:
+    name = bundle_id.encode()
+    target = _Descriptor()
+    make = library.AECreateDesc
+    make.argtypes = (ctypes.c_uint32, ctypes.c_char_p, ctypes.c_long, ctypes.c_void_p)
+    make.restype = ctypes.c_int16
+    determine = library.AEDeterminePermissionToAutomateTarget
+    determine.argtypes = (ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint32, ctypes.c_ubyte)
+    determine.restype = ctypes.c_int32
+    dispose = library.AEDisposeDesc
+    dispose.argtypes = (ctypes.c_void_p,)
+    dispose.restype = ctypes.c_int16
+    failed = make(_BUNDLE_ID, name, len(name), ctypes.byref(target))
+    if failed:
+        return int(failed)
+    try:
+        return int(determine(ctypes.byref(target), _ANY, _ANY, False))
+    finally:
+        dispose(ctypes.byref(target))
+
+
+Known = Literal["yes", "no", "unknown"]
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """The version of macOS (empty elsewhere), and the path of the osascript, None if none."""
+
+    macos: str
+    osascript: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class AppState:
+    """How things stand with an app.
+
+    Attributes:
+        bundle_id: The app.
+        installed: Whether the system knows an app of this bundle id.
+        scriptable: Whether its dictionary could be loaded.
+        running: Whether it runs.
+        permitted: Whether macOS lets this process send it events.
+        reason: One line on what stands in the way of a call; empty if nothing does.
+    """
+
+    bundle_id: str
+    installed: Known
+    scriptable: Known
+    running: Known
+    permitted: Permitted
+    reason: str
+
+
+def read_version(osascript: str | None) -> Version:
+    """Return the versions of this machine."""
+    return Version(platform.mac_ver()[0], osascript)
+
+
+def app_state(facts: Any, bundle_id: str, failure: str = "") -> AppState:
+    """Return the state of an app.
+
+    Args:
+        facts: The harness's record `[[name, true, false or null], ...]`; anything else is
+            taken for unknown.
+        failure: Why there are no facts, one line.
+    """
+    fields = facts.get("record") if isinstance(facts, dict) else None
+    found = {
+        str(field[0]): field[1]
+        for field in (fields if isinstance(fields, list) else [])
+        if isinstance(field, list) and len(field) == 2
+    }
+    installed = _known(found.get("installed"))
+    scriptable, running = _known(found.get("scriptable")), _known(found.get("running"))
+    may = permitted(bundle_id)
+    reason = failure or _reason(installed, scriptable, running, may)
+    return AppState(bundle_id, installed, scriptable, running, may, reason)
+
+
+def _known(value: Any) -> Known:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "unknown"
+
+
+def _reason(installed: Known, scriptable: Known, running: Known, may: Permitted) -> str:
+    if installed == "no":
+        return "It is not installed."
+    if scriptable == "no":
+        return "Its scripting dictionary could not be loaded."
+    if may == "no":
+        return "macOS does not allow it to be controlled: Privacy & Security > Automation."
+    if running == "no":
+        return "It is not running; app_launch starts it."
+    if may == "would ask":
+        return "macOS will ask for permission at the first call."
+    return ""
+
+
+_SOMEONE: Final = "the program that started this one"
+_DISCLAIMER: Final = "disclaimer"
+_LAUNCHD: Final = 1
+
+
+class Process(NamedTuple):
+    """A process: its number, its name, and the path of its program (empty where not readable)."""
+
+    pid: int
+    name: str
+    path: str
+
+
+def responsible_of(chain: Sequence[Process]) -> Process | None:
+    """Return the responsible process of `chain[0]`; None for an empty chain.
+
+    Args:
+        chain: A process, its parent, the parent's parent, and so on.
+
+    Responsibility is inherited from parent to child, so it is the outermost app that counts, not
+    the nearest: an editor, not the `Python.app` that a framework's interpreter runs in. Without
+    an app above (a launch agent, SSH) the process answers for itself.
+    """
+    heirs: list[Process] = []
+    for process in chain:
+        if process.pid == _LAUNCHD:
+            break
+        if PurePosixPath(process.path).name == _DISCLAIMER or process.name == _DISCLAIMER:
+            return heirs[-1] if heirs else process
+        heirs.append(process)
+    apps = [process for process in heirs if _bundle(process.path)]
+    if apps:
+        return apps[-1]
+    return heirs[0] if heirs else None
+
+
+def shown_name(process: Process) -> str:
+    """Return the name under which System Settings lists a process: its app's, else its file's."""
+    bundle = _bundle(process.path)
+    return bundle or PurePosixPath(process.path).name or process.name
+
+
+@cache
+def responsible_name() -> str:
+    """Return who must be allowed, as macOS will show it; off the Mac, words that say who."""
+    return resolve(os.getpid(), _asked, parents_of) if sys.platform == "darwin" else _SOMEONE
+
+
+def resolve(
+    pid: int,
+    ask: Callable[[int], int | None],
+    parents: Callable[[int], Sequence[Process]],
+) -> str:
+    """Return the shown name of who is responsible for `pid`.
+
+    Args:
+        ask: What macOS says: the process responsible for one, or None.
+        parents: A process and those above it, nearest first; empty where they cannot be read.
+    """
+    asked = ask(pid)
+    if asked is not None:
+        found = next(iter(parents(asked)), None)
+    else:
+        found = responsible_of(parents(pid))
+    return (shown_name(found) if found is not None else "") or _SOMEONE
+
+
+def _bundle(path: str) -> str:
+    """Return the name of the outermost app that `path` lies in; empty for none."""
+    for part in PurePosixPath(path).parts:
+        if part.endswith(".app") and part != ".app":
+            return part.removesuffix(".app")
+    return ""
+
+
+def _asked(pid: int) -> int | None:
+    import ctypes
+
+    try:
+        ask = ctypes.CDLL(None).responsibility_get_pid_responsible_for_pid
+    except (AttributeError, OSError):
+        return None
+    ask.argtypes, ask.restype = [ctypes.c_int], ctypes.c_int
+    answer = int(ask(pid))
+    return answer if answer > 0 else None
+
+
+def parents_of(pid: int) -> list[Process]:
+    """Return a process of this machine and those above it, nearest first; empty if it is gone."""
+    import psutil
+
+    try:
+        process = psutil.Process(pid)
+        rows = [process, *process.parents()]
+    except psutil.Error:
+        return []
+    return [_row(row) for row in rows]
+
+
+def _row(process: "psutil.Process") -> Process:
+    import psutil
+
+    try:
+        with process.oneshot():
+            return Process(process.pid, process.name(), process.exe())
+    except psutil.Error:
+        # The program of another user's process (login, sshd) cannot be read.
+        return Process(process.pid, "", "")

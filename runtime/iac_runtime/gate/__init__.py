@@ -1,0 +1,1 @@
+"""The gate: every call, whoever makes it, planned, judged, limited, recorded and carried out."""

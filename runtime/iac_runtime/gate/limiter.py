@@ -1,0 +1,169 @@
+"""How often calls may run: a sliding window for reads, one for writes, one for dangerous calls.
+
+A call that comes too early is told to wait up to a second, and its place is kept; beyond that it
+is refused with the time to wait. Time is the monotonic clock, which nobody can set.
+
+The window of dangerous calls outlives the process, so that a restart does not empty it: its times
+lie in the state folder, and all servers of the folder share them. The monotonic clock runs on
+through restarts of a program and begins anew with the machine. A stored time that lies ahead is
+therefore one of before the machine's start; it counts as now. So neither a clock that was set nor
+a restart opens the window, and none can close it for longer than its length.
+"""
+
+import json
+import math
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal, NamedTuple, TypeAlias
+
+from iac_base.errors import SetupError
+from iac_base.files import locked, write_whole
+
+__all__ = ["DEFAULT", "Kind", "Limiter", "Limits", "Permit", "Wait", "Window"]
+
+LONGEST_DELAY: Final = 1.0
+"""Seconds that a call is delayed at most."""
+
+_FILE: Final = "limits.json"
+
+Kind = Literal["read", "write", "dangerous"]
+
+
+class Window(NamedTuple):
+    """At most `calls` in any `seconds`."""
+
+    calls: int
+    seconds: float
+
+
+class Limits(NamedTuple):
+    """The three windows. A dangerous call counts as a write too."""
+
+    reads: Window = Window(100, 1.0)
+    writes: Window = Window(10, 1.0)
+    dangerous: Window = Window(20, 60.0)
+
+
+DEFAULT: Final = Limits()
+
+
+@dataclass(frozen=True, slots=True)
+class Permit:
+    """The call may run, after `delay` seconds; its place is taken."""
+
+    delay: float
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """The call may not run; in `seconds` it could without delay. No place is taken."""
+
+    seconds: float
+
+
+Answer: TypeAlias = Permit | Wait
+
+
+class Limiter:
+    """The windows of one server. Thread-safe; it never sleeps.
+
+    Args:
+        state: The state folder, or None to keep no window over restarts.
+        limits: The windows.
+        clock: Seconds on a clock that is never set and is the same for all processes.
+    """
+
+    def __init__(
+        self,
+        state: Path | None = None,
+        limits: Limits = DEFAULT,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._state = state
+        self._limits = limits
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._reads: list[float] = []
+        self._writes: list[float] = []
+        self._dangerous: list[float] = []
+
+    def take(self, kind: Kind) -> Answer:
+        """Take a place for a call.
+
+        Raises:
+            SetupError: The stored window cannot be read or written; the call must not run.
+        """
+        with self._lock:
+            if kind == "read":
+                return self._place((self._limits.reads, self._reads))
+            if kind == "write":
+                return self._place((self._limits.writes, self._writes))
+            with self._stored(self._dangerous) as times:
+                return self._place(
+                    (self._limits.dangerous, times), (self._limits.writes, self._writes)
+                )
+
+    def _place(self, *windows: tuple[Window, list[float]]) -> Answer:
+        now = self._clock()
+        start = max((now, *(_free(window, times) for window, times in windows)))
+        if start - now > LONGEST_DELAY:
+            return Wait(start - now)
+        for window, times in windows:
+            times.append(start)
+            times.sort()
+            del times[: -window.calls]
+        return Permit(start - now)
+
+    @contextmanager
+    def _stored(self, times: list[float]) -> Iterator[list[float]]:
+        """Give the times of dangerous calls; what is done to them is kept."""
+        if self._state is None:
+            yield times
+            return
+        path = self._state / _FILE
+        try:
+            # A reader sees the old file or the new one; the lock is on another.
+            with locked(path.with_suffix(".lock")):
+                window, now = self._limits.dangerous, self._clock()
+                stored = _read(path)
+                times[:] = _current(stored, window, now)
+                yield times
+                # Also what was only put right is kept, or it would never grow old.
+                if times != stored:
+                    write_whole(path, json.dumps({"dangerous": times}))
+        except OSError as error:
+            raise SetupError(
+                f"{path} cannot be kept ({error.strerror}), so no dangerous call runs;"
+                " look at the disk and the folder."
+            ) from error
+
+
+def _free(window: Window, times: list[float]) -> float:
+    """Return when a window has a free place, given the sorted times of the last calls."""
+    if window.calls < 1:
+        return math.inf
+    return times[-window.calls] + window.seconds if len(times) >= window.calls else -math.inf
+
+
+def _read(path: Path) -> list[float] | None:
+    """Return the stored times; None for a file that holds no such thing."""
+    try:
+        found = [float(moment) for moment in json.loads(path.read_text("ascii"))["dangerous"]]
+    except FileNotFoundError:
+        return []
+    except (ValueError, TypeError, KeyError, OverflowError, RecursionError):
+        return None
+    return found if all(map(math.isfinite, found)) else None
+
+
+def _current(stored: list[float] | None, window: Window, now: float) -> list[float]:
+    if stored is None:
+        # What cannot be read may have been a full window, and is taken for one.
+        return [now] * window.calls
+    # A place that was taken ahead lies up to the longest delay in the future.
+    ahead = now + LONGEST_DELAY
+    return sorted(moment if moment <= ahead else now for moment in stored)[-window.calls :]

@@ -1,0 +1,272 @@
+"""Putting a gate together from what a person chose: tools, policy, limits, audit, simulation."""
+
+import math
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from iac_base.errors import SetupError, near_text, quoted
+from iac_base.files import open_state
+from iac_runtime.execution.executor import DEFAULT_TIMEOUT, Executor
+from iac_runtime.execution.process import Completed
+from iac_runtime.gate.gate import Gate
+from iac_runtime.gate.limiter import Limiter, Limits, Window
+from iac_runtime.policy.permissions import Desk, identify_in, open_desk
+from iac_runtime.policy.settings import Flags
+from iac_runtime.tool import LEVELS, Level
+from iac_runtime.tools.catalogue import Catalogue
+from iac_runtime.tools.folders import tool_folders
+from iac_runtime.tools.tables import Tables
+from iac_runtime.tools.toolsets import TOOLSETS, LateToolset
+
+if TYPE_CHECKING:
+    from iac_runtime.audit import Audit
+
+__all__ = [
+    "HOME",
+    "Simulation",
+    "Wishes",
+    "limiter_of",
+    "open_audit",
+    "open_gate",
+    "read_wishes",
+    "simulation",
+]
+
+HOME: Final = "/Users/me"
+"""The home folder of the simulated user."""
+
+
+class Simulation:
+    """A simulator as a `Runner` that keeps its state in a file, if one is given."""
+
+    def __init__(self, simulator: Any, path: Path | None) -> None:
+        self.simulator = simulator
+        self._path = path
+        self._saved = simulator.state() if path else None
+        self._lock = threading.Lock()
+
+    def __call__(self, argv: Sequence[str], stdin: bytes, timeout: float) -> Completed:
+        """Run a script as osascript would, then write the state if the script changed it.
+
+        Raises:
+            SetupError: The state file cannot be written.
+        """
+        done: Completed = self.simulator(argv, stdin, timeout)
+        if self._path is not None:
+            with self._lock:
+                self._save(self._path)
+        return done
+
+    def renew(self, catalogue: Catalogue) -> None:
+        """Take the apps of another catalogue; those that were there keep their state.
+
+        Raises:
+            SetupError: A module cannot be read, or a state does not fit its app any more.
+        """
+        from iac_simulator import Simulator, StateError
+
+        apps = _apps(catalogue)
+        with self._lock:
+            state = {**Simulator(apps).state(), **self.simulator.state()}
+            try:
+                self.simulator = Simulator(apps, state)
+            except StateError as error:
+                raise SetupError(str(error)) from error
+
+    def _save(self, path: Path) -> None:
+        state = self.simulator.state()
+        if state == self._saved:
+            return
+        try:
+            self.simulator.save(path)
+        except OSError as error:
+            raise SetupError(f"{path} cannot be written: {error.strerror}.") from error
+        self._saved = state
+
+
+def simulation(catalogue: Catalogue, path: Path | None) -> Simulation:
+    """Return the simulated apps of a catalogue; a state file that is missing is begun.
+
+    Raises:
+        SetupError: The simulator is not installed, or the state cannot be read.
+    """
+    try:
+        from iac_simulator import MissingEngineError, Simulator, StateError
+    except ModuleNotFoundError as error:
+        raise SetupError(
+            f"The simulator needs {error.name}; install it with: pip install 'iac[simulator]'"
+        ) from error
+    try:
+        simulator = Simulator(_apps(catalogue))
+        if path is not None and path.exists():
+            simulator.load(path)
+        simulator.check_engine()
+    except (StateError, MissingEngineError) as error:
+        raise SetupError(str(error)) from error
+    except OSError as error:
+        raise SetupError(f"{path} cannot be read: {error.strerror}.") from error
+    return Simulation(simulator, path)
+
+
+def _apps(catalogue: Catalogue) -> list[Tables]:
+    return [catalogue.tables(app) for app in catalogue.apps.values()]
+
+
+WAY: Final = "The user can start this program with --allow {level}."
+
+
+class Wishes(NamedTuple):
+    """What a command line said; the defaults are what holds without a word.
+
+    Attributes:
+        simulate: The state file of simulated apps, empty for none kept; None for the Mac.
+        allow: Calls up to this level run unasked.
+        timeout: Seconds for one call.
+        launch: Apps that a read may start, by key, name or bundle id.
+        policy: The policy file, if not the user's own.
+    """
+
+    tools: Sequence[Path] = ()
+    simulate: str | None = None
+    allow: str = "SAFE"
+    timeout: float = DEFAULT_TIMEOUT
+    launch: Sequence[str] = ()
+    policy: Path | None = None
+    read_only: bool | None = None
+    rate_limit: float | None = None
+    blocklist: Sequence[str] = ()
+
+    @property
+    def flags(self) -> Flags:
+        """The settings among them."""
+        return Flags(self.read_only, self.rate_limit, self.blocklist)
+
+
+def read_wishes(raw: Mapping[str, Any]) -> Wishes:
+    """Return the wishes among the options of a command line, given as texts by name.
+
+    Raises:
+        SetupError: A number is none.
+    """
+    policy = raw.get("policy")
+    timeout = _number("--timeout", raw.get("timeout"))
+    return Wishes(
+        tools=[Path(folder) for folder in raw.get("tools") or ()],
+        simulate=raw.get("simulate"),
+        allow=raw.get("allow") or "SAFE",
+        timeout=DEFAULT_TIMEOUT if timeout is None else timeout,
+        launch=raw.get("launch") or (),
+        policy=Path(policy) if policy else None,
+        read_only=raw.get("read_only") or None,
+        rate_limit=_number("--rate-limit", raw.get("rate_limit")),
+        blocklist=raw.get("blocklist") or (),
+    )
+
+
+def _number(flag: str, text: str | None) -> float | None:
+    if text is None:
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        raise SetupError(f"{flag} wants a number, not {quoted(text)}.") from None
+
+
+def open_gate(wishes: Wishes) -> Gate:
+    """Return the gate of `iac-mcp`: judged by the user's policy, limited, audited.
+
+    Raises:
+        SetupError: A folder, the policy, a setting or a wish is not right.
+    """
+    level = _level(wishes.allow)
+    if not (math.isfinite(wishes.timeout) and wishes.timeout > 0):
+        raise SetupError(f"--timeout wants seconds above 0, not {wishes.timeout:g}.")
+    catalogue = Catalogue(tool_folders(wishes.tools))
+    launch = [_bundle_id(catalogue, app) for app in wishes.launch]
+    home = None if wishes.simulate is None else HOME
+
+    def identify(name: str) -> str:
+        return identify_in(gate.catalogue or catalogue)(name)
+
+    def stale() -> list[str]:
+        return _stale(gate.catalogue or catalogue)
+
+    desk = open_desk(wishes.flags, wishes.policy, home=home, identify=identify)
+    executor = Executor(timeout=wishes.timeout)
+    world: Simulation | None = None
+    if wishes.simulate is not None:
+        world = simulation(catalogue, Path(wishes.simulate) if wishes.simulate else None)
+        executor = Executor(world, timeout=wishes.timeout)
+    gate = Gate(
+        catalogue,
+        executor,
+        level,
+        home=home,
+        way=WAY,
+        launch=launch,
+        desk=desk,
+        audit=open_audit,
+        limiter=limiter_of(desk),
+        stale=stale if wishes.simulate is None else tuple,
+        renewed=world.renew if world is not None else None,
+        toolsets=[LateToolset(name, catalogue, executor) for name in TOOLSETS],
+    )
+    return gate
+
+
+def _stale(catalogue: Catalogue) -> list[str]:
+    # Reads the folders of apps, which nothing else here needs.
+    from iac_runtime.tools.freshness import freshness
+
+    return [row.line for row in freshness(catalogue.shelves).stale]
+
+
+def open_audit() -> "Audit":
+    """Open the audit of this user.
+
+    Raises:
+        SetupError: The state folder is not safe.
+    """
+    # Loads sqlite3.
+    from iac_runtime.audit import Audit
+
+    return Audit.open(open_state())
+
+
+def limiter_of(desk: Desk) -> Limiter:
+    """Return the limits that a policy sets.
+
+    Raises:
+        SetupError: The state folder is not safe.
+    """
+    usual = Limits()
+    policy = desk.policy
+    rate = float(desk.settings.rate_limit.value)
+    reads, dangerous = usual.reads, usual.dangerous
+    if policy.reads_per_second is not None:
+        reads = _window(policy.reads_per_second)
+    if policy.dangerous_per_hour is not None:
+        dangerous = Window(max(1, round(policy.dangerous_per_hour)), 3600.0)
+    return Limiter(open_state(), Limits(reads, _window(rate), dangerous))
+
+
+def _window(rate: float) -> Window:
+    """Return the window of `rate` calls a second; less than one is one in a longer time."""
+    return Window(round(rate), 1.0) if rate >= 1 else Window(1, 1.0 / rate)
+
+
+def _level(word: str) -> Level:
+    for level in LEVELS:
+        if word.upper() == level:
+            return level
+    raise SetupError(f"--allow wants one of {', '.join(LEVELS)}, not {quoted(word)}.")
+
+
+def _bundle_id(catalogue: Catalogue, name: str) -> str:
+    found = catalogue.find_app(name)
+    if found is None:
+        near = near_text(name, sorted(catalogue.apps))
+        raise SetupError(f"--launch: there are no tools of {quoted(name)}. {near}".strip())
+    return found.id

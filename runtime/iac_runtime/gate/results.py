@@ -1,0 +1,312 @@
+"""Answers of an app to plain values; and, of an object that is gone, how to look again.
+
+What an app answers is foreign text; it is cleaned before it leaves (`iac_base.text`).
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, NamedTuple
+
+from iac_base import text as cleaning
+from iac_base.errors import InvalidParameterError, ToolError
+from iac_runtime.execution.appleerrors import describe
+from iac_runtime.execution.executor import Answer
+from iac_runtime.language.reader import Reader
+from iac_runtime.language.request import Absent, Event
+from iac_runtime.language.steps import ById, ByIndex, ByName, RefValue, Step, Value, Whose
+from iac_runtime.language.terms import code_key
+from iac_runtime.language.text import steps_text, text_literal
+from iac_runtime.language.typespec import parse_type
+from iac_runtime.tools.binding import Tool
+from iac_runtime.tools.tables import Tables, fold
+
+__all__ = ["Plain", "RefText", "cap", "clean", "look_again", "plain_result", "structured"]
+
+_PICKS: Final = (ById, ByIndex, ByName)
+
+
+def look_again(error: ToolError, event: Event, tool: Tool) -> ToolError:
+    """Return `error`; one that says NOT_FOUND names the object and the call that lists its like."""
+    if error.type != "NOT_FOUND":
+        return error
+    picked = list(dict.fromkeys(_picked(event)))
+    if not picked:
+        return error
+    names = ", ".join(steps_text(steps) for steps in picked[:3])
+    lists = dict.fromkeys(filter(None, (_list_call(steps, tool) for steps in picked[:2])))
+    error.message = (
+        f"{tool.tables.app.name} has no {names} (any more)."
+        if len(picked) == 1
+        else f"{tool.tables.app.name} lacks one of {names}."
+    )
+    error.suggestion = "It may be deleted, renamed or moved. " + (
+        f"Look again with {' or '.join(lists)}." if lists else "Look again for it."
+    )
+    return error
+
+
+def _picked(event: Event) -> Iterator[tuple[Step, ...]]:
+    """Yield what the request names by id, name or position, up to the last pick of each."""
+    values: list[Value] = [] if isinstance(event.direct, Absent) else [event.direct]
+    values += [value for _, value in event.named]
+    targets = [event.target, *(steps for value in values for steps in _references(value))]
+    for steps in targets:
+        last = max((n for n, step in enumerate(steps) if isinstance(step, _PICKS)), default=-1)
+        if last >= 0:
+            yield steps[: last + 1]
+
+
+def _references(value: Value) -> Iterator[tuple[Step, ...]]:
+    if isinstance(value, RefValue):
+        yield value.steps
+    elif isinstance(value, tuple):
+        for part in value:
+            yield from _references(part)
+
+
+def _list_call(steps: tuple[Step, ...], tool: Tool) -> str:
+    """Return the call that lists the collection that `steps` picks from, if there is one."""
+    if "list" not in tool.tables.tools:
+        return ""
+    collection = steps[:-1]
+    try:
+        found = Reader(tool.tables, strict=False).reference(steps_text(collection))
+    except InvalidParameterError:
+        return ""
+    if not found.selectable or not found.classes:
+        return ""
+    of = steps_text(collection[:-1])
+    within = f", of {text_literal(of)}" if of else ""
+    return f"{tool.tables.key}_list (element {text_literal(found.classes[0])}{within})"
+
+
+_PREFIX: Final = re.compile(r'Application(?:\("(?:[^"\\]|\\.)*"\)|\.currentApplication\(\))\.?')
+_MARK: Final = "… [truncated]"
+_SHIFTING: Final = (
+    "a reference here ends in a position, and positions shift when objects come or go: use it soon"
+)
+
+
+class RefText(str):
+    """A result that is an object specifier; as a text it is the reference."""
+
+    __slots__ = ()
+
+
+class Plain(NamedTuple):
+    """A result as plain values, and what is to be said about it, a clause each."""
+
+    value: Any
+    notes: tuple[str, ...] = ()
+
+
+def plain_result(answer: Answer, event: Event, tool: Tool) -> Plain:
+    """Return the value of an answer in the words of the dictionary.
+
+    A list becomes one object an item with `ref` and the properties. Properties are keyed by the
+    dictionary's terms, the fields of a declared record as the output schema keys them. Of several
+    requests each gives `{"target": …, "value": …}` or `{"target": …, "error": {…}}`.
+    """
+    tables = tool.tables
+    if event.op == "each":
+        return _each(answer, event, tool)
+    notes = list(answer.notes)
+    terms = _field_names(tool)
+    if answer.listing is not None:
+        value: Any = _items(answer.listing, event, tables)
+        notes += _listed(answer.listing["total"], event, len(value))
+    elif event.op in ("properties", "columns"):
+        terms |= {column.jxa: column.label for column in event.columns}
+        fields = answer.value["record"]
+        value = {terms.get(key, key): _plain(part, tables, terms) for key, part in fields}
+    else:
+        value = _plain(answer.value, tables, terms)
+    if _shifts(value):
+        notes.append(_SHIFTING)
+    return Plain(clean(value), tuple(notes))
+
+
+def _each(answer: Answer, event: Event, tool: Tool) -> Plain:
+    found: list[Any] = []
+    notes: list[str] = []
+    for part, told in zip(event.parts, answer.value, strict=True):
+        row: dict[str, Any] = {"target": RefText(steps_text(part.target) or "application")}
+        if told.get("ok"):
+            plain = plain_result(
+                Answer(told.get("value"), None, tuple(told.get("notes") or ())), part, tool
+            )
+            row["value"] = plain.value
+            notes += plain.notes
+        else:
+            row["error"] = _error(told, part, tool).facts()
+        found.append(row)
+    return Plain(clean(found), tuple(dict.fromkeys(notes)))
+
+
+def _error(told: Mapping[str, Any], part: Event, tool: Tool) -> ToolError:
+    error = describe(
+        told.get("number"),
+        str(told.get("message", "")),
+        app=tool.tables.app.name,
+        command=tool.name,
+        writes=part.writes,
+    )
+    return look_again(error, part, tool)
+
+
+def _listed(total: int, event: Event, shown: int) -> list[str]:
+    if total == 0:
+        filtered = event.target and isinstance(event.target[-1], Whose)
+        return ["nothing matched the filter" if filtered else "there is none"]
+    if shown == 0:
+        return [f"there are {total} items, none from offset {event.offset} on"]
+    if event.offset + shown >= total:
+        return []
+    return [f"{shown} of {total} items; ask with offset {event.offset + shown} for the next"]
+
+
+def _shifts(value: Any) -> bool:
+    """Say whether a result, or an item of it, is named by its position."""
+    if isinstance(value, RefText):
+        return value.endswith("]") and not value.endswith('"]')
+    if isinstance(value, list):
+        return any(_shifts(part.get("ref") if isinstance(part, dict) else part) for part in value)
+    return False
+
+
+def _field_names(tool: Tool) -> dict[str, str]:
+    """Return JXA name -> key for the fields of a declared record type."""
+    declared = (tool.output or {}).get("properties", {}).get("result", {}).get("properties", ())
+    keys = {fold(key): key for key in declared}
+    return {
+        row.jxa: keys.get(fold(row.term)) or keys.get(fold(code_key(row.code))) or row.term
+        for kind in parse_type(tool.spec.result)
+        if kind.name in tool.tables.records
+        for row in tool.tables.records[kind.name].properties
+    }
+
+
+def _plain(value: Any, tables: Tables, terms: Mapping[str, str]) -> Any:
+    if isinstance(value, list):
+        return [_plain(part, tables, terms) for part in value]
+    if not isinstance(value, dict):
+        return value
+    if "ref" in value:
+        return RefText(_reference(value["ref"], value.get("id"), tables))
+    if "record" in value:
+        return {terms.get(key, key): _plain(part, tables, terms) for key, part in value["record"]}
+    if "opaque" in value:
+        return dict(value["opaque"])
+    if "cut" in value:
+        return {"truncated": value["cut"]}
+    return value.get("path") or value.get("date")
+
+
+def _reference(shown: str, ident: str | int | None, tables: Tables) -> str:
+    """Return the canonical text of a display string, by id where the id is known."""
+    relative = _PREFIX.sub("", shown, count=1)
+    try:
+        found = Reader(tables, strict=False).reference(relative)
+    except InvalidParameterError:
+        return relative
+    steps = found.steps
+    if ident is not None and steps and isinstance(steps[-1], ByIndex | ByName):
+        steps = (*_unfiltered(steps[:-1]), ById(ident))
+    return steps_text(steps) or found.text
+
+
+def _unfiltered(steps: tuple[Step, ...]) -> tuple[Step, ...]:
+    """Return a collection without its filter: an id needs none."""
+    return steps[:-1] if steps and isinstance(steps[-1], Whose) else steps
+
+
+def _items(listing: Mapping[str, Any], event: Event, tables: Tables) -> list[dict[str, Any]]:
+    base, bare = event.target, _unfiltered(event.target)
+    if listing["by"] == "id" or listing["filteredHere"]:
+        base = bare
+    found: list[dict[str, Any]] = []
+    for key, position, row in listing["rows"]:
+        step: Step = ByIndex(int(position))
+        if listing["by"] == "id":
+            step = ById(key)
+        elif listing["by"] == "name" and bare == base:
+            # Unique among all items: of a filtered collection only the found ones are known.
+            step = ByName(str(key))
+        item: dict[str, Any] = {"ref": RefText(steps_text((*base, step)))}
+        for column, value in zip(event.columns, row, strict=True):
+            item[column.label] = _plain(value, tables, {})
+        found.append(item)
+    return found
+
+
+def clean(value: Any) -> Any:
+    """Return `value` without hidden characters at every depth; in a reference they are escaped."""
+    return cleaning.clean(value, RefText)
+
+
+def cap(value: Any, limit: int) -> tuple[Any, bool]:
+    """Return `value` cut to about `limit` characters of JSON, and whether it was cut.
+
+    Lists lose their last items and texts their ends; a text that was cut says so itself.
+    """
+    left = [limit]
+    cut = _cut(value, left)
+    return cut, left[0] < 0
+
+
+def _cut(value: Any, left: list[int]) -> Any:
+    if isinstance(value, list):
+        kept = []
+        for part in value:
+            if left[0] <= 0:
+                left[0] = -1
+                break
+            kept.append(_cut(part, left))
+        return kept
+    if isinstance(value, dict):
+        fields = {}
+        for key, part in value.items():
+            left[0] -= len(key) + 4
+            fields[key] = _cut(part, left)
+        return fields
+    if isinstance(value, str) and not isinstance(value, RefText):
+        if len(value) > max(left[0], 0):
+            value, left[0] = value[: max(left[0], 0)] + _MARK, -1
+            return value
+        left[0] -= len(value) + 2
+        return value
+    left[0] -= len(json.dumps(value)) + 1
+    return value
+
+
+def structured(
+    value: Any, output: Mapping[str, Any] | None = None, note: str = ""
+) -> dict[str, Any]:
+    """Return a result as the object that MCP wants, fit for `output`, the tool's output schema.
+
+    A reference becomes `{"ref": …}`, an object stays, all else is `{"result": …}`; nothing to say
+    is an empty object. A note says what is missing. An app may answer something else than its
+    dictionary declares: clients refuse that, so it is then told in the note.
+    """
+    declared = set((output or {}).get("properties", ()))
+    found: dict[str, Any]
+    if isinstance(value, RefText) and ("ref" in declared or "result" not in declared):
+        found = {"ref": str(value)}
+    elif isinstance(value, dict) and "result" not in declared:
+        found = dict(value)
+    else:
+        found = {} if value is None else {"result": value}
+    if output is not None and found and not _fits(found, output):
+        answered = json.dumps(found.get("result", value), ensure_ascii=False)
+        found, note = {}, "; ".join(filter(None, (f"the app answered {answered}", note)))
+    if note and "note" not in found and (output is None or "note" in declared):
+        found["note"] = note
+    return found
+
+
+def _fits(found: Mapping[str, Any], output: Mapping[str, Any]) -> bool:
+    # Heavy, and needed from the first result on only.
+    from jsonschema import Draft202012Validator
+
+    return bool(Draft202012Validator(dict(output)).is_valid(dict(found)))

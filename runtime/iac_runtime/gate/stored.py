@@ -1,0 +1,190 @@
+"""Results too large for one answer: kept for a while, and read on in slices.
+
+A kept result is a file of its own in the state folder, for its user alone. It is gone after
+`MAX_AGE` seconds, or earlier when newer ones need the room. A list is sliced by items, a text by
+characters, anything else by the characters of its JSON; the slices of a result, put together, are
+the whole.
+"""
+
+import contextlib
+import json
+import os
+import re
+import secrets
+import tempfile
+import time
+from pathlib import Path
+from typing import Any, Final, Literal, NamedTuple
+
+from iac_base.errors import InvalidParameterError, SetupError, ToolError, quoted
+from iac_base.files import open_state, private_folder
+from iac_runtime.gate.results import RefText, cap
+
+__all__ = ["MAX_AGE", "MAX_BYTES", "read_on", "shorten"]
+
+MAX_AGE: Final = 6 * 3600
+MAX_BYTES: Final = 64_000_000
+
+_SHORTEST: Final = 20
+"""Characters to which a text in an object is cut at most, before the object itself is."""
+
+Unit = Literal["items", "characters", "characters of JSON"]
+_ID: Final = re.compile(r"[A-Za-z0-9_-]{22}\Z")
+
+
+class _Kept(NamedTuple):
+    unit: Unit
+    whole: list[Any] | str
+
+
+def shorten(value: Any, limit: int) -> tuple[Any, str]:
+    """Return what of `value` fits into `limit` characters of JSON, and a note on the rest.
+
+    What does not fit is kept; the note says how much there is and how to read on. It is empty
+    where nothing is missing.
+    """
+    if _size(value) <= limit:
+        return value, ""
+    kept = _Kept(*_whole(value, limit))
+    total = len(kept.whole)
+    if kept.unit == "characters of JSON":
+        shown, start = _outline(value, limit), 0
+    else:
+        shown = _slice(kept.whole, 0, limit)
+        start = len(shown)
+    cut = f"truncated at {limit} characters: {start} of {total} {kept.unit}"
+    try:
+        ident = _keep(kept)
+    except (SetupError, OSError) as error:
+        return shown, f"{cut}; the rest could not be kept ({error}): ask for fewer or less"
+    return shown, f'{cut}; read on with read_more (result "{ident}", offset {start})'
+
+
+def read_on(ident: str, offset: int, limit: int) -> dict[str, Any]:
+    """Return a slice: `{"result", "unit", "offset", "total"}`, and `next` where more follows.
+
+    Raises:
+        InvalidParameterError: The offset lies outside the result.
+        ToolError: NOT_FOUND: nothing of that id is kept, or not any more.
+        SetupError: The state folder is not safe.
+    """
+    kept = _load(ident)
+    total = len(kept.whole)
+    if not 0 <= offset < max(total, 1):
+        raise InvalidParameterError(
+            f"offset: {offset} lies outside the result, which has {total} {kept.unit}."
+        )
+    part = _slice(kept.whole, offset, limit)
+    found = {"result": part, "unit": kept.unit, "offset": offset, "total": total}
+    end = offset + len(part)
+    return {**found, "next": end} if end < total else found
+
+
+def _size(value: Any) -> int:
+    return len(json.dumps(value, ensure_ascii=False))
+
+
+def _whole(value: Any, limit: int) -> tuple[Unit, list[Any] | str]:
+    if isinstance(value, str):
+        return "characters", str(value)
+    if isinstance(value, list) and all(_size(part) + 2 <= limit for part in value):
+        return "items", value
+    return "characters of JSON", json.dumps(value, ensure_ascii=False)
+
+
+def _outline(value: Any, limit: int) -> Any:
+    """Return `value` with its longest texts cut, each to the same length, so that it fits."""
+    width = limit // 2
+    while width >= _SHORTEST:
+        shown = _clipped(value, width)
+        if _size(shown) <= limit:
+            return shown
+        width //= 2
+    return cap(value, limit)[0]
+
+
+def _clipped(value: Any, width: int) -> Any:
+    if isinstance(value, list):
+        return [_clipped(part, width) for part in value]
+    if isinstance(value, dict):
+        return {key: _clipped(part, width) for key, part in value.items()}
+    if isinstance(value, str) and not isinstance(value, RefText):
+        return cap(value, width)[0]
+    return value
+
+
+def _slice(whole: list[Any] | str, offset: int, limit: int) -> list[Any] | str:
+    """Return what fits from `offset` on, and one item or character at least."""
+    left, end = limit, offset
+    if isinstance(whole, str):
+        return _text_slice(whole, offset, limit)
+    for part in whole[offset:]:
+        left -= _size(part) + 2
+        if left < 0 and end > offset:
+            break
+        end += 1
+    return whole[offset:end]
+
+
+def _text_slice(whole: str, offset: int, limit: int) -> str:
+    part = whole[offset : offset + limit]
+    # Escapes make the JSON of a text longer than the text.
+    while len(part) > 1 and (over := _size(part) - limit) > 0:
+        part = part[: max(1, min(len(part) - 1, len(part) - over // 6 - 1))]
+    return part
+
+
+def _folder() -> Path:
+    return private_folder(open_state() / "results")
+
+
+def _keep(kept: _Kept) -> str:
+    """Write a result to a file of its own, atomically, and make room. Return its id."""
+    folder = _folder()
+    ident = secrets.token_urlsafe(16)
+    data = json.dumps(kept._asdict(), ensure_ascii=False).encode("utf-8", "surrogatepass")
+    _make_room(folder, len(data))
+    descriptor, name = tempfile.mkstemp(dir=folder, prefix=".new-")
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+        Path(name).replace(folder / f"{ident}.json")
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+    return ident
+
+
+def _make_room(folder: Path, needed: int) -> None:
+    """Remove what is too old, then the oldest until there is room for `needed` bytes."""
+    files: list[tuple[float, int, Path]] = []
+    for path in folder.iterdir():
+        with contextlib.suppress(OSError):
+            found = path.lstat()
+            files.append((found.st_mtime, found.st_size, path))
+    held = sum(size for _, size, _ in files)
+    now = time.time()
+    for written, size, path in sorted(files):
+        if now - written <= MAX_AGE and held + needed <= MAX_BYTES:
+            break
+        path.unlink(missing_ok=True)
+        held -= size
+
+
+def _load(ident: str) -> _Kept:
+    path = _folder() / f"{ident}.json"
+    try:
+        if not _ID.match(ident) or time.time() - path.lstat().st_mtime > MAX_AGE:
+            raise _gone(ident)
+        raw = json.loads(path.read_text("utf-8", "surrogatepass"))
+        return _Kept(raw["unit"], raw["whole"])
+    except (OSError, ValueError, KeyError) as error:
+        raise _gone(ident) from error
+
+
+def _gone(ident: str) -> ToolError:
+    return ToolError(
+        "NOT_FOUND",
+        f"No result {quoted(ident)} is kept, or it is kept no more.",
+        "Call the tool again that gave it.",
+    )

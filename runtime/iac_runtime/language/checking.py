@@ -1,0 +1,178 @@
+"""Checking arguments against a tool's schema; a fault is told in one line.
+
+Before the check, spellings that mean one thing are made one: keys in either spelling of a term and
+without the underscore of a Python keyword, enumerators in any case, null for what is left out.
+"""
+
+import math
+from collections.abc import Mapping
+from typing import Any, Final, TypeAlias
+
+from iac_base.errors import InvalidParameterError, near_text, quoted
+from iac_runtime.tools.tables import fold
+
+__all__ = ["check_arguments"]
+
+_Schema: TypeAlias = Mapping[str, Any]
+
+MAX_TEXT: Final = 1_000_000
+MAX_ITEMS: Final = 10_000
+MAX_DEPTH: Final = 32
+MAX_EXACT: Final = 2**53
+"""What arguments may hold: characters of a text, items of a list, levels, and the largest whole
+number that JavaScript counts to without a gap."""
+
+
+def check_arguments(arguments: Mapping[str, Any], schema: _Schema) -> dict[str, Any]:
+    """Return the arguments in the schema's own spelling.
+
+    Raises:
+        InvalidParameterError: They do not fit; the message names the argument and the nearest word.
+    """
+    if not isinstance(arguments, Mapping):
+        raise InvalidParameterError("The arguments must be one object.")
+    _bounded(arguments)
+    rows: Mapping[str, _Schema] = schema.get("properties", {})
+    required = schema.get("required", ())
+    keys = {fold(key): key for key in rows}
+    found: dict[str, Any] = {}
+    for name, value in arguments.items():
+        key = name if name in rows else keys.get(fold(str(name)))
+        if key is None:
+            near = near_text(str(name), [row.rstrip("_") for row in rows])
+            raise InvalidParameterError(f"There is no argument {quoted(str(name))}.", near)
+        if value is None and key not in required:
+            continue
+        if key in found:
+            raise InvalidParameterError(f'"{key}" is given twice.')
+        found[key] = _spelled(value, rows[key])
+    missing = [f'"{key.rstrip("_")}"' for key in required if key not in found]
+    if missing:
+        raise InvalidParameterError(f"{' and '.join(missing)} must be given.")
+    _validate(found, schema)
+    return found
+
+
+def _bounded(arguments: Mapping[str, Any]) -> None:
+    """Refuse what no app takes and what would only cost time: before anything is built of it."""
+    waiting: list[tuple[str, Any, int]] = [("", arguments, 0)]
+    while waiting:
+        where, value, depth = waiting.pop()
+        if isinstance(value, str):
+            _bounded_text(value, where)
+        elif isinstance(value, bool) or value is None:
+            continue
+        elif isinstance(value, int | float):
+            _bounded_number(value, where)
+        elif isinstance(value, Mapping | list | tuple):
+            if depth > MAX_DEPTH:
+                raise InvalidParameterError(
+                    f"{where[:80]} is nested deeper than {MAX_DEPTH} levels."
+                )
+            if len(value) > MAX_ITEMS:
+                raise InvalidParameterError(
+                    f"{where or 'arguments'} holds {len(value)} items; {MAX_ITEMS} is the most.",
+                    "Make several calls.",
+                )
+            if isinstance(value, Mapping):
+                for key, part in value.items():
+                    _bounded_text(str(key), where or "arguments")
+                    inner = f"{where}.{key}" if where else str(key)
+                    waiting.append((inner[:200], part, depth + 1))
+            else:
+                waiting += [
+                    (f"{where}[{n}]"[:200], part, depth + 1) for n, part in enumerate(value)
+                ]
+
+
+def _bounded_text(text: str, where: str) -> None:
+    if len(text) > MAX_TEXT:
+        raise InvalidParameterError(
+            f"{_place(where)}: a text of {len(text)} characters; {MAX_TEXT} is the most.",
+            "Make several calls.",
+        )
+    if not text.isascii() and any("\ud800" <= char <= "\udfff" for char in text):
+        raise InvalidParameterError(
+            f"{_place(where)}: half a character (a lone surrogate) stands in the text.",
+            "Send it as UTF-8.",
+        )
+
+
+def _bounded_number(value: float, where: str) -> None:
+    if isinstance(value, float) and not math.isfinite(value):
+        raise InvalidParameterError(f"{_place(where)} is no finite number.")
+    if abs(value) > MAX_EXACT and not isinstance(value, float):
+        raise InvalidParameterError(
+            f"{_place(where)}: the number is beyond what JavaScript holds exactly (2^53).",
+            "Give it as a text, if the app takes one.",
+        )
+
+
+def _place(where: str) -> str:
+    return "".join(char if char.isprintable() else " " for char in where)[:80]
+
+
+def _alternatives(schema: _Schema) -> list[_Schema]:
+    return [schema, *schema.get("anyOf", ())]
+
+
+def _spelled(value: Any, schema: _Schema) -> Any:
+    """Return `value` with enumerators as the schema spells them."""
+    if isinstance(value, str):
+        words = [word for part in _alternatives(schema) for word in part.get("enum", ())]
+        if not words or value in words:
+            return value
+        return next((word for word in words if fold(value) and fold(word) == fold(value)), value)
+    if isinstance(value, list):
+        parts = [part["items"] for part in _alternatives(schema) if "items" in part]
+        items: _Schema = parts[0] if parts else {}
+        return [_spelled(part, items) for part in value]
+    return value
+
+
+def _validate(arguments: Mapping[str, Any], schema: _Schema) -> None:
+    # Heavy, and needed from the first call on only.
+    from jsonschema import Draft202012Validator
+    from jsonschema.exceptions import best_match
+
+    problem = best_match(Draft202012Validator(dict(schema)).iter_errors(dict(arguments)))
+    if problem is None:
+        return
+    where = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in problem.path)
+    where = where.lstrip(".") or "arguments"
+    value, wanted = problem.instance, problem.validator_value
+    shown = quoted(value if isinstance(value, str) else repr(value))
+    if problem.validator == "enum":
+        raise InvalidParameterError(
+            f"{where}: {shown} is not allowed.", near_text(str(value), wanted)
+        )
+    if problem.validator == "type":
+        raise InvalidParameterError(f"{where} wants {_type_name(wanted)}, not {shown}.")
+    if problem.validator == "anyOf":
+        names = [_type_name(part.get("type")) for part in wanted if part.get("type")]
+        raise InvalidParameterError(
+            f"{where} wants {' or '.join(dict.fromkeys(names))}, not {shown}."
+        )
+    if problem.validator == "additionalProperties" and isinstance(value, Mapping):
+        known = list(problem.schema.get("properties", ()))
+        extra = next((key for key in value if key not in known), "")
+        raise InvalidParameterError(
+            f"{where} has no {quoted(str(extra))}.", near_text(str(extra), known)
+        )
+    if problem.validator == "required" and isinstance(value, Mapping):
+        lacking = ", ".join(f'"{key}"' for key in wanted if key not in value)
+        raise InvalidParameterError(f"{where} lacks {lacking}.")
+    raise InvalidParameterError(f"{where}: {shown} does not fit {problem.validator} {wanted}.")
+
+
+def _type_name(kind: Any) -> str:
+    names = {
+        "string": "a text",
+        "integer": "a whole number",
+        "number": "a number",
+        "boolean": "true or false",
+        "array": "a list",
+        "object": "an object",
+        "null": "null",
+    }
+    return names.get(str(kind), str(kind))

@@ -1,0 +1,385 @@
+"""From a tool and its checked arguments to the request: one function per operation."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from iac_base.errors import InvalidParameterError, ToolError, near_text, quoted
+from iac_runtime.language.paths import Last, has_folders, is_path
+from iac_runtime.language.reader import Reader
+from iac_runtime.language.references import Reference, insertion
+from iac_runtime.language.request import ABSENT, Absent, Column, Event, EventOp, Order
+from iac_runtime.language.steps import Every, RecordValue, Step, Value, Whose
+from iac_runtime.language.terms import (
+    camel,
+    class_named,
+    contains,
+    find_properties,
+    loose_name,
+    unknown_name,
+)
+from iac_runtime.language.typespec import parse_type
+from iac_runtime.tool import Op, Param, Property
+from iac_runtime.tools.binding import Tool, parameters
+from iac_runtime.tools.tables import Tables
+
+__all__ = ["class_term", "compose", "place"]
+
+_INTO: Final = frozenset({"of", "at", "to", "folder"})
+"""Parameters whose file path is a folder to look or put into, not an item."""
+
+_MAX_COLUMNS: Final = 80
+_MAX_TARGETS: Final = 100
+"""Objects that one get reads."""
+
+_OWN: Final = frozenset(
+    {"at", "element", "limit", "of", "offset", "order", "properties", "target", "where"}
+)
+"""What the object tools take themselves; what else a dictionary declares goes along as it is."""
+
+_ID_CODE: Final = "ID  "
+
+_FILE_ROWS: Final = frozenset(
+    {
+        ("rdwrread", "----"),
+        ("rdwrgeof", "----"),
+        ("rdwrseof", "----"),
+        ("rdwrclos", "----"),
+        ("rdwrwrit", "refn"),
+    }
+)
+"""Parameters of Standard Additions that are `any` and take a file or its reference number."""
+
+_TEXT_CODES: Final = frozenset({"ctxt", "cpar", "cwor", "cha ", "catr"})
+"""Classes of the Text Suite: what an app answers for such an object is its text."""
+
+
+def compose(tool: Tool, arguments: Mapping[str, Any], home: str) -> Event:
+    """Return the request for a call; `arguments` are those of the operation (see `bind`).
+
+    Raises:
+        InvalidParameterError: A name, a reference or a value is wrong.
+    """
+    given = {key: value for key, value in arguments.items() if value is not None}
+    return _OPERATIONS[tool.spec.op](tool, given, home)
+
+
+def place(text: str | None, tables: Tables, home: str, *, item: bool = False) -> Reference:
+    """Return the object that a reference, or where files are objects a path, names."""
+    return Reader(tables, home).place(text or "", "item" if item else "folder")
+
+
+def class_term(name: str, tables: Tables) -> str:
+    """Return the term of the class called `name`.
+
+    Raises:
+        InvalidParameterError: The app has no such class.
+    """
+    found = class_named(name, tables)
+    if found is None:
+        raise InvalidParameterError(
+            f"element: {tables.app.name} has no class {quoted(name)}.",
+            near_text(name, list(tables.classes)),
+        )
+    return found
+
+
+def _event(tool: Tool, op: EventOp, **more: Any) -> Event:
+    app = tool.tables.app
+    return Event(app.id, app.kind, op, tool.spec.event, **more)
+
+
+def _id_classes(tables: Tables) -> tuple[tuple[str, str], ...]:
+    """Return the classes whose objects have an id, and its property, by JXA name."""
+    found = ((row.jxa, _id_property(term, tables)) for term, row in tables.classes.items())
+    return tuple((name, ident.jxa) for name, ident in found if ident is not None)
+
+
+def _command(tool: Tool, given: Mapping[str, Any], home: str) -> Event:
+    direct: Value | Absent = ABSENT
+    named: list[tuple[str, Value]] = []
+    tables, reader = tool.tables, Reader(tool.tables, home)
+    for key, row in parameters(tool).items():
+        if not row.code:
+            continue
+        value: Value = None
+        if key in given:
+            last: Last = "folder" if row.term in _INTO else "item"
+            named_file = (tool.spec.event, row.code) in _FILE_ROWS and is_path(str(given[key]))
+            kind = "file" if named_file else row.type
+            value = reader.value(given[key], kind, key, last=last, direct=row.code == "----")
+        if row.code == "----":
+            direct = value
+        elif key in given:
+            named.append((_jxa(row), value))
+    return _event(
+        tool,
+        "command",
+        command=tool.spec.jxa,
+        direct=direct,
+        named=tuple(named),
+        id_classes=_id_classes(tables) if tool.spec.result else (),
+        writes=tool.spec.level != "SAFE",
+    )
+
+
+def _jxa(row: Param) -> str:
+    return row.jxa or camel(row.term)
+
+
+def _more(tool: Tool, given: Mapping[str, Any], home: str) -> tuple[tuple[str, Value], ...]:
+    """Return the parameters that the app's own get, set or count declares beyond the usual ones.
+
+    JXA takes them with the command of that name, as in `app.get(x, {as: "text"})`; that an app
+    reads them there only a Mac can confirm.
+    """
+    rows, named = parameters(tool), []
+    for key in given:
+        if key in _OWN:
+            continue
+        row = rows.get(key)
+        if row is None or len(row.code) != 4 or row.code == "----":
+            raise ToolError(
+                "NOT_SUPPORTED",
+                f'JavaScript for Automation has no way to pass "{key}" to {tool.spec.op}.',
+                "Leave it out.",
+            )
+        value = Reader(tool.tables, home).value(given[key], row.type, key, last="item")
+        named.append((_jxa(row), value))
+    return tuple(named)
+
+
+def _get(tool: Tool, given: Mapping[str, Any], home: str) -> Event:
+    target = given.get("target")
+    if not isinstance(target, list | tuple):
+        return _get_one(tool, given, home)
+    if not target or len(target) > _MAX_TARGETS:
+        raise InvalidParameterError(
+            f"target holds {len(target)} references; one get reads 1 to {_MAX_TARGETS}."
+        )
+    parts = []
+    for number, text in enumerate(target):
+        if not isinstance(text, str):
+            raise InvalidParameterError(f"target[{number}] wants a reference.")
+        parts.append(_get_one(tool, {**given, "target": text}, home))
+    return _event(tool, "each", parts=tuple(parts), writes=False)
+
+
+def _get_one(tool: Tool, given: Mapping[str, Any], home: str) -> Event:
+    tables = tool.tables
+    found = place(given.get("target"), tables, home, item=True)
+    op: EventOp = "get"
+    columns: tuple[Column, ...] = ()
+    if "properties" in given:
+        op, columns = "columns", _columns(given["properties"], found.classes, tables)
+    elif found.classes and not found.selectable and not _holds_text(found, tables):
+        op, columns = "properties", _all_columns(found.classes[0], tables)
+    return _event(
+        tool,
+        op,
+        target=found.steps,
+        more=_more(tool, given, home),
+        columns=columns,
+        id_classes=_id_classes(tables) if op == "get" else (),
+        writes=False,
+    )
+
+
+def _holds_text(found: Reference, tables: Tables) -> bool:
+    """Say whether the object is read by its value: text with parts, or a list of objects."""
+    if found.prop is not None and any(
+        kind.many or kind.name == "text" for kind in parse_type(found.prop.type)
+    ):
+        return True
+    return any(_is_text(name, tables) for name in found.classes or ())
+
+
+def _is_text(term: str, tables: Tables) -> bool:
+    return any(row.code in _TEXT_CODES for _, row in tables.lineage(term))
+
+
+def _id_property(term: str, tables: Tables) -> Property | None:
+    """Return the property that holds the id of an object; Calendar calls it `uid`."""
+    named = tables.find_property(term, "id")
+    if named is not None:
+        return named
+    return next((row for row in tables.properties(term) if row.code == _ID_CODE), None)
+
+
+def _columns(names: Any, classes: tuple[str, ...] | None, tables: Tables) -> tuple[Column, ...]:
+    columns: dict[str, Column] = {}
+    for name in [names] if isinstance(names, str) else names:
+        rows = find_properties(classes, name, tables)
+        if not rows and classes is not None:
+            raise unknown_name(name, classes, tables, what="property")
+        column = (
+            Column(rows[0].term, rows[0].jxa) if rows else Column(name, loose_name(name, tables))
+        )
+        if rows and not any("r" in row.access for row in rows):
+            raise InvalidParameterError(f'"{rows[0].term}" can be set but not read.')
+        columns[column.label] = column
+    return tuple(columns.values())
+
+
+def _all_columns(term: str, tables: Tables) -> tuple[Column, ...]:
+    rows = [row for row in tables.properties(term) if "r" in row.access]
+    return tuple(Column(row.term, row.jxa) for row in rows[:_MAX_COLUMNS])
+
+
+def _set(tool: Tool, given: Mapping[str, Any], home: str) -> Event:
+    tables, reader = tool.tables, Reader(tool.tables, home)
+    found = place(given.get("target"), tables, home, item=True)
+    values: dict[str, Value] = {}
+    for name, value in given.get("properties", {}).items():
+        rows = find_properties(found.classes, name, tables)
+        if not rows and found.classes is not None:
+            raise unknown_name(name, found.classes, tables, what="property")
+        if rows and not any("w" in row.access for row in rows):
+            raise InvalidParameterError(f'"{rows[0].term}" of {found.text} is read-only.')
+        kind = " | ".join(dict.fromkeys(row.type for row in rows)) or "any"
+        jxa = rows[0].jxa if rows else loose_name(name, tables)
+        if jxa in values:
+            raise InvalidParameterError(f"{quoted(name)} is given twice.")
+        values[jxa] = reader.value(value, kind, name, last="item")
+    if not values:
+        raise InvalidParameterError("properties names nothing to set.")
+    more = _more(tool, given, home)
+    return _event(tool, "set", target=found.steps, named=tuple(values.items()), more=more)
+
+
+def _collection(
+    given: Mapping[str, Any], tables: Tables, home: str
+) -> tuple[tuple[Step, ...], str]:
+    """Return the steps to the collection that `element`, `of` and `where` name, and its class."""
+    term = class_term(given["element"], tables)
+    owner = place(given.get("of"), tables, home)
+    if owner.selectable:
+        raise InvalidParameterError(
+            f"of: {owner.text} names several objects.", "Pick one, as in [0]."
+        )
+    plural = tables.classes[term].plural
+    if owner.classes is not None and not contains(owner.classes, term, tables):
+        raise unknown_name(plural, owner.classes, tables, what="element")
+    steps: tuple[Step, ...] = (*owner.steps, Every(plural))
+    if given.get("where"):
+        steps = (*steps, Whose(Reader(tables, home).filter(given["where"], (term,))))
+    return steps, term
+
+
+def _count(tool: Tool, given: Mapping[str, Any], home: str) -> Event:
+    steps, _ = _collection(given, tool.tables, home)
+    more = _more(tool, given, home)
+    return _event(tool, "count", target=steps, more=more, writes=False)
+
+
+def _list(tool: Tool, given: Mapping[str, Any], home: str) -> Event:
+    tables = tool.tables
+    steps, term = _collection(given, tables, home)
+    ident = _id_property(term, tables)
+    name = tables.find_property(term, "name")
+    if "properties" in given:
+        columns = _columns(given["properties"], (term,), tables)
+    else:
+        columns = _usual_columns(term, tables)
+    offset, limit = given.get("offset", 0), given.get("limit")
+    if offset < 0 or (limit is not None and limit < 0):
+        raise InvalidParameterError("limit and offset count from 0.")
+    return _event(
+        tool,
+        "list",
+        target=steps,
+        more=_more(tool, given, home),
+        columns=columns,
+        id_column=ident.jxa if ident else "",
+        name_column=name.jxa if name else "",
+        order=_order(given.get("order", ()), term, tables),
+        offset=offset,
+        limit=limit,
+        writes=False,
+    )
+
+
+def _order(names: Any, term: str, tables: Tables) -> tuple[Order, ...]:
+    """Return what to sort by: property names, each with `-` before it for descending."""
+    found: list[Order] = []
+    for name in [names] if isinstance(names, str) else names:
+        exact = any(name in (row.term, row.jxa) for row in tables.properties(term))
+        descending = name.startswith("-") and not exact
+        plain = name.removeprefix("-").strip() if descending else name
+        (column,) = _columns(plain, (term,), tables)
+        found.append(Order(column.jxa, descending))
+    return tuple(found)
+
+
+def _usual_columns(term: str, tables: Tables) -> tuple[Column, ...]:
+    """Return what to read of each item where nothing is asked for: name and id.
+
+    Of text, the text. Where there is no name, a few plain values (a message's subject) tell the
+    items apart.
+    """
+    if _is_text(term, tables):
+        return (Column("text", ""),)
+    name, ident = tables.find_property(term, "name"), _id_property(term, tables)
+    named = [row for row in (name, ident) if row is not None]
+    if name is None:
+        plain = [
+            row
+            for row in tables.properties(term)
+            if row.type in ("text", "date", "integer") and "r" in row.access and row not in named
+        ]
+        named += plain[:3]
+    return tuple(Column(row.term, row.jxa) for row in named)
+
+
+def _make(tool: Tool, given: Mapping[str, Any], home: str) -> Event:
+    tables, reader = tool.tables, Reader(tool.tables, home)
+    rows = parameters(tool)
+    term = class_term(given["element"], tables)
+    named: list[tuple[str, Value]] = []
+    for key, row in rows.items():
+        if key not in given or not row.code:
+            continue
+        value: Value
+        if key == "element":
+            value = tables.classes[term].jxa
+        elif key == "at":
+            value = _at(given[key], reader)
+        elif key == "properties":
+            value = _new_properties(given[key], term, reader)
+        else:
+            value = reader.value(given[key], row.type, key)
+        named.append((_jxa(row), value))
+    return _event(
+        tool,
+        "command",
+        command="make",
+        named=tuple(named),
+        id_classes=_id_classes(tables),
+    )
+
+
+def _at(text: str, reader: Reader) -> Value:
+    if is_path(text) and not has_folders(reader.tables):
+        return reader.value(text, "file", "at")
+    return insertion(reader.place(text)).value
+
+
+def _new_properties(given: Any, term: str, reader: Reader) -> RecordValue:
+    def find(name: str) -> Property:
+        rows = find_properties((term,), name, reader.tables)
+        if not rows:
+            raise unknown_name(name, (term,), reader.tables, what="property")
+        return rows[0]
+
+    if not isinstance(given, Mapping):
+        raise InvalidParameterError("properties wants an object.")
+    return reader.record(given, find)
+
+
+_OPERATIONS: Final[Mapping[Op, Callable[[Tool, Mapping[str, Any], str], Event]]] = {
+    "command": _command,
+    "get": _get,
+    "set": _set,
+    "list": _list,
+    "count": _count,
+    "make": _make,
+}

@@ -1,0 +1,313 @@
+"""Approvals: sealed tokens of questions, answers that are remembered, how often a person is asked.
+
+What counts are questions that he declined, for each client by itself: one that is turned down five
+times within ten minutes asks no more for ten minutes. An answer that allows, a question that was
+closed or timed out, and a question that failed count nothing; one that allows ends the stop.
+
+A token travels through the client (the `requestState` of MCP 2026-07-28), which is not trusted:
+it is sealed, it expires, and it works once, in whichever process of the same state folder.
+
+A row is void when the tool's digest in tools.lock is another, and when its seal does not fit:
+then the question is asked again. A seal does not show that a row was brought back that had been
+revoked; who can write to the state folder can also read the key.
+"""
+
+import base64
+import hmac
+import json
+import secrets
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from iac_base.text import escaped
+from iac_runtime.policy import approvals as budget
+from iac_runtime.policy.decide import Scope, scope_of
+from iac_runtime.policy.facts import Decision, Facts, call_digest
+from iac_runtime.policy.store import Store, seal
+from iac_runtime.tool import Level
+
+if TYPE_CHECKING:
+    import sqlite3
+
+__all__ = [
+    "LIFETIME",
+    "MOST",
+    "SECONDS",
+    "Remembered",
+    "Stopped",
+    "Token",
+    "TokenError",
+    "accepted",
+    "declined",
+    "find",
+    "issue",
+    "left",
+    "listed",
+    "read_token",
+    "redeem",
+    "remember",
+    "resume",
+    "revoke",
+    "stopped",
+]
+
+MOST: Final = 5
+SECONDS: Final = 600.0
+"""So many declined questions within so many seconds stop a client, for as long."""
+
+_AGE: Final = (
+    "UPDATE declined SET since = :now WHERE since > :now",
+    "UPDATE stopped SET since = :now WHERE since > :now",
+    "DELETE FROM declined WHERE since <= :old",
+    "DELETE FROM stopped WHERE since <= :old",
+)
+
+
+def left(connection: "sqlite3.Connection", client: str, now: float) -> float:
+    """Return for how many seconds a client may not ask; 0 if it may.
+
+    `now` is the time of day in seconds: only that is shared by processes and outlives them. A
+    stored time that lies ahead is of before the clock was set back, and counts as now: so a stop
+    never lasts longer than it should.
+    """
+    for statement in _AGE:
+        connection.execute(statement, {"now": now, "old": now - SECONDS})
+    found = connection.execute("SELECT since FROM stopped WHERE client = ?", (client,)).fetchone()
+    return 0.0 if found is None else float(found[0]) + SECONDS - now
+
+
+def declined(connection: "sqlite3.Connection", client: str, now: float) -> None:
+    """Count a question of a client that a person declined."""
+    left(connection, client, now)
+    connection.execute("INSERT INTO declined VALUES (?, ?)", (client, now))
+    (count,) = connection.execute(
+        "SELECT count(*) FROM declined WHERE client = ?", (client,)
+    ).fetchone()
+    if count >= MOST:
+        connection.execute("DELETE FROM declined WHERE client = ?", (client,))
+        connection.execute("INSERT OR REPLACE INTO stopped VALUES (?, ?)", (client, now))
+
+
+def accepted(connection: "sqlite3.Connection", client: str) -> None:
+    """Begin the count of a client anew: a person allowed a call of it."""
+    connection.execute("DELETE FROM declined WHERE client = ?", (client,))
+    connection.execute("DELETE FROM stopped WHERE client = ?", (client,))
+
+
+def stopped(store: Store, client: str, now: Callable[[], float] = time.time) -> bool:
+    """Say whether the questions of a client are denied unasked."""
+    with store.change() as connection:
+        return left(connection, client, now()) > 0
+
+
+def resume(store: Store, now: Callable[[], float] = time.time) -> bool:
+    """Let all clients ask again, the counts begun anew; say whether any was stopped."""
+    with store.change() as connection:
+        left(connection, "", now())
+        was = connection.execute("SELECT 1 FROM stopped").fetchone() is not None
+        connection.execute("DELETE FROM declined")
+        connection.execute("DELETE FROM stopped")
+        return was
+
+
+LIFETIME: Final = 600.0
+"""Seconds from the question to the answer."""
+
+_QUESTION_PURPOSE: Final = "iac approval 1"
+
+
+class TokenError(Exception):
+    """A token is not good for this call; its text says why, one line."""
+
+
+class Stopped(NamedTuple):
+    """The client may not ask, for so many seconds from now."""
+
+    seconds: float
+
+
+class Token(NamedTuple):
+    """What a token says."""
+
+    tool: str
+    digest: str
+    level: Level
+    always: bool
+    issued: float
+    nonce: str
+
+
+def issue(
+    store: Store, facts: Facts, decision: Decision, now: Callable[[], float] = time.time
+) -> str | Stopped:
+    """Return a token for one question, or for how long none is asked: too many were declined.
+
+    Raises:
+        SetupError: The state cannot be written.
+    """
+    nonce, moment = secrets.token_hex(16), now()
+    with store.change() as connection:
+        seconds = budget.left(connection, facts.client, moment)
+        if seconds > 0:
+            return Stopped(seconds)
+        connection.execute("DELETE FROM questions WHERE asked <= ?", (moment - 2 * LIFETIME,))
+        connection.execute("INSERT INTO questions VALUES (?, ?, 0)", (nonce, moment))
+    body = Token(
+        facts.tool, call_digest(facts), decision.level, decision.offers_always, moment, nonce
+    )
+    text = json.dumps(body, separators=(",", ":"))
+    return f"{_wrap(text.encode())}.{seal(store.key, _QUESTION_PURPOSE, [text])}"
+
+
+def _wrap(data: bytes) -> str:
+    return base64.urlsafe_b64encode(data).decode().rstrip("=")
+
+
+def read_token(store: Store, token: str) -> Token:
+    """Return what a token says, once its seal was checked.
+
+    Raises:
+        TokenError: It is not one of ours.
+    """
+    body, _, mac = token.partition(".")
+    try:
+        data = base64.b64decode(
+            body.encode("ascii") + b"=" * (-len(body) % 4), altchars=b"-_", validate=True
+        )
+        text = data.decode()
+    except ValueError:
+        raise TokenError("This approval is damaged.") from None
+    # A decoder may take other bytes for the same text; only the one that was given counts.
+    if _wrap(data) != body or not hmac.compare_digest(
+        seal(store.key, _QUESTION_PURPOSE, [text]).encode(), mac.encode("utf-8", "surrogatepass")
+    ):
+        raise TokenError("This approval was not given by this program.")
+    return Token(*json.loads(text))
+
+
+def redeem(
+    store: Store,
+    token: str,
+    facts: Facts,
+    decision: Decision,
+    now: Callable[[], float] = time.time,
+) -> Token:
+    """Use a token up for one call, and return what it said.
+
+    It is used up even where it turns out to be for another call.
+
+    Raises:
+        TokenError: It is not one of ours, was used, is too old, or is for another call.
+        SetupError: The state cannot be written.
+    """
+    found = read_token(store, token)
+    moment = now()
+    with store.change() as connection:
+        cursor = connection.execute(
+            "UPDATE questions SET used = 1 WHERE nonce = ? AND NOT used", (found.nonce,)
+        )
+        fresh = cursor.rowcount == 1
+    if not fresh:
+        raise TokenError("This approval was used already, or was never asked for here.")
+    if not found.issued - 1 <= moment <= found.issued + LIFETIME:
+        raise TokenError("This approval is too old; ask again.")
+    if found.tool != facts.tool or not hmac.compare_digest(found.digest, call_digest(facts)):
+        raise TokenError("This approval is for another call; ask again.")
+    if found.level != decision.level:
+        raise TokenError("This call needs another level than was approved; ask again.")
+    return found
+
+
+_DECISION_PURPOSE: Final = "iac decision 1"
+_COLUMNS: Final = "app, command, kind, tool, says, digest, made, client"
+
+
+class Remembered(NamedTuple):
+    """One row; `valid` says whether its seal fits."""
+
+    id: int
+    app: str
+    command: str
+    kind: str
+    tool: str
+    says: str
+    digest: str
+    made: str
+    client: str
+    valid: bool
+
+    @property
+    def name(self) -> str:
+        """How decisions call the row."""
+        return f"decision {self.id} ({self.says})"
+
+
+def remember(store: Store, facts: Facts) -> None:
+    """Keep "always" for calls like this one; an earlier answer for the same is replaced.
+
+    Only for calls that `decide` offered it for.
+
+    Raises:
+        SetupError: The state cannot be written.
+    """
+    scope = scope_of(facts)
+    if scope is None or not facts.digest:
+        return
+    made = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    told = (escaped(scope.says(facts.app_name)), facts.digest, made, escaped(facts.client))
+    fields = (*scope, facts.tool, *told)
+    mac = seal(store.key, _DECISION_PURPOSE, fields)
+    with store.change() as connection:
+        connection.execute(
+            f"INSERT OR REPLACE INTO decisions ({_COLUMNS}, mac)"  # noqa: S608 (a constant)
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (*fields, mac),
+        )
+
+
+def find(store: Store, facts: Facts) -> Remembered | None:
+    """Return the row that covers a call, or None if there is none that counts."""
+    scope = scope_of(facts)
+    if scope is None or not facts.digest:
+        return None
+    with store.change() as connection:
+        rows = _rows(store, connection, scope)
+    for row in rows:
+        if row.valid and row.digest == facts.digest and row.tool == facts.tool:
+            return row
+    return None
+
+
+def listed(store: Store) -> list[Remembered]:
+    """Return all rows, the void ones too, oldest first."""
+    with store.change() as connection:
+        return _rows(store, connection, None)
+
+
+def revoke(store: Store, ident: int | None) -> int:
+    """Forget one row, or all for None; return how many there were."""
+    with store.change() as connection:
+        if ident is None:
+            return connection.execute("DELETE FROM decisions").rowcount
+        return connection.execute("DELETE FROM decisions WHERE id = ?", (ident,)).rowcount
+
+
+def _rows(store: Store, connection: "sqlite3.Connection", scope: Scope | None) -> list[Remembered]:
+    query = f"SELECT id, {_COLUMNS}, mac FROM decisions"  # noqa: S608 (a constant)
+    if scope is None:
+        found = connection.execute(f"{query} ORDER BY id").fetchall()
+    else:
+        where = f"{query} WHERE app = ? AND command = ? AND kind = ?"
+        found = connection.execute(where, scope).fetchall()
+    rows = []
+    for ident, *fields, mac in found:
+        texts = [str(field) for field in fields]
+        right = seal(store.key, _DECISION_PURPOSE, texts)
+        valid = hmac.compare_digest(right, str(mac).encode("ascii", "replace").decode())
+        app, command, kind, tool, says, digest, made, client = texts
+        rows.append(
+            Remembered(int(ident), app, command, kind, tool, says, digest, made, client, valid)
+        )
+    return rows

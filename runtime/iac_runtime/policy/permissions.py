@@ -1,0 +1,310 @@
+"""Everything about permission in one object: what the gate asks, in the order in which it asks.
+
+    facts -> judge -> (ask -> a person -> answer) -> run
+
+A desk belongs to one process; what it keeps is shared through the state folder. No lock is held
+while a person thinks.
+"""
+
+import math
+import os
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from iac_base.errors import SetupError
+from iac_base.text import escaped
+from iac_runtime.language.request import Event
+from iac_runtime.policy.blocklist import Process, processes
+from iac_runtime.policy.call_view import Sight, World, sent_for, several_in
+from iac_runtime.policy.decide import decide
+from iac_runtime.policy.escalation import escalate
+from iac_runtime.policy.facts import Decision, Facts
+from iac_runtime.policy.file import load_policy, policy_path
+from iac_runtime.policy.model import Approver, Policy, registered
+from iac_runtime.policy.question import Question, Verdict, question_for
+from iac_runtime.policy.secrets import secrets_read, without_secrets
+from iac_runtime.policy.settings import Flags, Settings, read_settings
+from iac_runtime.policy.store import Store
+from iac_runtime.policy.taint import Taint
+from iac_runtime.tool import Level
+from iac_runtime.tools.binding import Tool, parameters
+from iac_runtime.tools.catalogue import Catalogue
+from iac_runtime.tools.folders import data_folder
+
+__all__ = ["Asked", "Caller", "Desk", "default_desk", "identify_in", "open_desk", "unsure_of"]
+
+_TOO_MANY: Final = "The user declined too many questions of {}: none is asked for {} more."
+_FINAL: Final = "Do not call again; ask the user what he wants instead."
+_UNANSWERED: Final = "Ask the user whether it should run before you call again."
+_GRANTED: Final = "the same, while this program runs"
+_RESUME: Final = (
+    "Wait that long; the user can let questions be asked now with: iac-mcp policy resume"
+)
+
+
+class Caller(NamedTuple):
+    """Who calls, and who can ask there.
+
+    `vouched` is for calls that the person who runs them wrote himself (the library, `--allow`).
+    """
+
+    client: str = ""
+    asks_by: Approver | None = None
+    vouched: Level | None = None
+
+
+class Asked(NamedTuple):
+    """A question to be put to a person, and the token that its answer comes back with."""
+
+    question: Question
+    token: str
+
+
+class Desk:
+    """The policy of this process, its memory of results, and the approvals of this user.
+
+    Args:
+        policy: The user's policy.
+        settings: The settings that hold.
+        store: Opens the approvals, on first need.
+        world: What the rules of escalation look at.
+        home: The user's home folder.
+        identify: The bundle id of a running process by its name or id; empty where it is not known.
+        now: The time of day in seconds.
+    """
+
+    def __init__(
+        self,
+        policy: Policy,
+        settings: Settings,
+        store: Callable[[], Store] = Store,
+        world: World | None = None,
+        home: str | None = None,
+        identify: Callable[[str], str] = lambda _name: "",
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        self.policy = policy
+        self.settings = settings
+        self.taint = Taint()
+        own = (str(data_folder()), policy.path or str(policy_path()))
+        self._world = (world or World(own=own))._replace(taint=self.taint)
+        self._home = os.path.expanduser("~") if home is None else home  # noqa: PTH111 (a text)
+        self._identify = identify
+        self._now = now
+        self._make_store = store
+        self._store: Store | None = None
+        self._granted: set[str] = set()
+
+    @property
+    def store(self) -> Store:
+        """The approvals of this user.
+
+        Raises:
+            SetupError: The state folder is not safe, or its file cannot be used.
+        """
+        if self._store is None:
+            self._store = self._make_store()
+        return self._store
+
+    def guarded(self, event: Event, tool: Tool | None) -> Event:
+        """Return a request as it may be sent: all of an object means all but its secrets."""
+        return without_secrets(event, tool.tables if tool else None, self.policy.secrets)
+
+    def facts(
+        self,
+        name: str,
+        app: tuple[str, str],
+        tool: Tool | None,
+        arguments: Mapping[str, Any],
+        event: Event | None,
+        levels: tuple[Level, Level],
+        caller: Caller,
+        *,
+        line: str = "",
+        digest: str = "",
+    ) -> Facts:
+        """Return the facts of a call that is ready to be sent.
+
+        Args:
+            name: The tool's name on the wire.
+            app: Bundle id and name of the app.
+            tool: The tool; None for one of the runtime's own.
+            arguments: Those of the operation (`binding.bind`).
+            event: The request, after `guarded`.
+            levels: The level from the arguments, and the tool's ceiling.
+            caller: Who calls.
+            line: The request as a line of JXA.
+            digest: The tool's digest in tools.lock.
+        """
+        facts = Facts(name, *app, *levels, arguments, event, line, digest=digest)
+        asks = caller.asks_by is not None and caller.asks_by in self.policy.approvers
+        facts = replace(facts, client=caller.client, can_ask=asks, vouched=caller.vouched)
+        if event is None:
+            return facts
+        tables = tool.tables if tool else None
+        rows = parameters(tool) if tool else {}
+        sight = Sight(event, rows, self._home, several_in(tables))
+        reached = processes(event)
+        known = [self._identify(row.name or row.bundle) for row in reached]
+        return replace(
+            facts,
+            raised=escalate(sight, self._world),
+            targets=tuple(row.bundle or app for row, app in zip(reached, known, strict=True)),
+            names=tuple(row.name for row in reached),
+            unsure=unsure_of(zip(reached, known, strict=True)),
+            secrets=secrets_read(event, tables, self.policy.secrets),
+            sent=lambda key: sent_for(key, sight, rows),
+        )
+
+    def judge(self, facts: Facts) -> Decision:
+        """Return what is to be done with a call."""
+        own = registered()
+        granted = _GRANTED if facts.memory and facts.memory in self._granted else ""
+        decision = decide(facts, self.policy, self.settings, registered=own, remembered=granted)
+        if granted or not decision.offers_always:
+            return decision
+        return decide(
+            facts, self.policy, self.settings, registered=own, remembered=self._remembered(facts)
+        )
+
+    def _remembered(self, facts: Facts) -> str:
+        # Loads sqlite3, which a call that is not asked about does without.
+        from iac_runtime.policy.approvals import find
+
+        try:
+            row = find(self.store, facts)
+        except SetupError:
+            # Without its memory the desk asks.
+            return ""
+        return row.name if row else ""
+
+    def ask(self, facts: Facts, decision: Decision) -> Asked | Decision:
+        """Return the question to put and its token, or a refusal where too many were asked.
+
+        Raises:
+            SetupError: The state cannot be written; then nothing may be asked or run.
+        """
+        from iac_runtime.policy.approvals import Stopped, issue
+
+        if decision.action != "ask":
+            return decision
+        token = issue(self.store, facts, decision, self._now)
+        if not isinstance(token, Stopped):
+            return Asked(question_for(facts, decision), token)
+        too_many = _TOO_MANY.format(escaped(facts.client) or "this program", _span(token.seconds))
+        return replace(
+            decision,
+            action="deny",
+            reasons=(*decision.reasons, too_many),
+            source="the limit of questions",
+            requires_prompt=True,
+            suggestion=_RESUME,
+        )
+
+    def answer(self, facts: Facts, token: str, verdict: Verdict) -> Decision:
+        """Return what is to be done with a call after its question was answered.
+
+        The call is judged anew: what is denied or blocked by now stays so, whatever was answered.
+
+        Raises:
+            SetupError: The state cannot be written; then the call may not run.
+        """
+        from iac_runtime.policy import approvals as budget
+        from iac_runtime.policy.approvals import TokenError, redeem, remember
+
+        # The surface that asked may not be the one that this call came by.
+        decision = self.judge(replace(facts, can_ask=True))
+        try:
+            said = redeem(self.store, token, facts, decision, self._now)
+        except TokenError as error:
+            return _refused(decision, str(error), "the approval")
+        if verdict == "denied":
+            with self.store.change() as connection:
+                budget.declined(connection, facts.client, self._now())
+        if decision.action == "deny":
+            return decision
+        if verdict == "denied":
+            return _refused(decision, "The user said no.", "the user")
+        if verdict not in ("once", "always"):
+            return _refused(decision, "The question was not answered.", "no answer", _UNANSWERED)
+        with self.store.change() as connection:
+            budget.accepted(connection, facts.client)
+        if verdict == "always" and said.always and decision.offers_always:
+            remember(self.store, facts)
+        if facts.memory:
+            self._granted.add(facts.memory)
+        return replace(
+            decision, action="allow", source=f"the user, asked by {facts.client or 'iac'}"
+        )
+
+    def saw(self, value: Any) -> None:
+        """Remember the texts of a result, which an app or a stranger wrote."""
+        self.taint.add(value)
+
+
+def _span(seconds: float) -> str:
+    """Return a time to wait in words, as a person counts it."""
+    if seconds < 90:
+        return f"{math.ceil(seconds)} seconds"
+    return f"{math.ceil(seconds / 60)} minutes"
+
+
+def _refused(decision: Decision, reason: str, source: str, way: str = _FINAL) -> Decision:
+    return replace(
+        decision,
+        action="deny",
+        reasons=(*decision.reasons, reason),
+        source=source,
+        offers_always=False,
+        suggestion=way,
+    )
+
+
+def unsure_of(reached: Iterable[tuple[Process, str]]) -> str:
+    """Return why it cannot be told into which apps a request of System Events reaches."""
+    for process, app in reached:
+        name = process.name or process.bundle
+        if not app and (name or process.inside):
+            whose = f"the process {name}" if name else "a process without a name"
+            return f"it goes through {whose}, whose app is not known here"
+    return ""
+
+
+def identify_in(catalogue: Catalogue) -> Callable[[str], str]:
+    """Return a function from the name of a running process to a bundle id, by a catalogue's apps.
+
+    On a Mac the process itself could be asked; what no catalogue knows has no identity here.
+    """
+
+    def identify(name: str) -> str:
+        found = catalogue.find_app(name)
+        return found.id if found else ""
+
+    return identify
+
+
+def open_desk(
+    flags: Flags = Flags(),  # noqa: B008 (it is immutable)
+    policy_file: Path | None = None,
+    *,
+    environ: Mapping[str, str] | None = None,
+    home: str | None = None,
+    identify: Callable[[str], str] = lambda _name: "",
+) -> Desk:
+    """Return the desk of this user.
+
+    Raises:
+        SetupError: The policy is not right, or a flag or a variable is not; nothing starts then.
+    """
+    policy = load_policy(policy_file)
+    settings = read_settings(flags, os.environ if environ is None else environ, policy)
+    return Desk(policy, settings, home=home, identify=identify)
+
+
+def default_desk(home: str | None = None) -> Desk:
+    """Return a desk without a policy file: what holds where a user said nothing."""
+    policy = Policy()
+    return Desk(policy, read_settings(Flags(), {}, policy), home=home)

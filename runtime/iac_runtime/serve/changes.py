@@ -1,0 +1,225 @@
+"""What lies behind the front: the gate, opened on first need, and tools that are built anew.
+
+An idle server pays for a few calls of stat a second.
+
+A start of the server pays for this module; the SDK, the gate and the status wait for a need.
+"""
+
+import asyncio
+import contextlib
+import json
+import sys
+import threading
+from collections import Counter
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+from mcp.server.subscriptions import (
+    InMemorySubscriptionBus,
+    ListenHandler,
+    PromptsListChanged,
+    ResourcesListChanged,
+    ResourceUpdated,
+    ServerEvent,
+    ToolsListChanged,
+)
+
+from iac_base.errors import IacError, SetupError
+from iac_runtime.serve.listing import Lines
+
+if TYPE_CHECKING:
+    from iac_runtime.gate.gate import Gate
+    from iac_runtime.serve.routing import Identity
+    from iac_runtime.serve.status import Board
+    from iac_runtime.tools.catalogue import Catalogue
+
+__all__ = ["PAUSE", "Backing", "Changes", "Watch", "listen_handler"]
+
+PAUSE: Final = 1.0
+"""Seconds between two looks; a build is seen at the second look after it."""
+
+
+class Changes:
+    """Tells its listeners that the tools are others. Safe to use from several threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._listeners: dict[object, Callable[[], object]] = {}
+
+    def subscribe(self, listener: Callable[[], object]) -> Callable[[], None]:
+        """Call `listener` (quick, from any thread) at each change; return what ends that."""
+        token = object()
+        with self._lock:
+            self._listeners[token] = listener
+
+        def stop() -> None:
+            with self._lock:
+                self._listeners.pop(token, None)
+
+        return stop
+
+    def tell(self) -> None:
+        """Tell every listener."""
+        with self._lock:
+            listeners = list(self._listeners.values())
+        for listener in listeners:
+            listener()
+
+
+class Watch:
+    """A thread that looks, and tells when something has changed.
+
+    Args:
+        look: Takes over what has changed, and says whether anything has.
+        changes: Whom to tell.
+        pause: Seconds between two looks.
+    """
+
+    def __init__(self, look: Callable[[], bool], changes: Changes, pause: float = PAUSE) -> None:
+        self._look = look
+        self._changes = changes
+        self._pause = pause
+        self._ended = threading.Event()
+
+    def start(self) -> None:
+        """Begin; the thread does not keep the process alive."""
+        threading.Thread(target=self._run, name="iac-watch", daemon=True).start()
+
+    def close(self) -> None:
+        """End; a look under way is not waited for."""
+        self._ended.set()
+
+    def _run(self) -> None:
+        while not self._ended.wait(self._pause):
+            try:
+                changed = self._look()
+            except (IacError, OSError) as error:
+                sys.stderr.write(f"iac-mcp: the tools were built anew, but: {error}\n")
+                continue
+            if changed:
+                self._changes.tell()
+
+
+class Backing:
+    """The gate of a server, and its status. Safe to use from several threads.
+
+    Args:
+        lines: What is listed.
+        open_gate: Opens the gate.
+        gate: The gate, where it had to be opened already.
+    """
+
+    def __init__(
+        self, lines: Lines, open_gate: "Callable[[], Gate]", gate: "Gate | None" = None
+    ) -> None:
+        self.changes = Changes()
+        self._lines = lines
+        self._open = open_gate
+        self._gate = gate
+        self._board: Board | None = None
+        # Tools that are built anew while the gate is opened must not be lost between the two.
+        self._lock = threading.Lock()
+
+    def server(self, identity: "Identity", patience: float) -> Any:
+        """Return the SDK's server, with the gate opened.
+
+        Raises:
+            SetupError: The gate cannot be opened.
+        """
+        from iac_runtime.serve.handlers import build_server
+
+        with self._lock:
+            if self._gate is None:
+                self._gate = self._open()
+            gate = self._gate
+            self._board = _board(gate, self._lines)
+        return build_server(
+            gate,
+            self._lines,
+            identity,
+            changes=self.changes,
+            board=self._board,
+            patience=patience,
+        )
+
+    def look(self) -> bool:
+        """Take over tools that were built anew, and say whether any were.
+
+        Raises:
+            SetupError: They cannot be read; the old ones stay.
+        """
+        with self._lock:
+            if not self._lines.renew():
+                return False
+            if self._gate is not None:
+                from iac_runtime.tools.catalogue import Catalogue
+
+                catalogue = Catalogue(self._lines.folders)
+                self._gate.renew(catalogue)
+                if self._board is not None:
+                    self._board.update(apps=len(catalogue.apps), tools=_levels(catalogue))
+        return True
+
+    def close(self) -> None:
+        """End what runs, and remove the status."""
+        gate, board = self._gate, self._board
+        if gate is not None:
+            gate.close()
+        if board is not None:
+            board.close()
+
+
+def _board(gate: "Gate", lines: Lines) -> "Board | None":
+    from iac_runtime.serve.status import Board
+
+    catalogue = lines.catalogue(gate)
+    try:
+        workers = gate.executor.workers
+        return Board(lines.surface, len(catalogue.apps), _levels(catalogue), workers=workers)
+    except SetupError:
+        # A state folder that is not safe stops the calls, which say so, and not the server.
+        return None
+
+
+def _levels(catalogue: "Catalogue") -> dict[str, int]:
+    return dict(Counter(row.level for row in catalogue.tools.values()))
+
+
+_EVENTS: Final = (ToolsListChanged(), PromptsListChanged(), ResourcesListChanged())
+
+
+class _Bus(InMemorySubscriptionBus):
+    """A bus that hears of changes from whatever thread has seen them."""
+
+    def __init__(self, changes: Changes, lines: Lines) -> None:
+        super().__init__()
+        self._changes = changes
+        self._lines = lines
+
+    def subscribe(self, listener: Callable[[ServerEvent], None]) -> Callable[[], None]:
+        """Register a listener of the loop that runs; it is called there."""
+        loop = asyncio.get_running_loop()
+
+        def tell() -> None:
+            # The loop is closed once the session has ended.
+            with contextlib.suppress(RuntimeError):
+                for event in (*_EVENTS, *self._updates()):
+                    loop.call_soon_threadsafe(listener, event)
+
+        leave, unhear = super().subscribe(listener), self._changes.subscribe(tell)
+
+        def stop() -> None:
+            leave()
+            unhear()
+
+        return stop
+
+    def _updates(self) -> list[ServerEvent]:
+        """Return the resources that depend on the tools; only what is subscribed is sent."""
+        rows = [json.loads(line) for line in self._lines.resources()]
+        return [ResourceUpdated(uri=row["uri"]) for row in rows if "/apps" in row["uri"]]
+
+
+def listen_handler(changes: Changes, lines: Lines) -> Any:
+    """Return the handler of subscriptions/listen."""
+    return ListenHandler(_Bus(changes, lines))

@@ -1,0 +1,265 @@
+"""The finished lines of tools/list: chosen and joined, never parsed, kept with their folders.
+
+A start of the server pays for this module.
+"""
+
+import json
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from iac_base.errors import SetupError, near_text
+from iac_runtime.tools.catalogue import Shelf, damaged, read_shelves
+from iac_runtime.tools.entries import META_ENTRIES, OWN_ENTRIES
+from iac_runtime.tools.toolsets import TOOLSETS, toolset_entries
+
+if TYPE_CHECKING:
+    from iac_runtime.tools.catalogue import Catalogue
+
+__all__ = ["SEARCH", "Choice", "Lines", "chosen_lines", "own_lines"]
+
+SEARCH: Final = "search"
+"""The surface of a handful of tools that find and call the others."""
+
+
+class Choice(NamedTuple):
+    """What to list.
+
+    Attributes:
+        expose: `search`, or patterns of tool names, `all`, or keys of apps (all their tools).
+        pins: Keys of apps whose tools are listed beside the surface of `search`.
+        read_only: Leave out what can change something.
+    """
+
+    expose: tuple[str, ...] = (SEARCH,)
+    pins: tuple[str, ...] = ()
+    read_only: bool = False
+
+
+def chosen_lines(shelves: Sequence[Shelf], choice: Choice) -> list[bytes]:
+    """Return the entries of generated tools that `choice` lists, in the order of the folders.
+
+    Raises:
+        SetupError: A pattern or a pin names nothing, or a listing is missing or damaged.
+    """
+    patterns = _patterns(shelves, choice)
+    lines: list[bytes] = []
+    for shelf in shelves:
+        if patterns:
+            lines += _entry_lines(shelf, None if "*" in patterns else patterns, choice.read_only)
+    return lines
+
+
+def own_lines(choice: Choice) -> list[bytes]:
+    """Return the entries of the runtime's own tools that `choice` lists."""
+    entries: list[dict[str, Any]] = []
+    if SEARCH in choice.expose:
+        entries += META_ENTRIES.values()
+        entries += (OWN_ENTRIES[name] for name in ("list_apps", "read_more"))
+    else:
+        entries += OWN_ENTRIES.values()
+    chosen = {*choice.expose, *choice.pins} & TOOLSETS.keys()
+    if chosen:
+        entries += toolset_entries(chosen, read_only=choice.read_only)
+    if choice.read_only:
+        entries = [entry for entry in entries if entry["annotations"]["readOnlyHint"]]
+    return [
+        json.dumps(entry, ensure_ascii=False, separators=(",", ":")).encode() for entry in entries
+    ]
+
+
+def _patterns(shelves: Sequence[Shelf], choice: Choice) -> list[str]:
+    searching = SEARCH in choice.expose
+    wanted = [
+        word for word in (choice.pins if searching else choice.expose) if word not in TOOLSETS
+    ]
+    keys = {key for shelf in shelves for key in shelf.apps}
+    patterns: list[str] = []
+    for word in wanted:
+        if word == "all":
+            patterns.append("*")
+        elif word in keys:
+            patterns.append(f"{word}_*")
+        elif searching:
+            raise SetupError(
+                f"There are no tools of {word}. {near_text(word, sorted(keys))}".strip()
+            )
+        elif any(fnmatchcase(name, word) for shelf in shelves for name in shelf.tools):
+            patterns.append(word)
+        else:
+            raise SetupError(f"No tool is called {word}. {near_text(word, sorted(keys))}".strip())
+    return patterns
+
+
+def _entry_lines(shelf: Shelf, patterns: list[str] | None, read_only: bool) -> list[bytes]:
+    path = shelf.folder / "listing.jsonl"
+    try:
+        text = path.read_bytes()
+    except OSError as error:
+        raise damaged(path) from error
+    if patterns is None and not read_only and not shelf.hides:
+        return text.splitlines()
+    lines = []
+    for name, row in shelf.tools.items():
+        if patterns is not None and not any(fnmatchcase(name, word) for word in patterns):
+            continue
+        if read_only and not row["level"] == row["ceiling"] == "SAFE":
+            continue
+        end = text.find(b"\n", row["offset"])
+        lines.append(text[row["offset"] : end if end >= 0 else len(text)])
+    return lines
+
+
+# Written one after the other, so that a build at work shows in one of them.
+_FILES: Final = ("catalogue.json", "listing.jsonl", "tools.lock")
+
+Stamp = tuple[tuple[str, int, int], ...]
+
+
+class _Read(NamedTuple):
+    """What lay in the folders when they were last read; `apps` are the rows by key."""
+
+    tools: list[bytes]
+    apps: Mapping[str, Mapping[str, Any]]
+
+
+class Lines:
+    """What a server lists, one finished JSON object a line. Safe to use from several threads.
+
+    Args:
+        folders: The output folders, in the order of the search.
+        choice: What of them is listed.
+        find: Finds the folders anew, where one may come later; None if they stay.
+    """
+
+    def __init__(
+        self,
+        folders: Sequence[Path],
+        choice: Choice,
+        find: Callable[[], Sequence[Path]] | None = None,
+    ) -> None:
+        self._folders = list(folders)
+        self._choice = choice
+        self._find = find
+        self._lock = threading.Lock()
+        self._stamp: Stamp = ()
+        self._seen: Stamp = ()
+        self._now: _Read | None = None
+
+    @property
+    def folders(self) -> list[Path]:
+        """The output folders as they were last found."""
+        return self._folders
+
+    @property
+    def surface(self) -> str:
+        """What is listed, in the words of `--expose` and `--pin`."""
+        return ",".join((*self._choice.expose, *self._choice.pins))
+
+    def __call__(self) -> list[bytes]:
+        """Return the lines of tools/list.
+
+        Raises:
+            SetupError: A folder or a wish is not right.
+        """
+        return self._read().tools
+
+    def entries(self) -> list[dict[str, Any]]:
+        """Return the same, parsed. Raises as a call does."""
+        return [json.loads(line) for line in self()]
+
+    def prompts(self) -> list[bytes]:
+        """Return the lines of prompts/list. Raises as a call does."""
+        from iac_runtime.serve.prompts import offered, prompt_entry
+
+        return _lines(map(prompt_entry, offered(self.app_ids())))
+
+    def resources(self) -> list[bytes]:
+        """Return the lines of resources/list. Raises as a call does."""
+        from iac_runtime.serve.pages import guide_entries
+        from iac_runtime.serve.resource_texts import resource_entries
+
+        apps = self._read().apps.items()
+        entries = resource_entries((key, str(row["name"])) for key, row in apps)
+        return _lines([*entries, *guide_entries()])
+
+    def templates(self) -> list[bytes]:
+        """Return the lines of resources/templates/list."""
+        from iac_runtime.serve.resource_texts import TEMPLATES
+
+        return _lines(TEMPLATES)
+
+    def app_ids(self) -> list[str]:
+        """Return the bundle ids of the apps that have tools. Raises as a call does."""
+        return [str(row["id"]) for row in self._read().apps.values()]
+
+    def renew(self) -> bool:
+        """Read the folders again if they were built anew since; say whether they were.
+
+        A build writes its files one after the other: the answer is yes only when they have rested
+        from one call to the next.
+
+        Raises:
+            SetupError: They were built anew, but cannot be read; what is listed stays as it was,
+                until they change again.
+        """
+        folders = self._folders if self._find is None else list(self._find())
+        stamp = _stamp(folders)
+        with self._lock:
+            if self._now is None or stamp == self._stamp:
+                return False
+            if stamp != self._seen:
+                self._seen = stamp
+                return False
+            self._stamp = stamp
+            self._now = self._fresh(folders)
+            self._folders = folders
+            return True
+
+    def catalogue(self, gate: Any) -> "Catalogue":
+        """Return the catalogue that a gate has now."""
+        found: Catalogue = gate.catalogue
+        return found
+
+    def _read(self) -> _Read:
+        with self._lock:
+            if self._now is None:
+                self._stamp = _stamp(self._folders)
+                self._now = self._fresh(self._folders)
+            return self._now
+
+    def _fresh(self, folders: Sequence[Path]) -> _Read:
+        shelves = read_shelves(folders)
+        tools = [*own_lines(self._choice), *chosen_lines(shelves, self._choice)]
+        return _Read(tools, _apps(shelves))
+
+
+def _apps(shelves: Iterable[Shelf]) -> dict[str, Mapping[str, Any]]:
+    found: dict[str, Mapping[str, Any]] = {}
+    for shelf in shelves:
+        for key, row in shelf.apps.items():
+            if not (isinstance(row, dict) and {"id", "name"} <= row.keys()):
+                raise damaged(shelf.folder / "catalogue.json")
+            found[key] = row
+    return dict(sorted(found.items()))
+
+
+def _stamp(folders: Sequence[Path]) -> Stamp:
+    """Return when the files of the folders were written; one that is away counts as never."""
+    stamps = []
+    for folder in folders:
+        for name in _FILES:
+            try:
+                found = (folder / name).stat()
+                stamps.append((f"{folder}/{name}", found.st_mtime_ns, found.st_size))
+            except OSError:
+                stamps.append((f"{folder}/{name}", 0, 0))
+    return tuple(stamps)
+
+
+def _lines(entries: Iterable[Mapping[str, Any]]) -> list[bytes]:
+    return [
+        json.dumps(entry, ensure_ascii=False, separators=(",", ":")).encode() for entry in entries
+    ]

@@ -1,0 +1,259 @@
+"""The sessions of the SDK behind the front: one thread, one event loop, at most one per era.
+
+The SDK decides the era of a connection by its first request and refuses the other; so each era
+gets a connection of its own, and both share the server object behind them.
+"""
+
+import contextlib
+import json
+import os
+import threading
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from iac_runtime.serve.routing import Era, failure
+
+if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop, Event
+
+    from anyio.abc import TaskGroup
+    from anyio.streams.memory import MemoryObjectSendStream
+
+__all__ = ["Sessions"]
+
+_IMPORT: Final = 5.0
+"""Seconds that importing the SDK may take on a busy machine."""
+
+_ROOM: Final = 1_000
+"""Messages that wait for a session; a client that sends more is not read on."""
+
+
+class _Server(Protocol):
+    """The part of the SDK's low-level server that a session needs."""
+
+    def run(
+        self, read_stream: Any, write_stream: Any, initialization_options: Any
+    ) -> Awaitable[None]: ...
+    def create_initialization_options(self, notification_options: Any = None) -> Any: ...
+
+
+class Sessions:
+    """A `Backend` on the SDK; `feed`, `replay` and `close` are for the front's thread.
+
+    Args:
+        build: Makes the server; called in the sessions' thread on first need.
+        write: Sends one message to the client.
+        options: The SDK's options of the notifications that the server can send.
+    """
+
+    def __init__(
+        self,
+        build: Callable[[], _Server],
+        write: Callable[[bytes], None],
+        options: Callable[[], Any] = lambda: None,
+    ) -> None:
+        self._build = build
+        self._write = write
+        self._options = options
+        self._eras: set[Era] = set()
+        self._pending: list[tuple[Era, bytes] | None] = []
+        self._room = threading.Semaphore(_ROOM)
+        self._lock = threading.Lock()
+        self._wake: Callable[[], object] | None = None
+        self._thread: threading.Thread | None = None
+        self._replayed: set[str | int] = set()
+        self._asked: set[tuple[Era, Any]] = set()
+        self._grace = 0.0
+        self._running = threading.Event()
+        self.failure: BaseException | None = None
+        """What ended the sessions before their time; every request is then answered with it."""
+
+    def prepare(self) -> None:
+        """Begin to import the SDK, in the sessions' thread."""
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name="iac-sdk", daemon=True)
+            self._thread.start()
+
+    def started(self, era: Era) -> bool:
+        """Say whether a message was handed to the session of an era."""
+        return era in self._eras
+
+    def replay(self, line: bytes) -> None:
+        """Hand the client's `initialize` to the legacy session; the front has answered it."""
+        self._replayed.add(json.loads(line)["id"])
+        self.feed("legacy", line)
+
+    def feed(self, era: Era, line: bytes) -> None:
+        """Hand a message to the session of an era."""
+        self._eras.add(era)
+        self._put((era, line))
+
+    def close(self, grace: float) -> None:
+        """End the sessions; what still runs after `grace` seconds is cancelled."""
+        if self._thread is None:
+            return
+        self._grace = grace
+        self._put(None)
+        if grace:
+            # What was asked while the SDK was being imported is still answered.
+            self._running.wait(_IMPORT)
+        self._thread.join(grace + 0.3)
+
+    def _put(self, item: tuple[Era, bytes] | None) -> None:
+        self.prepare()
+        while item is not None and not self._room.acquire(timeout=0.5):
+            if self.failure is not None:
+                break
+        with self._lock:
+            self._pending.append(item)
+            wake = self._wake
+        if self.failure is not None:
+            self._refuse(self.failure)
+        elif wake is not None:
+            wake()
+
+    def _taken(self) -> list[tuple[Era, bytes] | None]:
+        with self._lock:
+            items, self._pending = self._pending, []
+        for item in items:
+            if item is not None:
+                self._room.release()
+        return items
+
+    def _run(self) -> None:
+        import anyio
+
+        try:
+            anyio.run(self._serve)
+        except BaseException as error:
+            self.failure = error
+            os.write(2, f"iac-mcp: {_said(error)}\n".encode(errors="replace"))
+            with self._lock:
+                asked, self._asked = self._asked, set()
+            for _, id_ in asked:
+                self._write(failure(id_, _said(error)))
+            self._refuse(error)
+        finally:
+            self._running.set()
+
+    def _refuse(self, error: BaseException) -> None:
+        """Answer the requests that wait for sessions which are not there."""
+        for item in self._taken():
+            message = _parsed(item[1]) if item is not None else None
+            id_ = getattr(getattr(message, "message", None), "id", None)
+            if id_ is not None and id_ not in self._replayed:
+                self._write(failure(id_, _said(error)))
+
+    async def _serve(self) -> None:
+        import asyncio
+
+        import anyio
+
+        server = self._build()
+        loop, arrived = asyncio.get_running_loop(), asyncio.Event()
+        with self._lock:
+            self._wake = partial(_wake, loop, arrived)
+        arrived.set()
+        self._running.set()
+        async with anyio.create_task_group() as group:
+            await self._dispatch(group, server, arrived)
+            # What was asked has had its time in `_settle`.
+            group.cancel_scope.cancel()
+
+    async def _dispatch(self, group: "TaskGroup", server: _Server, arrived: "Event") -> None:
+        """Hand messages to the sessions, in order, until the input ends; then end their input."""
+        import anyio
+
+        inputs: dict[Era, MemoryObjectSendStream[Any]] = {}
+        try:
+            while True:
+                await arrived.wait()
+                arrived.clear()
+                # All are noted before the first wait: a session may end in it.
+                for item in [self._noted(item) for item in self._taken()]:
+                    if item is None:
+                        await self._settle(arrived)
+                        return
+                    era, message = item
+                    if era not in inputs:
+                        inputs[era], incoming = anyio.create_memory_object_stream[Any](_ROOM)
+                        group.start_soon(self._connect, era, server, incoming, arrived)
+                    await inputs[era].send(message)
+        finally:
+            for stream in inputs.values():
+                stream.close()
+
+    def _noted(self, item: tuple[Era, bytes] | None) -> tuple[Era, Any] | None:
+        """Parse a message; a request is remembered until it is answered, or cancelled."""
+        if item is None:
+            return None
+        era, message = item[0], _parsed(item[1])
+        request: Any = getattr(message, "message", None)
+        method = getattr(request, "method", None)
+        if method == "notifications/cancelled":
+            self._asked.discard((era, (request.params or {}).get("requestId")))
+        elif method is not None and hasattr(request, "id"):
+            self._asked.add((era, request.id))
+        return era, message
+
+    async def _settle(self, arrived: "Event") -> None:
+        """Wait until what was asked is answered: a session drops it when its input ends."""
+        import anyio
+
+        with anyio.move_on_after(self._grace):
+            while self._asked:
+                await arrived.wait()
+                arrived.clear()
+
+    async def _connect(self, era: Era, server: _Server, incoming: Any, arrived: "Event") -> None:
+        import anyio
+
+        outgoing, sent = anyio.create_memory_object_stream[Any](_ROOM)
+        options = server.create_initialization_options(self._options())
+        async with anyio.create_task_group() as both:
+            both.start_soon(self._pass_on, era, sent, arrived)
+            await server.run(incoming, outgoing, options)
+
+    async def _pass_on(self, era: Era, sent: Any, arrived: "Event") -> None:
+        async with sent:
+            async for item in sent:
+                message = item.message
+                if not hasattr(message, "method"):
+                    self._asked.discard((era, getattr(message, "id", None)))
+                    arrived.set()
+                    if era == "legacy" and self._is_replayed(message):
+                        continue
+                self._write(message.model_dump_json(by_alias=True, exclude_unset=True).encode())
+
+    def _is_replayed(self, message: Any) -> bool:
+        """Say whether a response is that to a handshake which the front has answered."""
+        id_ = getattr(message, "id", None)
+        if id_ not in self._replayed:
+            return False
+        self._replayed.discard(id_)
+        return True
+
+
+def _said(error: BaseException) -> str:
+    while isinstance(error, BaseExceptionGroup) and error.exceptions:
+        error = error.exceptions[0]
+    return " ".join(str(error).split()) or type(error).__name__
+
+
+def _wake(loop: "AbstractEventLoop", arrived: "Event") -> None:
+    # The loop is closed once the sessions have ended.
+    with contextlib.suppress(RuntimeError):
+        loop.call_soon_threadsafe(arrived.set)
+
+
+def _parsed(line: bytes) -> Any:
+    """Return a line as the SDK's transport would hand it on: a message, or what was wrong."""
+    import mcp_types as types
+    from mcp.shared.message import SessionMessage
+
+    try:
+        text = line.decode("utf-8", "replace")
+        return SessionMessage(types.jsonrpc_message_adapter.validate_json(text, by_name=False))
+    except ValueError as error:
+        return error

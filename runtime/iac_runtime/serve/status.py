@@ -1,0 +1,226 @@
+"""What the running servers of this user are doing: a small file each in the state folder.
+
+A server writes its own file and nobody else's; whoever reads removes those of servers that are
+gone. Numbers are kept in memory and written at most once a second, off the thread of the call.
+"""
+
+import contextlib
+import json
+import os
+import threading
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple
+
+from iac_base.errors import SetupError
+from iac_base.files import open_state, private_folder
+from iac_runtime.version import VERSION
+
+__all__ = ["Board", "Server", "servers", "servers_folder", "status_facts"]
+
+_FOLDER: Final = "servers"
+_FORMAT: Final = 1
+_PAUSE: Final = 1.0
+"""Seconds between two writes, so that thousands of calls cost no more than a few."""
+
+_SLACK: Final = 2.0
+"""Seconds by which two readings of when a process was started may differ."""
+
+
+class Server(NamedTuple):
+    """A running server.
+
+    Attributes:
+        started: Seconds since 1970.
+        surface: What it lists: `search`, `all`, patterns.
+        apps: How many apps it has tools of.
+        tools: How many tools of each level.
+        calls, errors: Since its start; a refusal is an error.
+        workers: The state of each app's worker, by bundle id, as the executor says it.
+        client: What the client calls itself, empty before it said so.
+    """
+
+    pid: int
+    started: float
+    version: str
+    surface: str
+    apps: int
+    tools: Mapping[str, int]
+    calls: int = 0
+    errors: int = 0
+    workers: Mapping[str, str] = MappingProxyType({})
+    client: str = ""
+
+    def facts(self, now: float | None = None) -> dict[str, Any]:
+        """Return it as one JSON object, with `uptime` in seconds."""
+        at = time.time() if now is None else now
+        plain = {"tools": dict(self.tools), "workers": dict(self.workers)}
+        return {**self._asdict(), **plain, "uptime": max(0, round(at - self.started))}
+
+
+class Board:
+    """The status of this process; safe to share between threads.
+
+    Args:
+        surface, apps, tools: As in `Server`.
+        workers: Says the state of the workers when asked.
+        folder: The state folder; this user's if left out.
+
+    Raises:
+        SetupError: The state folder is not as it must be.
+    """
+
+    def __init__(
+        self,
+        surface: str,
+        apps: int,
+        tools: Mapping[str, int],
+        *,
+        workers: Callable[[], Mapping[str, str]] = dict,
+        folder: Path | None = None,
+    ) -> None:
+        self._folder = servers_folder(folder)
+        self._workers = workers
+        self._server = Server(os.getpid(), _started(), VERSION, surface, apps, dict(tools))
+        self._change = threading.Condition()
+        self._dirty = False
+        self._closed = False
+        self._writer: threading.Thread | None = None
+        self._write()
+
+    def count(self, *, failed: bool = False) -> None:
+        """Count a call that is over."""
+        with self._change:
+            found = self._server
+            errors = found.errors + 1 if failed else found.errors
+            self._note(found._replace(calls=found.calls + 1, errors=errors))
+
+    def update(self, **fields: Any) -> None:
+        """Set fields of `Server`: the client's name, or tools that were built meanwhile."""
+        with self._change:
+            self._note(self._server._replace(**fields))
+
+    def facts(self) -> dict[str, Any]:
+        """Return the status of this process as one JSON object."""
+        with self._change:
+            server = self._server
+        return server._replace(workers=dict(self._workers())).facts()
+
+    def close(self) -> None:
+        """Remove the file; the server is going."""
+        with self._change:
+            self._closed = True
+            self._change.notify_all()
+            writer = self._writer
+        if writer is not None:
+            writer.join()
+        with contextlib.suppress(OSError):
+            self._path.unlink()
+
+    @property
+    def _path(self) -> Path:
+        return self._folder / f"{self._server.pid}.json"
+
+    def _note(self, server: Server) -> None:
+        self._server = server
+        self._dirty = True
+        if self._writer is None and not self._closed:
+            self._writer = threading.Thread(target=self._keep, name="iac-status", daemon=True)
+            self._writer.start()
+        else:
+            self._change.notify_all()
+
+    def _keep(self) -> None:
+        while True:
+            with self._change:
+                self._change.wait_for(lambda: self._dirty or self._closed)
+                if self._closed:
+                    return
+                self._dirty = False
+            self._write()
+            with self._change:
+                self._change.wait_for(lambda: self._closed, _PAUSE)
+
+    def _write(self) -> None:
+        part = self._path.with_suffix(".part")
+        text = json.dumps({"format": _FORMAT, **self.facts()})
+        # A full disk must not stop a server; who asks for the status misses its numbers.
+        with contextlib.suppress(OSError):
+            part.write_text(text, encoding="utf-8")
+            part.replace(self._path)
+
+
+def servers_folder(state: Path | None = None) -> Path:
+    """Return the folder of the status files, made if need be.
+
+    Raises:
+        SetupError: It is not safe, or cannot be made.
+    """
+    return private_folder((state or open_state()) / _FOLDER)
+
+
+def servers(state: Path | None = None) -> list[Server]:
+    """Return the running servers of this user, the oldest first; files of others are removed.
+
+    Raises:
+        SetupError: The state folder is not as it must be.
+    """
+    found: list[Server] = []
+    for path in sorted(servers_folder(state).glob("*.json")):
+        server = _read(path)
+        if server is not None and _is_alive(server):
+            found.append(server)
+        else:
+            with contextlib.suppress(OSError):
+                path.unlink()
+    return sorted(found, key=lambda server: server.started)
+
+
+def status_facts(own: Board | None = None) -> dict[str, Any]:
+    """Return the status of all servers as one JSON object: `{"servers": [...]}`.
+
+    Args:
+        own: The board of this process, whose numbers are newer than its file's.
+    """
+    try:
+        rows = [server.facts() for server in servers()]
+    except SetupError as error:
+        rows = []
+        note = {"note": str(error)}
+    else:
+        note = {}
+    if own is not None:
+        mine = own.facts()
+        rows = [mine, *(row for row in rows if row["pid"] != mine["pid"])]
+    return {"servers": rows, **note}
+
+
+def _read(path: Path) -> Server | None:
+    try:
+        said = json.loads(path.read_bytes())
+        if said["format"] != _FORMAT or str(int(said["pid"])) != path.stem:
+            return None
+        server = Server(**{field: said[field] for field in Server._fields})
+        return server if isinstance(server.started, float | int) else None
+    except (OSError, ValueError, TypeError, KeyError):
+        return None
+
+
+def _started(pid: int | None = None) -> float:
+    import psutil
+
+    return float(psutil.Process(pid).create_time())
+
+
+def _is_alive(server: Server) -> bool:
+    """Say whether the process is still this server, and not a later one of its number."""
+    import psutil
+
+    try:
+        return abs(_started(server.pid) - server.started) < _SLACK
+    except psutil.AccessDenied:
+        return True
+    except (psutil.Error, ValueError, OverflowError):
+        return False

@@ -1,0 +1,1 @@
+"""Which tools there are: the folders they lie in, their catalogue, tables and entries."""

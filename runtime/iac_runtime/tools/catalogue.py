@@ -1,0 +1,322 @@
+"""The catalogue: which tools there are in the output folders, read without importing a module.
+
+A start of the server pays for this module, so it needs `json` and `pathlib` alone.
+
+Folders are searched in order; an app in an earlier one hides the later one whole.
+"""
+
+import contextlib
+import hashlib
+import importlib
+import importlib.util
+import json
+import sys
+import threading
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Final, NamedTuple
+
+from iac_base.errors import SetupError, UnknownToolError, nearest, quoted
+from iac_runtime.tool import Kind, Level, Schema, spec_of
+from iac_runtime.tools.binding import Tool
+from iac_runtime.tools.tables import Tables, fold, tables_of
+
+__all__ = [
+    "AppRow",
+    "Catalogue",
+    "Shelf",
+    "ToolRow",
+    "damaged",
+    "find_tool",
+    "forget_changed",
+    "lock_digest",
+    "module_tables",
+    "read_shelves",
+]
+
+FORMAT: Final = 1
+
+
+class Shelf(NamedTuple):
+    """One output folder: its apps that no earlier folder hides, and its tools."""
+
+    folder: Path
+    apps: dict[str, dict[str, Any]]
+    tools: dict[str, dict[str, Any]]
+    hides: bool
+
+
+def read_shelves(folders: Sequence[Path]) -> list[Shelf]:
+    """Return what lies in the output folders; an app in an earlier one hides the later one whole.
+
+    Raises:
+        SetupError: No folder is given, or a catalogue is missing or damaged.
+    """
+    if not folders:
+        raise SetupError("There are no tools yet; make them with: iac-gen build")
+    shelves: list[Shelf] = []
+    seen: set[str] = set()
+    for folder in folders:
+        raw = _read(folder / "catalogue.json")
+        try:
+            hides = bool(seen & raw["apps"].keys())
+            apps = {key: row for key, row in raw["apps"].items() if key not in seen}
+            tools = raw["tools"]
+            if hides:
+                tools = {name: row for name, row in tools.items() if row["module"] in apps}
+        except (KeyError, TypeError, AttributeError) as error:
+            raise damaged(folder / "catalogue.json") from error
+        seen |= apps.keys()
+        shelves.append(Shelf(folder, apps, tools, hides))
+    return shelves
+
+
+def damaged(path: Path) -> SetupError:
+    """Return the error for a file of an output folder that is not as it was written."""
+    return SetupError(f"{path} is damaged; build it again: iac-gen build")
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        raw = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        raise SetupError(f"{path} is missing; build it again: iac-gen build") from None
+    except (OSError, ValueError) as error:
+        raise damaged(path) from error
+    if not isinstance(raw, dict) or raw.get("format") != FORMAT:
+        raise SetupError(f"{path} is of another version; build it again: iac-gen build")
+    return raw
+
+
+PACKAGE = "iac_tools"
+
+
+class AppRow(NamedTuple):
+    """An app of the catalogue; `key` is the prefix of its tools."""
+
+    key: str
+    id: str
+    name: str
+    kind: Kind
+    folder: Path
+
+
+class ToolRow(NamedTuple):
+    """A tool of the catalogue; `offset` is where its line begins in listing.jsonl."""
+
+    name: str
+    app: AppRow
+    module: str
+    function: str
+    offset: int
+    level: Level
+    ceiling: Level
+
+
+class Catalogue:
+    """The tools of several output folders.
+
+    Raises:
+        SetupError: No folder is given, or a catalogue is missing or damaged.
+    """
+
+    def __init__(self, folders: Sequence[Path]) -> None:
+        self.apps: dict[str, AppRow] = {}
+        self.tools: dict[str, ToolRow] = {}
+        self._found: dict[str, Tool] = {}
+        self.shelves = read_shelves(folders)
+        for shelf in self.shelves:
+            try:
+                self._add(shelf)
+            except (KeyError, TypeError, AttributeError) as error:
+                raise damaged(shelf.folder / "catalogue.json") from error
+
+    def _add(self, shelf: Shelf) -> None:
+        for key, row in shelf.apps.items():
+            self.apps[key] = AppRow(key, row["id"], row["name"], row["kind"], shelf.folder)
+        for name, row in shelf.tools.items():
+            app = self.apps[row["module"]]
+            found = (row["module"], row["function"], row["offset"], row["level"], row["ceiling"])
+            self.tools[name] = ToolRow(name, app, *found)
+
+    def find(self, name: str) -> ToolRow:
+        """Return the tool called `name`.
+
+        Raises:
+            UnknownToolError: There is none; the error has the nearest names.
+        """
+        row = self.tools.get(name)
+        if row is None:
+            raise UnknownToolError(name, nearest(name, self.tools))
+        return row
+
+    def find_app(self, name: str) -> AppRow | None:
+        """Return the app with this key, name or bundle id, in any case."""
+        wanted = fold(name)
+        for app in self.apps.values():
+            if wanted in (fold(app.key), fold(app.name), fold(app.id)):
+                return app
+        return None
+
+    def listing(self) -> list[dict[str, Any]]:
+        """Return the finished entries of tools/list, in the order of their names.
+
+        Raises:
+            SetupError: A listing is missing or damaged.
+        """
+        texts: dict[Path, bytes] = {}
+        entries: list[dict[str, Any]] = []
+        for name in sorted(self.tools):
+            row = self.tools[name]
+            path = row.app.folder / "listing.jsonl"
+            if path not in texts:
+                try:
+                    texts[path] = path.read_bytes()
+                except OSError as error:
+                    raise damaged(path) from error
+            text = texts[path]
+            end = text.find(b"\n", row.offset)
+            try:
+                entry = json.loads(text[row.offset : end if end >= 0 else len(text)])
+            except ValueError as error:
+                raise damaged(path) from error
+            if not isinstance(entry, dict) or entry.get("name") != name:
+                raise damaged(path)
+            entries.append(entry)
+        return entries
+
+    def tables(self, app: AppRow) -> Tables:
+        """Return the tables of an app, importing its module on first need."""
+        return module_tables(load_module(app.folder, app.key))
+
+    def tool(self, row: ToolRow) -> Tool:
+        """Return the tool of a row with its tables, importing its module on first need.
+
+        Raises:
+            SetupError: The module does not hold what the catalogue says.
+        """
+        found = self._found.get(row.name)
+        if found is None:
+            module = load_module(row.app.folder, row.module)
+            found = self._found[row.name] = find_tool(module, row.function, row.name)
+        return found
+
+
+_TABLES: dict[str, Tables] = {}
+_STAMPS: dict[str, tuple[Path, tuple[int, int]]] = {}
+_IMPORTING = threading.RLock()
+
+
+def module_tables(module: ModuleType) -> Tables:
+    """Return the tables of an imported module; they are read once."""
+    found = _TABLES.get(module.__name__)
+    if found is None:
+        found = _TABLES[module.__name__] = tables_of(module)
+    return found
+
+
+def find_tool(module: ModuleType, function: str, name: str) -> Tool:
+    """Return the tool that `function` of `module` is, called `name`."""
+    tables = module_tables(module)
+    spec = spec_of(getattr(module, function, None) or str)
+    schemas: Schema | None = module.SCHEMAS.get(function)
+    if spec is None or schemas is None:
+        raise SetupError(
+            f"{module.__file__} has no tool {quoted(function)}; build it again: iac-gen build"
+        )
+    output = json.loads(schemas.output) if schemas.output else None
+    return Tool(name, tables, spec, json.loads(schemas.input), output)
+
+
+def load_module(folder: Path, key: str) -> ModuleType:
+    """Import the module `key` of an output folder.
+
+    One that `import iac_tools.<key>` would give is taken under that name, so that the library and
+    the server share it; any other gets a name of its own for its folder.
+
+    Raises:
+        SetupError: The file is missing or cannot be imported.
+    """
+    path = (folder / f"{key}.py").resolve()
+    public = f"{PACKAGE}.{key}"
+    try:
+        spec = importlib.util.find_spec(public)
+    except ModuleNotFoundError:
+        spec = None
+    if spec is not None and spec.origin and Path(spec.origin).resolve() == path:
+        name = public
+    else:
+        digest = hashlib.sha256(str(path.parent).encode()).hexdigest()[:10]
+        name = f"{PACKAGE}_{digest}.{key}"
+    with _IMPORTING:
+        return _import(name, path)
+
+
+def forget_changed() -> None:
+    """Forget the modules whose files are not as they were imported; who needs one imports it."""
+    with _IMPORTING:
+        for name, (path, stamp) in list(_STAMPS.items()):
+            if _stamp(path) == stamp:
+                continue
+            for known in (sys.modules, _TABLES, _STAMPS):
+                known.pop(name, None)
+            # Its byte code is told apart by whole seconds and the size; a build may be quicker.
+            with contextlib.suppress(OSError, NotImplementedError):
+                Path(importlib.util.cache_from_source(str(path))).unlink(missing_ok=True)
+        importlib.invalidate_caches()
+
+
+def _stamp(path: Path) -> tuple[int, int]:
+    try:
+        found = path.stat()
+    except OSError:
+        return 0, 0
+    return found.st_mtime_ns, found.st_size
+
+
+def _import(name: str, path: Path) -> ModuleType:
+    loaded = sys.modules.get(name)
+    if loaded is not None:
+        return loaded
+    _STAMPS[name] = path, _stamp(path)
+    try:
+        if name.startswith(f"{PACKAGE}."):
+            return importlib.import_module(name)
+        spec = importlib.util.spec_from_file_location(name, path)
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[name] = module
+        spec.loader.exec_module(module)
+    except Exception as error:
+        sys.modules.pop(name, None)
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise SetupError(
+            f"{path} cannot be imported ({reason}); build it again: iac-gen build"
+        ) from error
+    return module
+
+
+def lock_digest(folder: Path, tool: str) -> str:
+    """Return the digest of a tool in the lock of an output folder; empty where there is none."""
+    path = folder / "tools.lock"
+    try:
+        changed = path.stat().st_mtime_ns
+        return _digests(path, changed).get(tool, "")
+    except (OSError, ValueError):
+        return ""
+
+
+@lru_cache(maxsize=16)
+def _digests(path: Path, _changed: int) -> dict[str, str]:
+    data = json.loads(path.read_bytes())
+    rows = data.get("tools") if isinstance(data, dict) else None
+    if not isinstance(rows, dict):
+        return {}
+    return {
+        name: str(row["digest"])
+        for name, row in rows.items()
+        if isinstance(row, dict) and "digest" in row
+    }

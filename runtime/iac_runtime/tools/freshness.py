@@ -1,0 +1,199 @@
+"""Which apps were installed or updated since their tools were built, and what builds them.
+
+The generator finds apps with more care, and at build time; this runs at each start of the server,
+where the generator may not be installed. Keys of Info.plist: Apple, "Information Property List".
+"""
+
+import hashlib
+import json
+import plistlib
+import shlex
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final, Literal, NamedTuple
+
+from iac_base.text import escaped
+from iac_runtime.tools.catalogue import Shelf
+from iac_runtime.tools.folders import shipped_folder
+
+__all__ = ["FOLDERS", "Freshness", "Scriptable", "Stale", "freshness", "scriptable"]
+
+FOLDERS: Final = (
+    "/System/Applications",
+    "/System/Applications/Utilities",
+    "/Applications",
+    "/Applications/Utilities",
+    "~/Applications",
+    "/System/Library/CoreServices",
+)
+_MOST: Final = 32 * 1024 * 1024
+"""Bytes of a dictionary; larger ones are not built either."""
+
+
+class Scriptable(NamedTuple):
+    """An app that has a dictionary file.
+
+    Attributes:
+        id: Its bundle id.
+        version: CFBundleShortVersionString, empty if it has none.
+        arrived: When it came to its place, in seconds since 1970.
+    """
+
+    id: str
+    name: str
+    version: str
+    arrived: float
+    dictionary: Path
+
+    def digest(self) -> str:
+        """Return the sha256 of its dictionary as hex, empty if that cannot be read."""
+        try:
+            if self.dictionary.stat().st_size > _MOST:
+                return ""
+            return hashlib.sha256(self.dictionary.read_bytes()).hexdigest()
+        except OSError:
+            return ""
+
+
+def scriptable(folders: Iterable[str] = FOLDERS) -> list[Scriptable]:
+    """Return the apps of the folders that have a dictionary file, the first of each bundle id."""
+    found: dict[str, Scriptable] = {}
+    for path in _paths(folders):
+        app = _app(path)
+        if app is not None:
+            found.setdefault(app.id.casefold(), app)
+    return list(found.values())
+
+
+def _paths(folders: Iterable[str]) -> Iterator[Path]:
+    for folder in folders:
+        try:
+            yield from sorted(Path(folder).expanduser().glob("*.app"))
+        except (OSError, RuntimeError):
+            continue
+
+
+def _app(path: Path) -> Scriptable | None:
+    try:
+        info = plistlib.loads((path / "Contents" / "Info.plist").read_bytes())
+        arrived = path.stat().st_ctime
+    except Exception:  # plistlib lets through whatever its parsers raise
+        return None
+    identifier, declared = _text(info, "CFBundleIdentifier"), _text(info, "OSAScriptingDefinition")
+    if not identifier or not declared:
+        return None
+    for name in (declared, f"{declared}.sdef"):
+        file = path / "Contents" / "Resources" / name
+        if Path(name).name == name and file.is_file():
+            version = _text(info, "CFBundleShortVersionString")
+            return Scriptable(identifier, path.stem, version, arrived, file)
+    return None
+
+
+def _text(info: Any, key: str) -> str:
+    value = info.get(key) if isinstance(info, dict) else None
+    return value if isinstance(value, str) else ""
+
+
+class Stale(NamedTuple):
+    """An app whose tools do not fit what is installed.
+
+    Attributes:
+        why: `updated` (its dictionary is another than the one that was built), or `new`.
+        key: The key of its tools; empty for a new one.
+        built, installed: Versions, empty where not known.
+    """
+
+    why: Literal["updated", "new"]
+    id: str
+    name: str
+    key: str = ""
+    built: str = ""
+    installed: str = ""
+
+    @property
+    def command(self) -> str:
+        """The command that builds its tools."""
+        return f"iac-gen build {shlex.quote(self.id)}"
+
+    @property
+    def line(self) -> str:
+        """One line for a person or a model."""
+        if self.why == "new":
+            says = f"{self.name} was installed after the tools were built"
+        else:
+            version = f" (now {self.installed})" if self.installed != self.built else ""
+            says = f"{self.name}{version} has another dictionary than its tools were built from"
+        return escaped(f"{says}; build them with: {self.command}")
+
+
+class Freshness(NamedTuple):
+    """How the tools stand to what is installed.
+
+    Attributes:
+        stale: The apps to build, by name.
+        fresh: How many installed apps have tools that fit.
+        without: How many scriptable apps have no tools and were there when tools were built.
+    """
+
+    stale: tuple[Stale, ...]
+    fresh: int = 0
+    without: int = 0
+
+
+def freshness(shelves: Sequence[Shelf], folders: Iterable[str] = FOLDERS) -> Freshness:
+    """Compare the tools of `shelves` with the apps installed in `folders`.
+
+    An app is `updated` if the digest of its dictionary is not the one that its tools were built
+    from: an update that leaves the dictionary alone needs no build. It is `new` if it came after
+    the newest catalogue of the user was written and has no tools. Nothing is started or parsed.
+    """
+    built = {
+        str(row.get("id", "")).casefold(): (key, row, shelf)
+        for shelf in reversed(shelves)
+        for key, row in shelf.apps.items()
+    }
+    since = _since(shelves)
+    stale: list[Stale] = []
+    fresh = without = 0
+    for app in scriptable(folders):
+        found = built.get(app.id.casefold())
+        if found is None:
+            if app.arrived > since:
+                stale.append(Stale("new", app.id, app.name, installed=app.version))
+            else:
+                without += 1
+        elif _fits(app, found[1]):
+            fresh += 1
+        else:
+            key, _, shelf = found
+            version = _built_version(shelf.folder, key)
+            stale.append(Stale("updated", app.id, app.name, key, version, app.version))
+    return Freshness(tuple(sorted(stale, key=lambda app: app.name.casefold())), fresh, without)
+
+
+def _fits(app: Scriptable, row: dict[str, Any]) -> bool:
+    digest = app.digest()
+    return not digest or digest == row.get("digest")
+
+
+def _since(shelves: Sequence[Shelf]) -> float:
+    """Return when tools were built here last; shipped ones alone say nothing of this Mac."""
+    shipped = shipped_folder()
+    times: list[float] = []
+    for shelf in shelves:
+        if shelf.folder == shipped:
+            continue
+        try:
+            times.append((shelf.folder / "catalogue.json").stat().st_mtime)
+        except OSError:
+            continue
+    return max(times, default=float("inf"))
+
+
+def _built_version(folder: Path, key: str) -> str:
+    try:
+        lock = json.loads((folder / "tools.lock").read_bytes())
+        return str(lock["apps"][key]["version"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return ""
