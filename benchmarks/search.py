@@ -34,9 +34,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from iac_runtime.search import Hit, Index
-from iac_runtime.search.entries import AppWords, app_words, own_words
+from iac_runtime.search.entries import AppWords, added_words, app_words
 from iac_runtime.serve.pages import beside
 from iac_runtime.tools.catalogue import AppRow, Catalogue
+from iac_runtime.tools.own import OWN_TOOLS
 from iac_runtime.tools.tables import fold
 
 ROOT = Path(__file__).parent.parent
@@ -107,7 +108,7 @@ def ask(index: Index, catalogue: Catalogue, row: Mapping[str, Any]) -> Outcome:
 
 def words(catalogue: Catalogue, times: int) -> Iterator[AppWords]:
     """Yield what an index of a server is made of; the apps as many times as is wanted."""
-    yield own_words()
+    yield added_words(OWN_TOOLS.values(), "known")
     for one in app_words(catalogue):
         yield one
         for number in range(2, times + 1):

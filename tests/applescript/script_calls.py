@@ -5,7 +5,7 @@ from typing import Any
 
 import jsonschema
 
-from iac_applescript.tools import TOOLS, Toolset
+from iac_applescript.script_toolset import TOOLS, Toolset
 from iac_runtime.execution.streams import run_process
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from script_calls import call
 
 from iac_applescript.dictionary import PAGE, view, weight
-from iac_applescript.tools import TOOLS, Toolset
+from iac_applescript.script_toolset import TOOLS, Toolset
 from iac_gen.discover import from_paths, includes, read
 from iac_gen.pipeline import Inputs, generate
 from iac_gen.quirks import known_apps, load_quirks

@@ -14,9 +14,9 @@ from script_calls import call, data
 from iac_applescript import installed, system_state, tools
 from iac_applescript.answers import read_answer
 from iac_applescript.learning.store import OFF
+from iac_applescript.script_toolset import TOOLS, Toolset
 from iac_applescript.skills import Skill
 from iac_applescript.suggestions import suggest
-from iac_applescript.tools import TOOLS, Toolset
 from iac_runtime.execution.process import Completed
 from iac_runtime.search import Index
 

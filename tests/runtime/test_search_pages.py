@@ -6,11 +6,11 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from iac_base.errors import UnknownToolError
-from iac_runtime.gate.planning import OWN_TOOLS
 from iac_runtime.language.compose import compose
 from iac_runtime.search import Hit, Index, page, tokens
 from iac_runtime.tools.binding import bind
 from iac_runtime.tools.catalogue import Catalogue
+from iac_runtime.tools.own import OWN_TOOLS
 
 ROOT = Path(__file__).parent.parent.parent
 TOOLS = ROOT / "generated" / "iac_tools"

@@ -17,8 +17,8 @@ from iac_runtime.policy.settings import Flags
 from iac_runtime.tool import LEVELS, Level
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.folders import tool_folders
+from iac_runtime.tools.own import added_tools
 from iac_runtime.tools.tables import Tables
-from iac_runtime.tools.toolsets import TOOLSETS, LateToolset
 
 if TYPE_CHECKING:
     from iac_runtime.audit import Audit
@@ -211,7 +211,7 @@ def open_gate(wishes: Wishes) -> Gate:
         limiter=limiter_of(desk),
         stale=stale if wishes.simulate is None else tuple,
         renewed=world.renew if world is not None else None,
-        toolsets=[LateToolset(name, catalogue, executor) for name in TOOLSETS],
+        added=added_tools,
     )
     return gate
 

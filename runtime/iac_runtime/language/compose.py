@@ -19,7 +19,7 @@ from iac_runtime.language.terms import (
 )
 from iac_runtime.language.typespec import parse_type
 from iac_runtime.tool import Op, Param, Property
-from iac_runtime.tools.binding import Tool, parameters
+from iac_runtime.tools.binding import Operation, parameters
 from iac_runtime.tools.tables import Tables
 
 __all__ = ["class_term", "compose", "place"]
@@ -53,7 +53,7 @@ _TEXT_CODES: Final = frozenset({"ctxt", "cpar", "cwor", "cha ", "catr"})
 """Classes of the Text Suite: what an app answers for such an object is its text."""
 
 
-def compose(tool: Tool, arguments: Mapping[str, Any], home: str) -> Event:
+def compose(tool: Operation, arguments: Mapping[str, Any], home: str) -> Event:
     """Return the request for a call; `arguments` are those of the operation (see `bind`).
 
     Raises:
@@ -83,7 +83,7 @@ def class_term(name: str, tables: Tables) -> str:
     return found
 
 
-def _event(tool: Tool, op: EventOp, **more: Any) -> Event:
+def _event(tool: Operation, op: EventOp, **more: Any) -> Event:
     app = tool.tables.app
     return Event(app.id, app.kind, op, tool.spec.event, **more)
 
@@ -94,7 +94,7 @@ def _id_classes(tables: Tables) -> tuple[tuple[str, str], ...]:
     return tuple((name, ident.jxa) for name, ident in found if ident is not None)
 
 
-def _command(tool: Tool, given: Mapping[str, Any], home: str) -> Event:
+def _command(tool: Operation, given: Mapping[str, Any], home: str) -> Event:
     direct: Value | Absent = ABSENT
     named: list[tuple[str, Value]] = []
     tables, reader = tool.tables, Reader(tool.tables, home)
@@ -126,7 +126,7 @@ def _jxa(row: Param) -> str:
     return row.jxa or camel(row.term)
 
 
-def _more(tool: Tool, given: Mapping[str, Any], home: str) -> tuple[tuple[str, Value], ...]:
+def _more(tool: Operation, given: Mapping[str, Any], home: str) -> tuple[tuple[str, Value], ...]:
     """Return the parameters that the app's own get, set or count declares beyond the usual ones.
 
     JXA takes them with the command of that name, as in `app.get(x, {as: "text"})`; that an app
@@ -148,7 +148,7 @@ def _more(tool: Tool, given: Mapping[str, Any], home: str) -> tuple[tuple[str, V
     return tuple(named)
 
 
-def _get(tool: Tool, given: Mapping[str, Any], home: str) -> Event:
+def _get(tool: Operation, given: Mapping[str, Any], home: str) -> Event:
     target = given.get("target")
     if not isinstance(target, list | tuple):
         return _get_one(tool, given, home)
@@ -164,7 +164,7 @@ def _get(tool: Tool, given: Mapping[str, Any], home: str) -> Event:
     return _event(tool, "each", parts=tuple(parts), writes=False)
 
 
-def _get_one(tool: Tool, given: Mapping[str, Any], home: str) -> Event:
+def _get_one(tool: Operation, given: Mapping[str, Any], home: str) -> Event:
     tables = tool.tables
     found = place(given.get("target"), tables, home, item=True)
     op: EventOp = "get"
@@ -225,7 +225,7 @@ def _all_columns(term: str, tables: Tables) -> tuple[Column, ...]:
     return tuple(Column(row.term, row.jxa) for row in rows[:_MAX_COLUMNS])
 
 
-def _set(tool: Tool, given: Mapping[str, Any], home: str) -> Event:
+def _set(tool: Operation, given: Mapping[str, Any], home: str) -> Event:
     tables, reader = tool.tables, Reader(tool.tables, home)
     found = place(given.get("target"), tables, home, item=True)
     values: dict[str, Value] = {}
@@ -265,13 +265,13 @@ def _collection(
     return steps, term
 
 
-def _count(tool: Tool, given: Mapping[str, Any], home: str) -> Event:
+def _count(tool: Operation, given: Mapping[str, Any], home: str) -> Event:
     steps, _ = _collection(given, tool.tables, home)
     more = _more(tool, given, home)
     return _event(tool, "count", target=steps, more=more, writes=False)
 
 
-def _list(tool: Tool, given: Mapping[str, Any], home: str) -> Event:
+def _list(tool: Operation, given: Mapping[str, Any], home: str) -> Event:
     tables = tool.tables
     steps, term = _collection(given, tables, home)
     ident = _id_property(term, tables)
@@ -330,7 +330,7 @@ def _usual_columns(term: str, tables: Tables) -> tuple[Column, ...]:
     return tuple(Column(row.term, row.jxa) for row in named)
 
 
-def _make(tool: Tool, given: Mapping[str, Any], home: str) -> Event:
+def _make(tool: Operation, given: Mapping[str, Any], home: str) -> Event:
     tables, reader = tool.tables, Reader(tool.tables, home)
     rows = parameters(tool)
     term = class_term(given["element"], tables)
@@ -375,7 +375,7 @@ def _new_properties(given: Any, term: str, reader: Reader) -> RecordValue:
     return reader.record(given, find)
 
 
-_OPERATIONS: Final[Mapping[Op, Callable[[Tool, Mapping[str, Any], str], Event]]] = {
+_OPERATIONS: Final[Mapping[Op, Callable[[Operation, Mapping[str, Any], str], Event]]] = {
     "command": _command,
     "get": _get,
     "set": _set,

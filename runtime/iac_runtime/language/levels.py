@@ -6,7 +6,7 @@ from typing import Any, Final
 from iac_runtime.language.compose import place
 from iac_runtime.language.terms import find_properties
 from iac_runtime.tool import LEVELS, Level
-from iac_runtime.tools.binding import Tool, parameters
+from iac_runtime.tools.binding import Operation, parameters
 from iac_runtime.tools.tables import Tables
 
 __all__ = ["LEVELS", "at_most", "effective_level", "highest"]
@@ -28,7 +28,7 @@ def at_most(level: Level, limit: Level) -> bool:
     return LEVELS.index(level) <= LEVELS.index(limit)
 
 
-def effective_level(tool: Tool, arguments: Mapping[str, Any], home: str) -> Level:
+def effective_level(tool: Operation, arguments: Mapping[str, Any], home: str) -> Level:
     """Return the level of a call; `arguments` are those of the operation and are valid.
 
     For `set` the highest of the named properties on the target's class, for `make` of the class
@@ -65,7 +65,7 @@ def effective_level(tool: Tool, arguments: Mapping[str, Any], home: str) -> Leve
     return highest((wanted, spec.level))
 
 
-def _copying(tool: Tool, arguments: Mapping[str, Any], home: str) -> Level:
+def _copying(tool: Operation, arguments: Mapping[str, Any], home: str) -> Level:
     """Return the level of making what is copied, with the properties that the copy is given."""
     tables, ceiling = tool.tables, tool.spec.ceiling
     direct: Any = None
