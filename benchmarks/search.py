@@ -73,7 +73,7 @@ def serves(hit: Hit, wanted: Mapping[str, str], catalogue: Catalogue) -> bool:
     row = catalogue.tools.get(hit.tool)
     if row is None or not is_app(wanted["app"], row.app):
         return False
-    tool = catalogue.tool(row)
+    tool = catalogue.operation(row.name)
     spec = tool.spec
     if "command" in wanted:
         names = {fold(row.function), fold(spec.jxa)}

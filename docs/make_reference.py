@@ -22,6 +22,7 @@ from iac_runtime.serve.prompts import PROMPTS
 from iac_runtime.serve.resource_texts import TEMPLATES, resource_entries
 from iac_runtime.tool import LEVELS
 from iac_runtime.tools.own import META_TOOLS, OWN_TOOLS, TOOLSETS, toolset_tools
+from iac_runtime.tools.shape import Tool
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 REFERENCE: Final = ROOT / "docs" / "reference"
@@ -162,8 +163,8 @@ def _server() -> str:
     )
 
 
-def _row(entry: Mapping[str, Any], level: str, ceiling: str = "") -> tuple[str, str, str]:
-    return f"`{entry['name']}`", _reach(level, ceiling or level), entry["description"]
+def _row(tool: Tool) -> tuple[str, str, str]:
+    return f"`{tool.name}`", _reach(tool.level, tool.ceiling), tool.purpose
 
 
 def _reach(level: str, ceiling: str) -> str:

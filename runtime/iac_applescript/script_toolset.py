@@ -35,9 +35,9 @@ from iac_runtime.tool import LEVELS, Level
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.tables import Tables
 
-__all__ = ["Find", "Plan", "Toolset"]
+__all__ = ["ROWS", "Find", "Plan", "Toolset"]
 
-_ROWS: Final = {tool.name: tool for tool in TOOLS}
+ROWS: Final = {tool.name: tool for tool in TOOLS}
 
 DEFAULT_TIMEOUT: Final = 30.0
 
@@ -125,7 +125,7 @@ class Toolset:
         Raises:
             KeyError: There is no such tool.
         """
-        row = _ROWS[tool]
+        row = ROWS[tool]
         if tool == "get_system_state" and "windows" in (arguments.get("parts") or PARTS):
             unsure = "the windows are those of the app in front"
             return Plan(tool, arguments, row.level, tool, reached=(SYSTEM_EVENTS,), unsure=unsure)
@@ -192,7 +192,7 @@ class Toolset:
             "tools_by_level": levels,
             "skills": sorted(skills(self._skills)),
             "patterns": self.store.stats().patterns,
-            "script_tools": list(_ROWS),
+            "script_tools": list(ROWS),
             "next": "Ask get_smart_suggestion with what is wanted; tools come before scripts.",
         }
 

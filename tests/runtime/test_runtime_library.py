@@ -181,7 +181,7 @@ def test_an_app_in_an_earlier_folder_hides_the_later_one_whole(
     catalogue = Catalogue([first, output])
     assert list(catalogue.tools) == ["diary_count"]
     assert [entry["name"] for entry in catalogue.listing()] == ["diary_count"]
-    assert catalogue.tool(catalogue.find("diary_count")).spec.op == "count"
+    assert catalogue.operation("diary_count").spec.op == "count"
 
 
 @pytest.mark.parametrize(

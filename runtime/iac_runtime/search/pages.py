@@ -70,9 +70,7 @@ def page(catalogue: Catalogue, tool: str | Hit) -> Page:
     row = catalogue.find(name)
     entry = listing_entry(catalogue, name)
     hit = None if isinstance(tool, str) else tool
-    operation = catalogue.tool(row).operation
-    assert operation is not None
-    example = _example(operation, entry["inputSchema"], hit)
+    example = _example(catalogue.operation(name), entry["inputSchema"], hit)
     purpose = _LEVEL.sub("", str(entry["description"]))
     return Page(name, purpose, row.level, row.ceiling, entry["inputSchema"], example)
 

@@ -206,6 +206,12 @@ class Catalogue:
             self._found[row.name] = found
         return found
 
+    def operation(self, name: str) -> Operation:
+        """Return what a tool does in its app. Raises as `find` and `tool` do."""
+        operation = self.tool(self.find(name)).operation
+        assert operation is not None
+        return operation
+
 
 _PERFORM: Final = later("iac_runtime.gate.planning:plan_operation")
 _TABLES: dict[str, Tables] = {}
