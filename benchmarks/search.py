@@ -33,12 +33,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from iac_base.words import fold
 from iac_runtime.search import Hit, Index
 from iac_runtime.search.entries import AppWords, added_words, app_words
 from iac_runtime.serve.pages import beside
 from iac_runtime.tools.catalogue import AppRow, Catalogue
 from iac_runtime.tools.own import OWN_TOOLS
-from iac_runtime.tools.tables import fold
 
 ROOT = Path(__file__).parent.parent
 REQUESTS = ROOT / "tests" / "search" / "requests.jsonl"

@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 
 import iac_runtime
 from iac_base.errors import CallRefusedError, SetupError, ToolError, nearest
+from iac_base.files import data_folder
 from iac_runtime.gate.results import RefText, cap, clean, structured
 from iac_runtime.tool import user_tools
 from iac_runtime.tools.catalogue import Catalogue, load_module
-from iac_runtime.tools.folders import data_folder, shipped_folder, tool_folders, user_folders
+from iac_runtime.tools.folders import shipped_folder, tool_folders, user_folders
 
 SHIPPED = shipped_folder
 

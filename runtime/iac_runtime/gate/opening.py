@@ -3,6 +3,7 @@
 import math
 import threading
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -65,14 +66,13 @@ class Simulation:
         Raises:
             SetupError: A module cannot be read, or a state does not fit its app any more.
         """
-        from iac_simulator import Simulator, StateError
-
+        iac_simulator = _simulator()
         apps = _apps(catalogue)
         with self._lock:
-            state = {**Simulator(apps).state(), **self.simulator.state()}
+            state = {**iac_simulator.Simulator(apps).state(), **self.simulator.state()}
             try:
-                self.simulator = Simulator(apps, state)
-            except StateError as error:
+                self.simulator = iac_simulator.Simulator(apps, state)
+            except iac_simulator.StateError as error:
                 raise SetupError(str(error)) from error
 
     def _save(self, path: Path) -> None:
@@ -92,22 +92,27 @@ def simulation(catalogue: Catalogue, path: Path | None) -> Simulation:
     Raises:
         SetupError: The simulator is not installed, or the state cannot be read.
     """
+    iac_simulator = _simulator()
     try:
-        from iac_simulator import MissingEngineError, Simulator, StateError
-    except ModuleNotFoundError as error:
-        raise SetupError(
-            f"The simulator needs {error.name}; install it with: pip install 'iac[simulator]'"
-        ) from error
-    try:
-        simulator = Simulator(_apps(catalogue))
+        simulator = iac_simulator.Simulator(_apps(catalogue))
         if path is not None and path.exists():
             simulator.load(path)
         simulator.check_engine()
-    except (StateError, MissingEngineError) as error:
+    except (iac_simulator.StateError, iac_simulator.MissingEngineError) as error:
         raise SetupError(str(error)) from error
     except OSError as error:
         raise SetupError(f"{path} cannot be read: {error.strerror}.") from error
     return Simulation(simulator, path)
+
+
+def _simulator() -> Any:
+    """Return the package of the simulator, which stands above: it is reached by its name."""
+    try:
+        return import_module("iac_simulator")
+    except ModuleNotFoundError as error:
+        raise SetupError(
+            f"The simulator needs {error.name}; install it with: pip install 'iac[simulator]'"
+        ) from error
 
 
 def _apps(catalogue: Catalogue) -> list[Tables]:

@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from iac_base import text as cleaning
 from iac_base.errors import InvalidParameterError, ToolError
+from iac_base.words import fold
 from iac_runtime.execution.appleerrors import describe
 from iac_runtime.execution.executor import Answer
 from iac_runtime.language.reader import Reader
@@ -19,7 +20,7 @@ from iac_runtime.language.terms import code_key
 from iac_runtime.language.text import steps_text, text_literal
 from iac_runtime.language.typespec import parse_type
 from iac_runtime.tools.binding import Operation
-from iac_runtime.tools.tables import Tables, fold
+from iac_runtime.tools.tables import Tables
 
 __all__ = ["Plain", "RefText", "cap", "clean", "look_again", "plain_result", "structured"]
 

@@ -15,6 +15,7 @@ from pathlib import PurePosixPath
 from typing import Any, Final, TypeAlias
 
 from iac_base.errors import InvalidParameterError, near_text, quoted
+from iac_base.words import fold
 from iac_runtime.language.paths import Last, folder_reference, full_path, has_folders, is_path
 from iac_runtime.language.references import Reference, start, walk
 from iac_runtime.language.steps import (
@@ -32,7 +33,7 @@ from iac_runtime.language.terms import find_properties, unknown_name
 from iac_runtime.language.text import steps_text
 from iac_runtime.language.values import Marshal
 from iac_runtime.tool import Property
-from iac_runtime.tools.tables import Tables, fold
+from iac_runtime.tools.tables import Tables
 
 __all__ = ["ReadValue", "Reader", "read_filter"]
 

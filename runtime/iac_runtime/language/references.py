@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from iac_base.errors import InvalidParameterError
+from iac_base.words import fold
 from iac_runtime.language.steps import (
     Boundary,
     ById,
@@ -36,7 +37,7 @@ from iac_runtime.language.terms import (
 from iac_runtime.language.text import steps_text
 from iac_runtime.language.typespec import object_classes
 from iac_runtime.tool import Property
-from iac_runtime.tools.tables import APPLICATION, Tables, fold
+from iac_runtime.tools.tables import APPLICATION, Tables
 
 __all__ = ["ReadTest", "Reference", "insertion", "start", "walk"]
 

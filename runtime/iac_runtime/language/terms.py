@@ -8,8 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal
 
 from iac_base.errors import InvalidParameterError, near_text, quoted
+from iac_base.words import fold
 from iac_runtime.tool import Class, Property
-from iac_runtime.tools.tables import Tables, fold
+from iac_runtime.tools.tables import Tables
 
 __all__ = [
     "CLASS_PROPERTY",

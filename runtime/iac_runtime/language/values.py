@@ -17,6 +17,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final, TypeAlias
 
 from iac_base.errors import InvalidParameterError, near_text, quoted
+from iac_base.words import fold
 from iac_runtime.language.paths import Last, folder_reference, full_path, has_folders, is_path
 from iac_runtime.language.references import Reference, insertion
 from iac_runtime.language.steps import DateValue, PathValue, RecordValue, RefValue, Value
@@ -24,7 +25,7 @@ from iac_runtime.language.syntax import Moment
 from iac_runtime.language.terms import camel, class_named, field_named, loose_name
 from iac_runtime.language.typespec import ANY, BUILTIN, REFERENCES, Type, parse_type
 from iac_runtime.tool import Property
-from iac_runtime.tools.tables import APPLICATION, Tables, fold
+from iac_runtime.tools.tables import APPLICATION, Tables
 
 __all__ = [
     "MAX_DEPTH",

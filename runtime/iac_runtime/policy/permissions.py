@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from iac_base.errors import SetupError
+from iac_base.files import data_folder
 from iac_base.text import escaped
 from iac_runtime.language.request import Event
 from iac_runtime.policy.blocklist import Process, processes
@@ -32,7 +33,6 @@ from iac_runtime.policy.taint import Taint
 from iac_runtime.tool import Level
 from iac_runtime.tools.binding import Operation, parameters
 from iac_runtime.tools.catalogue import Catalogue
-from iac_runtime.tools.folders import data_folder
 
 __all__ = ["Asked", "Caller", "Desk", "default_desk", "identify_in", "open_desk", "unsure_of"]
 

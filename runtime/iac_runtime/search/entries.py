@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
 from iac_base.errors import SetupError
+from iac_base.words import fold
 from iac_runtime.search.lexicon import APPS, BEFORE_APP
 from iac_runtime.search.request import Request, split, stem, stems
 from iac_runtime.tool import Level, Op, Spec
 from iac_runtime.tools.catalogue import AppRow, Catalogue
 from iac_runtime.tools.shape import Tool
-from iac_runtime.tools.tables import APPLICATION, Tables, fold
+from iac_runtime.tools.tables import APPLICATION, Tables
 
 __all__ = [
     "MARKS",

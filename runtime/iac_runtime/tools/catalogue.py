@@ -19,10 +19,11 @@ from types import ModuleType
 from typing import Any, Final, NamedTuple
 
 from iac_base.errors import SetupError, UnknownToolError, nearest, quoted
+from iac_base.words import fold
 from iac_runtime.tool import Kind, Level, Schema, spec_of
 from iac_runtime.tools.binding import Operation
 from iac_runtime.tools.shape import Tool, later
-from iac_runtime.tools.tables import Tables, fold, tables_of
+from iac_runtime.tools.tables import Tables, tables_of
 
 __all__ = [
     "AppRow",
