@@ -21,9 +21,6 @@ __all__ = ["NEEDS", "bundle_files", "manifest", "write_bundle"]
 _EPOCH: Final = (1980, 1, 1, 0, 0, 0)
 """The earliest time that a zip file can say."""
 
-_PACKAGES: Final = ("iac_accessibility", "iac_applescript", "iac_base", "iac_mcp", "iac_runtime")
-"""What a server needs of this project."""
-
 _CODE: Final = frozenset({".py", ".js", ".json", ".jsonl", ".lock", ".toml", ".typed"})
 
 NEEDS: Final = (
@@ -37,6 +34,9 @@ NEEDS: Final = (
     "tomlkit>=0.13,<1",
 )
 """What the server depends on: as in pyproject.toml, which an installed package has not."""
+
+PACKAGES: Final = ("iac_accessibility", "iac_applescript", "iac_base", "iac_mcp", "iac_runtime")
+"""What a server needs of this project."""
 
 _MAIN: Final = '''\
 """Start the server of this bundle with the tools that lie beside it."""
@@ -110,8 +110,8 @@ def bundle_files(folders: Sequence[Path]) -> tuple[dict[str, bytes], int]:
     }
     packages = Path(__file__).resolve().parents[2]
     try:
-        for package in _PACKAGES:
-            files |= dict(_under(packages / package, f"server/{package}"))
+        for name in PACKAGES:
+            files |= dict(_under(packages / name, f"server/{name}"))
         for at, shelf in enumerate(shelves):
             # Numbered, so that the order in which they are searched is that of their names.
             files |= dict(_under(shelf.folder, f"server/tools/{at:02}"))

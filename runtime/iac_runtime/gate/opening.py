@@ -7,6 +7,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from iac_base.distribution import pip_install
 from iac_base.errors import SetupError, near_text, quoted
 from iac_base.files import open_state
 from iac_runtime.execution.executor import DEFAULT_TIMEOUT, Executor
@@ -111,7 +112,7 @@ def _simulator() -> Any:
         return import_module("iac_simulator")
     except ModuleNotFoundError as error:
         raise SetupError(
-            f"The simulator needs {error.name}; install it with: pip install 'iac[simulator]'"
+            f"The simulator needs {error.name}; install it with: {pip_install('simulator')}"
         ) from error
 
 

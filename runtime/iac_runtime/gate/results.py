@@ -10,14 +10,14 @@ from typing import Any, Final, NamedTuple
 
 from iac_base import text as cleaning
 from iac_base.errors import InvalidParameterError, ToolError
-from iac_base.words import fold
+from iac_base.words import fold, text_literal
 from iac_runtime.execution.appleerrors import describe
 from iac_runtime.execution.executor import Answer
 from iac_runtime.language.reader import Reader
 from iac_runtime.language.request import Absent, Event
 from iac_runtime.language.steps import ById, ByIndex, ByName, RefValue, Step, Value, Whose
 from iac_runtime.language.terms import code_key
-from iac_runtime.language.text import steps_text, text_literal
+from iac_runtime.language.text import steps_text
 from iac_runtime.language.typespec import parse_type
 from iac_runtime.tools.binding import Operation
 from iac_runtime.tools.tables import Tables

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypeAlias
 
+from iac_base.words import text_literal
 from iac_runtime.language.steps import (
     Boundary,
     ById,
@@ -27,7 +28,7 @@ from iac_runtime.language.steps import (
     Value,
     Whose,
 )
-from iac_runtime.language.text import member, object_text, steps_text, text_literal, value_text
+from iac_runtime.language.text import member, object_text, steps_text, value_text
 from iac_runtime.tool import Kind
 
 __all__ = ["ABSENT", "Absent", "Column", "Event", "EventOp", "Order", "event_json", "jxa_line"]

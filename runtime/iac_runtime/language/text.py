@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Mapping
 
+from iac_base.words import text_literal
 from iac_runtime.language.steps import (
     Boundary,
     ById,
@@ -22,16 +23,9 @@ from iac_runtime.language.steps import (
     Whose,
 )
 
-__all__ = ["filter_text", "member", "object_text", "steps_text", "text_literal", "value_text"]
+__all__ = ["filter_text", "member", "object_text", "steps_text", "value_text"]
 
 _IDENTIFIER = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*\Z")
-_UNSAFE = re.compile("[\ud800-\udfff\u2028\u2029\x7f-\x9f]")
-
-
-def text_literal(text: str) -> str:
-    """Return `text` as a JavaScript string literal that is also JSON, on one line."""
-    literal = json.dumps(text, ensure_ascii=False)
-    return _UNSAFE.sub(lambda found: f"\\u{ord(found.group()):04x}", literal)
 
 
 def member(name: str) -> str:
