@@ -1,0 +1,62 @@
+"""The house: no circles, one name for one thing, rooms of a size that can be read."""
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+SOURCES = ("generator", "runtime", "templates")
+LONGEST = 400
+
+
+def modules() -> dict[str, Path]:
+    """Return every hand-written module by its dotted name."""
+    found: dict[str, Path] = {}
+    for source in SOURCES:
+        for path in sorted((ROOT / source).rglob("*.py")):
+            parts = path.relative_to(ROOT / source).with_suffix("").parts
+            found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+MODULES = modules()
+
+
+def imported(tree: ast.Module) -> Iterator[tuple[str, list[str]]]:
+    """Yield what is imported when a module is, with the names taken from it."""
+    for node in tree.body:
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, []) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module, [alias.name for alias in node.names]
+
+
+def test_no_module_stands_in_a_circle() -> None:
+    needs: dict[str, set[str]] = {}
+    for name, path in MODULES.items():
+        wanted = needs.setdefault(name, set())
+        for module, names in imported(ast.parse(path.read_text(encoding="utf-8"))):
+            parts = {f"{module}.{part}" for part in names} & MODULES.keys()
+            wanted |= parts or {module} & MODULES.keys()
+    try:
+        TopologicalSorter(needs).prepare()
+    except CycleError as error:
+        raise AssertionError(" -> ".join(error.args[1])) from None
+
+
+def test_a_name_means_one_class() -> None:
+    homes: dict[str, list[str]] = defaultdict(list)
+    for name, path in MODULES.items():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                homes[node.name].append(name)
+    assert {name: where for name, where in homes.items() if len(where) > 1} == {}
+
+
+def test_a_room_can_be_read_at_one_sitting() -> None:
+    lines = {
+        name: len(path.read_text(encoding="utf-8").splitlines()) for name, path in MODULES.items()
+    }
+    assert {name: count for name, count in lines.items() if count > LONGEST} == {}
