@@ -86,7 +86,7 @@ def run(
 @_FILE
 def check(file: Path) -> None:
     """Read FILE and say what is wrong with it, without playing it."""
-    from iac_scenario.findings import findings
+    from iac_scenario.modes import findings
 
     loaded = load(file)
     _warn(loaded)
@@ -133,7 +133,7 @@ def record(mcp_config: Path | None, output: Path, command: tuple[str, ...]) -> N
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
 def proxy(log: Path, command: tuple[str, ...]) -> None:
     """Stand between a client and a server and write what they say to LOG."""
-    from iac_scenario.proxy import pass_on
+    from iac_scenario.record import pass_on
 
     sys.exit(pass_on(command, log))
 

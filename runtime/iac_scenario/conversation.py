@@ -1,12 +1,67 @@
-"""Which reply a prompt gets: rules in order, how often they matched, the turn that is due."""
+"""Which reply a prompt gets: patterns, rules in order, the turn that is due."""
 
+import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from fnmatch import translate
+from typing import Final, NamedTuple
 
-from iac_scenario.model import Failure, Reply, Rule, Scenario
-from iac_scenario.patterns import Matcher, matcher
+from iac_scenario.model import Failure, Pattern, Reply, Rule, Scenario
 
-__all__ = ["Conversation", "Step", "prompts_of"]
+__all__ = ["Conversation", "Matcher", "Step", "matcher", "prompts_of"]
+
+Matcher = Callable[[str], bool]
+
+_RUSTS_OWN: Final = re.compile(
+    r"(?s)(?P<escaped>\\.)|(?P<group>\(\?<(?=[A-Za-z_]))"
+    r"|(?P<set>\[\^?\]?(?:\\.|\[:\w+:\]|[^]\\])*\])"
+)
+_CLASSES: Final = {
+    "alpha": "a-zA-Z", "digit": "0-9", "alnum": "a-zA-Z0-9", "upper": "A-Z", "lower": "a-z",
+    "space": r"\s", "blank": r" \t", "punct": r"!-/:-@\[-`{-~", "xdigit": "0-9A-Fa-f",
+    "print": r"\x20-\x7e", "graph": r"\x21-\x7e", "cntrl": r"\x00-\x1f\x7f",
+}  # fmt: skip
+"""What stands inside a Python set for a class of POSIX: letters and digits of ASCII."""
+_CLASS: Final = re.compile(r"(?s)\\.|\[:(\w+):\]|\[")
+
+
+def matcher(pattern: Pattern) -> Matcher:
+    """Return the test of a pattern. Raises re.error for a regular expression that is none."""
+    text = pattern.text
+    if pattern.kind == "exact":
+        return lambda prompt: prompt == text
+    if pattern.kind == "contains":
+        return lambda prompt: text in prompt
+    if pattern.kind == "any":
+        return lambda _prompt: True
+    if pattern.kind == "glob":
+        whole = re.compile(translate(text)).match
+        return lambda prompt: whole(prompt) is not None
+    search = re.compile(_as_python(text)).search
+    return lambda prompt: search(prompt) is not None
+
+
+def _as_python(text: str) -> str:
+    """Return an expression with what Rust, which claudeless reads them by, writes otherwise.
+
+    Groups `(?<name>…)`, classes `[[:digit:]]`, and the end `\\z`; the rest is the same, or no
+    expression for Python either.
+    """
+
+    def piece(found: re.Match[str]) -> str:
+        if found["group"]:
+            return "(?P<"
+        if found["set"]:
+            return "[" + _CLASS.sub(_in_set, found["set"][1:])
+        return r"\Z" if found[0] == r"\z" else found[0]
+
+    return _RUSTS_OWN.sub(piece, text)
+
+
+def _in_set(found: re.Match[str]) -> str:
+    if found[1] in _CLASSES:
+        return _CLASSES[found[1]]
+    return rf"\[{found[0][1:]}" if found[0].startswith("[") else found[0]
 
 
 class Step(NamedTuple):

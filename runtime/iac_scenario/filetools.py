@@ -6,9 +6,8 @@ from fnmatch import fnmatchcase
 from typing import Any, Final
 
 from iac_scenario.errors import ToolError
-from iac_scenario.outcome import Outcome, textual
-from iac_scenario.places import Parts
-from iac_scenario.sandbox import Sandbox
+from iac_scenario.results import Outcome, textual
+from iac_scenario.sandbox import Parts, Sandbox
 
 __all__ = ["FILE_TOOLS", "matches_glob"]
 

@@ -1,5 +1,6 @@
 """A scenario as values: what the reader makes of a file and everything else reads."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,6 +27,7 @@ __all__ = [
     "ToolCall",
     "ToolSetting",
     "Turn",
+    "public",
 ]
 
 Mode: TypeAlias = Literal["disabled", "mock", "simulated", "real_mcp", "live"]
@@ -196,3 +198,8 @@ class Loaded:
 
     scenario: Scenario
     warnings: tuple[str, ...]
+
+
+def public(name: str) -> str:
+    """Return a name as clients write it into `mcp__SERVER__TOOL`: other characters are `_`."""
+    return re.sub(r"[^A-Za-z0-9_-]", "_", name)

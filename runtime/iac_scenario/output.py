@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, Protocol
 
 from iac_scenario.events import Answered, Called, Ended, Event, Failed, Said
-from iac_scenario.expectations import shown
 from iac_scenario.model import Identity
+from iac_scenario.results import shown
 
 __all__ = ["FORMATS", "Printer", "missed"]
 

@@ -14,11 +14,11 @@ from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Any, Final, Literal, NamedTuple
 
+from iac_scenario.command_line import UnclearLineError, commands_of, suspects
 from iac_scenario.errors import ToolError
 from iac_scenario.filetools import matches_glob
 from iac_scenario.model import Permissions
-from iac_scenario.places import Parts, folded
-from iac_scenario.shell.lines import segments
+from iac_scenario.sandbox import Parts, folded
 
 __all__ = ["Asked", "Request", "Verdict", "decide", "rule_fault"]
 
@@ -30,7 +30,6 @@ _FAMILY: Final[Mapping[str, str]] = {
     "Edit": "Edit", "Write": "Edit", "NotebookEdit": "Edit",
 }  # fmt: skip
 _PATH_KEYS: Final = ("file_path", "notebook_path", "path")
-_SPLIT: Final = re.compile(r"&&|\|\||[;|&\n]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +57,9 @@ def decide(request: Request, permissions: Permissions, *, auto_approve: bool = F
     for rule in permissions.ask:
         if _matches(rule, request, strict=False):
             return _asking(permissions, f"the rule {rule} asks about it")
+    if (rule_in_doubt := _in_doubt(request, permissions)) is not None:
+        rule, why = rule_in_doubt
+        return _asking(permissions, f"the rule {rule} may concern it: {why}")
     for rule in permissions.allow:
         if _matches(rule, request, strict=True) and permissions.mode != "plan":
             return Asked("allow", f"the rule {rule} allows it")
@@ -92,6 +94,20 @@ def _asking(permissions: Permissions, reason: str) -> Asked:
     return Asked("ask", reason)
 
 
+def _in_doubt(request: Request, permissions: Permissions) -> tuple[str, str] | None:
+    """Return a rule that a line of Bash may hide from, and what hides it."""
+    command = request.input.get("command")
+    if request.tool != "Bash" or not isinstance(command, str):
+        return None
+    for rule in (*permissions.deny, *permissions.ask):
+        if _parsed(rule)[0] == "Bash":
+            try:
+                commands_of(command)
+            except UnclearLineError as unclear:
+                return rule, str(unclear)
+    return None
+
+
 def _matches(rule: str, request: Request, *, strict: bool) -> bool:
     """Whether a rule names a call; `strict` where it opens a door, else in doubt yes."""
     name, specifier = _parsed(rule)
@@ -123,12 +139,18 @@ def _matches_command(specifier: str, command: object, *, strict: bool) -> bool:
     if not isinstance(command, str):
         return False
     try:
-        commands = segments(command)
-    except ToolError:
-        # A line that is not understood may hide a command: it opens no door, and closes one.
+        commands = [" ".join(word.text for word in words) for words in commands_of(command)]
+    except UnclearLineError:
+        # Such a line may hide a command: it opens no door, and closes one.
         if strict:
             return command == specifier
-        commands = [command, *(piece.strip() for piece in _SPLIT.split(command))]
+        commands = [command, *suspects(command)]
+    if not strict:
+        # `/bin/rm` is `rm`.
+        commands += [
+            line.partition(" ")[0].rpartition("/")[2] + "".join(line.partition(" ")[1:])
+            for line in commands
+        ]
     hits = [_matches_simple(specifier, simple) for simple in commands]
     return bool(hits) and (all(hits) if strict else any(hits))
 

@@ -12,20 +12,16 @@ from typing import Final
 import anyio
 import anyio.to_thread
 
-from iac_scenario.bash import RealBash
+from iac_scenario.bash import BashSession
 from iac_scenario.conversation import Conversation, Step
 from iac_scenario.errors import SetupError, ToolError
-from iac_scenario.events import Answered, Called, Ended, Event, Failed, Said
-from iac_scenario.executors.interface import Executor
-from iac_scenario.executors.mock import Disabled, Mock
-from iac_scenario.executors.simulated import Simulated
-from iac_scenario.expectations import misses
-from iac_scenario.failures import as_result, told
+from iac_scenario.events import Answered, Called, Ended, Event, Failed, Said, as_result, told
+from iac_scenario.executors import Disabled, Executor, Mock, Simulated
 from iac_scenario.mcp_config import expanded, read_config, replaced
 from iac_scenario.model import Mode, PermissionMode, Scenario, Server, ToolCall, ToolSetting
 from iac_scenario.modes import calls_of, mode_of
-from iac_scenario.outcome import Outcome, failed, given
 from iac_scenario.permissions import Request, decide
+from iac_scenario.results import Outcome, failed, given, misses
 from iac_scenario.sandbox import Sandbox
 from iac_scenario.timeouts import resolve
 
@@ -187,10 +183,17 @@ async def _stage(scenario: Scenario, settings: Settings) -> AsyncIterator[_Stage
     clock = _Clock(scenario.identity.launch_timestamp)
     async with AsyncExitStack() as stack:
         sandbox = _sandbox(scenario, settings, stack)
-        bash = None
-        if settings.allow_real_bash or settings.unconfined or scenario.execution.allow_real_bash:
-            bash = RealBash(sandbox, confined=not settings.unconfined)
-        simulated = Simulated(sandbox, clock.now, bash, timeouts["bash_timeout_ms"] / 1000)
+        # In a folder that stays, hooks and start-up files would run when the scenario is long over.
+        lasting = settings.sandbox_root or scenario.execution.sandbox_root
+        trusted = settings.allow_real_bash or scenario.execution.allow_real_bash
+        bash = BashSession(
+            sandbox,
+            clock.now,
+            unconfined=settings.unconfined,
+            guarded=lasting is not None and not trusted,
+        )
+        stack.callback(bash.close)
+        simulated = Simulated(sandbox, bash, timeouts["bash_timeout_ms"] / 1000)
         executors: dict[str, Executor] = {
             "disabled": Disabled(), "mock": Mock(), "simulated": simulated,
         }  # fmt: skip
@@ -201,8 +204,7 @@ async def _stage(scenario: Scenario, settings: Settings) -> AsyncIterator[_Stage
         qualified: Callable[[str], str] = _unchanged
         if any(mode_of(call, scenario, settings.mode) == "real_mcp" for call in calls_of(scenario)):
             # The SDK takes half a second to import; no other mode needs it.
-            from iac_scenario.executors.real_mcp import connected
-            from iac_scenario.executors.sessions import Times
+            from iac_scenario.mcp_servers import Times, connected
 
             start, call_time = timeouts["mcp_start_timeout_ms"], timeouts["mcp_timeout_ms"]
             servers = _servers(scenario, settings, places)

@@ -4,22 +4,71 @@ import json
 import re
 import tomllib
 import uuid
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
 from iac_scenario.building import build
 from iac_scenario.checking import check, dotted
+from iac_scenario.conversation import matcher
 from iac_scenario.errors import Problem, ScenarioError
-from iac_scenario.expectations import fault
-from iac_scenario.includes import LARGEST, included
 from iac_scenario.model import Identity, Loaded, Pattern
-from iac_scenario.patterns import matcher
 from iac_scenario.permissions import rule_fault
 from iac_scenario.positions import Path as Where
 from iac_scenario.positions import json_positions, nearest, toml_positions
+from iac_scenario.results import fault
 
-__all__ = ["load"]
+__all__ = ["LARGEST", "included", "load"]
+
+LARGEST: Final = 10_000_000
+"""Bytes of one included file."""
+
+
+def included(
+    value: Any, folder: Path, complain: Callable[[Where, str], None], where: Where = ()
+) -> Any:
+    """Return the value with its includes replaced; what cannot be is complained of, and null."""
+    if isinstance(value, list):
+        return [
+            included(item, folder, complain, (*where, index)) for index, item in enumerate(value)
+        ]
+    if not isinstance(value, dict):
+        return value
+    if "$file" not in value:
+        return {key: included(item, folder, complain, (*where, key)) for key, item in value.items()}
+    try:
+        return _content(value, folder)
+    except (OSError, ValueError) as error:
+        complain((*where, "$file"), _reason(error))
+        return None
+
+
+def _content(value: dict[str, Any], folder: Path) -> Any:
+    name = value["$file"]
+    if len(value) > 1 or not isinstance(name, str):
+        raise ValueError("is a path, and the only key of its table.")
+    path = Path(folder, name).resolve()
+    if not Path(name).is_absolute() and not path.is_relative_to(folder.resolve()):
+        raise ValueError(f"{name} is outside the scenario's folder; write its absolute path.")
+    if not path.is_file():
+        raise ValueError(f"{name}: there is no such file.")
+    with path.open("rb") as file:
+        data = file.read(LARGEST + 1)
+    if len(data) > LARGEST:
+        raise ValueError(f"{name} has more than {LARGEST:,} bytes.")
+    try:
+        text = data.decode()
+        return json.loads(text) if path.suffix == ".json" else text
+    except UnicodeDecodeError:
+        raise ValueError(f"{name} is not UTF-8 text.") from None
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise ValueError(f"{name} is not JSON: {error}") from None
+
+
+def _reason(error: OSError | ValueError) -> str:
+    return (error.strerror or str(error)) if isinstance(error, OSError) else str(error)
+
 
 _EPOCH: Final = "2025-01-01T00:00:00Z"
 _NAMESPACE: Final = uuid.UUID("6f2cbb0e-4f2a-5b8e-9a51-6f0f1f8f7c11")

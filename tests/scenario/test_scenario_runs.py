@@ -255,7 +255,7 @@ def test_time_moves_by_scripted_delays_only(make: Make, run: Run) -> None:
         mode = "simulated"
         [default_response]
         delay_ms = 2
-        tool_calls = [{ tool = "Bash", input = { command = "date +%H:%M:%S.%f" } }]
+        tool_calls = [{ tool = "Bash", input = { command = "date +%H:%M:%S.%6N" } }]
         """)
     ran = run("run", path, "-p", "x", "-p", "y")
     assert ran.out.split() == ["10:30:00.002000", "10:30:00.004000"]

@@ -1,0 +1,116 @@
+"""What carries calls out: nothing, the scenario's own results, or tools on a sandbox's files."""
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any, Final, Protocol
+
+import anyio.to_thread
+
+from iac_scenario.arguments import BUILT_IN, READERS, refuse_misfit
+from iac_scenario.bash import BashSession
+from iac_scenario.command_line import only_reads
+from iac_scenario.errors import ToolError
+from iac_scenario.filetools import FILE_TOOLS
+from iac_scenario.model import ToolCall
+from iac_scenario.results import Outcome, failed, given, textual
+from iac_scenario.sandbox import Sandbox
+
+__all__ = ["Disabled", "Executor", "Mock", "Simulated"]
+
+
+class Executor(Protocol):
+    """A level of reality."""
+
+    def reads(self, call: ToolCall, /) -> bool:
+        """Whether the call is known to change nothing."""
+        ...
+
+    async def run(self, call: ToolCall, /) -> Outcome:
+        """Carry a call out. What goes wrong is an error outcome, never an exception."""
+        ...
+
+
+class Mock:
+    """Answers each call with its own `result` or `error`."""
+
+    def reads(self, call: ToolCall) -> bool:
+        """Only the tools of Claude's own are known."""
+        return call.tool in READERS
+
+    async def run(self, call: ToolCall) -> Outcome:
+        """Return what the file gives, or an error that it gives nothing."""
+        if call.error is not None:
+            return failed(call.error)
+        if call.result is None:
+            return failed(f"The scenario gives no result for this call of {call.tool}.")
+        return given(call.result)
+
+
+class Disabled:
+    """Carries nothing out."""
+
+    def reads(self, _call: ToolCall, /) -> bool:
+        """Nothing happens, so nothing is asked."""
+        return True
+
+    async def run(self, _call: ToolCall, /) -> Outcome:
+        """Return an outcome that is none."""
+        return Outcome((), executed=False)
+
+
+_SHOWN: Final = 30_000
+"""Characters of a command's output that the assistant sees, as in Claude Code."""
+
+
+class Simulated:
+    """Bash, Read, Write, Edit, Glob and Grep inside one sandbox."""
+
+    def __init__(self, sandbox: Sandbox, bash: BashSession, bash_timeout: float) -> None:
+        self._sandbox = sandbox
+        self._bash = bash
+        self._bash_timeout = bash_timeout
+
+    def reads(self, call: ToolCall) -> bool:
+        """Readers, and lines of commands that only read and are redirected nowhere."""
+        if call.tool != "Bash" or not isinstance(call.input, Mapping):
+            return call.tool in READERS
+        return only_reads(str(call.input.get("command")))
+
+    async def run(self, call: ToolCall) -> Outcome:
+        """Check the arguments and carry the call out."""
+        try:
+            if call.tool not in BUILT_IN:
+                known = ", ".join(BUILT_IN)
+                raise ToolError(f"{call.tool} is not simulated. Simulated: {known}.")
+            refuse_misfit(_validator(call.tool), call.tool, call.input)
+            if call.tool != "Bash":
+                return FILE_TOOLS[call.tool](self._sandbox, call.input)
+            return await anyio.to_thread.run_sync(self._in_bash, call.input)
+        except ToolError as error:
+            return failed(str(error))
+
+    def _in_bash(self, given: Mapping[str, Any]) -> Outcome:
+        if given.get("run_in_background", False):
+            raise ToolError("run_in_background is not simulated.")
+        timeout = min(given.get("timeout", float("inf")) / 1000, self._bash_timeout)
+        result = self._bash.run(given["command"], timeout)
+        out, errors = (stream.decode("utf-8", "replace") for stream in (result.out, result.errors))
+        if result.stopped:
+            return failed(_cut("\n".join((f"Stopped: {result.stopped}.", out + errors)).strip()))
+        text = _cut("\n".join(piece.rstrip("\n") for piece in (out, errors) if piece.strip("\n")))
+        if result.status:
+            return failed(f"Exit code {result.status}\n{text}".rstrip())
+        return textual(text)
+
+
+def _cut(text: str) -> str:
+    if len(text) <= _SHOWN:
+        return text
+    return f"{text[:_SHOWN]}\n… ({len(text) - _SHOWN:,} more characters)"
+
+
+@lru_cache
+def _validator(tool: str) -> Any:
+    from jsonschema import Draft202012Validator
+
+    return Draft202012Validator(BUILT_IN[tool])
