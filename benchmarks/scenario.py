@@ -15,7 +15,7 @@ from mcp.client.stdio import StdioServerParameters
 
 from iac_scenario.events import Answered, Called, Event
 from iac_scenario.output import FORMATS
-from iac_scenario.play import Settings, play
+from iac_scenario.play import PlaySettings, play
 from iac_scenario.reader import load
 
 CALLS: Final = 1000
@@ -116,7 +116,7 @@ async def by_scenario(folder: Path) -> Took:
     begun = time.perf_counter()
     scenario = load(folder / "case.toml").scenario
     printer = FORMATS["stream-json"](scenario.identity)
-    await play(scenario, ["go"], Settings(), take)
+    await play(scenario, ["go"], PlaySettings(), take)
     assert len(times) == 2 * CALLS
     assert len(lines) == 3 + 4 * CALLS
     return Took(time.perf_counter() - begun, times[-1] - times[0])

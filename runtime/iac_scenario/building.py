@@ -5,17 +5,17 @@ from pathlib import Path
 from typing import Any
 
 from iac_scenario.model import (
-    Check,
     Elicited,
     Execution,
-    Failure,
-    Identity,
-    Pattern,
+    Expectation,
+    InjectedFailure,
     Permissions,
-    Reply,
-    Rule,
-    Scenario,
-    Server,
+    PromptPattern,
+    ResponseRule,
+    ScenarioScript,
+    ScriptedReply,
+    SessionIdentity,
+    StdioServer,
     ToolCall,
     ToolSetting,
     Turn,
@@ -28,11 +28,13 @@ __all__ = ["build", "servers"]
 Lines = dict[Where, int]
 
 
-def build(document: dict[str, Any], path: Path, identity: Identity, lines: Lines) -> Scenario:
+def build(
+    document: dict[str, Any], path: Path, identity: SessionIdentity, lines: Lines
+) -> ScenarioScript:
     """Return the scenario of a document that fits the format."""
     default = document.get("default_response")
     rules = document.get("responses", ())
-    return Scenario(
+    return ScenarioScript(
         path=path,
         name=document.get("name", path.stem),
         identity=identity,
@@ -47,10 +49,10 @@ def build(document: dict[str, Any], path: Path, identity: Identity, lines: Lines
     )
 
 
-def servers(table: Mapping[str, Any]) -> dict[str, Server]:
+def servers(table: Mapping[str, Any]) -> dict[str, StdioServer]:
     """Return servers from a table of them, in the shape that Claude's `mcpServers` has too."""
     return {
-        name: Server(
+        name: StdioServer(
             value["command"],
             tuple(value.get("args", ())),
             value.get("env", {}),
@@ -60,8 +62,8 @@ def servers(table: Mapping[str, Any]) -> dict[str, Server]:
     }
 
 
-def _rule(value: dict[str, Any], where: Where, lines: Lines) -> Rule:
-    return Rule(
+def _rule(value: dict[str, Any], where: Where, lines: Lines) -> ResponseRule:
+    return ResponseRule(
         pattern=_pattern(value["pattern"]),
         reply=_reply(value.get("response", ""), (*where, "response"), lines),
         failure=_failure(value.get("failure")),
@@ -78,16 +80,16 @@ def _rule(value: dict[str, Any], where: Where, lines: Lines) -> Rule:
     )
 
 
-def _pattern(value: dict[str, Any]) -> Pattern:
+def _pattern(value: dict[str, Any]) -> PromptPattern:
     kind = value["type"]
-    return Pattern(kind, value.get("pattern" if kind in ("regex", "glob") else "text", ""))
+    return PromptPattern(kind, value.get("pattern" if kind in ("regex", "glob") else "text", ""))
 
 
-def _reply(value: str | dict[str, Any], where: Where, lines: Lines) -> Reply:
+def _reply(value: str | dict[str, Any], where: Where, lines: Lines) -> ScriptedReply:
     if isinstance(value, str):
-        return Reply(value)
+        return ScriptedReply(value)
     calls = value.get("tool_calls", ())
-    return Reply(
+    return ScriptedReply(
         value.get("text", ""),
         tuple(
             _call(call, (*where, "tool_calls", index), lines) for index, call in enumerate(calls)
@@ -104,7 +106,7 @@ def _call(value: dict[str, Any], where: Where, lines: Lines) -> ToolCall:
         result=value.get("result"),
         error=value.get("error"),
         expect=tuple(
-            Check(kind, want, nearest(lines, (*where, "expect", kind)))
+            Expectation(kind, want, nearest(lines, (*where, "expect", kind)))
             for kind, want in value.get("expect", {}).items()
         ),
         failure=_failure(value.get("failure")),
@@ -114,10 +116,12 @@ def _call(value: dict[str, Any], where: Where, lines: Lines) -> ToolCall:
     )
 
 
-def _failure(value: dict[str, Any] | None) -> Failure | None:
+def _failure(value: dict[str, Any] | None) -> InjectedFailure | None:
     if value is None:
         return None
-    return Failure(value["type"], {key: item for key, item in value.items() if key != "type"})
+    return InjectedFailure(
+        value["type"], {key: item for key, item in value.items() if key != "type"}
+    )
 
 
 def _elicitations(value: dict[str, Any]) -> tuple[Elicited, ...]:

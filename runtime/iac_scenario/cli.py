@@ -12,11 +12,18 @@ from typing import Any, Final
 import click
 
 from iac_scenario.conversation import prompts_of
-from iac_scenario.errors import ScenarioError, SetupError
+from iac_scenario.errors import ScenarioError, ScenarioSetupError
 from iac_scenario.events import Answered, Event
-from iac_scenario.model import MODES, PERMISSION_MODES, Loaded, Mode, PermissionMode, Scenario
+from iac_scenario.model import (
+    MODES,
+    PERMISSION_MODES,
+    LoadedScenario,
+    Mode,
+    PermissionMode,
+    ScenarioScript,
+)
 from iac_scenario.output import FORMATS, missed
-from iac_scenario.play import Settings, play
+from iac_scenario.play import PlaySettings, play
 from iac_scenario.reader import load
 from iac_scenario.timeouts import TIMEOUTS
 
@@ -75,7 +82,7 @@ def run(
     """Play FILE. Without -p the prompts are those of the file, else lines of standard input."""
     loaded = load(file)
     _warn(loaded)
-    settings = Settings(
+    settings = PlaySettings(
         mode, sandbox_root, allow_real_bash, unconfined, mcp_config, permission_mode, timeouts
     )
     said = prompts or loaded.scenario.prompts or _typed()
@@ -138,7 +145,9 @@ def proxy(log: Path, command: tuple[str, ...]) -> None:
     sys.exit(pass_on(command, log))
 
 
-def _played(scenario: Scenario, prompts: Iterable[str], settings: Settings, form: str) -> int:
+def _played(
+    scenario: ScenarioScript, prompts: Iterable[str], settings: PlaySettings, form: str
+) -> int:
     import anyio
 
     counts = {"calls": 0, "met": 0, "failed": 0}
@@ -169,7 +178,7 @@ def _typed() -> Iterator[str]:
             yield prompt
 
 
-def _warn(loaded: Loaded) -> None:
+def _warn(loaded: LoadedScenario) -> None:
     for warning in loaded.warnings:
         click.echo(f"warning: {warning}", err=True)
 
@@ -192,7 +201,7 @@ def main() -> int:
             text = f"iac-scenario: {' '.join(text.split())}"
         click.echo(text, err=True)
         return 2
-    except (ScenarioError, SetupError) as error:
+    except (ScenarioError, ScenarioSetupError) as error:
         click.echo(str(error), err=True)
         return 2
     except SystemExit as status:
@@ -211,7 +220,7 @@ def main() -> int:
 
 def _told(group: BaseExceptionGroup[BaseException]) -> int:
     """Report what the caller can mend, which a task group wraps; the rest goes on up."""
-    known, other = group.split((SetupError, KeyboardInterrupt))
+    known, other = group.split((ScenarioSetupError, KeyboardInterrupt))
     if known is None or other is not None:
         raise group
     click.echo(str(known.exceptions[0]) or "Interrupted.", err=True)

@@ -6,9 +6,15 @@ from dataclasses import dataclass, field
 from fnmatch import translate
 from typing import Final, NamedTuple
 
-from iac_scenario.model import Failure, Pattern, Reply, Rule, Scenario
+from iac_scenario.model import (
+    InjectedFailure,
+    PromptPattern,
+    ResponseRule,
+    ScenarioScript,
+    ScriptedReply,
+)
 
-__all__ = ["Conversation", "Matcher", "Step", "matcher", "prompts_of"]
+__all__ = ["Conversation", "Matcher", "NextReply", "matcher", "prompts_of"]
 
 Matcher = Callable[[str], bool]
 
@@ -25,7 +31,7 @@ _CLASSES: Final = {
 _CLASS: Final = re.compile(r"(?s)\\.|\[:(\w+):\]|\[")
 
 
-def matcher(pattern: Pattern) -> Matcher:
+def matcher(pattern: PromptPattern) -> Matcher:
     """Return the test of a pattern. Raises re.error for a regular expression that is none."""
     text = pattern.text
     if pattern.kind == "exact":
@@ -64,17 +70,17 @@ def _in_set(found: re.Match[str]) -> str:
     return rf"\[{found[0][1:]}" if found[0].startswith("[") else found[0]
 
 
-class Step(NamedTuple):
+class NextReply(NamedTuple):
     """What a prompt leads to, and whether a rule or a turn was meant for it."""
 
-    reply: Reply
-    failure: Failure | None
+    reply: ScriptedReply
+    failure: InjectedFailure | None
     matched: bool
 
 
 @dataclass(slots=True)
 class _Compiled:
-    rule: Rule
+    rule: ResponseRule
     matches: Matcher
     turns: tuple[Matcher, ...]
     count: int = 0
@@ -89,8 +95,8 @@ class _Due:
 class Conversation:
     """The state of one session."""
 
-    def __init__(self, scenario: Scenario) -> None:
-        self._default = scenario.default or Reply()
+    def __init__(self, scenario: ScenarioScript) -> None:
+        self._default = scenario.default or ScriptedReply()
         self._due: _Due | None = None
         self._rules = [
             _Compiled(
@@ -99,7 +105,7 @@ class Conversation:
             for rule in scenario.rules
         ]
 
-    def step(self, prompt: str) -> Step:
+    def step(self, prompt: str) -> NextReply:
         """Return the reply to a prompt, and remember that it was given."""
         if self._due is not None and (step := self._turn(self._due, prompt)) is not None:
             return step
@@ -109,20 +115,20 @@ class Conversation:
             if (most is None or entry.count < most) and entry.matches(prompt):
                 entry.count += 1
                 self._due = _Due(entry) if entry.turns else None
-                return Step(entry.rule.reply, entry.rule.failure, matched=True)
-        return Step(self._default, None, matched=False)
+                return NextReply(entry.rule.reply, entry.rule.failure, matched=True)
+        return NextReply(self._default, None, matched=False)
 
-    def _turn(self, due: _Due, prompt: str) -> Step | None:
+    def _turn(self, due: _Due, prompt: str) -> NextReply | None:
         if not due.entry.turns[due.turn](prompt):
             return None
         turn = due.entry.rule.turns[due.turn]
         due.turn += 1
         if due.turn == len(due.entry.turns):
             self._due = None
-        return Step(turn.reply, turn.failure, matched=True)
+        return NextReply(turn.reply, turn.failure, matched=True)
 
 
-def prompts_of(scenario: Scenario) -> tuple[str, ...] | None:
+def prompts_of(scenario: ScenarioScript) -> tuple[str, ...] | None:
     """Return the scenario's own prompts, else those that its patterns spell out.
 
     None where a pattern (regex, glob) does not say which prompt is meant.

@@ -4,10 +4,20 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from iac_scenario.model import Failure
-from iac_scenario.results import Miss, Outcome
+from iac_scenario.model import InjectedFailure
+from iac_scenario.results import CallResult, Miss
 
-__all__ = ["Answered", "Called", "Ended", "Event", "Failed", "Said", "Told", "as_result", "told"]
+__all__ = [
+    "Answered",
+    "Called",
+    "Ended",
+    "Event",
+    "ReplyFailed",
+    "Said",
+    "Told",
+    "as_result",
+    "told",
+]
 
 
 class Told(NamedTuple):
@@ -35,12 +45,12 @@ _TELL: Final[Mapping[str, Callable[[Mapping[str, Any]], Told]]] = {
 }
 
 
-def told(failure: Failure) -> Told:
+def told(failure: InjectedFailure) -> Told:
     """Return what is told of a failure."""
     return _TELL[failure.kind](failure.facts)
 
 
-def as_result(failure: Failure) -> str:
+def as_result(failure: InjectedFailure) -> str:
     """Return the text of the error result that a failed call answers."""
     partial = failure.facts.get("partial_text") or failure.facts.get("raw")
     message = told(failure).message
@@ -69,16 +79,16 @@ class Answered:
 
     id: str
     tool: str
-    outcome: Outcome
+    outcome: CallResult
     misses: tuple[Miss, ...]
     checks: int
 
 
 @dataclass(frozen=True, slots=True)
-class Failed:
+class ReplyFailed:
     """A failure of the model's service instead of a reply."""
 
-    failure: Failure
+    failure: InjectedFailure
     told: Told
 
 
@@ -91,4 +101,4 @@ class Ended:
     usage: Mapping[str, int]
 
 
-Event: TypeAlias = Said | Called | Answered | Failed | Ended
+Event: TypeAlias = Said | Called | Answered | ReplyFailed | Ended

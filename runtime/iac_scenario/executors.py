@@ -9,23 +9,23 @@ import anyio.to_thread
 from iac_scenario.arguments import BUILT_IN, READERS, refuse_misfit
 from iac_scenario.bash import BashSession
 from iac_scenario.command_line import only_reads
-from iac_scenario.errors import ToolError
+from iac_scenario.errors import ToolCallError
 from iac_scenario.filetools import FILE_TOOLS
 from iac_scenario.model import ToolCall
-from iac_scenario.results import Outcome, failed, given, textual
+from iac_scenario.results import CallResult, failed, given, textual
 from iac_scenario.sandbox import Sandbox
 
-__all__ = ["Disabled", "Executor", "Mock", "Simulated"]
+__all__ = ["Disabled", "Mock", "Simulated", "ToolExecutor"]
 
 
-class Executor(Protocol):
+class ToolExecutor(Protocol):
     """A level of reality."""
 
     def reads(self, call: ToolCall, /) -> bool:
         """Whether the call is known to change nothing."""
         ...
 
-    async def run(self, call: ToolCall, /) -> Outcome:
+    async def run(self, call: ToolCall, /) -> CallResult:
         """Carry a call out. What goes wrong is an error outcome, never an exception."""
         ...
 
@@ -37,7 +37,7 @@ class Mock:
         """Only the tools of Claude's own are known."""
         return call.tool in READERS
 
-    async def run(self, call: ToolCall) -> Outcome:
+    async def run(self, call: ToolCall) -> CallResult:
         """Return what the file gives, or an error that it gives nothing."""
         if call.error is not None:
             return failed(call.error)
@@ -53,9 +53,9 @@ class Disabled:
         """Nothing happens, so nothing is asked."""
         return True
 
-    async def run(self, _call: ToolCall, /) -> Outcome:
+    async def run(self, _call: ToolCall, /) -> CallResult:
         """Return an outcome that is none."""
-        return Outcome((), executed=False)
+        return CallResult((), executed=False)
 
 
 _SHOWN: Final = 30_000
@@ -76,22 +76,22 @@ class Simulated:
             return call.tool in READERS
         return only_reads(str(call.input.get("command")))
 
-    async def run(self, call: ToolCall) -> Outcome:
+    async def run(self, call: ToolCall) -> CallResult:
         """Check the arguments and carry the call out."""
         try:
             if call.tool not in BUILT_IN:
                 known = ", ".join(BUILT_IN)
-                raise ToolError(f"{call.tool} is not simulated. Simulated: {known}.")
+                raise ToolCallError(f"{call.tool} is not simulated. Simulated: {known}.")
             refuse_misfit(_validator(call.tool), call.tool, call.input)
             if call.tool != "Bash":
                 return FILE_TOOLS[call.tool](self._sandbox, call.input)
             return await anyio.to_thread.run_sync(self._in_bash, call.input)
-        except ToolError as error:
+        except ToolCallError as error:
             return failed(str(error))
 
-    def _in_bash(self, given: Mapping[str, Any]) -> Outcome:
+    def _in_bash(self, given: Mapping[str, Any]) -> CallResult:
         if given.get("run_in_background", False):
-            raise ToolError("run_in_background is not simulated.")
+            raise ToolCallError("run_in_background is not simulated.")
         timeout = min(given.get("timeout", float("inf")) / 1000, self._bash_timeout)
         result = self._bash.run(given["command"], timeout)
         out, errors = (stream.decode("utf-8", "replace") for stream in (result.out, result.errors))

@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping
 from fnmatch import fnmatchcase
 from typing import Any, Final
 
-from iac_scenario.errors import ToolError
-from iac_scenario.results import Outcome, textual
+from iac_scenario.errors import ToolCallError
+from iac_scenario.results import CallResult, textual
 from iac_scenario.sandbox import Parts, Sandbox
 
 __all__ = ["FILE_TOOLS", "matches_glob"]
@@ -71,16 +71,16 @@ def _text(sandbox: Sandbox, parts: Parts) -> str:
 def _existing(sandbox: Sandbox, path: str) -> Parts:
     parts = sandbox.parts(path)
     if sandbox.entry(parts) is None:
-        raise ToolError(f"File does not exist: {sandbox.shown(parts)}")
+        raise ToolCallError(f"File does not exist: {sandbox.shown(parts)}")
     return parts
 
 
-def read(sandbox: Sandbox, given: Mapping[str, Any]) -> Outcome:
+def read(sandbox: Sandbox, given: Mapping[str, Any]) -> CallResult:
     """Return numbered lines: from `offset` (1 is the first), at most `limit`."""
     parts = _existing(sandbox, given["file_path"])
     data = sandbox.read(parts)
     if b"\0" in data:
-        raise ToolError(f"{sandbox.shown(parts)} is a binary file.")
+        raise ToolCallError(f"{sandbox.shown(parts)} is a binary file.")
     lines = data.decode("utf-8", "replace").splitlines()
     first = max(given.get("offset", 1), 1)
     chosen = lines[first - 1 : first - 1 + given.get("limit", _LINES)]
@@ -91,7 +91,7 @@ def read(sandbox: Sandbox, given: Mapping[str, Any]) -> Outcome:
     )
 
 
-def write(sandbox: Sandbox, given: Mapping[str, Any]) -> Outcome:
+def write(sandbox: Sandbox, given: Mapping[str, Any]) -> CallResult:
     """Make or replace a file, folders on the way included."""
     parts = sandbox.parts(given["file_path"])
     known = sandbox.entry(parts) is not None
@@ -101,26 +101,28 @@ def write(sandbox: Sandbox, given: Mapping[str, Any]) -> Outcome:
     return textual(f"File created successfully at: {sandbox.shown(parts)}")
 
 
-def edit(sandbox: Sandbox, given: Mapping[str, Any]) -> Outcome:
+def edit(sandbox: Sandbox, given: Mapping[str, Any]) -> CallResult:
     """Replace a text that occurs once, or with `replace_all` wherever it occurs."""
     old, new = given["old_string"], given["new_string"]
     if old == new:
-        raise ToolError("old_string and new_string are the same: there is nothing to change.")
+        raise ToolCallError("old_string and new_string are the same: there is nothing to change.")
     parts = sandbox.parts(given["file_path"])
     if not old:
         if sandbox.entry(parts) is not None:
-            raise ToolError("old_string is empty and the file is there; use Write to replace it.")
+            raise ToolCallError(
+                "old_string is empty and the file is there; use Write to replace it."
+            )
         return write(sandbox, {"file_path": given["file_path"], "content": new})
     parts = _existing(sandbox, given["file_path"])
     try:
         text = sandbox.read(parts).decode()
     except UnicodeDecodeError:
-        raise ToolError(f"{sandbox.shown(parts)} is not UTF-8 text.") from None
+        raise ToolCallError(f"{sandbox.shown(parts)} is not UTF-8 text.") from None
     count = text.count(old)
     if count == 0:
-        raise ToolError(f"String to replace not found in file: {old}")
+        raise ToolCallError(f"String to replace not found in file: {old}")
     if count > 1 and not given.get("replace_all", False):
-        raise ToolError(
+        raise ToolCallError(
             f"Found {count} matches of the string to replace, but replace_all is false: {old}"
         )
     sandbox.write(parts, _encoded(text.replace(old, new)))
@@ -128,7 +130,7 @@ def edit(sandbox: Sandbox, given: Mapping[str, Any]) -> Outcome:
     return textual(f"The file {sandbox.shown(parts)} has been updated.{told}")
 
 
-def glob(sandbox: Sandbox, given: Mapping[str, Any]) -> Outcome:
+def glob(sandbox: Sandbox, given: Mapping[str, Any]) -> CallResult:
     """Return the files that match, a path a line, by name."""
     top = sandbox.parts(given.get("path", "."))
     pattern = given["pattern"]
@@ -142,12 +144,12 @@ def glob(sandbox: Sandbox, given: Mapping[str, Any]) -> Outcome:
     return textual(_listed(found, "No files found"))
 
 
-def grep(sandbox: Sandbox, given: Mapping[str, Any]) -> Outcome:
+def grep(sandbox: Sandbox, given: Mapping[str, Any]) -> CallResult:
     """Search files below a path: names (the default), counts, or lines with context."""
     try:
         search = re.compile(given["pattern"], _flags(given))
     except re.error as error:
-        raise ToolError(f"{given['pattern']!r} is no regular expression: {error}") from None
+        raise ToolCallError(f"{given['pattern']!r} is no regular expression: {error}") from None
     mode = given.get("output_mode", "files_with_matches")
     lines: list[str] = []
     for parts in _candidates(sandbox, given):
@@ -174,12 +176,12 @@ def _candidates(sandbox: Sandbox, given: Mapping[str, Any]) -> list[Parts]:
     top = sandbox.parts(given.get("path", "."))
     entry = sandbox.entry(top)
     if entry is None:
-        raise ToolError(f"File does not exist: {sandbox.shown(top)}")
+        raise ToolCallError(f"File does not exist: {sandbox.shown(top)}")
     if entry.kind == "file":
         return [top]
     wanted, kind = given.get("glob"), given.get("type")
     if kind is not None and kind not in _TYPES:
-        raise ToolError(f"type {kind!r} is not known. Known: {', '.join(_TYPES)}.")
+        raise ToolCallError(f"type {kind!r} is not known. Known: {', '.join(_TYPES)}.")
     endings = _TYPES[kind] if kind is not None else ("",)
     return [
         parts
@@ -235,10 +237,10 @@ def _encoded(text: str) -> bytes:
     try:
         return text.encode()
     except UnicodeEncodeError:
-        raise ToolError("the text has characters that UTF-8 cannot write.") from None
+        raise ToolCallError("the text has characters that UTF-8 cannot write.") from None
 
 
-FILE_TOOLS: Final[Mapping[str, Callable[[Sandbox, Mapping[str, Any]], Outcome]]] = {
+FILE_TOOLS: Final[Mapping[str, Callable[[Sandbox, Mapping[str, Any]], CallResult]]] = {
     "Read": read,
     "Write": write,
     "Edit": edit,

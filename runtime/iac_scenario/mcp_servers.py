@@ -13,9 +13,9 @@ from jsonschema import Draft202012Validator
 
 from iac_scenario.arguments import refuse_misfit
 from iac_scenario.conversation import matcher
-from iac_scenario.errors import ToolError
-from iac_scenario.model import Elicited, Server, ToolCall, public
-from iac_scenario.results import NOT_GIVEN, Outcome, failed
+from iac_scenario.errors import ToolCallError
+from iac_scenario.model import Elicited, StdioServer, ToolCall, public
+from iac_scenario.results import NOT_GIVEN, CallResult, failed
 
 if TYPE_CHECKING:
     import mcp_types
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from mcp import Client
     from mcp.client.session import ElicitationFnT
 
-__all__ = ["Listed", "RealMcp", "Session", "Times", "connected"]
+__all__ = ["Listed", "RealMcp", "ServerConnection", "Times", "connected"]
 
 _TAIL: Final = 6
 """Lines of a server's standard error that an error shows."""
@@ -49,14 +49,14 @@ class Listed(NamedTuple):
     reads: bool
 
 
-class Session:
+class ServerConnection:
     """A server from start to shutdown.
 
     `failure` says why it cannot be used, or is empty. `prefix` begins the names of its tools as
     clients write them; `own_names` leads from what follows it to the server's own name.
     """
 
-    def __init__(self, name: str, server: Server, protocol: str, times: Times) -> None:
+    def __init__(self, name: str, server: StdioServer, protocol: str, times: Times) -> None:
         self.name = name
         self.prefix = f"mcp__{public(name)}__"
         self.failure = ""
@@ -164,7 +164,10 @@ class RealMcp:
     """Calls the tools of servers that are running."""
 
     def __init__(
-        self, sessions: Mapping[str, Session], elicitations: Sequence[Elicited], timeout: float
+        self,
+        sessions: Mapping[str, ServerConnection],
+        elicitations: Sequence[Elicited],
+        timeout: float,
     ) -> None:
         self._sessions = sessions
         self._elicitations = tuple(elicitations)
@@ -174,7 +177,7 @@ class RealMcp:
         """What the server's listing says."""
         try:
             session, name = self._found(call.tool)
-        except ToolError:
+        except ToolCallError:
             return False
         listed = session.tools.get(name)
         return listed is not None and listed.reads
@@ -183,11 +186,11 @@ class RealMcp:
         """Return `mcp__SERVER__TOOL` for a bare name that one server has, else the name."""
         try:
             session, name = self._found(tool)
-        except ToolError:
+        except ToolCallError:
             return tool
         return f"{session.prefix}{public(name)}"
 
-    async def run(self, call: ToolCall) -> Outcome:
+    async def run(self, call: ToolCall) -> CallResult:
         """Check the arguments against the listing, then ask the server."""
         try:
             session, name = self._found(call.tool)
@@ -195,45 +198,47 @@ class RealMcp:
             if listed is not None:
                 refuse_misfit(listed.validator, name, call.input)
             elif not isinstance(call.input, dict):
-                raise ToolError(f"{name}: the arguments must be a table.")
+                raise ToolCallError(f"{name}: the arguments must be a table.")
             session.answers = call.elicitations + self._elicitations
             return await self._asked(session, name, call.input)
-        except ToolError as error:
+        except ToolCallError as error:
             return failed(str(error))
 
-    async def _asked(self, session: Session, name: str, arguments: dict[str, Any]) -> Outcome:
+    async def _asked(
+        self, session: ServerConnection, name: str, arguments: dict[str, Any]
+    ) -> CallResult:
         import mcp_types as types
         from mcp.shared.exceptions import MCPError
 
         if session.client is None:
-            raise ToolError(_unusable(session))
+            raise ToolCallError(_unusable(session))
         try:
             # Its time limit was given to the client; it holds for each round of a call.
             result = await session.client.call_tool(name, arguments)
         except MCPError as error:
             if error.code == types.REQUEST_TIMEOUT:
-                raise ToolError(self._late(session, name)) from None
+                raise ToolCallError(self._late(session, name)) from None
             if error.code == types.CONNECTION_CLOSED:
-                raise ToolError(_ended(session)) from None
-            raise ToolError(f"MCP error {error.code}: {error.message}") from None
+                raise ToolCallError(_ended(session)) from None
+            raise ToolCallError(f"MCP error {error.code}: {error.message}") from None
         except (anyio.ClosedResourceError, anyio.BrokenResourceError, anyio.EndOfStream):
-            raise ToolError(_ended(session)) from None
+            raise ToolCallError(_ended(session)) from None
         # The answer did not fit the protocol, or not the schema that the server listed.
         except Exception as error:
             said = (str(error).splitlines() or [type(error).__name__])[0]
-            raise ToolError(
+            raise ToolCallError(
                 f"The answer of the server {session.name} is malformed: {said}"
             ) from None
         return _outcome(result)
 
-    def _late(self, session: Session, name: str) -> str:
+    def _late(self, session: ServerConnection, name: str) -> str:
         milliseconds = round(self._timeout * 1000)
         return f"{name}: the server {session.name} did not answer within {milliseconds:,} ms."
 
-    def _found(self, tool: str) -> tuple[Session, str]:
+    def _found(self, tool: str) -> tuple[ServerConnection, str]:
         """Return the server and the server's own name of a tool."""
         if not self._sessions:
-            raise ToolError(f"{tool}: no server is configured; pass --mcp-config.")
+            raise ToolCallError(f"{tool}: no server is configured; pass --mcp-config.")
         if tool.startswith("mcp__"):
             return self._qualified(tool)
         having = [session for session in self._sessions.values() if tool in session.tools]
@@ -241,30 +246,30 @@ class RealMcp:
             return having[0], tool
         if having:
             names = ", ".join(f"{session.prefix}{tool}" for session in having)
-            raise ToolError(f"{tool}: several servers have it: {names}.")
+            raise ToolCallError(f"{tool}: several servers have it: {names}.")
         if len(self._sessions) == 1:
             return next(iter(self._sessions.values())), tool
         broken = [session for session in self._sessions.values() if session.failure]
         if broken:
-            raise ToolError(_unusable(broken[0]))
-        raise ToolError(f"{tool}: no server has a tool of that name.")
+            raise ToolCallError(_unusable(broken[0]))
+        raise ToolCallError(f"{tool}: no server has a tool of that name.")
 
-    def _qualified(self, tool: str) -> tuple[Session, str]:
+    def _qualified(self, tool: str) -> tuple[ServerConnection, str]:
         fitting = [
             session for session in self._sessions.values() if tool.startswith(session.prefix)
         ]
         if not fitting:
             known = ", ".join(self._sessions)
-            raise ToolError(f"{tool}: no server of that name. Servers: {known}.")
+            raise ToolCallError(f"{tool}: no server of that name. Servers: {known}.")
         # Of two servers a and a__b, the longer name is meant.
         session = max(fitting, key=lambda found: len(found.prefix))
         name = tool.removeprefix(session.prefix)
         return session, session.own_names.get(name, name)
 
 
-def _outcome(result: "mcp_types.CallToolResult") -> Outcome:
+def _outcome(result: "mcp_types.CallToolResult") -> CallResult:
     structured = result.structured_content
-    return Outcome(
+    return CallResult(
         tuple(
             {"type": "text", "text": block.text}
             if block.type == "text"
@@ -276,28 +281,30 @@ def _outcome(result: "mcp_types.CallToolResult") -> Outcome:
     )
 
 
-def _ended(session: Session) -> str:
+def _ended(session: ServerConnection) -> str:
     return _with_stderr(session, f"The server {session.name} ended during the session.")
 
 
-def _unusable(session: Session) -> str:
+def _unusable(session: ServerConnection) -> str:
     return _with_stderr(session, f"The server {session.name} {session.failure or 'has ended'}.")
 
 
-def _with_stderr(session: Session, line: str) -> str:
+def _with_stderr(session: ServerConnection, line: str) -> str:
     written = session.stderr()
     return f"{line} It wrote: {written}" if written else line
 
 
 @asynccontextmanager
 async def connected(
-    servers: Mapping[str, Server],
+    servers: Mapping[str, StdioServer],
     protocol: str,
     times: Times,
     elicitations: Sequence[Elicited],
 ) -> AsyncIterator[RealMcp]:
     """Start all servers at once and shut them down at the end; one that fails stops no other."""
-    sessions = {name: Session(name, server, protocol, times) for name, server in servers.items()}
+    sessions = {
+        name: ServerConnection(name, server, protocol, times) for name, server in servers.items()
+    }
     try:
         async with anyio.create_task_group() as group:
             for session in sessions.values():

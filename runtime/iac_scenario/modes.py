@@ -4,12 +4,12 @@ from collections.abc import Iterator
 
 from iac_scenario.arguments import BUILT_IN
 from iac_scenario.errors import Problem
-from iac_scenario.model import Mode, Reply, Scenario, ToolCall
+from iac_scenario.model import Mode, ScenarioScript, ScriptedReply, ToolCall
 
 __all__ = ["calls_of", "findings", "mode_of"]
 
 
-def mode_of(call: ToolCall, scenario: Scenario, wanted: Mode | None) -> Mode:
+def mode_of(call: ToolCall, scenario: ScenarioScript, wanted: Mode | None) -> Mode:
     """Return the mode of a call: the caller's wish, else its tool's, else the file's.
 
     `live` becomes one of the others; so does real_mcp for a tool of Claude's own, which no server
@@ -25,16 +25,16 @@ def mode_of(call: ToolCall, scenario: Scenario, wanted: Mode | None) -> Mode:
     return mode
 
 
-def calls_of(scenario: Scenario) -> Iterator[ToolCall]:
+def calls_of(scenario: ScenarioScript) -> Iterator[ToolCall]:
     """Yield every call that a scenario names."""
-    replies: list[Reply] = [scenario.default] if scenario.default is not None else []
+    replies: list[ScriptedReply] = [scenario.default] if scenario.default is not None else []
     for rule in scenario.rules:
         replies += [rule.reply, *(turn.reply for turn in rule.turns)]
     for reply in replies:
         yield from reply.calls
 
 
-def findings(scenario: Scenario) -> Iterator[Problem]:
+def findings(scenario: ScenarioScript) -> Iterator[Problem]:
     """Yield what is allowed by the format and will hardly be meant."""
     file = scenario.path.name
     covered = 0

@@ -15,12 +15,12 @@ from functools import lru_cache
 from typing import Any, Final, Literal, NamedTuple
 
 from iac_scenario.command_line import UnclearLineError, commands_of, suspects
-from iac_scenario.errors import ToolError
+from iac_scenario.errors import ToolCallError
 from iac_scenario.filetools import matches_glob
 from iac_scenario.model import Permissions
 from iac_scenario.sandbox import Parts, folded
 
-__all__ = ["Asked", "Request", "Verdict", "decide", "rule_fault"]
+__all__ = ["PermissionDecision", "PermissionRequest", "Verdict", "decide", "rule_fault"]
 
 Verdict = Literal["allow", "ask", "deny"]
 
@@ -33,7 +33,7 @@ _PATH_KEYS: Final = ("file_path", "notebook_path", "path")
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class PermissionRequest:
     """A call as permissions see it. `place` turns a path into names below the sandbox."""
 
     tool: str
@@ -42,18 +42,20 @@ class Request:
     place: Callable[[str], Parts]
 
 
-class Asked(NamedTuple):
+class PermissionDecision(NamedTuple):
     """A verdict and its reason, as a piece of a sentence."""
 
     verdict: Verdict
     reason: str
 
 
-def decide(request: Request, permissions: Permissions, *, auto_approve: bool = False) -> Asked:
+def decide(
+    request: PermissionRequest, permissions: Permissions, *, auto_approve: bool = False
+) -> PermissionDecision:
     """Return what the rules, then the tool's setting, then the mode say about a call."""
     for rule in permissions.deny:
         if _matches(rule, request, strict=False):
-            return Asked("deny", f"the rule {rule} denies it")
+            return PermissionDecision("deny", f"the rule {rule} denies it")
     for rule in permissions.ask:
         if _matches(rule, request, strict=False):
             return _asking(permissions, f"the rule {rule} asks about it")
@@ -62,9 +64,9 @@ def decide(request: Request, permissions: Permissions, *, auto_approve: bool = F
         return _asking(permissions, f"the rule {rule} may concern it: {why}")
     for rule in permissions.allow:
         if _matches(rule, request, strict=True) and permissions.mode != "plan":
-            return Asked("allow", f"the rule {rule} allows it")
+            return PermissionDecision("allow", f"the rule {rule} allows it")
     if auto_approve:
-        return Asked("allow", "its tool is approved")
+        return PermissionDecision("allow", "its tool is approved")
     return _by_mode(request, permissions)
 
 
@@ -75,26 +77,26 @@ def rule_fault(rule: str) -> str | None:
     return None
 
 
-def _by_mode(request: Request, permissions: Permissions) -> Asked:
+def _by_mode(request: PermissionRequest, permissions: Permissions) -> PermissionDecision:
     mode = permissions.mode
     if mode is None or mode == "bypass-permissions":
-        return Asked("allow", "nothing forbids it")
+        return PermissionDecision("allow", "nothing forbids it")
     if request.reads:
-        return Asked("allow", "it only reads")
+        return PermissionDecision("allow", "it only reads")
     if mode == "plan":
-        return Asked("deny", "in the mode plan nothing is changed")
+        return PermissionDecision("deny", "in the mode plan nothing is changed")
     if mode == "accept-edits" and _FAMILY.get(request.tool) == "Edit":
-        return Asked("allow", "the mode accepts edits")
+        return PermissionDecision("allow", "the mode accepts edits")
     return _asking(permissions, f"the mode {mode} asks about it")
 
 
-def _asking(permissions: Permissions, reason: str) -> Asked:
+def _asking(permissions: Permissions, reason: str) -> PermissionDecision:
     if permissions.mode == "dont-ask":
-        return Asked("deny", f"{reason}, and the mode dont-ask does not ask")
-    return Asked("ask", reason)
+        return PermissionDecision("deny", f"{reason}, and the mode dont-ask does not ask")
+    return PermissionDecision("ask", reason)
 
 
-def _in_doubt(request: Request, permissions: Permissions) -> tuple[str, str] | None:
+def _in_doubt(request: PermissionRequest, permissions: Permissions) -> tuple[str, str] | None:
     """Return a rule that a line of Bash may hide from, and what hides it."""
     command = request.input.get("command")
     if request.tool != "Bash" or not isinstance(command, str):
@@ -108,7 +110,7 @@ def _in_doubt(request: Request, permissions: Permissions) -> tuple[str, str] | N
     return None
 
 
-def _matches(rule: str, request: Request, *, strict: bool) -> bool:
+def _matches(rule: str, request: PermissionRequest, *, strict: bool) -> bool:
     """Whether a rule names a call; `strict` where it opens a door, else in doubt yes."""
     name, specifier = _parsed(rule)
     if not _names_tool(name, request.tool):
@@ -167,19 +169,19 @@ def _matches_simple(specifier: str, command: str) -> bool:
     return re.fullmatch(pattern, command, re.DOTALL) is not None
 
 
-def _matches_path(specifier: str, request: Request, *, strict: bool) -> bool:
+def _matches_path(specifier: str, request: PermissionRequest, *, strict: bool) -> bool:
     path = next((request.input[key] for key in _PATH_KEYS if key in request.input), ".")
     try:
         parts: Sequence[str] = request.place(str(path))
         pattern = _pattern(specifier, request)
-    except ToolError:
+    except ToolCallError:
         return not strict
     if not strict:
         parts, pattern = [folded(part) for part in parts], folded(pattern)
     return matches_glob(tuple(parts), pattern)
 
 
-def _pattern(specifier: str, request: Request) -> str:
+def _pattern(specifier: str, request: PermissionRequest) -> str:
     """Return a specifier relative to the sandbox: `//` and `~` are absolute, the rest relative.
 
     A name without a slash is found at any depth, as in a .gitignore.

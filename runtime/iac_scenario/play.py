@@ -13,26 +13,33 @@ import anyio
 import anyio.to_thread
 
 from iac_scenario.bash import BashSession
-from iac_scenario.conversation import Conversation, Step
-from iac_scenario.errors import SetupError, ToolError
-from iac_scenario.events import Answered, Called, Ended, Event, Failed, Said, as_result, told
-from iac_scenario.executors import Disabled, Executor, Mock, Simulated
+from iac_scenario.conversation import Conversation, NextReply
+from iac_scenario.errors import ScenarioSetupError, ToolCallError
+from iac_scenario.events import Answered, Called, Ended, Event, ReplyFailed, Said, as_result, told
+from iac_scenario.executors import Disabled, Mock, Simulated, ToolExecutor
 from iac_scenario.mcp_config import expanded, read_config, replaced
-from iac_scenario.model import Mode, PermissionMode, Scenario, Server, ToolCall, ToolSetting
+from iac_scenario.model import (
+    Mode,
+    PermissionMode,
+    ScenarioScript,
+    StdioServer,
+    ToolCall,
+    ToolSetting,
+)
 from iac_scenario.modes import calls_of, mode_of
-from iac_scenario.permissions import Request, decide
-from iac_scenario.results import Outcome, failed, given, misses
+from iac_scenario.permissions import PermissionRequest, decide
+from iac_scenario.results import CallResult, failed, given, misses
 from iac_scenario.sandbox import Sandbox
 from iac_scenario.timeouts import resolve
 
-__all__ = ["Settings", "play"]
+__all__ = ["PlaySettings", "play"]
 
 _MOUNT: Final = "/sandbox"
 _NO_SETTING: Final = ToolSetting()
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class PlaySettings:
     """What the caller asks for over the file; None leaves it to the file."""
 
     mode: Mode | None = None
@@ -45,14 +52,14 @@ class Settings:
 
 
 async def play(
-    scenario: Scenario,
+    scenario: ScenarioScript,
     prompts: Iterable[str],
-    settings: Settings,
+    settings: PlaySettings,
     take: Callable[[Event], None],
 ) -> None:
     """Play the prompts one by one and hand `take` each event when it happens.
 
-    Raises SetupError where a sandbox, a configuration or a shell cannot be used, and what `take`
+    Raises ScenarioSetupError where a sandbox, a configuration or a shell cannot be used, and what `take`
     raises; servers and a temporary sandbox are gone by then.
     """
     raised: BaseException | None = None
@@ -97,22 +104,22 @@ class _Clock:
 class _Stage:
     """All that a run needs while it goes on."""
 
-    scenario: Scenario
+    scenario: ScenarioScript
     clock: _Clock
     timeouts: Mapping[str, int]
     places: Mapping[str, str]
-    executor_of: Callable[[ToolCall], Executor]
+    executor_of: Callable[[ToolCall], ToolExecutor]
     sandbox: Sandbox
     qualified: Callable[[str], str]
 
-    async def answer(self, step: Step, prompt: str, number: int) -> AsyncIterator[Event]:
+    async def answer(self, step: NextReply, prompt: str, number: int) -> AsyncIterator[Event]:
         """Yield what one prompt leads to."""
         start = self.clock.passed_ms
         delay = step.reply.delay_ms
         await self.clock.pause(self.timeouts["response_delay_ms"] if delay is None else delay)
         if step.failure is not None:
             await self.clock.pause(step.failure.facts.get("after_ms", 0))
-            yield Failed(step.failure, told(step.failure))
+            yield ReplyFailed(step.failure, told(step.failure))
         else:
             yield Said(step.reply.text)
             calls = [
@@ -127,7 +134,7 @@ class _Stage:
                 yield Answered(call_id, call.tool, outcome, missed, len(call.expect))
         yield Ended(prompt, self.clock.passed_ms - start, step.reply.usage)
 
-    async def _carried_out(self, call: ToolCall) -> Outcome:
+    async def _carried_out(self, call: ToolCall) -> CallResult:
         setting = self.scenario.execution.tools.get(call.tool, _NO_SETTING)
         executor = self.executor_of(call)
         if isinstance(executor, Disabled):
@@ -144,9 +151,9 @@ class _Stage:
             return given(setting.result)
         return await executor.run(call)
 
-    def _refusal(self, call: ToolCall, setting: ToolSetting, executor: Executor) -> str | None:
+    def _refusal(self, call: ToolCall, setting: ToolSetting, executor: ToolExecutor) -> str | None:
         permissions = self.scenario.permissions
-        request = Request(
+        request = PermissionRequest(
             tool=self.qualified(call.tool),
             input=call.input if isinstance(call.input, dict) else {},
             reads=executor.reads(call),
@@ -175,7 +182,7 @@ class _Stage:
 
 
 @asynccontextmanager
-async def _stage(scenario: Scenario, settings: Settings) -> AsyncIterator[_Stage]:
+async def _stage(scenario: ScenarioScript, settings: PlaySettings) -> AsyncIterator[_Stage]:
     if settings.permission_mode is not None:
         permissions = replace(scenario.permissions, mode=settings.permission_mode)
         scenario = replace(scenario, permissions=permissions)
@@ -194,7 +201,7 @@ async def _stage(scenario: Scenario, settings: Settings) -> AsyncIterator[_Stage
         )
         stack.callback(bash.close)
         simulated = Simulated(sandbox, bash, timeouts["bash_timeout_ms"] / 1000)
-        executors: dict[str, Executor] = {
+        executors: dict[str, ToolExecutor] = {
             "disabled": Disabled(), "mock": Mock(), "simulated": simulated,
         }  # fmt: skip
         places = {
@@ -215,7 +222,7 @@ async def _stage(scenario: Scenario, settings: Settings) -> AsyncIterator[_Stage
             executors["real_mcp"] = real
             qualified = real.qualified
 
-        def executor_of(call: ToolCall) -> Executor:
+        def executor_of(call: ToolCall) -> ToolExecutor:
             return executors[mode_of(call, scenario, settings.mode)]
 
         yield _Stage(scenario, clock, timeouts, places, executor_of, sandbox, qualified)
@@ -225,7 +232,7 @@ def _unchanged(tool: str) -> str:
     return tool
 
 
-def _sandbox(scenario: Scenario, settings: Settings, stack: AsyncExitStack) -> Sandbox:
+def _sandbox(scenario: ScenarioScript, settings: PlaySettings, stack: AsyncExitStack) -> Sandbox:
     """Open the sandbox that is asked for, or a temporary one, and write the scenario's files."""
     root, mount = settings.sandbox_root, scenario.identity.working_directory
     if root is None and scenario.execution.sandbox_root is not None:
@@ -241,14 +248,14 @@ def _sandbox(scenario: Scenario, settings: Settings, stack: AsyncExitStack) -> S
     for name, content in scenario.execution.files.items():
         try:
             sandbox.write(sandbox.parts(name), content.encode(), parents=True)
-        except ToolError as error:
-            raise SetupError(f"tool_execution.files: {error}") from None
+        except ToolCallError as error:
+            raise ScenarioSetupError(f"tool_execution.files: {error}") from None
     return sandbox
 
 
 def _servers(
-    scenario: Scenario, settings: Settings, places: Mapping[str, str]
-) -> dict[str, Server]:
+    scenario: ScenarioScript, settings: PlaySettings, places: Mapping[str, str]
+) -> dict[str, StdioServer]:
     """Return the servers of the file and of the configuration, which wins over the file."""
     folder = scenario.path.parent.resolve()
     path = settings.mcp_config

@@ -86,7 +86,7 @@ class ScenarioItem(pytest.Item):
         from iac_scenario.conversation import prompts_of
         from iac_scenario.events import Event
         from iac_scenario.output import missed
-        from iac_scenario.play import Settings, play
+        from iac_scenario.play import PlaySettings, play
         from iac_scenario.reader import load
 
         loaded = load(self.path)
@@ -98,7 +98,7 @@ class ScenarioItem(pytest.Item):
                 f"{self.path.name}: give `prompts`: its patterns do not say them."
             )
         config = self.config.getoption("--scenario-mcp-config")
-        settings = Settings(
+        settings = PlaySettings(
             mode=self.config.getoption("--scenario-mode"),
             mcp_config=None if config is None else Path(config),
         )
@@ -113,12 +113,12 @@ class ScenarioItem(pytest.Item):
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> str:
         """Return the report alone where the scenario is at fault, else the traceback."""
-        from iac_scenario.errors import ScenarioError, SetupError
+        from iac_scenario.errors import ScenarioError, ScenarioSetupError
 
         error = excinfo.value
         while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
             error = error.exceptions[0]
-        if isinstance(error, ScenarioFailedError | ScenarioError | SetupError):
+        if isinstance(error, ScenarioFailedError | ScenarioError | ScenarioSetupError):
             return str(error)
         return str(super().repr_failure(excinfo, style))
 

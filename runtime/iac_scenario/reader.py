@@ -13,7 +13,7 @@ from iac_scenario.building import build
 from iac_scenario.checking import check, dotted
 from iac_scenario.conversation import matcher
 from iac_scenario.errors import Problem, ScenarioError
-from iac_scenario.model import Identity, Loaded, Pattern
+from iac_scenario.model import LoadedScenario, PromptPattern, SessionIdentity
 from iac_scenario.permissions import rule_fault
 from iac_scenario.positions import Path as Where
 from iac_scenario.positions import json_positions, nearest, toml_positions
@@ -79,7 +79,7 @@ _JSON_PLACE: Final = re.compile(r": line (\d+) column (\d+).*")
 _TOML_PLACE: Final = re.compile(r" \(at line (\d+), column (\d+)\)")
 
 
-def load(path: Path) -> Loaded:
+def load(path: Path) -> LoadedScenario:
     """Read a scenario file, TOML or (by its name) JSON.
 
     Raises ScenarioError with every problem that was found, each with its line.
@@ -104,7 +104,7 @@ def load(path: Path) -> Loaded:
     if problems:
         raise ScenarioError(sorted(problems, key=lambda problem: problem.line))
     scenario = build(document, path, _identity(document, path), lines)
-    return Loaded(scenario, tuple(warnings))
+    return LoadedScenario(scenario, tuple(warnings))
 
 
 def _text(path: Path) -> str:
@@ -148,10 +148,10 @@ def _parsed(path: Path, text: str) -> tuple[Any, dict[Where, int]]:
         raise ScenarioError([Problem(path.name, line, "", message)]) from None
 
 
-def _identity(document: dict[str, Any], path: Path) -> Identity:
+def _identity(document: dict[str, Any], path: Path) -> SessionIdentity:
     seed = document.get("seed", 0)
     name = document.get("name", path.stem)
-    return Identity(
+    return SessionIdentity(
         session_id=document.get("session_id") or str(uuid.uuid5(_NAMESPACE, f"{name}\n{seed}")),
         model=document.get("default_model", "scripted"),
         seed=seed,
@@ -194,7 +194,7 @@ def _pattern(value: dict[str, Any], where: Where, wrong: Any) -> None:
         wrong(where, f"a pattern of type {kind} needs the field {needed}.")
     elif kind == "regex":
         try:
-            matcher(Pattern("regex", value["pattern"]))
+            matcher(PromptPattern("regex", value["pattern"]))
         except re.error as error:
             wrong((*where, "pattern"), f"is no regular expression: {error}.")
 

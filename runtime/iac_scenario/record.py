@@ -17,9 +17,9 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile, TemporaryDirectory
 from typing import IO, Any, Final, Literal
 
-from iac_scenario.errors import SetupError
+from iac_scenario.errors import ScenarioSetupError
 from iac_scenario.mcp_config import read_config, remote_servers
-from iac_scenario.model import Server, public
+from iac_scenario.model import StdioServer, public
 from iac_scenario.redact import redacted, secrets_of
 
 __all__ = [
@@ -133,7 +133,10 @@ def _finish(call: Recorded, message: Mapping[str, Any]) -> None:
 
 
 def document(
-    name: str, calls: Iterable[Recorded], servers: Mapping[str, Server], secrets: Collection[str]
+    name: str,
+    calls: Iterable[Recorded],
+    servers: Mapping[str, StdioServer],
+    secrets: Collection[str],
 ) -> dict[str, Any]:
     """Return the scenario as the tables of its file."""
     return {
@@ -167,7 +170,7 @@ def _call(call: Recorded, secrets: Collection[str]) -> dict[str, Any]:
     return table
 
 
-def _server(server: Server, secrets: Collection[str]) -> dict[str, Any]:
+def _server(server: StdioServer, secrets: Collection[str]) -> dict[str, Any]:
     table: dict[str, Any] = {"command": server.command}
     if server.args:
         table["args"] = [redacted(word, secrets) for word in server.args]
@@ -189,12 +192,12 @@ def pass_on(command: Sequence[str], log: Path) -> int:
     """Run the server until one side ends, append JSON lines to `log`, return the server's status.
 
     A line of the log: `{"at": nanoseconds, "from": "client" or "server", "message": object}`.
-    Raises SetupError where the server cannot be started.
+    Raises ScenarioSetupError where the server cannot be started.
     """
     try:
         server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     except OSError as error:
-        raise SetupError(f"{command[0]}: {error.strerror}.") from None
+        raise ScenarioSetupError(f"{command[0]}: {error.strerror}.") from None
     assert server.stdin is not None
     assert server.stdout is not None
     # What was said may hold secrets until they are taken out.
@@ -240,7 +243,7 @@ def record_client(command: Sequence[str], config: Path, output: Path) -> tuple[i
     """Run a client with recorded servers; return its status and the number of calls.
 
     The client gets the path of the other configuration wherever `config` or `{mcp-config}` is
-    among its arguments, and in IAC_SCENARIO_MCP_CONFIG. Raises SetupError where it cannot start.
+    among its arguments, and in IAC_SCENARIO_MCP_CONFIG. Raises ScenarioSetupError where it cannot start.
     """
     servers = read_config(config)
     with TemporaryDirectory(prefix="iac-scenario-") as name:
@@ -257,7 +260,7 @@ def record_client(command: Sequence[str], config: Path, output: Path) -> tuple[i
                 words, env={**os.environ, _VARIABLE: str(proxied)}, check=False
             ).returncode
         except OSError as error:
-            raise SetupError(f"{command[0]}: {error.strerror}.") from None
+            raise ScenarioSetupError(f"{command[0]}: {error.strerror}.") from None
         calls = [call for key, log in logs.items() for call in recorded(key, _entries(log))]
     return status, _written(calls, servers, output)
 
@@ -269,10 +272,10 @@ def record_server(command: Sequence[str], output: Path) -> tuple[int, int]:
         log = Path(folder, "log.jsonl")
         status = pass_on(command, log)
         calls = recorded(name, _entries(log))
-    return status, _written(calls, {name: Server(command[0], tuple(command[1:]))}, output)
+    return status, _written(calls, {name: StdioServer(command[0], tuple(command[1:]))}, output)
 
 
-def _proxied(server: Server, log: Path) -> dict[str, Any]:
+def _proxied(server: StdioServer, log: Path) -> dict[str, Any]:
     words = ["-m", "iac_scenario", "proxy", str(log), "--", server.command, *server.args]
     table: dict[str, Any] = {"command": sys.executable, "args": words, "env": dict(server.env)}
     return table if server.cwd is None else {**table, "cwd": server.cwd}
@@ -284,7 +287,7 @@ def _entries(log: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in log.read_bytes().splitlines()]
 
 
-def _written(calls: list[Recorded], servers: Mapping[str, Server], output: Path) -> int:
+def _written(calls: list[Recorded], servers: Mapping[str, StdioServer], output: Path) -> int:
     """Write the scenario at once or not at all, and return how many calls it has."""
     secrets = secrets_of({**os.environ, **_variables(servers)})
     # The servers ran where the client did, and must again.
@@ -303,11 +306,11 @@ def _written(calls: list[Recorded], servers: Mapping[str, Server], output: Path)
             draft.write(text)
         Path(draft.name).replace(output)
     except OSError as error:
-        raise SetupError(f"--output {output}: {error.strerror}.") from None
+        raise ScenarioSetupError(f"--output {output}: {error.strerror}.") from None
     return len(calls)
 
 
-def _variables(servers: Mapping[str, Server]) -> dict[str, str]:
+def _variables(servers: Mapping[str, StdioServer]) -> dict[str, str]:
     return {name: value for server in servers.values() for name, value in server.env.items()}
 
 
@@ -322,6 +325,6 @@ def _as_toml(table: Mapping[str, Any]) -> str:
         return tomlkit.dumps(table)
     # TOML has no null, and arguments may have one.
     except (ValueError, TypeError) as error:
-        raise SetupError(
+        raise ScenarioSetupError(
             f"The session holds what TOML cannot write ({error}); record it to a .json file."
         ) from None

@@ -6,16 +6,16 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
-from iac_scenario.model import Check
+from iac_scenario.model import Expectation
 
-__all__ = ["NOT_GIVEN", "Miss", "Outcome", "failed", "fault", "given", "misses", "textual"]
+__all__ = ["NOT_GIVEN", "CallResult", "Miss", "failed", "fault", "given", "misses", "textual"]
 
 NOT_GIVEN = object()
 """Stands for a value that is not there, where null is one that is."""
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class CallResult:
     """A result: content blocks as MCP has them, whether it is an error, and its structured part.
 
     `executed` is False for a call that was not carried out at all (mode disabled).
@@ -42,23 +42,23 @@ class Outcome:
             return self.text
 
 
-def textual(text: str) -> Outcome:
+def textual(text: str) -> CallResult:
     """Return a result that is one text."""
-    return Outcome(({"type": "text", "text": text},))
+    return CallResult(({"type": "text", "text": text},))
 
 
-def failed(text: str) -> Outcome:
+def failed(text: str) -> CallResult:
     """Return an error result that says `text`."""
-    return Outcome(({"type": "text", "text": text},), is_error=True)
+    return CallResult(({"type": "text", "text": text},), is_error=True)
 
 
-def given(value: Any) -> Outcome:
+def given(value: Any) -> CallResult:
     """Return the result that a scenario gives: a text, or a value that is shown as JSON."""
     if isinstance(value, str):
         return textual(value)
     text = json.dumps(value, ensure_ascii=False, default=str)
     structured = value if isinstance(value, dict) else NOT_GIVEN
-    return Outcome(({"type": "text", "text": text},), structured=structured)
+    return CallResult(({"type": "text", "text": text},), structured=structured)
 
 
 LONGEST: Final = 400
@@ -74,7 +74,7 @@ class Miss(NamedTuple):
     got: str
 
 
-def misses(checks: Sequence[Check], outcome: Outcome) -> list[Miss]:
+def misses(checks: Sequence[Expectation], outcome: CallResult) -> list[Miss]:
     """Return the expectations that a result does not meet; all of them if nothing was executed."""
     if not outcome.executed:
         got = "not executed: the mode is disabled"
@@ -120,7 +120,7 @@ def shown(value: Any) -> str:
 Told = tuple[str, str]
 
 
-def _equals(want: Any, outcome: Outcome) -> Told | None:
+def _equals(want: Any, outcome: CallResult) -> Told | None:
     if isinstance(want, str) and want == outcome.text:
         return None
     if _same(want, outcome.value):
@@ -128,13 +128,13 @@ def _equals(want: Any, outcome: Outcome) -> Told | None:
     return shown(want), shown(outcome.text if isinstance(want, str) else outcome.value)
 
 
-def _contains(want: str | list[str], outcome: Outcome) -> Told | None:
+def _contains(want: str | list[str], outcome: CallResult) -> Told | None:
     texts = [want] if isinstance(want, str) else want
     missing = [text for text in texts if text not in outcome.text]
     return (shown(missing[0]), shown(outcome.text)) if missing else None
 
 
-def _json_path(want: Mapping[str, Any], outcome: Outcome) -> Told | None:
+def _json_path(want: Mapping[str, Any], outcome: CallResult) -> Told | None:
     for path, value in want.items():
         found = _found(path, outcome.value)
         got = found[0] if len(found) == 1 else found
@@ -143,21 +143,21 @@ def _json_path(want: Mapping[str, Any], outcome: Outcome) -> Told | None:
     return None
 
 
-def _is_error(want: bool, outcome: Outcome) -> Told | None:
+def _is_error(want: bool, outcome: CallResult) -> Told | None:
     if want == outcome.is_error:
         return None
     kind = "an error" if outcome.is_error else "no error"
     return "an error" if want else "no error", f"{kind}: {shown(outcome.text)}"
 
 
-def _schema(want: Any, outcome: Outcome) -> Told | None:
+def _schema(want: Any, outcome: CallResult) -> Told | None:
     error = next(_validator(json.dumps(want, sort_keys=True)).iter_errors(outcome.value), None)
     if error is None:
         return None
     return f"{error.json_path} by the schema", shown(error.message)
 
 
-_CHECKS: Final[Mapping[str, Callable[[Any, Outcome], Told | None]]] = {
+_CHECKS: Final[Mapping[str, Callable[[Any, CallResult], Told | None]]] = {
     "equals": _equals,
     "contains": _contains,
     "json_path": _json_path,

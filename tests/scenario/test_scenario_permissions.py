@@ -8,7 +8,7 @@ from scenario_helpers import Make, Run
 
 from iac_scenario.command_line import UnclearLineError, commands_of, only_reads
 from iac_scenario.model import Permissions
-from iac_scenario.permissions import Request, decide, rule_fault
+from iac_scenario.permissions import PermissionRequest, decide, rule_fault
 from iac_scenario.sandbox import Parts, parts_of
 
 
@@ -16,9 +16,9 @@ def place(path: str) -> Parts:
     return parts_of(path, ("/sandbox", "/home/me/project"))
 
 
-def request(tool: str, value: str = "", *, reads: bool = False) -> Request:
+def request(tool: str, value: str = "", *, reads: bool = False) -> PermissionRequest:
     key = "command" if tool == "Bash" else "file_path"
-    return Request(tool, {key: value} if value else {}, reads, place)
+    return PermissionRequest(tool, {key: value} if value else {}, reads, place)
 
 
 @pytest.mark.parametrize(
