@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from iac_scenario.errors import ToolCallError
+from iac_scenario.errors import CallError
 
 __all__ = ["BUILT_IN", "READERS", "refuse_misfit"]
 
@@ -54,4 +54,4 @@ def refuse_misfit(validator: Any, name: str, arguments: Any) -> None:
     error = best_match(validator.iter_errors(arguments))
     where = error.json_path.removeprefix("$").removeprefix(".")
     place = f"{where}: " if where else ""
-    raise ToolCallError(f"{name}: the arguments do not fit: {place}{error.message}")
+    raise CallError(f"{name}: the arguments do not fit: {place}{error.message}")

@@ -24,7 +24,7 @@ from typing import IO, Final, NamedTuple
 
 import psutil
 
-from iac_scenario.errors import ToolCallError
+from iac_scenario.errors import CallError
 from iac_scenario.sandbox import PROTECTED, Sandbox
 
 __all__ = ["BashLimits", "BashResult", "BashSession"]
@@ -128,11 +128,11 @@ class BashSession:
             self._scratch.cleanup()
 
     def run(self, command: str, timeout: float) -> BashResult:
-        """Run one command line; `timeout` in seconds. Raises ToolCallError where nothing can run."""
+        """Run one line; `timeout` in seconds. Raises CallError where nothing can run."""
         if "\0" in command:
-            raise ToolCallError("the command holds a NUL byte.")
+            raise CallError("the command holds a NUL byte.")
         if len(command) > _LONGEST:
-            raise ToolCallError(f"the command has more than {_LONGEST:,} characters.")
+            raise CallError(f"the command has more than {_LONGEST:,} characters.")
         before = self._sandbox.protected() if self._guarded and not _ON_MAC else {}
         with TemporaryFile() as state:
             words = [
@@ -152,7 +152,7 @@ class BashSession:
                     pass_fds=(state.fileno(),),
                 )
             except OSError as error:
-                raise ToolCallError(f"bash cannot be started: {error.strerror}.") from None
+                raise CallError(f"bash cannot be started: {error.strerror}.") from None
             result = _watched(child, self._limits, timeout)
             told = self._kept(state, result)
         if self._guarded and not _ON_MAC:
@@ -177,7 +177,7 @@ class BashSession:
         begun, *left = state.read(2 * _LONGEST).split(b"\0", 2)
         if not begun and not result.stopped:
             said = result.errors.decode("utf-8", "replace").strip().splitlines()
-            raise ToolCallError(
+            raise CallError(
                 f"Bash cannot be confined here: {said[-1] if said else 'nothing ran'}. Allow user"
                 f" namespaces, or {_WAY_OUT}."
             )
@@ -227,7 +227,7 @@ class BashSession:
 
     def _seatbelt(self, scratch: str) -> list[str]:
         if not Path(_SEATBELT).exists():
-            raise ToolCallError(f"Bash needs {_SEATBELT} to be confined; {_WAY_OUT}.")
+            raise CallError(f"Bash needs {_SEATBELT} to be confined; {_WAY_OUT}.")
         above = {str(path) for top in (self._home, scratch) for path in Path(top).parents}
         names = "|".join(
             "".join(f"[{sign}{sign.upper()}]" if sign.isalpha() else rf"\{sign}" for sign in name)
@@ -245,7 +245,7 @@ def _bubblewrap() -> tuple[str, Sequence[str]]:
     """Return the program, and the options of newer ones that confine more closely."""
     program = shutil.which("bwrap")
     if program is None:
-        raise ToolCallError(
+        raise CallError(
             "Bash needs bubblewrap (bwrap) to be confined, which is not here. Install it, or"
             f" {_WAY_OUT}."
         )

@@ -12,7 +12,7 @@ from typing import Any, Final
 import click
 
 from iac_scenario.conversation import prompts_of
-from iac_scenario.errors import ScenarioError, ScenarioSetupError
+from iac_scenario.errors import PlayError, ScenarioError
 from iac_scenario.events import Answered, Event
 from iac_scenario.model import (
     MODES,
@@ -201,7 +201,7 @@ def main() -> int:
             text = f"iac-scenario: {' '.join(text.split())}"
         click.echo(text, err=True)
         return 2
-    except (ScenarioError, ScenarioSetupError) as error:
+    except (ScenarioError, PlayError) as error:
         click.echo(str(error), err=True)
         return 2
     except SystemExit as status:
@@ -220,7 +220,7 @@ def main() -> int:
 
 def _told(group: BaseExceptionGroup[BaseException]) -> int:
     """Report what the caller can mend, which a task group wraps; the rest goes on up."""
-    known, other = group.split((ScenarioSetupError, KeyboardInterrupt))
+    known, other = group.split((PlayError, KeyboardInterrupt))
     if known is None or other is not None:
         raise group
     click.echo(str(known.exceptions[0]) or "Interrupted.", err=True)

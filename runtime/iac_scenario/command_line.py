@@ -36,12 +36,11 @@ _PIECES: Final = r"""(?:
   | \$\?|\$(?=\s|\Z)
   | [^\s'"\\$`();|<>&]
 )+"""
-_WORD: Final = re.compile(_PIECES, re.VERBOSE | re.DOTALL)
 _TOKEN: Final = re.compile(
     rf"""
     (?P<blank>[ \t]+|(?<![^\ \t\n])\\\n)
   | (?P<comment>\#[^\n]*)
-  | (?P<here>[0-9]*<<(?!<)-?)
+  | (?P<here>[0-9]*<<(?!<)(?P<tabs>-?)[ \t]*(?P<end>{_PIECES}))
   | (?P<redirect>[0-9]*(?:>>|>&|>\||<<<|<&|<>|[<>])|&>>?)
   | (?P<operator>&&|\|\||\|&|[;|\n])
   | (?P<word>{_PIECES})
@@ -52,15 +51,13 @@ _QUOTED: Final = re.compile(r"""'([^']*)'|"((?:[^"\\]|\\.)*)"|\\(.)""", re.DOTAL
 _IN_DOUBLE: Final = re.compile(r'\\([$`"\\\n])')
 _HERE_RUNS: Final = re.compile(r"`|\$[({\[]|\\$", re.MULTILINE)
 
-_RESERVED: Final = frozenset(
-    "if then elif else fi for select while until do done case esac in function time coproc".split()
-)
 _RUNNERS: Final = frozenset(
-    ". alias builtin busybox chroot chrt command compgen complete doas enable env eval exec flock"
+    "if then elif else fi for select while until do done case esac in function coproc"
+    " . alias builtin busybox chroot chrt command compgen complete doas enable env eval exec flock"
     " ionice mapfile nice nohup parallel pkexec prlimit readarray runuser script setpriv setsid"
     " source stdbuf strace su sudo taskset time timeout trap unshare watch".split()
 )
-"""Commands that run what their words say."""
+"""Words of Bash's grammar, and commands that run what their words say."""
 _SHELLS: Final = frozenset(("ash", "bash", "dash", "ksh", "rbash", "sh", "zsh"))
 _RECKONERS: Final = frozenset(
     "[ [[ declare export getopts let local printf read readonly test typeset unset wait".split()
@@ -100,14 +97,12 @@ def _simple(line: str) -> Iterator[list[CommandWord]]:
         if wants_name and kind != "word":
             raise UnclearLineError(f"a name is missing after {wants_name}")
         if kind == "word":
-            if wants_name:
-                wants_name = ""
             # A `!` before a command turns its status around.
-            elif words or text != "!":
+            if not wants_name and (words or text != "!"):
                 words.append(_unquoted(text))
-            empty = False
-        elif kind == "redirect":
-            wants_name, empty = text, False
+            wants_name, empty = "", False
+        elif kind in ("redirect", "here"):
+            wants_name, empty = text if kind == "redirect" else "", False
         elif empty and not (text in ";\n" and not joined) and text != "\n":
             raise UnclearLineError(f"a command is missing before {text}")
         elif not empty:
@@ -118,47 +113,36 @@ def _simple(line: str) -> Iterator[list[CommandWord]]:
 
 def _tokens(line: str) -> Iterator[tuple[str, str]]:
     """Yield words, redirections and operators; here-documents are read and passed over."""
-    at, waiting = 0, list[tuple[str, bool, bool]]()
+    at, waiting = 0, list[re.Match[str]]()
     while at < len(line):
         found = _TOKEN.match(line, at)
         if found is None:
             raise UnclearLineError(f"{line[at : at + 2]!r} is not looked into")
         kind, text, at = str(found.lastgroup), found[0], found.end()
         if kind == "here":
-            blanks = re.compile(r"[ \t]*").match(line, at)
-            name = _WORD.match(line, blanks.end() if blanks else at)
-            if name is None or "\n" in name[0]:
-                raise UnclearLineError("a word is missing after <<")
-            plain = _QUOTED.search(name[0]) is None
-            waiting.append((_unquoted(name[0]).text, plain, text.endswith("-")))
-            at = name.end()
-            yield "redirect", text
-            yield "word", name[0]
-        elif kind == "word" and "\n" in text and waiting:
+            waiting.append(found)
+        if kind in ("here", "word") and "\n" in text and waiting:
             raise UnclearLineError("a here-document begins inside of a quote")
-        elif kind not in ("blank", "comment"):
+        if kind not in ("blank", "comment"):
             yield kind, text
         if text == "\n":
-            for name_, plain, indented in waiting:
-                at = _after_document(line, at, name_, plain, indented)
+            for here in waiting:
+                at = _after_document(line, at, here)
             waiting.clear()
     if waiting:
         raise UnclearLineError("a here-document has no end")
 
 
-def _after_document(line: str, at: int, name: str, plain: bool, indented: bool) -> int:
-    """Return where a here-document ends that begins at `at`; `plain` where Bash expands it."""
-    start = at
-    while at < len(line):
-        end = line.find("\n", at)
-        end = len(line) if end < 0 else end
-        row = line[at:end].lstrip("\t") if indented else line[at:end]
-        if row == name:
-            if plain and _HERE_RUNS.search(line[start:at]):
-                raise UnclearLineError("a here-document may run commands")
-            return min(end + 1, len(line))
-        at = end + 1
-    raise UnclearLineError("a here-document has no end")
+def _after_document(line: str, at: int, here: re.Match[str]) -> int:
+    """Return where a here-document ends that begins at `at`."""
+    name, tabs = re.escape(_unquoted(here["end"]).text), "\t*" if here["tabs"] else ""
+    end = re.compile(rf"^{tabs}{name}(?:\n|\Z)", re.MULTILINE).search(line, at)
+    if end is None:
+        raise UnclearLineError("a here-document has no end")
+    # Without quotes around its name, Bash expands it.
+    if _QUOTED.search(here["end"]) is None and _HERE_RUNS.search(line, at, end.start()):
+        raise UnclearLineError("a here-document may run commands")
+    return end.end()
 
 
 def _unquoted(raw: str) -> CommandWord:
@@ -177,10 +161,13 @@ def _refuse_hidden(words: Sequence[CommandWord]) -> None:
     name = first.text.rpartition("/")[2]
     if first.grows and first.text not in ("[", "[["):
         raise UnclearLineError("the name of a command is a pattern")
-    if first.text in _RESERVED or _ASSIGNED.match(first.text) or not first.text:
-        raise UnclearLineError(f"{first.text} is not looked into")
-    if name in _RUNNERS or (name in _SHELLS and (not rest or rest[0].startswith("-"))):
-        raise UnclearLineError(f"{name} runs what it is told")
+    if (
+        not name
+        or _ASSIGNED.match(first.text)
+        or name in _RUNNERS
+        or (name in _SHELLS and (not rest or rest[0].startswith("-")))
+    ):
+        raise UnclearLineError(f"{name} is not looked into")
     if name in _RECKONERS and any(re.search(r"`|\$[({]", word) for word in rest):
         raise UnclearLineError(f"{name} may run what its words hold")
     if name == "find" and any(_may_be(word, _FIND_RUNS) for word in words[1:]):

@@ -1,14 +1,14 @@
 """What can be wrong before a run begins, and what a tool can answer instead of a result.
 
-ScenarioError       the file cannot be played; carries every problem, with its line
-ScenarioSetupError  an option, a configuration of servers or a sandbox that cannot be used
-ToolCallError       a call failed; its text is the result that the assistant sees
+ScenarioError   the file cannot be played; carries every problem, with its line
+PlayError       an option, a configuration of servers or a sandbox that cannot be used
+CallError       a call failed; its text is the result that the assistant sees
 """
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
-__all__ = ["Problem", "ScenarioError", "ScenarioSetupError", "ToolCallError"]
+__all__ = ["CallError", "PlayError", "Problem", "ScenarioError"]
 
 
 class Problem(NamedTuple):
@@ -34,9 +34,9 @@ class ScenarioError(Exception):
         self.problems = tuple(problems)
 
 
-class ScenarioSetupError(Exception):
+class PlayError(Exception):
     """Something around the scenario that cannot be used: one line, with the way out."""
 
 
-class ToolCallError(Exception):
+class CallError(Exception):
     """A call that failed; the text is what the assistant is told."""

@@ -8,16 +8,8 @@ from iac_scenario.model import InjectedFailure
 from iac_scenario.results import CallResult, Miss
 
 __all__ = [
-    "Answered",
-    "Called",
-    "Ended",
-    "Event",
-    "ReplyFailed",
-    "Said",
-    "Told",
-    "as_result",
-    "told",
-]
+    "Answered", "Called", "Ended", "Event", "ReplyFailed", "Said", "Told", "as_result", "told",
+]  # fmt: skip
 
 
 class Told(NamedTuple):

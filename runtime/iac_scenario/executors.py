@@ -9,7 +9,7 @@ import anyio.to_thread
 from iac_scenario.arguments import BUILT_IN, READERS, refuse_misfit
 from iac_scenario.bash import BashSession
 from iac_scenario.command_line import only_reads
-from iac_scenario.errors import ToolCallError
+from iac_scenario.errors import CallError
 from iac_scenario.filetools import FILE_TOOLS
 from iac_scenario.model import ToolCall
 from iac_scenario.results import CallResult, failed, given, textual
@@ -81,17 +81,17 @@ class Simulated:
         try:
             if call.tool not in BUILT_IN:
                 known = ", ".join(BUILT_IN)
-                raise ToolCallError(f"{call.tool} is not simulated. Simulated: {known}.")
+                raise CallError(f"{call.tool} is not simulated. Simulated: {known}.")
             refuse_misfit(_validator(call.tool), call.tool, call.input)
             if call.tool != "Bash":
                 return FILE_TOOLS[call.tool](self._sandbox, call.input)
             return await anyio.to_thread.run_sync(self._in_bash, call.input)
-        except ToolCallError as error:
+        except CallError as error:
             return failed(str(error))
 
     def _in_bash(self, given: Mapping[str, Any]) -> CallResult:
         if given.get("run_in_background", False):
-            raise ToolCallError("run_in_background is not simulated.")
+            raise CallError("run_in_background is not simulated.")
         timeout = min(given.get("timeout", float("inf")) / 1000, self._bash_timeout)
         result = self._bash.run(given["command"], timeout)
         out, errors = (stream.decode("utf-8", "replace") for stream in (result.out, result.errors))

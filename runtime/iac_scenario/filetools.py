@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from fnmatch import fnmatchcase
 from typing import Any, Final
 
-from iac_scenario.errors import ToolCallError
+from iac_scenario.errors import CallError
 from iac_scenario.results import CallResult, textual
 from iac_scenario.sandbox import Parts, Sandbox
 
@@ -71,7 +71,7 @@ def _text(sandbox: Sandbox, parts: Parts) -> str:
 def _existing(sandbox: Sandbox, path: str) -> Parts:
     parts = sandbox.parts(path)
     if sandbox.entry(parts) is None:
-        raise ToolCallError(f"File does not exist: {sandbox.shown(parts)}")
+        raise CallError(f"File does not exist: {sandbox.shown(parts)}")
     return parts
 
 
@@ -80,7 +80,7 @@ def read(sandbox: Sandbox, given: Mapping[str, Any]) -> CallResult:
     parts = _existing(sandbox, given["file_path"])
     data = sandbox.read(parts)
     if b"\0" in data:
-        raise ToolCallError(f"{sandbox.shown(parts)} is a binary file.")
+        raise CallError(f"{sandbox.shown(parts)} is a binary file.")
     lines = data.decode("utf-8", "replace").splitlines()
     first = max(given.get("offset", 1), 1)
     chosen = lines[first - 1 : first - 1 + given.get("limit", _LINES)]
@@ -105,24 +105,22 @@ def edit(sandbox: Sandbox, given: Mapping[str, Any]) -> CallResult:
     """Replace a text that occurs once, or with `replace_all` wherever it occurs."""
     old, new = given["old_string"], given["new_string"]
     if old == new:
-        raise ToolCallError("old_string and new_string are the same: there is nothing to change.")
+        raise CallError("old_string and new_string are the same: there is nothing to change.")
     parts = sandbox.parts(given["file_path"])
     if not old:
         if sandbox.entry(parts) is not None:
-            raise ToolCallError(
-                "old_string is empty and the file is there; use Write to replace it."
-            )
+            raise CallError("old_string is empty and the file is there; use Write to replace it.")
         return write(sandbox, {"file_path": given["file_path"], "content": new})
     parts = _existing(sandbox, given["file_path"])
     try:
         text = sandbox.read(parts).decode()
     except UnicodeDecodeError:
-        raise ToolCallError(f"{sandbox.shown(parts)} is not UTF-8 text.") from None
+        raise CallError(f"{sandbox.shown(parts)} is not UTF-8 text.") from None
     count = text.count(old)
     if count == 0:
-        raise ToolCallError(f"String to replace not found in file: {old}")
+        raise CallError(f"String to replace not found in file: {old}")
     if count > 1 and not given.get("replace_all", False):
-        raise ToolCallError(
+        raise CallError(
             f"Found {count} matches of the string to replace, but replace_all is false: {old}"
         )
     sandbox.write(parts, _encoded(text.replace(old, new)))
@@ -149,7 +147,7 @@ def grep(sandbox: Sandbox, given: Mapping[str, Any]) -> CallResult:
     try:
         search = re.compile(given["pattern"], _flags(given))
     except re.error as error:
-        raise ToolCallError(f"{given['pattern']!r} is no regular expression: {error}") from None
+        raise CallError(f"{given['pattern']!r} is no regular expression: {error}") from None
     mode = given.get("output_mode", "files_with_matches")
     lines: list[str] = []
     for parts in _candidates(sandbox, given):
@@ -176,12 +174,12 @@ def _candidates(sandbox: Sandbox, given: Mapping[str, Any]) -> list[Parts]:
     top = sandbox.parts(given.get("path", "."))
     entry = sandbox.entry(top)
     if entry is None:
-        raise ToolCallError(f"File does not exist: {sandbox.shown(top)}")
+        raise CallError(f"File does not exist: {sandbox.shown(top)}")
     if entry.kind == "file":
         return [top]
     wanted, kind = given.get("glob"), given.get("type")
     if kind is not None and kind not in _TYPES:
-        raise ToolCallError(f"type {kind!r} is not known. Known: {', '.join(_TYPES)}.")
+        raise CallError(f"type {kind!r} is not known. Known: {', '.join(_TYPES)}.")
     endings = _TYPES[kind] if kind is not None else ("",)
     return [
         parts
@@ -237,7 +235,7 @@ def _encoded(text: str) -> bytes:
     try:
         return text.encode()
     except UnicodeEncodeError:
-        raise ToolCallError("the text has characters that UTF-8 cannot write.") from None
+        raise CallError("the text has characters that UTF-8 cannot write.") from None
 
 
 FILE_TOOLS: Final[Mapping[str, Callable[[Sandbox, Mapping[str, Any]], CallResult]]] = {

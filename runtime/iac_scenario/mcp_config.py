@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from iac_scenario.building import servers
 from iac_scenario.checking import check, dotted
-from iac_scenario.errors import ScenarioSetupError
+from iac_scenario.errors import PlayError
 from iac_scenario.model import StdioServer
 
 __all__ = ["expanded", "read_config", "remote_servers", "replaced"]
@@ -23,17 +23,17 @@ _KEYS: Final = ("command", "args", "env", "cwd", "type")
 def read_config(path: Path) -> dict[str, StdioServer]:
     """Return the stdio servers of `{"mcpServers": {NAME: {"command", "args", "env"}}}`.
 
-    Raises ScenarioSetupError for a file that is not of that form, and for one whose servers are all
+    Raises PlayError for a file that is not of that form, and for one whose servers are all
     remote.
     """
     table = _table(path)
     known = {name: _own(value) for name, value in table.items() if not _is_remote(value)}
     if table and not known:
-        raise ScenarioSetupError(f"--mcp-config {path}: none of its servers is over stdio.")
+        raise PlayError(f"--mcp-config {path}: none of its servers is over stdio.")
     faults: list[str] = []
     check({"mcp_servers": known}, lambda at, said: faults.append(_fault(at, said)), lambda *_: None)
     if faults:
-        raise ScenarioSetupError(f"--mcp-config {path}: {faults[0]}")
+        raise PlayError(f"--mcp-config {path}: {faults[0]}")
     return servers(known)
 
 
@@ -46,12 +46,12 @@ def _table(path: Path) -> dict[str, Any]:
     try:
         document = json.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
-        raise ScenarioSetupError(f"--mcp-config {path}: {error.strerror}.") from None
+        raise PlayError(f"--mcp-config {path}: {error.strerror}.") from None
     except (ValueError, RecursionError) as error:
-        raise ScenarioSetupError(f"--mcp-config {path}: is not JSON: {error}") from None
+        raise PlayError(f"--mcp-config {path}: is not JSON: {error}") from None
     table = document.get("mcpServers") if isinstance(document, dict) else None
     if not isinstance(table, dict):
-        raise ScenarioSetupError(f"--mcp-config {path}: has no object mcpServers.")
+        raise PlayError(f"--mcp-config {path}: has no object mcpServers.")
     return table
 
 
@@ -72,14 +72,14 @@ def _is_remote(value: Any) -> bool:
 def expanded(server: StdioServer, places: Mapping[str, str]) -> StdioServer:
     """Return a server with its variables replaced: `places` first, then the environment.
 
-    Raises ScenarioSetupError for a variable that is set nowhere and has no default.
+    Raises PlayError for a variable that is set nowhere and has no default.
     """
     known = {**os.environ, **places}
 
     def value(found: re.Match[str]) -> str:
         name, default = found[1], found[2]
         if name not in known and default is None:
-            raise ScenarioSetupError(f"${{{name}}} of the server {server.command} is not set.")
+            raise PlayError(f"${{{name}}} of the server {server.command} is not set.")
         return known.get(name, default or "")
 
     def text(given: str) -> str:

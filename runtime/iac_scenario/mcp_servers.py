@@ -13,13 +13,12 @@ from jsonschema import Draft202012Validator
 
 from iac_scenario.arguments import refuse_misfit
 from iac_scenario.conversation import matcher
-from iac_scenario.errors import ToolCallError
+from iac_scenario.errors import CallError
 from iac_scenario.model import Elicited, StdioServer, ToolCall, public
 from iac_scenario.results import NOT_GIVEN, CallResult, failed
 
 if TYPE_CHECKING:
     import mcp_types
-    import mcp_types as types
     from mcp import Client
     from mcp.client.session import ElicitationFnT
 
@@ -42,9 +41,8 @@ class Times(NamedTuple):
 
 
 class Listed(NamedTuple):
-    """A tool as its server lists it: its name, the compiled schema, whether it only reads."""
+    """A tool as its server lists it: the compiled schema, and whether it only reads."""
 
-    name: str
     validator: Any
     reads: bool
 
@@ -125,7 +123,7 @@ class ServerConnection:
     def _elicited(self) -> "ElicitationFnT":
         from mcp_types import ElicitResult
 
-        async def answer(context: Any, params: "types.ElicitRequestParams") -> ElicitResult:  # noqa: ARG001
+        async def answer(context: Any, params: "mcp_types.ElicitRequestParams") -> ElicitResult:  # noqa: ARG001
             for given in self.answers:
                 if given.message is None or matcher(given.message)(params.message):
                     content = dict(given.content or {}) if given.action == "accept" else None
@@ -144,7 +142,7 @@ async def _listed(client: "Client") -> dict[str, Listed]:
         for tool in page.tools:
             hints = tool.annotations
             reads = hints is not None and hints.read_only_hint is True
-            found[tool.name] = Listed(tool.name, Draft202012Validator(tool.input_schema), reads)
+            found[tool.name] = Listed(Draft202012Validator(tool.input_schema), reads)
         cursor = page.next_cursor
         if cursor is None:
             break
@@ -177,7 +175,7 @@ class RealMcp:
         """What the server's listing says."""
         try:
             session, name = self._found(call.tool)
-        except ToolCallError:
+        except CallError:
             return False
         listed = session.tools.get(name)
         return listed is not None and listed.reads
@@ -186,7 +184,7 @@ class RealMcp:
         """Return `mcp__SERVER__TOOL` for a bare name that one server has, else the name."""
         try:
             session, name = self._found(tool)
-        except ToolCallError:
+        except CallError:
             return tool
         return f"{session.prefix}{public(name)}"
 
@@ -198,10 +196,10 @@ class RealMcp:
             if listed is not None:
                 refuse_misfit(listed.validator, name, call.input)
             elif not isinstance(call.input, dict):
-                raise ToolCallError(f"{name}: the arguments must be a table.")
+                raise CallError(f"{name}: the arguments must be a table.")
             session.answers = call.elicitations + self._elicitations
             return await self._asked(session, name, call.input)
-        except ToolCallError as error:
+        except CallError as error:
             return failed(str(error))
 
     async def _asked(
@@ -211,22 +209,22 @@ class RealMcp:
         from mcp.shared.exceptions import MCPError
 
         if session.client is None:
-            raise ToolCallError(_unusable(session))
+            raise CallError(_unusable(session))
         try:
             # Its time limit was given to the client; it holds for each round of a call.
             result = await session.client.call_tool(name, arguments)
         except MCPError as error:
             if error.code == types.REQUEST_TIMEOUT:
-                raise ToolCallError(self._late(session, name)) from None
+                raise CallError(self._late(session, name)) from None
             if error.code == types.CONNECTION_CLOSED:
-                raise ToolCallError(_ended(session)) from None
-            raise ToolCallError(f"MCP error {error.code}: {error.message}") from None
+                raise CallError(_ended(session)) from None
+            raise CallError(f"MCP error {error.code}: {error.message}") from None
         except (anyio.ClosedResourceError, anyio.BrokenResourceError, anyio.EndOfStream):
-            raise ToolCallError(_ended(session)) from None
+            raise CallError(_ended(session)) from None
         # The answer did not fit the protocol, or not the schema that the server listed.
         except Exception as error:
             said = (str(error).splitlines() or [type(error).__name__])[0]
-            raise ToolCallError(
+            raise CallError(
                 f"The answer of the server {session.name} is malformed: {said}"
             ) from None
         return _outcome(result)
@@ -238,7 +236,7 @@ class RealMcp:
     def _found(self, tool: str) -> tuple[ServerConnection, str]:
         """Return the server and the server's own name of a tool."""
         if not self._sessions:
-            raise ToolCallError(f"{tool}: no server is configured; pass --mcp-config.")
+            raise CallError(f"{tool}: no server is configured; pass --mcp-config.")
         if tool.startswith("mcp__"):
             return self._qualified(tool)
         having = [session for session in self._sessions.values() if tool in session.tools]
@@ -246,13 +244,13 @@ class RealMcp:
             return having[0], tool
         if having:
             names = ", ".join(f"{session.prefix}{tool}" for session in having)
-            raise ToolCallError(f"{tool}: several servers have it: {names}.")
+            raise CallError(f"{tool}: several servers have it: {names}.")
         if len(self._sessions) == 1:
             return next(iter(self._sessions.values())), tool
         broken = [session for session in self._sessions.values() if session.failure]
         if broken:
-            raise ToolCallError(_unusable(broken[0]))
-        raise ToolCallError(f"{tool}: no server has a tool of that name.")
+            raise CallError(_unusable(broken[0]))
+        raise CallError(f"{tool}: no server has a tool of that name.")
 
     def _qualified(self, tool: str) -> tuple[ServerConnection, str]:
         fitting = [
@@ -260,7 +258,7 @@ class RealMcp:
         ]
         if not fitting:
             known = ", ".join(self._sessions)
-            raise ToolCallError(f"{tool}: no server of that name. Servers: {known}.")
+            raise CallError(f"{tool}: no server of that name. Servers: {known}.")
         # Of two servers a and a__b, the longer name is meant.
         session = max(fitting, key=lambda found: len(found.prefix))
         name = tool.removeprefix(session.prefix)

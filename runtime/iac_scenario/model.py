@@ -7,28 +7,11 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
 __all__ = [
-    "MODES",
-    "PERMISSION_MODES",
-    "Answer",
-    "Elicited",
-    "Execution",
-    "Expectation",
-    "InjectedFailure",
-    "LoadedScenario",
-    "Mode",
-    "PermissionMode",
-    "Permissions",
-    "PromptPattern",
-    "ResponseRule",
-    "ScenarioScript",
-    "ScriptedReply",
-    "SessionIdentity",
-    "StdioServer",
-    "ToolCall",
-    "ToolSetting",
-    "Turn",
-    "public",
-]
+    "MODES", "PERMISSION_MODES", "Answer", "Elicited", "Execution", "Expectation",
+    "InjectedFailure", "LoadedScenario", "Mode", "PermissionMode", "Permissions", "PromptPattern",
+    "ResponseRule", "ScenarioScript", "ScriptedReply", "SessionIdentity", "StdioServer",
+    "ToolCall", "ToolSetting", "Turn", "public",
+]  # fmt: skip
 
 Mode: TypeAlias = Literal["disabled", "mock", "simulated", "real_mcp", "live"]
 PermissionMode: TypeAlias = Literal[

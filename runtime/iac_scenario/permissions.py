@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Any, Final, Literal, NamedTuple
 
 from iac_scenario.command_line import UnclearLineError, commands_of, suspects
-from iac_scenario.errors import ToolCallError
+from iac_scenario.errors import CallError
 from iac_scenario.filetools import matches_glob
 from iac_scenario.model import Permissions
 from iac_scenario.sandbox import Parts, folded
@@ -174,7 +174,7 @@ def _matches_path(specifier: str, request: PermissionRequest, *, strict: bool) -
     try:
         parts: Sequence[str] = request.place(str(path))
         pattern = _pattern(specifier, request)
-    except ToolCallError:
+    except CallError:
         return not strict
     if not strict:
         parts, pattern = [folded(part) for part in parts], folded(pattern)

@@ -14,7 +14,7 @@ import anyio.to_thread
 
 from iac_scenario.bash import BashSession
 from iac_scenario.conversation import Conversation, NextReply
-from iac_scenario.errors import ScenarioSetupError, ToolCallError
+from iac_scenario.errors import CallError, PlayError
 from iac_scenario.events import Answered, Called, Ended, Event, ReplyFailed, Said, as_result, told
 from iac_scenario.executors import Disabled, Mock, Simulated, ToolExecutor
 from iac_scenario.mcp_config import expanded, read_config, replaced
@@ -59,7 +59,7 @@ async def play(
 ) -> None:
     """Play the prompts one by one and hand `take` each event when it happens.
 
-    Raises ScenarioSetupError where a sandbox, a configuration or a shell cannot be used, and what `take`
+    Raises PlayError where a sandbox, a configuration or a shell cannot be used, and what `take`
     raises; servers and a temporary sandbox are gone by then.
     """
     raised: BaseException | None = None
@@ -208,7 +208,7 @@ async def _stage(scenario: ScenarioScript, settings: PlaySettings) -> AsyncItera
             "SANDBOX_ROOT": sandbox.root,
             "SCENARIO_DIR": str(scenario.path.parent.resolve()),
         }
-        qualified: Callable[[str], str] = _unchanged
+        qualified: Callable[[str], str] = str
         if any(mode_of(call, scenario, settings.mode) == "real_mcp" for call in calls_of(scenario)):
             # The SDK takes half a second to import; no other mode needs it.
             from iac_scenario.mcp_servers import Times, connected
@@ -228,10 +228,6 @@ async def _stage(scenario: ScenarioScript, settings: PlaySettings) -> AsyncItera
         yield _Stage(scenario, clock, timeouts, places, executor_of, sandbox, qualified)
 
 
-def _unchanged(tool: str) -> str:
-    return tool
-
-
 def _sandbox(scenario: ScenarioScript, settings: PlaySettings, stack: AsyncExitStack) -> Sandbox:
     """Open the sandbox that is asked for, or a temporary one, and write the scenario's files."""
     root, mount = settings.sandbox_root, scenario.identity.working_directory
@@ -248,8 +244,8 @@ def _sandbox(scenario: ScenarioScript, settings: PlaySettings, stack: AsyncExitS
     for name, content in scenario.execution.files.items():
         try:
             sandbox.write(sandbox.parts(name), content.encode(), parents=True)
-        except ToolCallError as error:
-            raise ScenarioSetupError(f"tool_execution.files: {error}") from None
+        except CallError as error:
+            raise PlayError(f"tool_execution.files: {error}") from None
     return sandbox
 
 

@@ -11,12 +11,8 @@ from typing import Any
 import pytest
 
 __all__ = [
-    "ScenarioFile",
-    "ScenarioItem",
-    "pytest_addoption",
-    "pytest_collect_file",
-    "pytest_configure",
-]
+    "ScenarioFile", "ScenarioItem", "pytest_addoption", "pytest_collect_file", "pytest_configure",
+]  # fmt: skip
 
 _ENDINGS = (".toml", ".json")
 
@@ -113,12 +109,12 @@ class ScenarioItem(pytest.Item):
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> str:
         """Return the report alone where the scenario is at fault, else the traceback."""
-        from iac_scenario.errors import ScenarioError, ScenarioSetupError
+        from iac_scenario.errors import PlayError, ScenarioError
 
         error = excinfo.value
         while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
             error = error.exceptions[0]
-        if isinstance(error, ScenarioFailedError | ScenarioError | ScenarioSetupError):
+        if isinstance(error, ScenarioFailedError | ScenarioError | PlayError):
             return str(error)
         return str(super().repr_failure(excinfo, style))
 

@@ -22,7 +22,7 @@ from iac_scenario.results import fault
 __all__ = ["LARGEST", "included", "load"]
 
 LARGEST: Final = 10_000_000
-"""Bytes of one included file."""
+"""Bytes of one file, the scenario's own or an included one."""
 
 
 def included(
@@ -51,14 +51,8 @@ def _content(value: dict[str, Any], folder: Path) -> Any:
     path = Path(folder, name).resolve()
     if not Path(name).is_absolute() and not path.is_relative_to(folder.resolve()):
         raise ValueError(f"{name} is outside the scenario's folder; write its absolute path.")
-    if not path.is_file():
-        raise ValueError(f"{name}: there is no such file.")
-    with path.open("rb") as file:
-        data = file.read(LARGEST + 1)
-    if len(data) > LARGEST:
-        raise ValueError(f"{name} has more than {LARGEST:,} bytes.")
     try:
-        text = data.decode()
+        text = _bounded(path, f"{name}: ").decode()
         return json.loads(text) if path.suffix == ".json" else text
     except UnicodeDecodeError:
         raise ValueError(f"{name} is not UTF-8 text.") from None
@@ -66,8 +60,18 @@ def _content(value: dict[str, Any], folder: Path) -> Any:
         raise ValueError(f"{name} is not JSON: {error}") from None
 
 
+def _bounded(path: Path, told: str = "") -> bytes:
+    if not path.is_file():
+        raise ValueError(f"{told}there is no such file.")
+    with path.open("rb") as file:
+        data = file.read(LARGEST + 1)
+    if len(data) > LARGEST:
+        raise ValueError(f"{told}has more than {LARGEST:,} bytes.")
+    return data
+
+
 def _reason(error: OSError | ValueError) -> str:
-    return (error.strerror or str(error)) if isinstance(error, OSError) else str(error)
+    return f"cannot be read: {error.strerror}." if isinstance(error, OSError) else str(error)
 
 
 _EPOCH: Final = "2025-01-01T00:00:00Z"
@@ -109,15 +113,9 @@ def load(path: Path) -> LoadedScenario:
 
 def _text(path: Path) -> str:
     try:
-        if not path.is_file():
-            raise ScenarioError([Problem(str(path), 0, "", "there is no such file.")])
-        with path.open("rb") as file:
-            data = file.read(LARGEST + 1)
-    except OSError as error:
-        reason = f"cannot be read: {error.strerror}."
-        raise ScenarioError([Problem(str(path), 0, "", reason)]) from None
-    if len(data) > LARGEST:
-        raise ScenarioError([Problem(str(path), 0, "", f"has more than {LARGEST:,} bytes.")])
+        data = _bounded(path)
+    except (OSError, ValueError) as error:
+        raise ScenarioError([Problem(str(path), 0, "", _reason(error))]) from None
     try:
         return data.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:

@@ -17,20 +17,12 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile, TemporaryDirectory
 from typing import IO, Any, Final, Literal
 
-from iac_scenario.errors import ScenarioSetupError
+from iac_scenario.errors import PlayError
 from iac_scenario.mcp_config import read_config, remote_servers
 from iac_scenario.model import StdioServer, public
 from iac_scenario.redact import redacted, secrets_of
 
-__all__ = [
-    "PROMPT",
-    "Recorded",
-    "document",
-    "pass_on",
-    "record_client",
-    "record_server",
-    "recorded",
-]
+__all__ = ["document", "pass_on", "record_client", "record_server", "recorded"]
 
 PROMPT: Final = "replay"
 """The prompt that a recorded scenario answers."""
@@ -192,12 +184,12 @@ def pass_on(command: Sequence[str], log: Path) -> int:
     """Run the server until one side ends, append JSON lines to `log`, return the server's status.
 
     A line of the log: `{"at": nanoseconds, "from": "client" or "server", "message": object}`.
-    Raises ScenarioSetupError where the server cannot be started.
+    Raises PlayError where the server cannot be started.
     """
     try:
         server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     except OSError as error:
-        raise ScenarioSetupError(f"{command[0]}: {error.strerror}.") from None
+        raise PlayError(f"{command[0]}: {error.strerror}.") from None
     assert server.stdin is not None
     assert server.stdout is not None
     # What was said may hold secrets until they are taken out.
@@ -243,7 +235,7 @@ def record_client(command: Sequence[str], config: Path, output: Path) -> tuple[i
     """Run a client with recorded servers; return its status and the number of calls.
 
     The client gets the path of the other configuration wherever `config` or `{mcp-config}` is
-    among its arguments, and in IAC_SCENARIO_MCP_CONFIG. Raises ScenarioSetupError where it cannot start.
+    among its arguments, and in IAC_SCENARIO_MCP_CONFIG. Raises PlayError where it cannot start.
     """
     servers = read_config(config)
     with TemporaryDirectory(prefix="iac-scenario-") as name:
@@ -260,7 +252,7 @@ def record_client(command: Sequence[str], config: Path, output: Path) -> tuple[i
                 words, env={**os.environ, _VARIABLE: str(proxied)}, check=False
             ).returncode
         except OSError as error:
-            raise ScenarioSetupError(f"{command[0]}: {error.strerror}.") from None
+            raise PlayError(f"{command[0]}: {error.strerror}.") from None
         calls = [call for key, log in logs.items() for call in recorded(key, _entries(log))]
     return status, _written(calls, servers, output)
 
@@ -298,7 +290,10 @@ def _written(calls: list[Recorded], servers: Mapping[str, StdioServer], output: 
     }
     calls = sorted(calls, key=lambda call: call.at)
     table = document(output.stem, calls, placed, secrets)
-    text = _as_json(table) if output.suffix == ".json" else _as_toml(table)
+    if output.suffix == ".json":
+        text = json.dumps(table, ensure_ascii=False, indent=2) + "\n"
+    else:
+        text = _as_toml(table)
     try:
         with NamedTemporaryFile(
             "w", dir=output.parent, prefix=f".{output.name}.", delete=False, encoding="utf-8"
@@ -306,16 +301,12 @@ def _written(calls: list[Recorded], servers: Mapping[str, StdioServer], output: 
             draft.write(text)
         Path(draft.name).replace(output)
     except OSError as error:
-        raise ScenarioSetupError(f"--output {output}: {error.strerror}.") from None
+        raise PlayError(f"--output {output}: {error.strerror}.") from None
     return len(calls)
 
 
 def _variables(servers: Mapping[str, StdioServer]) -> dict[str, str]:
     return {name: value for server in servers.values() for name, value in server.env.items()}
-
-
-def _as_json(table: Mapping[str, Any]) -> str:
-    return json.dumps(table, ensure_ascii=False, indent=2) + "\n"
 
 
 def _as_toml(table: Mapping[str, Any]) -> str:
@@ -325,6 +316,6 @@ def _as_toml(table: Mapping[str, Any]) -> str:
         return tomlkit.dumps(table)
     # TOML has no null, and arguments may have one.
     except (ValueError, TypeError) as error:
-        raise ScenarioSetupError(
+        raise PlayError(
             f"The session holds what TOML cannot write ({error}); record it to a .json file."
         ) from None

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 from urllib.parse import unquote, urlsplit
 
-from iac_scenario.errors import ScenarioSetupError, ToolCallError
+from iac_scenario.errors import CallError, PlayError
 
 __all__ = ["LARGEST", "PROTECTED", "Parts", "Sandbox", "SandboxEntry", "folded", "parts_of"]
 
@@ -51,12 +51,10 @@ _MAKE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEX
 
 
 class SandboxEntry(NamedTuple):
-    """A name in a folder: `file`, `folder` or `other` (links, pipes, devices), size in bytes."""
+    """A name in a folder: `file`, `folder` or `other` (links, pipes, devices)."""
 
     name: str
     kind: str
-    size: int
-    mode: int
 
 
 def parts_of(path: str, roots: tuple[str, ...], cwd: Parts = ()) -> Parts:
@@ -66,26 +64,26 @@ def parts_of(path: str, roots: tuple[str, ...], cwd: Parts = ()) -> Parts:
     name; a relative one starts at `cwd`. `file:` URLs are decoded once, nothing else is decoded.
     `..` that leaves the sandbox, control characters, NUL and lone surrogates are refused.
 
-    Raises ToolCallError with a line for the assistant.
+    Raises CallError with a line for the assistant.
     """
     text = _from_url(path) if path[:5].lower() == "file:" else path
     if not text:
-        raise ToolCallError("the path is empty.")
+        raise CallError("the path is empty.")
     if any(unicodedata.category(character) in ("Cc", "Cs") for character in text):
-        raise ToolCallError(f"{path!r} has characters that no path here may have.")
+        raise CallError(f"{path!r} has characters that no path here may have.")
     if len(os.fsencode(text)) > _LONGEST_PATH:
-        raise ToolCallError(f"the path has more than {_LONGEST_PATH:,} bytes.")
+        raise CallError(f"the path has more than {_LONGEST_PATH:,} bytes.")
     found = list(cwd)
     if text.startswith("/"):
         found, names = [], list(_below(text, roots, path))
     elif text == "~" or text.startswith("~/"):
-        raise ToolCallError(f"{path} is outside the sandbox.")
+        raise CallError(f"{path} is outside the sandbox.")
     else:
         names = text.split("/")
     for name in names:
         if name == "..":
             if not found:
-                raise ToolCallError(f"{path} is outside the sandbox.")
+                raise CallError(f"{path} is outside the sandbox.")
             found.pop()
         elif name not in ("", "."):
             found.append(name)
@@ -103,7 +101,7 @@ def _below(text: str, roots: tuple[str, ...], path: str) -> Parts:
         top = _identity(root)
         if names[: len(top)] == top:
             return names[len(top) :]
-    raise ToolCallError(f"{path} is outside the sandbox. It is seen at {roots[0]}.")
+    raise CallError(f"{path} is outside the sandbox. It is seen at {roots[0]}.")
 
 
 def _identity(path: str) -> Parts:
@@ -120,9 +118,9 @@ def _from_url(path: str) -> str:
     try:
         url = urlsplit(path)
     except ValueError:
-        raise ToolCallError(f"{path!r} is no file URL.") from None
+        raise CallError(f"{path!r} is no file URL.") from None
     if url.netloc not in ("", "localhost") or not url.path.startswith("/"):
-        raise ToolCallError(f"{path} names another machine.")
+        raise CallError(f"{path} names another machine.")
     return unquote(url.path, errors="surrogateescape")
 
 
@@ -130,12 +128,12 @@ class Sandbox:
     """The files below one folder. Paths are resolved by `parts`; all else takes parts."""
 
     def __init__(self, root: Path, mount: str | None = None) -> None:
-        """Open the folder. Raises ScenarioSetupError where it is none."""
+        """Open the folder. Raises PlayError where it is none."""
         real = os.path.realpath(root)
         try:
             self._root = os.open(real, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         except OSError as error:
-            raise ScenarioSetupError(f"--sandbox-root {root}: {error.strerror}.") from None
+            raise PlayError(f"--sandbox-root {root}: {error.strerror}.") from None
         self.root = real
         self.mount = mount or real
         self._roots = tuple(dict.fromkeys((self.mount, real, os.path.abspath(root))))
@@ -145,7 +143,7 @@ class Sandbox:
         os.close(self._root)
 
     def parts(self, path: str, cwd: Parts = ()) -> Parts:
-        """Return the names that a path means. Raises ToolCallError where it leads outside."""
+        """Return the names that a path means. Raises CallError where it leads outside."""
         return parts_of(path, self._roots, cwd)
 
     def shown(self, parts: Parts) -> str:
@@ -155,7 +153,7 @@ class Sandbox:
     def entry(self, parts: Parts) -> SandboxEntry | None:
         """Return what stands at a path, or None; links are not followed."""
         if not parts:
-            return SandboxEntry("", "folder", 0, 0o700)
+            return SandboxEntry("", "folder")
         with self._told(parts):
             try:
                 with self._parent(parts) as (folder, name):
@@ -164,31 +162,31 @@ class Sandbox:
                 return None
 
     def read(self, parts: Parts) -> bytes:
-        """Return a regular file's bytes. Raises ToolCallError for all else and above LARGEST."""
+        """Return a regular file's bytes. Raises CallError for all else and above LARGEST."""
         if not parts:
-            raise ToolCallError(f"{self.shown(parts)} is a folder.")
+            raise CallError(f"{self.shown(parts)} is a folder.")
         with self._told(parts), self._parent(parts) as (folder, name):
             handle = os.open(name, _READ, dir_fd=folder)
             try:
                 if not stat.S_ISREG(os.fstat(handle).st_mode):
-                    raise ToolCallError(f"{self.shown(parts)} is no regular file.")
+                    raise CallError(f"{self.shown(parts)} is no regular file.")
             except BaseException:
                 os.close(handle)
                 raise
             with os.fdopen(handle, "rb") as file:
                 data = file.read(LARGEST + 1)
         if len(data) > LARGEST:
-            raise ToolCallError(f"{self.shown(parts)} has more than {LARGEST:,} bytes.")
+            raise CallError(f"{self.shown(parts)} has more than {LARGEST:,} bytes.")
         return data
 
     def write(self, parts: Parts, data: bytes, *, parents: bool = False) -> None:
         """Make or replace a regular file, at once or not at all."""
         if not parts:
-            raise ToolCallError("the sandbox itself cannot be changed or removed.")
+            raise CallError("the sandbox itself cannot be changed or removed.")
         if any(folded(name) in PROTECTED for name in parts):
-            raise ToolCallError(f"{self.shown(parts)} {_NEVER}")
+            raise CallError(f"{self.shown(parts)} {_NEVER}")
         if len(data) > LARGEST:
-            raise ToolCallError(f"more than {LARGEST:,} bytes are too many for one file.")
+            raise CallError(f"more than {LARGEST:,} bytes are too many for one file.")
         for top in (parts[:length] for length in range(1, len(parts)) if parents):
             with self._told(top), self._parent(top) as (folder, name), suppress(FileExistsError):
                 os.mkdir(name, dir_fd=folder)
@@ -197,7 +195,7 @@ class Sandbox:
             with suppress(FileNotFoundError):
                 old = os.stat(name, dir_fd=folder, follow_symlinks=False)
                 if not stat.S_ISREG(old.st_mode):
-                    raise ToolCallError(f"{self.shown(parts)} is no regular file.")
+                    raise CallError(f"{self.shown(parts)} is no regular file.")
                 mode = stat.S_IMODE(old.st_mode) & 0o777
             draft = f".{secrets.token_hex(8)}.draft"
             handle = os.open(draft, _MAKE, mode, dir_fd=folder)
@@ -228,7 +226,7 @@ class Sandbox:
             here = (*above, entry.name)
             visited += 1
             if visited > _MOST or len(here) > _DEEPEST:
-                raise ToolCallError(f"{self.shown(parts)} holds too much to walk through.")
+                raise CallError(f"{self.shown(parts)} holds too much to walk through.")
             yield here, entry
             if entry.kind == "folder":
                 pending.extend((here, below) for below in reversed(self.listed(here)))
@@ -286,7 +284,7 @@ class Sandbox:
                 reason = "a link on the way is not followed"
             else:
                 reason = error.strerror or "cannot be used"
-            raise ToolCallError(f"{self.shown(parts)}: {reason}.") from None
+            raise CallError(f"{self.shown(parts)}: {reason}.") from None
 
     def _has_link(self, parts: Parts) -> bool:
         for length in range(1, len(parts) + 1):
@@ -303,7 +301,7 @@ def _entry(name: str, found: os.stat_result) -> SandboxEntry:
         kind = "file"
     elif stat.S_ISDIR(found.st_mode):
         kind = "folder"
-    return SandboxEntry(name, kind, found.st_size, stat.S_IMODE(found.st_mode))
+    return SandboxEntry(name, kind)
 
 
 def _spelled(folder: int, name: str) -> str:

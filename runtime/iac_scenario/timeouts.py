@@ -4,7 +4,7 @@ import os
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from iac_scenario.errors import ScenarioSetupError
+from iac_scenario.errors import PlayError
 
 __all__ = ["TIMEOUTS", "Timeout", "resolve"]
 
@@ -36,7 +36,7 @@ def variable(name: str) -> str:
 def resolve(flags: Mapping[str, int | None], scenario: Mapping[str, int]) -> dict[str, int]:
     """Return every timeout in milliseconds: flag, else scenario, else environment, else default.
 
-    Raises ScenarioSetupError for a variable that is no whole number of milliseconds.
+    Raises PlayError for a variable that is no whole number of milliseconds.
     """
     found = {}
     for name, timeout in TIMEOUTS.items():
@@ -55,5 +55,5 @@ def _from_environment(name: str, default: int) -> int:
     if text is None:
         return default
     if not (text.isascii() and text.isdigit()):
-        raise ScenarioSetupError(f"{variable(name)}={text!r}: give a whole number of milliseconds.")
+        raise PlayError(f"{variable(name)}={text!r}: give a whole number of milliseconds.")
     return int(text)

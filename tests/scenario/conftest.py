@@ -12,7 +12,7 @@ from scenario_helpers import Make, Ran, Run
 
 from iac_scenario.bash import BashSession
 from iac_scenario.cli import main
-from iac_scenario.errors import ToolCallError
+from iac_scenario.errors import CallError
 from iac_scenario.sandbox import Sandbox
 
 SERVERS = Path(os.environ.get("IAC_NODE_SERVERS", "~/.cache/iac-servers")).expanduser()
@@ -70,7 +70,7 @@ def confinement(tmp_path_factory: pytest.TempPathFactory) -> None:
     sandbox = Sandbox(tmp_path_factory.mktemp("box"))
     try:
         BashSession(sandbox, lambda: datetime.now(UTC)).run("true", 20)
-    except ToolCallError as error:
+    except CallError as error:
         pytest.skip(str(error))
     finally:
         sandbox.close()

@@ -15,7 +15,7 @@ from scenario_helpers import Make, Run
 
 from iac_scenario import bash as bash_module
 from iac_scenario.bash import BashLimits, BashResult, BashSession
-from iac_scenario.errors import ToolCallError
+from iac_scenario.errors import CallError
 from iac_scenario.sandbox import Sandbox
 
 pytestmark = pytest.mark.process
@@ -137,7 +137,7 @@ def test_errors_are_bash_s_own(world: World) -> None:
     ("line", "said"), [("a\0b", "NUL"), ("x" * 100_001, "more than 100,000 characters")]
 )
 def test_a_line_that_is_refused(world: World, line: str, said: str) -> None:
-    with pytest.raises(ToolCallError, match=said):
+    with pytest.raises(CallError, match=said):
         world.run(line)
 
 
@@ -350,7 +350,7 @@ def test_the_profile_of_a_mac_names_the_folder_and_no_other(
     seatbelt = tmp_path / "sandbox-exec"
     monkeypatch.setattr(bash_module, "_SEATBELT", str(seatbelt))
     session = BashSession(Sandbox(tmp_path, "/box"), now, guarded=True)
-    with pytest.raises(ToolCallError, match="sandbox-exec to be confined; give the call"):
+    with pytest.raises(CallError, match="sandbox-exec to be confined; give the call"):
         session.run("true", 5)
     # Writes down what it is given, then runs the command without any confinement.
     seatbelt.write_text(
