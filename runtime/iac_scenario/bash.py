@@ -6,6 +6,7 @@ caller. On a Mac a Seatbelt profile does the same as far as it can. Each call is
 of its own and ends whole; the folder and the exported variables last for the session.
 """
 
+import json
 import os
 import re
 import selectors
@@ -234,7 +235,7 @@ class BashSession:
             for name in sorted(PROTECTED)
         )
         guard = f'(deny file-write* (regex #"/({names})(/|$)"))' if self._guarded else ""
-        literals = " ".join(f'(literal "{path}")' for path in sorted(above))
+        literals = " ".join(f"(literal {json.dumps(path)})" for path in sorted(above))
         profile = _PROFILE.format(above=literals, guard=guard)
         places = ("-D", f"FOLDER={self._home}", "-D", f"SCRATCH={scratch}")
         return [_SEATBELT, *places, "-p", profile]
@@ -268,7 +269,8 @@ def _watched(child: "subprocess.Popen[bytes]", limits: BashLimits, timeout: floa
     """Read what a process prints until it has ended or passes a limit, then end all of it."""
     assert child.stdout is not None
     assert child.stderr is not None
-    kept = {child.stdout: bytearray(), child.stderr: bytearray()}
+    out, errors = child.stdout.fileno(), child.stderr.fileno()
+    kept = {out: bytearray(), errors: bytearray()}
     below: set[psutil.Process] = set()
     deadline = time.monotonic() + timeout
     look, stopped = time.monotonic() + _TICK, ""
@@ -280,10 +282,10 @@ def _watched(child: "subprocess.Popen[bytes]", limits: BashLimits, timeout: floa
             ended = child.poll() is not None
             ready = selector.select(0 if ended else _TICK) if selector.get_map() else []
             for key, _ in ready:
-                piece, room = os.read(key.fd, 65536), limits.output - len(kept[key.fileobj])  # type: ignore[index]
-                kept[key.fileobj] += piece[:room]  # type: ignore[index]
+                piece, room = os.read(key.fd, 65536), limits.output - len(kept[key.fd])
+                kept[key.fd] += piece[:room]
                 if not piece:
-                    selector.unregister(key.fileobj)
+                    selector.unregister(key.fd)
                 elif len(piece) > room:
                     stopped = f"it printed more than {limits.output:,} bytes"
             if ended and not ready:
@@ -301,7 +303,7 @@ def _watched(child: "subprocess.Popen[bytes]", limits: BashLimits, timeout: floa
                 stopped = f"it had more than {limits.processes} processes"
         _end(child, below)
     status = child.returncode if child.returncode >= 0 else 128 - child.returncode
-    return BashResult(bytes(kept[child.stdout]), bytes(kept[child.stderr]), status, stopped)
+    return BashResult(bytes(kept[out]), bytes(kept[errors]), status, stopped)
 
 
 def _descendants(top: int) -> set[psutil.Process]:

@@ -55,8 +55,12 @@ def cli() -> None:
     type=click.Path(path_type=Path, file_okay=False),
     help="The folder of the simulated tools; a temporary one without it.",
 )
-@click.option("--allow-real-bash", is_flag=True, help="Run Bash in a shell confined by bubblewrap.")
-@click.option("--unconfined", is_flag=True, help="Run Bash in a shell with your own rights.")
+@click.option(
+    "--allow-real-bash",
+    is_flag=True,
+    help="Let Bash change Git folders, start-up files and the like in a folder of yours too.",
+)
+@click.option("--unconfined", is_flag=True, help="Run Bash with your own rights.")
 @click.option(
     "--mcp-config",
     type=click.Path(path_type=Path, dir_okay=False, exists=True),

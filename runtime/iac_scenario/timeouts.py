@@ -22,7 +22,7 @@ TIMEOUTS: Final[Mapping[str, Timeout]] = {
     ),
     "mcp_timeout_ms": Timeout(30_000, "The time a server has to answer one call."),
     "bash_timeout_ms": Timeout(
-        120_000, "The time one real Bash command may take; a call's own `timeout` may be shorter."
+        120_000, "The time one Bash command may take; a call's own `timeout` may be shorter."
     ),
     "response_delay_ms": Timeout(0, "The pause before a reply that has no `delay_ms` of its own."),
 }

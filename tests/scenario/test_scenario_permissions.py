@@ -191,6 +191,7 @@ def test_rules_that_are_none() -> None:
     assert "is no rule" in str(rule_fault("Bash(git"))
 
 
+@pytest.mark.usefixtures("confinement")
 def test_denied_is_a_result_and_the_run_goes_on(make: Make, run: Run) -> None:
     path = make("""
         tool_execution.mode = "simulated"
