@@ -25,13 +25,12 @@ from typing import IO, Final, NamedTuple
 
 import psutil
 
+from iac_scenario.command_line import LONGEST
 from iac_scenario.errors import CallError
 from iac_scenario.sandbox import PROTECTED, Sandbox
 
 __all__ = ["BashLimits", "BashResult", "BashSession"]
 
-_LONGEST: Final = 100_000
-"""Characters of a command line, and bytes of exported variables that are kept."""
 _TICK: Final = 0.05
 """Seconds between two looks at the processes of a call."""
 
@@ -132,8 +131,8 @@ class BashSession:
         """Run one line; `timeout` in seconds. Raises CallError where nothing can run."""
         if "\0" in command:
             raise CallError("the command holds a NUL byte.")
-        if len(command) > _LONGEST:
-            raise CallError(f"the command has more than {_LONGEST:,} characters.")
+        if len(command) > LONGEST:
+            raise CallError(f"the command has more than {LONGEST:,} characters.")
         before = self._sandbox.protected() if self._guarded and not _ON_MAC else {}
         with TemporaryFile() as state:
             words = [
@@ -158,7 +157,7 @@ class BashSession:
             told = self._kept(state, result)
         if self._guarded and not _ON_MAC:
             told += self._sandbox.set_aside(before)
-        return result._replace(errors=result.errors + "".join(told).encode())
+        return result._replace(errors=result.errors + os.fsencode("".join(told)))
 
     def _script(self, state: int) -> str:
         seconds = self._now().timestamp()
@@ -175,7 +174,7 @@ class BashSession:
     def _kept(self, state: IO[bytes], result: BashResult) -> list[str]:
         """Remember the folder and the variables for the next call; return what is to be said."""
         state.seek(0)
-        begun, *left = state.read(2 * _LONGEST).split(b"\0", 2)
+        begun, *left = state.read(2 * LONGEST).split(b"\0", 2)
         if not begun and not result.stopped:
             said = result.errors.decode("utf-8", "replace").strip().splitlines()
             raise CallError(
@@ -185,7 +184,7 @@ class BashSession:
         if len(left) != 2:
             return []
         folder, exported = (piece.decode("utf-8", "surrogateescape") for piece in left)
-        if len(exported) <= _LONGEST:
+        if len(exported) <= LONGEST:
             self._exported = re.sub(r"(?m)^declare -x PWD=.*\n", "", exported)
         self._folder = folder
         tops = (self._home, self._sandbox.root)

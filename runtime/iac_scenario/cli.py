@@ -17,7 +17,6 @@ from iac_scenario.events import Answered, Event
 from iac_scenario.model import (
     MODES,
     PERMISSION_MODES,
-    LoadedScenario,
     Mode,
     PermissionMode,
     ScenarioScript,
@@ -84,13 +83,12 @@ def run(
     **timeouts: int | None,
 ) -> None:
     """Play FILE. Without -p the prompts are those of the file, else lines of standard input."""
-    loaded = load(file)
-    _warn(loaded)
+    scenario = _loaded(file)
     settings = PlaySettings(
         mode, sandbox_root, allow_real_bash, unconfined, mcp_config, permission_mode, timeouts
     )
-    said = prompts or loaded.scenario.prompts or _typed()
-    sys.exit(_played(loaded.scenario, said, settings, form))
+    said = prompts or scenario.prompts or _typed()
+    sys.exit(_played(scenario, said, settings, form))
 
 
 @cli.command()
@@ -99,11 +97,10 @@ def check(file: Path) -> None:
     """Read FILE and say what is wrong with it, without playing it."""
     from iac_scenario.modes import findings
 
-    loaded = load(file)
-    _warn(loaded)
-    for finding in findings(loaded.scenario):
+    scenario = _loaded(file)
+    for finding in findings(scenario):
         click.echo(f"warning: {finding}", err=True)
-    rules, prompts = len(loaded.scenario.rules), prompts_of(loaded.scenario) or ()
+    rules, prompts = len(scenario.rules), prompts_of(scenario) or ()
     click.echo(f"{file}: {rules} rules, {len(prompts)} prompts.")
 
 
@@ -154,9 +151,8 @@ def _played(
 ) -> int:
     import anyio
 
-    counts = {"calls": 0, "met": 0, "failed": 0}
-
     printer = FORMATS[form](scenario.identity)
+    answers: list[Answered] = []
 
     def take(event: Event) -> None:
         for line in printer.lines(event):
@@ -164,15 +160,14 @@ def _played(
         for line in missed(event):
             click.echo(line, err=True)
         if isinstance(event, Answered):
-            counts["calls"] += 1
-            counts["met"] += event.checks - len(event.misses)
-            counts["failed"] += len(event.misses)
+            answers.append(event)
 
     anyio.run(play, scenario, prompts, settings, take)
-    if counts["met"] or counts["failed"]:
-        calls, met, unmet = counts.values()
-        click.echo(f"{calls} calls, {met} expectations met, {unmet} failed.", err=True)
-    return 1 if counts["failed"] else 0
+    unmet = sum(len(answer.misses) for answer in answers)
+    if checks := sum(answer.checks for answer in answers):
+        said = f"{len(answers)} calls, {checks - unmet} expectations met, {unmet} failed."
+        click.echo(said, err=True)
+    return 1 if unmet else 0
 
 
 def _typed() -> Iterator[str]:
@@ -182,9 +177,11 @@ def _typed() -> Iterator[str]:
             yield prompt
 
 
-def _warn(loaded: LoadedScenario) -> None:
-    for warning in loaded.warnings:
+def _loaded(file: Path) -> ScenarioScript:
+    scenario, warnings = load(file)
+    for warning in warnings:
         click.echo(f"warning: {warning}", err=True)
+    return scenario
 
 
 # A group without a command shows its help; before click 8.2 that was no error.

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 __all__ = ["CommandWord", "UnclearLineError", "commands_of", "only_reads", "suspects"]
 
 LONGEST: Final = 100_000
-"""Characters of a line that is looked at."""
+"""Characters of a line."""
 
 
 class UnclearLineError(Exception):
@@ -203,16 +203,8 @@ def suspects(line: str) -> Iterator[str]:
     """Yield whatever in a line could be a command, quotes and brackets passed over."""
     for between in ("", " "):
         text = re.sub(r"['\"\\]", between, line)
-        for piece in re.split(r"[;&|(){}`\n<>$=,]+", text):
-            yield from _tails(piece.split())
-
-
-def _tails(words: Sequence[str]) -> Iterator[str]:
-    for at, word in enumerate(words):
-        tail = " ".join(words[at : at + 100])
-        yield tail
-        if "/" in word:
-            yield tail[word.rfind("/") + 1 :]
+        for words in map(str.split, re.split(r"[;&|(){}`\n<>$=,]+", text)):
+            yield from (" ".join(words[at : at + 100]) for at in range(len(words)))
 
 
 _ONLY_READ: Final = frozenset(

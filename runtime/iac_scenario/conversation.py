@@ -2,16 +2,15 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from fnmatch import translate
 from typing import Final, NamedTuple
 
 from iac_scenario.model import (
     InjectedFailure,
     PromptPattern,
-    ResponseRule,
     ScenarioScript,
     ScriptedReply,
+    Turn,
 )
 
 __all__ = ["Conversation", "Matcher", "NextReply", "matcher", "prompts_of"]
@@ -78,54 +77,31 @@ class NextReply(NamedTuple):
     matched: bool
 
 
-@dataclass(slots=True)
-class _Compiled:
-    rule: ResponseRule
-    matches: Matcher
-    turns: tuple[Matcher, ...]
-    count: int = 0
-
-
-@dataclass(slots=True)
-class _Due:
-    entry: _Compiled
-    turn: int = field(default=0)
-
-
 class Conversation:
     """The state of one session."""
 
     def __init__(self, scenario: ScenarioScript) -> None:
         self._default = scenario.default or ScriptedReply()
-        self._due: _Due | None = None
         self._rules = [
-            _Compiled(
-                rule, matcher(rule.pattern), tuple(matcher(turn.expect) for turn in rule.turns)
-            )
+            (rule, matcher(rule.pattern), [(matcher(turn.expect), turn) for turn in rule.turns])
             for rule in scenario.rules
         ]
+        self._counts = [0] * len(self._rules)
+        self._due: list[tuple[Matcher, Turn]] = []
 
     def step(self, prompt: str) -> NextReply:
         """Return the reply to a prompt, and remember that it was given."""
-        if self._due is not None and (step := self._turn(self._due, prompt)) is not None:
-            return step
-        self._due = None
-        for entry in self._rules:
-            most = entry.rule.max_matches
-            if (most is None or entry.count < most) and entry.matches(prompt):
-                entry.count += 1
-                self._due = _Due(entry) if entry.turns else None
-                return NextReply(entry.rule.reply, entry.rule.failure, matched=True)
+        if self._due and self._due[0][0](prompt):
+            (_, turn), *self._due = self._due
+            return NextReply(turn.reply, turn.failure, matched=True)
+        self._due = []
+        for number, (rule, matches, turns) in enumerate(self._rules):
+            free = rule.max_matches is None or self._counts[number] < rule.max_matches
+            if free and matches(prompt):
+                self._counts[number] += 1
+                self._due = turns
+                return NextReply(rule.reply, rule.failure, matched=True)
         return NextReply(self._default, None, matched=False)
-
-    def _turn(self, due: _Due, prompt: str) -> NextReply | None:
-        if not due.entry.turns[due.turn](prompt):
-            return None
-        turn = due.entry.rule.turns[due.turn]
-        due.turn += 1
-        if due.turn == len(due.entry.turns):
-            self._due = None
-        return NextReply(turn.reply, turn.failure, matched=True)
 
 
 def prompts_of(scenario: ScenarioScript) -> tuple[str, ...] | None:

@@ -21,9 +21,7 @@ class Problem(NamedTuple):
 
     def __str__(self) -> str:
         where = f"{self.file}:{self.line}" if self.line else self.file
-        return (
-            f"{where}: {self.field}: {self.message}" if self.field else f"{where}: {self.message}"
-        )
+        return ": ".join(filter(None, (where, self.field, self.message)))
 
 
 class ScenarioError(Exception):

@@ -1,12 +1,12 @@
 """What carries calls out: nothing, the scenario's own results, or tools on a sandbox's files."""
 
+import json
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import Any, Final, Protocol
 
 import anyio.to_thread
 
-from iac_scenario.arguments import BUILT_IN, READERS, refuse_misfit
+from iac_scenario.arguments import BUILT_IN, READERS, refuse_misfit, validator_of
 from iac_scenario.bash import BashSession
 from iac_scenario.command_line import only_reads
 from iac_scenario.errors import CallError
@@ -16,6 +16,9 @@ from iac_scenario.results import CallResult, failed, given, textual
 from iac_scenario.sandbox import Sandbox
 
 __all__ = ["Disabled", "Mock", "Simulated", "ToolExecutor"]
+
+_SHOWN: Final = 30_000
+"""Characters of a command's output that the assistant sees, as in Claude Code."""
 
 
 class ToolExecutor(Protocol):
@@ -58,10 +61,6 @@ class Disabled:
         return CallResult((), executed=False)
 
 
-_SHOWN: Final = 30_000
-"""Characters of a command's output that the assistant sees, as in Claude Code."""
-
-
 class Simulated:
     """Bash, Read, Write, Edit, Glob and Grep inside one sandbox."""
 
@@ -82,7 +81,7 @@ class Simulated:
             if call.tool not in BUILT_IN:
                 known = ", ".join(BUILT_IN)
                 raise CallError(f"{call.tool} is not simulated. Simulated: {known}.")
-            refuse_misfit(_validator(call.tool), call.tool, call.input)
+            refuse_misfit(validator_of(json.dumps(BUILT_IN[call.tool])), call.tool, call.input)
             if call.tool != "Bash":
                 return FILE_TOOLS[call.tool](self._sandbox, call.input)
             return await anyio.to_thread.run_sync(self._in_bash, call.input)
@@ -107,10 +106,3 @@ def _cut(text: str) -> str:
     if len(text) <= _SHOWN:
         return text
     return f"{text[:_SHOWN]}\n… ({len(text) - _SHOWN:,} more characters)"
-
-
-@lru_cache
-def _validator(tool: str) -> Any:
-    from jsonschema import Draft202012Validator
-
-    return Draft202012Validator(BUILT_IN[tool])

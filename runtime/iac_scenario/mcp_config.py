@@ -27,11 +27,21 @@ def read_config(path: Path) -> dict[str, StdioServer]:
     remote.
     """
     table = _table(path)
-    known = {name: _own(value) for name, value in table.items() if not _is_remote(value)}
+    known = {
+        name: {key: value[key] for key in _KEYS if key in value}
+        if isinstance(value, dict)
+        else value
+        for name, value in table.items()
+        if not _is_remote(value)
+    }
     if table and not known:
         raise PlayError(f"--mcp-config {path}: none of its servers is over stdio.")
     faults: list[str] = []
-    check({"mcp_servers": known}, lambda at, said: faults.append(_fault(at, said)), lambda *_: None)
+
+    def wrong(at: tuple[str | int, ...], said: str) -> None:
+        faults.append(f"{dotted(('mcpServers', *at[1:]))}: {said}")
+
+    check({"mcp_servers": known}, wrong, lambda *_: None)
     if faults:
         raise PlayError(f"--mcp-config {path}: {faults[0]}")
     return servers(known)
@@ -53,16 +63,6 @@ def _table(path: Path) -> dict[str, Any]:
     if not isinstance(table, dict):
         raise PlayError(f"--mcp-config {path}: has no object mcpServers.")
     return table
-
-
-def _fault(at: tuple[str | int, ...], said: str) -> str:
-    return f"{dotted(('mcpServers', *at[1:]))}: {said}"
-
-
-def _own(value: Any) -> Any:
-    if not isinstance(value, dict):
-        return value
-    return {key: item for key, item in value.items() if key in _KEYS}
 
 
 def _is_remote(value: Any) -> bool:

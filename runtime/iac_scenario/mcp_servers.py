@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from mcp import Client
     from mcp.client.session import ElicitationFnT
 
-__all__ = ["Listed", "RealMcp", "ServerConnection", "Times", "connected"]
+__all__ = ["Listed", "RealMcp", "ServerConnection", "connected"]
 
 _TAIL: Final = 6
 """Lines of a server's standard error that an error shows."""
@@ -31,13 +31,6 @@ _PAGES: Final = 1000
 
 # The SDK warns of each call of a tool that is not listed; a scenario says what it expects itself.
 logging.getLogger("mcp").addHandler(logging.NullHandler())
-
-
-class Times(NamedTuple):
-    """Seconds a server has to start and to answer a call."""
-
-    start: float
-    call: float
 
 
 class Listed(NamedTuple):
@@ -54,7 +47,9 @@ class ServerConnection:
     clients write them; `own_names` leads from what follows it to the server's own name.
     """
 
-    def __init__(self, name: str, server: StdioServer, protocol: str, times: Times) -> None:
+    def __init__(
+        self, name: str, server: StdioServer, protocol: str, timeouts: Mapping[str, int]
+    ) -> None:
         self.name = name
         self.prefix = f"mcp__{public(name)}__"
         self.failure = ""
@@ -65,13 +60,14 @@ class ServerConnection:
         self.ready = anyio.Event()
         self._server = server
         self._protocol = protocol
-        self._times = times
+        self._start = timeouts["mcp_start_timeout_ms"] / 1000
+        self._call = timeouts["mcp_timeout_ms"] / 1000
         self._stop = anyio.Event()
         self._errors: IO[str] = tempfile.TemporaryFile("w+", errors="replace")  # noqa: SIM115
 
     async def live(self) -> None:
         """Start, list, and stay until `stop`; every failure ends up in `failure`."""
-        deadline = anyio.current_time() + self._times.start
+        deadline = anyio.current_time() + self._start
         try:
             with anyio.CancelScope(deadline=deadline) as scope:
                 async with self._connected() as client:
@@ -82,7 +78,7 @@ class ServerConnection:
                     self.ready.set()
                     await self._stop.wait()
             if scope.cancelled_caught:
-                self.failure = f"did not start within {self._times.start:g} s"
+                self.failure = f"did not start within {self._start:g} s"
         # Whatever a foreign server provokes is that server's failure, never the run's.
         except Exception as error:
             self.failure = self.failure or f"cannot be used: {_innermost(error)}"
@@ -94,10 +90,12 @@ class ServerConnection:
         """Let the server end."""
         self._stop.set()
 
-    def stderr(self) -> str:
-        """Return the last lines that the server wrote to standard error."""
+    def unusable(self) -> str:
+        """Return why it cannot be used, with the last lines that it wrote to standard error."""
+        line = f"The server {self.name} {self.failure or 'ended during the session'}."
         self._errors.seek(0)
-        return "".join(deque(self._errors, _TAIL)).strip()
+        written = "".join(deque(self._errors, _TAIL)).strip()
+        return f"{line} It wrote: {written}" if written else line
 
     def close(self) -> None:
         """Let go of the file."""
@@ -117,7 +115,7 @@ class ServerConnection:
             stdio_client(parameters, errlog=self._errors),  # type: ignore[arg-type]
             mode=self._protocol,
             elicitation_callback=self._elicited(),
-            read_timeout_seconds=self._times.call,
+            read_timeout_seconds=self._call,
         )
 
     def _elicited(self) -> "ElicitationFnT":
@@ -165,11 +163,11 @@ class RealMcp:
         self,
         sessions: Mapping[str, ServerConnection],
         elicitations: Sequence[Elicited],
-        timeout: float,
+        timeout_ms: int,
     ) -> None:
         self._sessions = sessions
         self._elicitations = tuple(elicitations)
-        self._timeout = timeout
+        self._timeout_ms = timeout_ms
 
     def reads(self, call: ToolCall) -> bool:
         """What the server's listing says."""
@@ -209,7 +207,7 @@ class RealMcp:
         from mcp.shared.exceptions import MCPError
 
         if session.client is None:
-            raise CallError(_unusable(session))
+            raise CallError(session.unusable())
         try:
             # Its time limit was given to the client; it holds for each round of a call.
             result = await session.client.call_tool(name, arguments)
@@ -217,10 +215,10 @@ class RealMcp:
             if error.code == types.REQUEST_TIMEOUT:
                 raise CallError(self._late(session, name)) from None
             if error.code == types.CONNECTION_CLOSED:
-                raise CallError(_ended(session)) from None
+                raise CallError(session.unusable()) from None
             raise CallError(f"MCP error {error.code}: {error.message}") from None
         except (anyio.ClosedResourceError, anyio.BrokenResourceError, anyio.EndOfStream):
-            raise CallError(_ended(session)) from None
+            raise CallError(session.unusable()) from None
         # The answer did not fit the protocol, or not the schema that the server listed.
         except Exception as error:
             said = (str(error).splitlines() or [type(error).__name__])[0]
@@ -230,8 +228,8 @@ class RealMcp:
         return _outcome(result)
 
     def _late(self, session: ServerConnection, name: str) -> str:
-        milliseconds = round(self._timeout * 1000)
-        return f"{name}: the server {session.name} did not answer within {milliseconds:,} ms."
+        limit = f"{self._timeout_ms:,} ms"
+        return f"{name}: the server {session.name} did not answer within {limit}."
 
     def _found(self, tool: str) -> tuple[ServerConnection, str]:
         """Return the server and the server's own name of a tool."""
@@ -249,7 +247,7 @@ class RealMcp:
             return next(iter(self._sessions.values())), tool
         broken = [session for session in self._sessions.values() if session.failure]
         if broken:
-            raise CallError(_unusable(broken[0]))
+            raise CallError(broken[0].unusable())
         raise CallError(f"{tool}: no server has a tool of that name.")
 
     def _qualified(self, tool: str) -> tuple[ServerConnection, str]:
@@ -279,29 +277,16 @@ def _outcome(result: "mcp_types.CallToolResult") -> CallResult:
     )
 
 
-def _ended(session: ServerConnection) -> str:
-    return _with_stderr(session, f"The server {session.name} ended during the session.")
-
-
-def _unusable(session: ServerConnection) -> str:
-    return _with_stderr(session, f"The server {session.name} {session.failure or 'has ended'}.")
-
-
-def _with_stderr(session: ServerConnection, line: str) -> str:
-    written = session.stderr()
-    return f"{line} It wrote: {written}" if written else line
-
-
 @asynccontextmanager
 async def connected(
     servers: Mapping[str, StdioServer],
     protocol: str,
-    times: Times,
+    timeouts: Mapping[str, int],
     elicitations: Sequence[Elicited],
 ) -> AsyncIterator[RealMcp]:
     """Start all servers at once and shut them down at the end; one that fails stops no other."""
     sessions = {
-        name: ServerConnection(name, server, protocol, times) for name, server in servers.items()
+        name: ServerConnection(name, server, protocol, timeouts) for name, server in servers.items()
     }
     try:
         async with anyio.create_task_group() as group:
@@ -310,7 +295,7 @@ async def connected(
             for session in sessions.values():
                 await session.ready.wait()
             try:
-                yield RealMcp(sessions, elicitations, times.call)
+                yield RealMcp(sessions, elicitations, timeouts["mcp_timeout_ms"])
             finally:
                 for session in sessions.values():
                     session.stop()

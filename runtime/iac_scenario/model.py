@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 __all__ = [
     "MODES", "PERMISSION_MODES", "Answer", "Elicited", "Execution", "Expectation",
@@ -175,8 +175,7 @@ class ScenarioScript:
     servers: Mapping[str, StdioServer] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class LoadedScenario:
+class LoadedScenario(NamedTuple):
     """A scenario and what is to be said about its file, a line each."""
 
     scenario: ScenarioScript

@@ -11,7 +11,7 @@ from iac_scenario.results import shown
 __all__ = ["FORMATS", "Printer", "missed"]
 
 # One for all lines: json.dumps would make one for each.
-_ENCODER: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=str)
+_compact: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=str).encode
 
 
 class Printer(Protocol):
@@ -34,9 +34,6 @@ def missed(event: Event) -> Iterator[str]:
 
 class Text:
     """The assistant's texts and the results of its calls."""
-
-    def __init__(self, _identity: SessionIdentity) -> None:
-        pass
 
     def lines(self, event: Event) -> Iterator[str]:
         """Yield texts as they are; errors are marked."""
@@ -115,7 +112,7 @@ def _answer(event: Answered) -> dict[str, Any]:
 class Stream:
     """Content blocks as they come, numbered from 0 in each reply, then results."""
 
-    def __init__(self, _identity: SessionIdentity) -> None:
+    def __init__(self) -> None:
         self._index = 0
 
     def lines(self, event: Event) -> Iterator[str]:
@@ -170,12 +167,8 @@ def _blocks(event: Answered) -> str:
     return "\n".join(map(shown, blocks))
 
 
-def _compact(value: Any) -> str:
-    return _ENCODER.encode(value)
-
-
 FORMATS: Final[Mapping[str, Callable[[SessionIdentity], Printer]]] = {
-    "text": Text,
+    "text": lambda _identity: Text(),
     "json": Json,
-    "stream-json": Stream,
+    "stream-json": lambda _identity: Stream(),
 }

@@ -59,9 +59,9 @@ def decide(
     for rule in permissions.ask:
         if _matches(rule, request, strict=False):
             return _asking(permissions, f"the rule {rule} asks about it")
-    if (rule_in_doubt := _in_doubt(request, permissions)) is not None:
-        rule, why = rule_in_doubt
-        return _asking(permissions, f"the rule {rule} may concern it: {why}")
+    for rule in (*permissions.deny, *permissions.ask):
+        if _parsed(rule)[0] == "Bash" and (why := _unclear(request)):
+            return _asking(permissions, f"the rule {rule} may concern it: {why}")
     for rule in permissions.allow:
         if _matches(rule, request, strict=True) and permissions.mode != "plan":
             return PermissionDecision("allow", f"the rule {rule} allows it")
@@ -96,18 +96,13 @@ def _asking(permissions: Permissions, reason: str) -> PermissionDecision:
     return PermissionDecision("ask", reason)
 
 
-def _in_doubt(request: PermissionRequest, permissions: Permissions) -> tuple[str, str] | None:
-    """Return a rule that a line of Bash may hide from, and what hides it."""
-    command = request.input.get("command")
-    if request.tool != "Bash" or not isinstance(command, str):
-        return None
-    for rule in (*permissions.deny, *permissions.ask):
-        if _parsed(rule)[0] == "Bash":
-            try:
-                commands_of(command)
-            except UnclearLineError as unclear:
-                return rule, str(unclear)
-    return None
+def _unclear(request: PermissionRequest) -> str:
+    """Return what hides the commands of a line of Bash, if anything does."""
+    try:
+        commands_of(str(request.input.get("command", "")) if request.tool == "Bash" else "")
+    except UnclearLineError as unclear:
+        return str(unclear)
+    return ""
 
 
 def _matches(rule: str, request: PermissionRequest, *, strict: bool) -> bool:
@@ -149,10 +144,7 @@ def _matches_command(specifier: str, command: object, *, strict: bool) -> bool:
         commands = [command, *suspects(command)]
     if not strict:
         # `/bin/rm` is `rm`.
-        commands += [
-            line.partition(" ")[0].rpartition("/")[2] + "".join(line.partition(" ")[1:])
-            for line in commands
-        ]
+        commands += [re.sub(r"\A\S*/", "", simple) for simple in commands]
     hits = [_matches_simple(specifier, simple) for simple in commands]
     return bool(hits) and (all(hits) if strict else any(hits))
 

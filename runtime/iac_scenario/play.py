@@ -1,7 +1,7 @@
 """Plays a scenario: prompts in, events out."""
 
 import hashlib
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -68,7 +68,7 @@ async def play(
         source = iter(prompts)
         number = 0
         # A prompt may be a line that somebody is still typing.
-        while (prompt := await anyio.to_thread.run_sync(_next, source)) is not None:
+        while (prompt := await anyio.to_thread.run_sync(next, source, None)) is not None:
             number += 1
             try:
                 async for event in stage.answer(conversation.step(prompt), prompt, number):
@@ -79,10 +79,6 @@ async def play(
                 break
     if raised is not None:
         raise raised
-
-
-def _next(source: Iterator[str]) -> str | None:
-    return next(source, None)
 
 
 class _Clock:
@@ -211,13 +207,11 @@ async def _stage(scenario: ScenarioScript, settings: PlaySettings) -> AsyncItera
         qualified: Callable[[str], str] = str
         if any(mode_of(call, scenario, settings.mode) == "real_mcp" for call in calls_of(scenario)):
             # The SDK takes half a second to import; no other mode needs it.
-            from iac_scenario.mcp_servers import Times, connected
+            from iac_scenario.mcp_servers import connected
 
-            start, call_time = timeouts["mcp_start_timeout_ms"], timeouts["mcp_timeout_ms"]
             servers = _servers(scenario, settings, places)
-            times = Times(start / 1000, call_time / 1000)
             real = await stack.enter_async_context(
-                connected(servers, scenario.execution.protocol, times, scenario.elicitations)
+                connected(servers, scenario.execution.protocol, timeouts, scenario.elicitations)
             )
             executors["real_mcp"] = real
             qualified = real.qualified

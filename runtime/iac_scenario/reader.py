@@ -1,4 +1,9 @@
-"""From a file to a scenario: parse, include, check, build."""
+"""From a file to a scenario: parse, include, check, build.
+
+`{ "$file" = "path" }` anywhere in a scenario stands for the content of that file. A relative path
+stays inside the scenario's folder, links followed first; who means a file elsewhere writes its
+absolute path. A `.json` file is read as JSON, any other as text.
+"""
 
 import json
 import re
@@ -23,6 +28,13 @@ __all__ = ["LARGEST", "included", "load"]
 
 LARGEST: Final = 10_000_000
 """Bytes of one file, the scenario's own or an included one."""
+_EPOCH: Final = "2025-01-01T00:00:00Z"
+_NAMESPACE: Final = uuid.UUID("6f2cbb0e-4f2a-5b8e-9a51-6f0f1f8f7c11")
+_OPAQUE: Final = frozenset(("input", "result", "content", "files"))
+"""Fields whose content is the user's own and means nothing to the format."""
+_RULES: Final = ("allow", "ask", "deny")
+_JSON_PLACE: Final = re.compile(r": line (\d+) column (\d+).*")
+_TOML_PLACE: Final = re.compile(r" \(at line (\d+), column (\d+)\)")
 
 
 def included(
@@ -72,15 +84,6 @@ def _bounded(path: Path, told: str = "") -> bytes:
 
 def _reason(error: OSError | ValueError) -> str:
     return f"cannot be read: {error.strerror}." if isinstance(error, OSError) else str(error)
-
-
-_EPOCH: Final = "2025-01-01T00:00:00Z"
-_NAMESPACE: Final = uuid.UUID("6f2cbb0e-4f2a-5b8e-9a51-6f0f1f8f7c11")
-_OPAQUE: Final = frozenset(("input", "result", "content", "files"))
-"""Fields whose content is the user's own and means nothing to the format."""
-_RULES: Final = ("allow", "ask", "deny")
-_JSON_PLACE: Final = re.compile(r": line (\d+) column (\d+).*")
-_TOML_PLACE: Final = re.compile(r" \(at line (\d+), column (\d+)\)")
 
 
 def load(path: Path) -> LoadedScenario:
@@ -174,15 +177,11 @@ def _meaning(value: Any, where: Where, wrong: Any, ignored: Any) -> None:
         elif key in ("mode", "permission_mode") and item == "delegate":
             ignored((*where, key), "delegate is known to claudeless and is default here.")
         elif key == "expect" and "type" not in item:
-            _expectations(item, (*where, key), wrong)
+            for kind, want in item.items():
+                if (told := fault(kind, want)) is not None:
+                    wrong((*where, key, kind), told)
         elif key not in _OPAQUE:
             _meaning(item, (*where, key), wrong, ignored)
-
-
-def _expectations(value: dict[str, Any], where: Where, wrong: Any) -> None:
-    for kind, want in value.items():
-        if (said := fault(kind, want)) is not None:
-            wrong((*where, kind), said)
 
 
 def _pattern(value: dict[str, Any], where: Where, wrong: Any) -> None:

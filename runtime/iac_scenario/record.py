@@ -1,7 +1,7 @@
 """Records a session between a real client and real servers as a scenario file.
 
-Each line goes on as it came, byte for byte. It is noted first: so an answer never stands before
-what it answers.
+A program between the two passes each line on as it came, byte for byte, and notes it first: so an
+answer never stands before what it answers.
 """
 
 import json
@@ -35,6 +35,9 @@ _CHANGING: Final = re.compile(
     """
 )
 """What will be another text next time: then the text itself is not expected."""
+_PLACE: Final = "{mcp-config}"
+_VARIABLE: Final = "IAC_SCENARIO_MCP_CONFIG"
+Side = Literal["client", "server"]
 
 
 @dataclass(slots=True)
@@ -65,7 +68,11 @@ def recorded(server: str, entries: Iterable[Mapping[str, Any]]) -> list[Recorded
         key = message.get("id")
         if side == "client" and method == "tools/call":
             if waiting is not None and "inputResponses" in params:
-                _note_rounds(waiting, questions, params["inputResponses"])
+                waiting.elicitations += [
+                    _elicited(questions.get(name, ""), answer)
+                    for name, answer in params["inputResponses"].items()
+                    if isinstance(answer, dict) and "action" in answer
+                ]
                 call, waiting = waiting, None
             else:
                 call = Recorded(
@@ -91,12 +98,6 @@ def recorded(server: str, entries: Iterable[Mapping[str, Any]]) -> list[Recorded
             else:
                 _finish(call, message)
     return [call for call in calls if call.done]
-
-
-def _note_rounds(call: Recorded, questions: Mapping[Any, str], answers: Mapping[str, Any]) -> None:
-    for name, answer in answers.items():
-        if isinstance(answer, dict) and "action" in answer:
-            call.elicitations.append(_elicited(questions.get(name, ""), answer))
 
 
 def _elicited(question: str, answer: Mapping[str, Any]) -> dict[str, Any]:
@@ -177,9 +178,6 @@ def _server(server: StdioServer, secrets: Collection[str]) -> dict[str, Any]:
     return table
 
 
-Side = Literal["client", "server"]
-
-
 def pass_on(command: Sequence[str], log: Path) -> int:
     """Run the server until one side ends, append JSON lines to `log`, return the server's status.
 
@@ -225,10 +223,6 @@ def _note(notes: IO[bytes], side: Side, line: bytes) -> None:
     entry = {"at": time.time_ns(), "from": side, "message": message}
     # One write a line: two servers never mix their lines.
     notes.write(json.dumps(entry, separators=(",", ":")).encode() + b"\n")
-
-
-_PLACE: Final = "{mcp-config}"
-_VARIABLE: Final = "IAC_SCENARIO_MCP_CONFIG"
 
 
 def record_client(command: Sequence[str], config: Path, output: Path) -> tuple[int, int]:
@@ -281,7 +275,8 @@ def _entries(log: Path) -> list[dict[str, Any]]:
 
 def _written(calls: list[Recorded], servers: Mapping[str, StdioServer], output: Path) -> int:
     """Write the scenario at once or not at all, and return how many calls it has."""
-    secrets = secrets_of({**os.environ, **_variables(servers)})
+    given = {name: value for server in servers.values() for name, value in server.env.items()}
+    secrets = secrets_of({**os.environ, **given})
     # The servers ran where the client did, and must again.
     here = os.path.relpath(Path.cwd(), output.parent.resolve())
     placed = {
@@ -303,10 +298,6 @@ def _written(calls: list[Recorded], servers: Mapping[str, StdioServer], output: 
     except OSError as error:
         raise PlayError(f"--output {output}: {error.strerror}.") from None
     return len(calls)
-
-
-def _variables(servers: Mapping[str, StdioServer]) -> dict[str, str]:
-    return {name: value for server in servers.values() for name, value in server.env.items()}
 
 
 def _as_toml(table: Mapping[str, Any]) -> str:

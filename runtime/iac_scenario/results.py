@@ -3,15 +3,18 @@
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
+from iac_scenario.arguments import validator_of
 from iac_scenario.model import Expectation
 
 __all__ = ["NOT_GIVEN", "CallResult", "Miss", "failed", "fault", "given", "misses", "textual"]
 
 NOT_GIVEN = object()
 """Stands for a value that is not there, where null is one that is."""
+LONGEST: Final = 400
+"""Characters of a value that a report shows."""
+Told = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +62,6 @@ def given(value: Any) -> CallResult:
     text = json.dumps(value, ensure_ascii=False, default=str)
     structured = value if isinstance(value, dict) else NOT_GIVEN
     return CallResult(({"type": "text", "text": text},), structured=structured)
-
-
-LONGEST: Final = 400
-"""Characters of a value that a report shows."""
 
 
 class Miss(NamedTuple):
@@ -117,9 +116,6 @@ def shown(value: Any) -> str:
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}… ({len(text):,} characters)"
 
 
-Told = tuple[str, str]
-
-
 def _equals(want: Any, outcome: CallResult) -> Told | None:
     if isinstance(want, str) and want == outcome.text:
         return None
@@ -151,7 +147,7 @@ def _is_error(want: bool, outcome: CallResult) -> Told | None:
 
 
 def _schema(want: Any, outcome: CallResult) -> Told | None:
-    error = next(_validator(json.dumps(want, sort_keys=True)).iter_errors(outcome.value), None)
+    error = next(validator_of(json.dumps(want, sort_keys=True)).iter_errors(outcome.value), None)
     if error is None:
         return None
     return f"{error.json_path} by the schema", shown(error.message)
@@ -184,10 +180,3 @@ def _same(want: Any, got: Any) -> bool:
     if isinstance(want, list) and isinstance(got, list):
         return len(want) == len(got) and all(map(_same, want, got))
     return bool(want == got)
-
-
-@lru_cache(maxsize=64)
-def _validator(schema: str) -> Any:
-    from jsonschema import Draft202012Validator
-
-    return Draft202012Validator(json.loads(schema))

@@ -14,15 +14,15 @@ import os
 import secrets
 import stat
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 from urllib.parse import unquote, urlsplit
 
 from iac_scenario.errors import CallError, PlayError
 
-__all__ = ["LARGEST", "PROTECTED", "Parts", "Sandbox", "SandboxEntry", "folded", "parts_of"]
+__all__ = ["LARGEST", "PROTECTED", "Parts", "Sandbox", "folded", "parts_of"]
 
 Parts = tuple[str, ...]
 """Names from the root of the sandbox down; empty for the root."""
@@ -35,7 +35,6 @@ PROTECTED: Final = frozenset(
 """What runs by itself or opens doors: hooks, keys, start-up files."""
 _FIRMLINK: Final = ("System", "Volumes", "Data")
 _PRIVATE: Final = frozenset(("var", "tmp", "etc"))
-
 
 LARGEST: Final = 10_000_000
 """Bytes of one file that is read or written."""
@@ -50,18 +49,11 @@ _READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 _MAKE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-class SandboxEntry(NamedTuple):
-    """A name in a folder: `file`, `folder` or `other` (links, pipes, devices)."""
-
-    name: str
-    kind: str
-
-
-def parts_of(path: str, roots: tuple[str, ...], cwd: Parts = ()) -> Parts:
+def parts_of(path: str, roots: tuple[str, ...]) -> Parts:
     """Return the names that a path means below the sandbox.
 
     An absolute path must lie under one of `roots` (the places where the sandbox is seen), name by
-    name; a relative one starts at `cwd`. `file:` URLs are decoded once, nothing else is decoded.
+    name; a relative one starts at the root. `file:` URLs are decoded once, nothing else is decoded.
     `..` that leaves the sandbox, control characters, NUL and lone surrogates are refused.
 
     Raises CallError with a line for the assistant.
@@ -73,9 +65,9 @@ def parts_of(path: str, roots: tuple[str, ...], cwd: Parts = ()) -> Parts:
         raise CallError(f"{path!r} has characters that no path here may have.")
     if len(os.fsencode(text)) > _LONGEST_PATH:
         raise CallError(f"the path has more than {_LONGEST_PATH:,} bytes.")
-    found = list(cwd)
+    found: list[str] = []
     if text.startswith("/"):
-        found, names = [], list(_below(text, roots, path))
+        names: Iterable[str] = _below(text, roots, path)
     elif text == "~" or text.startswith("~/"):
         raise CallError(f"{path} is outside the sandbox.")
     else:
@@ -142,24 +134,24 @@ class Sandbox:
         """Let go of the folder."""
         os.close(self._root)
 
-    def parts(self, path: str, cwd: Parts = ()) -> Parts:
+    def parts(self, path: str) -> Parts:
         """Return the names that a path means. Raises CallError where it leads outside."""
-        return parts_of(path, self._roots, cwd)
+        return parts_of(path, self._roots)
 
     def shown(self, parts: Parts) -> str:
         """Return the absolute path under which the assistant sees a file."""
         return "/".join((self.mount.rstrip("/"), *parts)) or "/"
 
-    def entry(self, parts: Parts) -> SandboxEntry | None:
-        """Return what stands at a path, or None; links are not followed."""
+    def kind(self, parts: Parts) -> str:
+        """Return what stands at a path: `file`, `folder`, `other` (links, devices), or nothing."""
         if not parts:
-            return SandboxEntry("", "folder")
+            return "folder"
         with self._told(parts):
             try:
                 with self._parent(parts) as (folder, name):
-                    return _entry(name, os.stat(name, dir_fd=folder, follow_symlinks=False))
+                    return _kind(folder, name)
             except (FileNotFoundError, NotADirectoryError):
-                return None
+                return ""
 
     def read(self, parts: Parts) -> bytes:
         """Return a regular file's bytes. Raises CallError for all else and above LARGEST."""
@@ -208,28 +200,27 @@ class Sandbox:
                     os.unlink(draft, dir_fd=folder)
                 raise
 
-    def listed(self, parts: Parts) -> list[SandboxEntry]:
-        """Return what a folder holds, by name."""
-        with self._told(parts), self._folder(parts) as folder:
-            found = []
-            for name in sorted(os.listdir(folder)):
-                with suppress(FileNotFoundError):
-                    found.append(_entry(name, os.stat(name, dir_fd=folder, follow_symlinks=False)))
-            return found
-
-    def walk(self, parts: Parts) -> Iterator[tuple[Parts, SandboxEntry]]:
-        """Yield all below a folder, by name, each folder before what it holds."""
-        pending = [(parts, entry) for entry in reversed(self.listed(parts))]
+    def walk(self, parts: Parts) -> Iterator[tuple[Parts, str]]:
+        """Yield all below a folder with its kind, by name, each folder before what it holds."""
+        pending = self._listed(parts)
         visited = 0
         while pending:
-            above, entry = pending.pop()
-            here = (*above, entry.name)
+            here, kind = pending.pop()
             visited += 1
             if visited > _MOST or len(here) > _DEEPEST:
                 raise CallError(f"{self.shown(parts)} holds too much to walk through.")
-            yield here, entry
-            if entry.kind == "folder":
-                pending.extend((here, below) for below in reversed(self.listed(here)))
+            yield here, kind
+            if kind == "folder":
+                pending += self._listed(here)
+
+    def _listed(self, parts: Parts) -> list[tuple[Parts, str]]:
+        """Return what a folder holds, the last name first."""
+        found = []
+        with self._told(parts), self._folder(parts) as folder:
+            for name in sorted(os.listdir(folder), reverse=True):
+                with suppress(FileNotFoundError):
+                    found.append(((*parts, name), _kind(folder, name)))
+        return found
 
     def protected(self) -> dict[Parts, int]:
         """Return where protected files and folders stand, and their inodes; none inside others."""
@@ -248,10 +239,11 @@ class Sandbox:
             if inode in known.values():
                 continue
             with self._told(parts), self._parent(parts) as (folder, name):
+                # Bash may have taken the right to change the folder.
+                os.fchmod(folder, stat.S_IMODE(os.fstat(folder).st_mode) | 0o700)
                 aside = f"{name}.refused-{secrets.token_hex(4)}"
                 os.rename(name, aside, src_dir_fd=folder, dst_dir_fd=folder)
-            shown = self.shown(parts)
-            told.append(f"{shown} {_NEVER} Now {aside}.\n")
+            told.append(f"{self.shown(parts)} {_NEVER} Now {aside}.\n")
         return told
 
     @contextmanager
@@ -295,13 +287,9 @@ class Sandbox:
         return False
 
 
-def _entry(name: str, found: os.stat_result) -> SandboxEntry:
-    kind = "other"
-    if stat.S_ISREG(found.st_mode):
-        kind = "file"
-    elif stat.S_ISDIR(found.st_mode):
-        kind = "folder"
-    return SandboxEntry(name, kind)
+def _kind(folder: int, name: str) -> str:
+    mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
+    return "file" if stat.S_ISREG(mode) else "folder" if stat.S_ISDIR(mode) else "other"
 
 
 def _spelled(folder: int, name: str) -> str:
