@@ -222,7 +222,9 @@ class BashSession:
         return [
             program, "--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL",
             *shared, "--proc", "/proc", "--dev", "/dev", *sealing, "--tmpfs", "/tmp",  # noqa: S108
-            *own, "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", mount,
+            # Root could write into /proc/sys without any capability.
+            *own, *(word for top in ("/proc", "/dev", "/") for word in ("--remount-ro", top)),
+            "--chdir", mount,
         ]  # fmt: skip
 
     def _seatbelt(self, scratch: str) -> list[str]:

@@ -209,6 +209,7 @@ def test_nothing_outlives_its_call(world: World, line: str) -> None:
     assert_nothing_runs("98761")
 
 
+# Harmless all of them, should the confinement fail one day.
 ESCAPES = [
     # By name.
     "cat ../secret", "cat {top}/secret", "cat {top}/root_evil/secret", "cat /box/../secret", "cd ..; cat secret",
@@ -223,19 +224,19 @@ ESCAPES = [
     "ln -s ../secret sub/l; cat sub/l", "readlink -f leak | xargs cat", "echo x > leak", "echo x > out/made",
     # By writing.
     "echo x > ../made", "echo x > {top}/made", "echo x >> {top}/secret", "touch {top}/root_evil/made",
-    "mkdir -p {top}/made", "rm -rf {top}/*", "rm -rf /box/../*", "mv a.txt ..", "cp a.txt {top}/made",
+    "mkdir -p {top}/made", "rm -rf {top}/*", "rm -f /box/../secret", "mv a.txt ..", "cp a.txt {top}/made",
     "tee {top}/made < a.txt", "sed 's/o/0/w {top}/made' a.txt", "sed -i s/t/x/ {top}/secret", "dd of={top}/made < a.txt",
-    "rm -rf / --no-preserve-root 2>/dev/null", "chmod 777 {top}/secret", "truncate -s 0 {top}/secret", "touch /made",
+    "ls {top}/*evil && echo {secret}", "chmod 777 {top}/secret", "truncate -s 0 {top}/secret", "touch /made",
     "touch /usr/made", "touch /etc/made", "touch /dev/made", "echo x > /bin/made", "mkfifo {top}/made",
     # By /proc, descriptors and other processes.
     "cat /proc/1/environ /proc/self/environ /proc/*/environ", "cat /proc/*/root{top}/secret", "cat /proc/*/cwd/../secret",
     "ls -l /proc/*/fd; cat /proc/*/fd/* </dev/null & sleep 0.2", "for f in /proc/self/fd/*; do cat $f/../secret; done",
-    "echo 0 > /proc/sys/kernel/panic; echo c > /proc/sysrq-trigger", "kill -9 -1; kill -9 {pid}", "kill -0 {pid} && echo {secret}",
+    "test -w /proc/sys/kernel/panic && echo {secret}", "test -w /proc/sysrq-trigger && echo {secret}", "kill -CONT {pid} && echo {secret}", "kill -0 {pid} && echo {secret}",
     "cat /proc/{pid}/environ", "ps -e | grep -c pytest | grep -v 0", "strace -p {pid}", "chroot /proc/1/root cat {top}/secret",
     # By the kernel.
-    "unshare -Urm sh -c 'mount --bind / /tmp; cat /tmp{top}/secret'", "mount -t tmpfs none /usr", "umount /box /usr /proc; cat {top}/secret",
+    "unshare -Urm sh -c 'mount --bind / /tmp; cat /tmp{top}/secret'", "mount -t tmpfs none /box/sub && echo {secret}", "umount /box && echo {secret}",
     "mount -o remount,rw /usr && touch /usr/made", "nsenter -t 1 -a cat {top}/secret", "mknod disk b 8 0 && cat disk",
-    "cat /dev/sda /dev/vda /dev/mem", "su -c 'cat {top}/secret'", "sudo cat {top}/secret", "modprobe x", "reboot",
+    "cat /dev/sda /dev/vda /dev/mem", "su -c 'cat {top}/secret'", "sudo cat {top}/secret", "modprobe x", "test -w /usr && echo {secret}",
     # By variables that another program reads.
     "export LD_PRELOAD=/box/evil.so BASH_ENV=/box/evil PATH=/box; cat {top}/secret", "export HOME={top}; cat ~/secret",
     # By the network.
