@@ -1,8 +1,10 @@
 """What the scenario engine adds to a call: 1,000 calls through real_mcp against a bare SDK client.
 
-Both talk to the same server over stdio, in turn, in one run; the bound is 1.2.
+Both talk to the same server over stdio, in turn, in one run; the bound is 1.2. Then 1,000 calls of
+the confined Bash in one session, beside as many starts of bash alone.
 """
 
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -15,7 +17,7 @@ from mcp.client.stdio import StdioServerParameters
 
 from iac_scenario.events import Answered, Called, Event
 from iac_scenario.output import FORMATS
-from iac_scenario.play import Settings, play
+from iac_scenario.play import PlaySettings, play
 from iac_scenario.reader import load
 
 CALLS: Final = 1000
@@ -57,6 +59,15 @@ tool_calls = [
 {calls}
 ]
 """
+IN_BASH: Final = """
+tool_execution.mode = "simulated"
+default_response = {{ tool_calls = [
+{calls}
+] }}
+"""
+BASH_CALL: Final = (
+    '  { tool = "Bash", input = { command = "echo hi" }, expect = { equals = "hi" } },'
+)
 CALL: Final = '  { tool = "mcp__echo__echo", input = { text = "hi" }, expect = { equals = "hi" } },'
 
 
@@ -77,6 +88,7 @@ def main() -> None:
         rounds = [
             (anyio.run(by_sdk, folder), anyio.run(by_scenario, folder)) for _ in range(ROUNDS)
         ]
+        print_bash(folder)
     both = tuple(zip(*rounds, strict=True))
     for field in Took._fields:
         # The least is what the machine can do when others leave it alone.
@@ -85,6 +97,31 @@ def main() -> None:
         print(f"{field}, real_mcp".ljust(34), f"{ours * 1000:8.0f} ms (best of {ROUNDS})")
         bound = f"(bound: {BOUND})" if field == "session" else ""
         print(f"{field}, ratio".ljust(34), f"{ours / sdk:8.2f} {bound}")
+
+
+def print_bash(folder: Path) -> None:
+    """Print what one call of Bash takes, and what a start of bash alone takes."""
+    calls = "\n".join([BASH_CALL] * CALLS)
+    (folder / "bash.toml").write_text(IN_BASH.format(calls=calls))
+    answers: list[Answered] = []
+
+    def take(event: Event) -> None:
+        if isinstance(event, Answered):
+            answers.append(event)
+
+    scenario = load(folder / "bash.toml").scenario
+    begun = time.perf_counter()
+    anyio.run(play, scenario, ["go"], PlaySettings(), take)
+    ours = time.perf_counter() - begun
+    if any(answer.misses for answer in answers):
+        print("Bash cannot run here:", answers[0].outcome.text)
+        return
+    begun = time.perf_counter()
+    for _ in range(CALLS):
+        subprocess.run(["/bin/bash", "-c", "echo hi"], stdout=subprocess.DEVNULL, check=True)
+    alone = time.perf_counter() - begun
+    print("Bash, a call".ljust(34), f"{ours / CALLS * 1000:8.1f} ms (of {CALLS:,})")
+    print("bash alone, a start".ljust(34), f"{alone / CALLS * 1000:8.1f} ms (of {CALLS:,})")
 
 
 async def by_sdk(folder: Path) -> Took:
@@ -116,7 +153,7 @@ async def by_scenario(folder: Path) -> Took:
     begun = time.perf_counter()
     scenario = load(folder / "case.toml").scenario
     printer = FORMATS["stream-json"](scenario.identity)
-    await play(scenario, ["go"], Settings(), take)
+    await play(scenario, ["go"], PlaySettings(), take)
     assert len(times) == 2 * CALLS
     assert len(lines) == 3 + 4 * CALLS
     return Took(time.perf_counter() - begun, times[-1] - times[0])

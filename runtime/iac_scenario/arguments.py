@@ -1,11 +1,13 @@
 """The arguments of Claude's own tools, and one line about arguments that do not fit a schema."""
 
+import json
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, Final
 
-from iac_scenario.errors import ToolError
+from iac_scenario.errors import CallError
 
-__all__ = ["BUILT_IN", "READERS", "refuse_misfit"]
+__all__ = ["BUILT_IN", "READERS", "refuse_misfit", "validator_of"]
 
 _TEXT: Final = {"type": "string"}
 _FLAG: Final = {"type": "boolean"}
@@ -45,6 +47,14 @@ READERS: Final = frozenset(("Read", "Glob", "Grep"))
 """Those that only read."""
 
 
+@lru_cache(maxsize=64)
+def validator_of(schema: str) -> Any:
+    """Return the compiled form of a JSON schema that is given as JSON."""
+    from jsonschema import Draft202012Validator
+
+    return Draft202012Validator(json.loads(schema))
+
+
 def refuse_misfit(validator: Any, name: str, arguments: Any) -> None:
     """Raise ToolError with the first thing that does not fit a compiled schema."""
     if validator.is_valid(arguments):
@@ -54,4 +64,4 @@ def refuse_misfit(validator: Any, name: str, arguments: Any) -> None:
     error = best_match(validator.iter_errors(arguments))
     where = error.json_path.removeprefix("$").removeprefix(".")
     place = f"{where}: " if where else ""
-    raise ToolError(f"{name}: the arguments do not fit: {place}{error.message}")
+    raise CallError(f"{name}: the arguments do not fit: {place}{error.message}")

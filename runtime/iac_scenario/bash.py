@@ -1,33 +1,46 @@
-"""A real shell for a scenario's Bash: confined by bubblewrap, bounded in time, output, processes.
+"""The Bash of a scenario: real bash, confined, bounded in time, output, processes and memory.
 
-Inside there is the sandbox (writable), the system's programs (read-only), a /tmp of its own, no
-network, no other process and no variable of the caller. The kernel does not hold the limit of
-processes against root, so they are counted as well.
+On Linux bubblewrap confines it: there are the scenario's folder (writable), the system's programs
+(read-only) and a /tmp that lasts for one call; no network, no other process, no variable of the
+caller. On a Mac a Seatbelt profile does the same as far as it can. Each call is a process group
+of its own and ends whole; the folder and the exported variables last for the session.
 """
 
+import json
 import os
-import resource
+import re
+import selectors
 import shutil
 import signal
 import subprocess
-import threading
+import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from datetime import datetime
+from functools import lru_cache
 from pathlib import Path
+from tempfile import TemporaryDirectory, TemporaryFile
 from typing import IO, Final, NamedTuple
 
-from iac_scenario.errors import SetupError, ToolError
-from iac_scenario.places import Parts
-from iac_scenario.sandbox import Sandbox
+import psutil
 
-__all__ = ["Limits", "RealBash"]
+from iac_scenario.command_line import LONGEST
+from iac_scenario.errors import CallError
+from iac_scenario.sandbox import PROTECTED, Sandbox
 
-_SYSTEM: Final = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/opt", "/etc/alternatives")
+__all__ = ["BashLimits", "BashResult", "BashSession"]
+
 _TICK: Final = 0.05
+"""Seconds between two looks at the processes of a call."""
+
+_ON_MAC: Final = sys.platform == "darwin"
+_SEATBELT: Final = "/usr/bin/sandbox-exec"
+_SYSTEM: Final = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc/alternatives")
+_WAY_OUT: Final = 'give the call a `result` and its tool the mode "mock"'
 
 
-class Limits(NamedTuple):
+class BashLimits(NamedTuple):
     """What one command may use: bytes of output, processes, bytes of one file and of memory."""
 
     output: int = 1_000_000
@@ -36,10 +49,10 @@ class Limits(NamedTuple):
     memory: int = 4_000_000_000
 
 
-_LIMITS: Final = Limits()
+_LIMITS: Final = BashLimits()
 
 
-class Ended(NamedTuple):
+class BashResult(NamedTuple):
     """What a command left; `stopped` says which limit ended it, or is empty."""
 
     out: bytes
@@ -48,70 +61,203 @@ class Ended(NamedTuple):
     stopped: str
 
 
-class RealBash:
-    """Runs command lines in bash. Raises SetupError where no confinement is at hand."""
+_SCRIPT: Final = r"""
+builtin printf 'begun\0' >&STATE; cd -- "$2" 2>/dev/null; eval "$3" 2>/dev/null;
+ulimit -c 0; ulimit -f FILE; { ulimit -v MEMORY; ulimit -u PROCESSES; } 2>/dev/null;
+date() { case " $*" in *' -'[dfrs]*|*' -u'[dfrs]*|*' --'[dfs]*|*' --ref'*) command date "$@" ;;
+*) command date CLOCK "$@" ;; esac; };
+trap '{ builtin printf "%s\0" "$PWD"; builtin declare -px; } >&STATE' EXIT;
+eval 'set --;' "$1"
+""".replace("\n", " ")
+"""Takes the command, the folder to begin in, and what the last call exported.
+
+It is one line: Bash counts those of the command after it.
+What the next call needs goes into a file without a name. Only Bash inside of the confinement reads
+it again, so that no variable of a command reaches the program that confines.
+"""
+
+_PROFILE: Final = """\
+(version 1)
+(deny default)
+(import "bsd.sb")
+(allow process-exec process-fork)
+(allow signal process-info* (target same-sandbox))
+(allow file-read* (subpath "/usr") (subpath "/bin") (subpath "/sbin")
+  (subpath "/Library/Developer/CommandLineTools") (subpath "/private/var/select")
+  (subpath (param "FOLDER")) (subpath (param "SCRATCH")))
+(allow file-read-metadata (literal "/") {above})
+(allow file-write* (subpath (param "FOLDER")) (subpath (param "SCRATCH")) (literal "/dev/null"))
+(deny network*)
+{guard}
+"""
+
+
+class BashSession:
+    """Bash in the folder of a sandbox, call after call.
+
+    Args:
+        now: The session's clock, which `date` on a line shows.
+        unconfined: Run with the caller's own rights.
+        guarded: Keep Git folders, start-up files and the like from being changed.
+    """
 
     def __init__(
-        self, sandbox: Sandbox, *, confined: bool = True, limits: Limits = _LIMITS
+        self,
+        sandbox: Sandbox,
+        now: Callable[[], datetime],
+        *,
+        unconfined: bool = False,
+        guarded: bool = False,
+        limits: BashLimits = _LIMITS,
     ) -> None:
         self._sandbox = sandbox
+        self._now = now
+        self._unconfined = unconfined
+        self._guarded = guarded and not unconfined
         self._limits = limits
-        self._confiner = shutil.which("bwrap") if confined else None
-        if confined and self._confiner is None:
-            raise SetupError(
-                "--allow-real-bash needs bubblewrap (bwrap), which is not here. Install it, or pass"
-                " --unconfined to run commands with your own rights."
-            )
+        # Only bubblewrap can show the folder at another path than its own.
+        self._home = sandbox.root if unconfined or _ON_MAC else sandbox.mount
+        self._folder = self._home
+        self._exported = ""
+        # Bash writes here-documents there; under bubblewrap each call has a /tmp of its own.
+        self._scratch = TemporaryDirectory(prefix="iac-scenario-") if _ON_MAC else None
 
-    def run(self, command: str, cwd: Parts, timeout: float) -> Ended:
-        """Run one command line; `timeout` in seconds. Raises ToolError where bash cannot start."""
+    def close(self) -> None:
+        """Remove what the session kept beside the sandbox."""
+        if self._scratch is not None:
+            self._scratch.cleanup()
+
+    def run(self, command: str, timeout: float) -> BashResult:
+        """Run one line; `timeout` in seconds. Raises CallError where nothing can run."""
         if "\0" in command:
-            raise ToolError("the command holds a NUL byte.")
-        if self._confiner is None:
-            words = ["bash", "-c", command]
-            folder = str(Path(self._sandbox.root, *cwd))
-        else:
-            words = [self._confiner, *self._confinement(cwd), "bash", "-c", command]
-            folder = "/"
-        try:
-            child = subprocess.Popen(
-                words,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                cwd=folder,
-                env=self._environment(),
-                start_new_session=True,
-                preexec_fn=self._limit,
-            )
-        except OSError as error:
-            raise ToolError(f"bash cannot be started: {error.strerror}.") from None
-        return _watched(child, self._limits, timeout)
+            raise CallError("the command holds a NUL byte.")
+        if len(command) > LONGEST:
+            raise CallError(f"the command has more than {LONGEST:,} characters.")
+        before = self._sandbox.protected() if self._guarded and not _ON_MAC else {}
+        with TemporaryFile() as state:
+            words = [
+                *self._confinement(list(before)),
+                *("bash", "-c", self._script(state.fileno()), "bash"),
+                *(command, self._folder, self._exported),
+            ]
+            try:
+                child = subprocess.Popen(
+                    words,
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                    cwd=self._sandbox.root if self._unconfined or _ON_MAC else "/",
+                    env=self._environment(),
+                    start_new_session=True,
+                    pass_fds=(state.fileno(),),
+                )
+            except OSError as error:
+                raise CallError(f"bash cannot be started: {error.strerror}.") from None
+            result = _watched(child, self._limits, timeout)
+            told = self._kept(state, result)
+        if self._guarded and not _ON_MAC:
+            told += self._sandbox.set_aside(before)
+        return result._replace(errors=result.errors + os.fsencode("".join(told)))
 
-    def _confinement(self, cwd: Parts) -> list[str]:
-        mount = self._sandbox.mount
-        shared = [word for path in _SYSTEM if Path(path).exists() for word in _bind(path)]
-        return [
-            "--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL",
-            *shared, "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp",  # noqa: S108
-            "--bind", self._sandbox.root, mount, "--chdir", "/".join((mount, *cwd)),
-        ]  # fmt: skip
+    def _script(self, state: int) -> str:
+        seconds = self._now().timestamp()
+        values = {
+            "STATE": str(state),
+            "FILE": str(self._limits.file // 1024),
+            "MEMORY": str(self._limits.memory // 1024),
+            # The system counts all processes of a user, not only those of this call.
+            "PROCESSES": str(len(psutil.pids()) + 2 * self._limits.processes),
+            "CLOCK": f"-r {seconds:.0f}" if _ON_MAC else f"-d @{seconds:.6f}",
+        }
+        return re.sub("|".join(values), lambda found: values[found[0]], _SCRIPT)
+
+    def _kept(self, state: IO[bytes], result: BashResult) -> list[str]:
+        """Remember the folder and the variables for the next call; return what is to be said."""
+        state.seek(0)
+        begun, *left = state.read(2 * LONGEST).split(b"\0", 2)
+        if not begun and not result.stopped:
+            said = result.errors.decode("utf-8", "replace").strip().splitlines()
+            raise CallError(
+                f"Bash cannot be confined here: {said[-1] if said else 'nothing ran'}. Allow user"
+                f" namespaces, or {_WAY_OUT}."
+            )
+        if len(left) != 2:
+            return []
+        folder, exported = (piece.decode("utf-8", "surrogateescape") for piece in left)
+        if len(exported) <= LONGEST:
+            self._exported = re.sub(r"(?m)^declare -x PWD=.*\n", "", exported)
+        self._folder = folder
+        tops = (self._home, self._sandbox.root)
+        if any(folder == top or folder.startswith(f"{top}/") for top in tops):
+            return []
+        self._folder = self._home
+        return [f"Shell cwd was reset to {self._home}\n"]
 
     def _environment(self) -> dict[str, str]:
-        home = self._sandbox.mount if self._confiner else self._sandbox.root
-        path = os.environ.get("PATH", os.defpath) if self._confiner is None else "/usr/bin:/bin"
-        return {"PATH": path, "HOME": home, "LANG": "C.UTF-8", "TERM": "dumb"}
+        found = {"HOME": self._home, "LANG": "C.UTF-8", "TERM": "dumb"}
+        if self._unconfined:
+            return {**found, "PATH": os.environ.get("PATH", os.defpath)}
+        if self._scratch is not None:
+            found |= {"LANG": "en_US.UTF-8", "TMPDIR": self._scratch.name}
+        return {**found, "PATH": "/usr/local/bin:/usr/bin:/bin"}
 
-    def _limit(self) -> None:
-        bounds = {
-            resource.RLIMIT_CORE: 0,
-            resource.RLIMIT_FSIZE: self._limits.file,
-            resource.RLIMIT_AS: self._limits.memory,
-        }
-        for kind, bound in bounds.items():
-            # macOS does not know all of them.
-            with suppress(OSError, ValueError):
-                resource.setrlimit(kind, (bound, bound))
+    def _confinement(self, protected: Sequence[tuple[str, ...]]) -> list[str]:
+        if self._unconfined:
+            return []
+        if self._scratch is not None:
+            return self._seatbelt(os.path.realpath(self._scratch.name))
+        root, mount = self._sandbox.root, self._sandbox.mount
+        program, sealing = _bubblewrap()
+        shared = [word for path in _SYSTEM if Path(path).exists() for word in _bind(path)]
+        fixed = [at for at in map("/".join, protected) if not Path(root, at).is_symlink()]
+        # Seen at its own path too: a scenario may name it by ${SANDBOX_ROOT}.
+        own = [
+            word
+            for top in dict.fromkeys((root, mount))
+            for word in (
+                *("--bind", root, top),
+                *(each for at in fixed for each in ("--ro-bind", f"{root}/{at}", f"{top}/{at}")),
+            )
+        ]
+        return [
+            program, "--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL",
+            *shared, "--proc", "/proc", "--dev", "/dev", *sealing, "--tmpfs", "/tmp",  # noqa: S108
+            # Root could write into /proc/sys without any capability.
+            *own, *(word for top in ("/proc", "/dev", "/") for word in ("--remount-ro", top)),
+            "--chdir", mount,
+        ]  # fmt: skip
+
+    def _seatbelt(self, scratch: str) -> list[str]:
+        if not Path(_SEATBELT).exists():
+            raise CallError(f"Bash needs {_SEATBELT} to be confined; {_WAY_OUT}.")
+        above = {str(path) for top in (self._home, scratch) for path in Path(top).parents}
+        names = "|".join(
+            "".join(f"[{sign}{sign.upper()}]" if sign.isalpha() else rf"\{sign}" for sign in name)
+            for name in sorted(PROTECTED)
+        )
+        guard = f'(deny file-write* (regex #"/({names})(/|$)"))' if self._guarded else ""
+        literals = " ".join(f"(literal {json.dumps(path)})" for path in sorted(above))
+        profile = _PROFILE.format(above=literals, guard=guard)
+        places = ("-D", f"FOLDER={self._home}", "-D", f"SCRATCH={scratch}")
+        return [_SEATBELT, *places, "-p", profile]
+
+
+@lru_cache(maxsize=1)
+def _bubblewrap() -> tuple[str, Sequence[str]]:
+    """Return the program, and the options of newer ones that confine more closely."""
+    program = shutil.which("bwrap")
+    if program is None:
+        raise CallError(
+            "Bash needs bubblewrap (bwrap) to be confined, which is not here. Install it, or"
+            f" {_WAY_OUT}."
+        )
+    done = subprocess.run([program, "--help"], capture_output=True, text=True, check=False)
+    sealing = []
+    if "--disable-userns" in done.stdout:
+        sealing += ["--unshare-user", "--disable-userns"]
+    if "--size" in done.stdout:
+        sealing += ["--size", "100000000"]
+    return program, sealing
 
 
 def _bind(path: str) -> Sequence[str]:
@@ -120,75 +266,58 @@ def _bind(path: str) -> Sequence[str]:
     return ("--ro-bind", path, path)
 
 
-def _watched(child: "subprocess.Popen[bytes]", limits: Limits, timeout: float) -> Ended:
+def _watched(child: "subprocess.Popen[bytes]", limits: BashLimits, timeout: float) -> BashResult:
+    """Read what a process prints until it has ended or passes a limit, then end all of it."""
     assert child.stdout is not None
     assert child.stderr is not None
-    outs = [_Drain(child.stdout, limits.output), _Drain(child.stderr, limits.output)]
+    out, errors = child.stdout.fileno(), child.stderr.fileno()
+    kept = {out: bytearray(), errors: bytearray()}
+    below: set[psutil.Process] = set()
     deadline = time.monotonic() + timeout
-    stopped = ""
-    # The streams end when every process that holds them has: a job left behind is waited for too.
-    while not stopped and (child.poll() is None or any(drain.is_alive() for drain in outs)):
-        if time.monotonic() > deadline:
-            stopped = f"it took more than {timeout:g} s"
-        elif any(drain.full for drain in outs):
-            stopped = f"it printed more than {limits.output:,} bytes"
-        elif len(_descendants(child.pid)) > limits.processes:
-            stopped = f"it had more than {limits.processes} processes"
-        else:
-            outs[0].join(_TICK)
-    _end(child, _descendants(child.pid))
-    for drain in outs:
-        drain.join(5)
-    return Ended(outs[0].taken(), outs[1].taken(), child.returncode, stopped)
+    look, stopped = time.monotonic() + _TICK, ""
+    with selectors.DefaultSelector() as selector, child.stdout, child.stderr:
+        for stream in kept:
+            selector.register(stream, selectors.EVENT_READ)
+        while not stopped:
+            # Seen before the streams are read: what it wrote is there by then.
+            ended = child.poll() is not None
+            ready = selector.select(0 if ended else _TICK) if selector.get_map() else []
+            for key, _ in ready:
+                piece, room = os.read(key.fd, 65536), limits.output - len(kept[key.fd])
+                kept[key.fd] += piece[:room]
+                if not piece:
+                    selector.unregister(key.fd)
+                elif len(piece) > room:
+                    stopped = f"it printed more than {limits.output:,} bytes"
+            if ended and not ready:
+                break
+            if not selector.get_map():
+                with suppress(subprocess.TimeoutExpired):
+                    child.wait(_TICK)
+            if stopped or time.monotonic() < look:
+                continue
+            look = time.monotonic() + _TICK
+            below |= (now := _descendants(child.pid))
+            if time.monotonic() > deadline:
+                stopped = f"it took more than {timeout:g} s"
+            elif len(now) > limits.processes:
+                stopped = f"it had more than {limits.processes} processes"
+        _end(child, below)
+    status = child.returncode if child.returncode >= 0 else 128 - child.returncode
+    return BashResult(bytes(kept[out]), bytes(kept[errors]), status, stopped)
 
 
-class _Drain(threading.Thread):
-    """Reads a stream to its end and keeps its first bytes."""
-
-    def __init__(self, stream: IO[bytes], most: int) -> None:
-        super().__init__(daemon=True)
-        self.full = False
-        self._stream = stream
-        self._most = most
-        self._pieces: list[bytes] = []
-        self.start()
-
-    def run(self) -> None:
-        """Read until the last writer is gone."""
-        size = 0
-        with self._stream:
-            while piece := self._stream.read1(65536):  # type: ignore[attr-defined]
-                if size < self._most:
-                    self._pieces.append(piece[: self._most - size])
-                size += len(piece)
-                self.full = size > self._most
-
-    def taken(self) -> bytes:
-        """Return what was kept."""
-        return b"".join(self._pieces)
+def _descendants(top: int) -> set[psutil.Process]:
+    with suppress(psutil.Error):
+        return set(psutil.Process(top).children(recursive=True))
+    return set()
 
 
-def _descendants(top: int) -> list[int]:
-    """Return the processes below one, from /proc; none where there is no /proc."""
-    parents: dict[int, list[int]] = {}
-    for entry in Path("/proc").glob("[0-9]*/stat"):
-        with suppress(OSError, ValueError, IndexError):
-            # The name in brackets may hold anything; what follows its last bracket is fixed.
-            fields = entry.read_text(errors="replace").rpartition(")")[2].split()
-            parents.setdefault(int(fields[1]), []).append(int(entry.parent.name))
-    found, pending = [], [top]
-    while pending:
-        below = parents.get(pending.pop(), [])
-        found += below
-        pending += below
-    return found
-
-
-def _end(child: "subprocess.Popen[bytes]", below: list[int]) -> None:
-    """End the command's group and, unconfined, what left the group; bwrap ends its own."""
+def _end(child: "subprocess.Popen[bytes]", below: set[psutil.Process]) -> None:
+    """End the call's group, and what left the group; the namespace of bubblewrap ends whole."""
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(child.pid, signal.SIGKILL)
-    for pid in below:
-        with suppress(ProcessLookupError, PermissionError):
-            os.kill(pid, signal.SIGKILL)
+    for process in below:
+        with suppress(psutil.Error):
+            process.kill()
     child.wait()

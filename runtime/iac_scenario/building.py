@@ -1,21 +1,22 @@
 """From a checked document to the model; nothing here can fail."""
 
 from collections.abc import Mapping
+from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from iac_scenario.model import (
-    Check,
     Elicited,
     Execution,
-    Failure,
-    Identity,
-    Pattern,
+    Expectation,
+    InjectedFailure,
     Permissions,
-    Reply,
-    Rule,
-    Scenario,
-    Server,
+    PromptPattern,
+    ResponseRule,
+    ScenarioScript,
+    ScriptedReply,
+    SessionIdentity,
+    StdioServer,
     ToolCall,
     ToolSetting,
     Turn,
@@ -26,13 +27,18 @@ from iac_scenario.positions import nearest
 __all__ = ["build", "servers"]
 
 Lines = dict[Where, int]
+Part = TypeVar("Part")
 
 
-def build(document: dict[str, Any], path: Path, identity: Identity, lines: Lines) -> Scenario:
+def build(
+    document: dict[str, Any], path: Path, identity: SessionIdentity, lines: Lines
+) -> ScenarioScript:
     """Return the scenario of a document that fits the format."""
     default = document.get("default_response")
     rules = document.get("responses", ())
-    return Scenario(
+    return _part(
+        ScenarioScript,
+        document,
         path=path,
         name=document.get("name", path.stem),
         identity=identity,
@@ -41,116 +47,93 @@ def build(document: dict[str, Any], path: Path, identity: Identity, lines: Lines
         default=None if default is None else _reply(default, ("default_response",), lines),
         execution=_execution(document.get("tool_execution", {})),
         permissions=_permissions(document),
-        timeouts=document.get("timeouts", {}),
         elicitations=_elicitations(document),
         servers=servers(document.get("mcp_servers", {})),
     )
 
 
-def servers(table: Mapping[str, Any]) -> dict[str, Server]:
+def servers(table: Mapping[str, Any]) -> dict[str, StdioServer]:
     """Return servers from a table of them, in the shape that Claude's `mcpServers` has too."""
     return {
-        name: Server(
-            value["command"],
-            tuple(value.get("args", ())),
-            value.get("env", {}),
-            value.get("cwd"),
-        )
+        name: _part(StdioServer, value, args=tuple(value.get("args", ())))
         for name, value in table.items()
     }
 
 
-def _rule(value: dict[str, Any], where: Where, lines: Lines) -> Rule:
-    return Rule(
+def _part(kind: type[Part], value: Mapping[str, Any], **made: Any) -> Part:
+    """Return a part of the model: what was made for it, and the fields that go in as they are."""
+    names = {field.name for field in fields(kind)}  # type: ignore[arg-type]
+    return kind(**{**{key: value[key] for key in value if key in names}, **made})
+
+
+def _rule(value: dict[str, Any], where: Where, lines: Lines) -> ResponseRule:
+    return _part(
+        ResponseRule,
+        value,
+        **_answer(value, where, lines),
         pattern=_pattern(value["pattern"]),
-        reply=_reply(value.get("response", ""), (*where, "response"), lines),
-        failure=_failure(value.get("failure")),
-        max_matches=value.get("max_matches"),
         turns=tuple(
-            Turn(
-                _pattern(turn["expect"]),
-                _reply(turn.get("response", ""), (*where, "turns", index, "response"), lines),
-                _failure(turn.get("failure")),
-            )
+            Turn(_pattern(turn["expect"]), **_answer(turn, (*where, "turns", index), lines))
             for index, turn in enumerate(value.get("turns", ()))
         ),
         line=nearest(lines, where),
     )
 
 
-def _pattern(value: dict[str, Any]) -> Pattern:
+def _answer(value: dict[str, Any], where: Where, lines: Lines) -> dict[str, Any]:
+    reply = _reply(value.get("response", ""), (*where, "response"), lines)
+    return {"reply": reply, "failure": _failure(value)}
+
+
+def _pattern(value: dict[str, Any]) -> PromptPattern:
     kind = value["type"]
-    return Pattern(kind, value.get("pattern" if kind in ("regex", "glob") else "text", ""))
+    return PromptPattern(kind, value.get("pattern" if kind in ("regex", "glob") else "text", ""))
 
 
-def _reply(value: str | dict[str, Any], where: Where, lines: Lines) -> Reply:
+def _reply(value: str | dict[str, Any], where: Where, lines: Lines) -> ScriptedReply:
     if isinstance(value, str):
-        return Reply(value)
-    calls = value.get("tool_calls", ())
-    return Reply(
-        value.get("text", ""),
-        tuple(
-            _call(call, (*where, "tool_calls", index), lines) for index, call in enumerate(calls)
-        ),
-        value.get("usage", {}),
-        value.get("delay_ms"),
-    )
+        return ScriptedReply(value)
+    calls = enumerate(value.get("tool_calls", ()))
+    made = tuple(_call(call, (*where, "tool_calls", index), lines) for index, call in calls)
+    return _part(ScriptedReply, value, calls=made)
 
 
 def _call(value: dict[str, Any], where: Where, lines: Lines) -> ToolCall:
-    return ToolCall(
-        tool=value["tool"],
+    return _part(
+        ToolCall,
+        value,
         input=value.get("input", {}),
-        result=value.get("result"),
-        error=value.get("error"),
         expect=tuple(
-            Check(kind, want, nearest(lines, (*where, "expect", kind)))
+            Expectation(kind, want, nearest(lines, (*where, "expect", kind)))
             for kind, want in value.get("expect", {}).items()
         ),
-        failure=_failure(value.get("failure")),
+        failure=_failure(value),
         elicitations=_elicitations(value),
-        approve=value.get("approve"),
         line=nearest(lines, where),
     )
 
 
-def _failure(value: dict[str, Any] | None) -> Failure | None:
-    if value is None:
+def _failure(value: dict[str, Any]) -> InjectedFailure | None:
+    if (found := value.get("failure")) is None:
         return None
-    return Failure(value["type"], {key: item for key, item in value.items() if key != "type"})
+    facts = {key: item for key, item in found.items() if key != "type"}
+    return InjectedFailure(found["type"], facts)
 
 
 def _elicitations(value: dict[str, Any]) -> tuple[Elicited, ...]:
     return tuple(
-        Elicited(
-            item["action"],
-            item.get("content"),
-            _pattern(item["message"]) if "message" in item else None,
-        )
+        _part(Elicited, item, message=_pattern(item["message"]) if "message" in item else None)
         for item in value.get("elicitations", ())
     )
 
 
 def _execution(value: dict[str, Any]) -> Execution:
-    tools = {
-        name: ToolSetting(
-            setting.get("mode"),
-            setting.get("result"),
-            setting.get("error"),
-            setting.get("auto_approve", False),
-        )
-        for name, setting in value.get("tools", {}).items()
-    }
-    return Execution(**{**value, "tools": tools})
+    tools = {name: _part(ToolSetting, item) for name, item in value.get("tools", {}).items()}
+    return _part(Execution, value, tools=tools)
 
 
 def _permissions(document: dict[str, Any]) -> Permissions:
     value = document.get("permissions", {})
     mode = value.get("mode", document.get("permission_mode"))
-    return Permissions(
-        mode="default" if mode == "delegate" else mode,
-        allow=tuple(value.get("allow", ())),
-        ask=tuple(value.get("ask", ())),
-        deny=tuple(value.get("deny", ())),
-        answer=value.get("answer", "deny"),
-    )
+    rules = {kind: tuple(value.get(kind, ())) for kind in ("allow", "ask", "deny")}
+    return _part(Permissions, value, mode="default" if mode == "delegate" else mode, **rules)

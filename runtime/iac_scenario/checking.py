@@ -1,6 +1,6 @@
 """Holds a parsed file against the table of fields; finds all that is wrong, not the first."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from typing import Any, Final
 
@@ -10,6 +10,8 @@ from iac_scenario.schema import ELSEWHERE, ROOT, TABLES, Field
 __all__ = ["check", "dotted"]
 
 Say = Callable[[Path, str], None]
+
+_SHAPES: Final = {"table": ("a table", dict), "map": ("a table", dict), "list": ("a list", list)}
 
 _PLAIN: Final[dict[str, tuple[str, Callable[[Any], bool]]]] = {
     "text": ("a text", lambda value: isinstance(value, str)),
@@ -68,10 +70,8 @@ def _field(types: tuple[str, ...], value: Any, path: Path, wrong: Say, ignored: 
 
 def _has_form(kind: str, value: Any) -> bool:
     head, _, rest = kind.partition(" ")
-    if head in ("table", "map"):
-        return isinstance(value, dict)
-    if head == "list":
-        return isinstance(value, list)
+    if head in _SHAPES:
+        return isinstance(value, _SHAPES[head][1])
     if head == "one":
         return isinstance(value, str) and value in rest.removeprefix("of ").split("|")
     return _PLAIN[kind][1](value)
@@ -81,33 +81,23 @@ def _inside(kind: str, value: Any, path: Path, wrong: Say, ignored: Say) -> None
     head, _, rest = kind.partition(" ")
     if head == "table":
         _table(rest, value, path, wrong, ignored)
-        return
-    for key, item in _items(head, value):
-        _field((rest.removeprefix("of "),), item, (*path, key), wrong, ignored)
-
-
-def _items(head: str, value: Any) -> Iterator[tuple[str | int, Any]]:
-    if head == "list":
-        yield from enumerate(value)
-    elif head == "map":
-        yield from value.items()
+    elif head in ("list", "map"):
+        for key, item in enumerate(value) if head == "list" else value.items():
+            _field((rest.removeprefix("of "),), item, (*path, key), wrong, ignored)
 
 
 def _described(kind: str) -> str:
     head, _, rest = kind.partition(" ")
-    if head in ("table", "map"):
-        return "a table"
-    if head == "list":
-        return "a list"
+    if head in _SHAPES:
+        return _SHAPES[head][0]
     if head == "one":
         return f"one of {', '.join(rest.removeprefix('of ').split('|'))}"
     return _PLAIN[kind][0]
 
 
 def _shown(value: Any) -> str:
-    if isinstance(value, dict):
-        return "a table"
-    if isinstance(value, list):
-        return "a list"
+    for described, form in _SHAPES.values():
+        if isinstance(value, form):
+            return described
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:57]}..."

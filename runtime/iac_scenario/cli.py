@@ -13,11 +13,17 @@ import click
 
 from iac_base.distribution import DISTRIBUTION
 from iac_scenario.conversation import prompts_of
-from iac_scenario.errors import ScenarioError, SetupError
+from iac_scenario.errors import PlayError, ScenarioError
 from iac_scenario.events import Answered, Event
-from iac_scenario.model import MODES, PERMISSION_MODES, Loaded, Mode, PermissionMode, Scenario
+from iac_scenario.model import (
+    MODES,
+    PERMISSION_MODES,
+    Mode,
+    PermissionMode,
+    ScenarioScript,
+)
 from iac_scenario.output import FORMATS, missed
-from iac_scenario.play import Settings, play
+from iac_scenario.play import PlaySettings, play
 from iac_scenario.reader import load
 from iac_scenario.timeouts import TIMEOUTS
 
@@ -49,8 +55,12 @@ def cli() -> None:
     type=click.Path(path_type=Path, file_okay=False),
     help="The folder of the simulated tools; a temporary one without it.",
 )
-@click.option("--allow-real-bash", is_flag=True, help="Run Bash in a shell confined by bubblewrap.")
-@click.option("--unconfined", is_flag=True, help="Run Bash in a shell with your own rights.")
+@click.option(
+    "--allow-real-bash",
+    is_flag=True,
+    help="Let Bash change Git folders, start-up files and the like in a folder of yours too.",
+)
+@click.option("--unconfined", is_flag=True, help="Run Bash with your own rights.")
 @click.option(
     "--mcp-config",
     type=click.Path(path_type=Path, dir_okay=False, exists=True),
@@ -74,26 +84,24 @@ def run(
     **timeouts: int | None,
 ) -> None:
     """Play FILE. Without -p the prompts are those of the file, else lines of standard input."""
-    loaded = load(file)
-    _warn(loaded)
-    settings = Settings(
+    scenario = _loaded(file)
+    settings = PlaySettings(
         mode, sandbox_root, allow_real_bash, unconfined, mcp_config, permission_mode, timeouts
     )
-    said = prompts or loaded.scenario.prompts or _typed()
-    sys.exit(_played(loaded.scenario, said, settings, form))
+    said = prompts or scenario.prompts or _typed()
+    sys.exit(_played(scenario, said, settings, form))
 
 
 @cli.command()
 @_FILE
 def check(file: Path) -> None:
     """Read FILE and say what is wrong with it, without playing it."""
-    from iac_scenario.findings import findings
+    from iac_scenario.modes import findings
 
-    loaded = load(file)
-    _warn(loaded)
-    for finding in findings(loaded.scenario):
+    scenario = _loaded(file)
+    for finding in findings(scenario):
         click.echo(f"warning: {finding}", err=True)
-    rules, prompts = len(loaded.scenario.rules), prompts_of(loaded.scenario) or ()
+    rules, prompts = len(scenario.rules), prompts_of(scenario) or ()
     click.echo(f"{file}: {rules} rules, {len(prompts)} prompts.")
 
 
@@ -134,17 +142,18 @@ def record(mcp_config: Path | None, output: Path, command: tuple[str, ...]) -> N
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
 def proxy(log: Path, command: tuple[str, ...]) -> None:
     """Stand between a client and a server and write what they say to LOG."""
-    from iac_scenario.proxy import pass_on
+    from iac_scenario.record import pass_on
 
     sys.exit(pass_on(command, log))
 
 
-def _played(scenario: Scenario, prompts: Iterable[str], settings: Settings, form: str) -> int:
+def _played(
+    scenario: ScenarioScript, prompts: Iterable[str], settings: PlaySettings, form: str
+) -> int:
     import anyio
 
-    counts = {"calls": 0, "met": 0, "failed": 0}
-
     printer = FORMATS[form](scenario.identity)
+    answers: list[Answered] = []
 
     def take(event: Event) -> None:
         for line in printer.lines(event):
@@ -152,15 +161,14 @@ def _played(scenario: Scenario, prompts: Iterable[str], settings: Settings, form
         for line in missed(event):
             click.echo(line, err=True)
         if isinstance(event, Answered):
-            counts["calls"] += 1
-            counts["met"] += event.checks - len(event.misses)
-            counts["failed"] += len(event.misses)
+            answers.append(event)
 
     anyio.run(play, scenario, prompts, settings, take)
-    if counts["met"] or counts["failed"]:
-        calls, met, unmet = counts.values()
-        click.echo(f"{calls} calls, {met} expectations met, {unmet} failed.", err=True)
-    return 1 if counts["failed"] else 0
+    unmet = sum(len(answer.misses) for answer in answers)
+    if checks := sum(answer.checks for answer in answers):
+        said = f"{len(answers)} calls, {checks - unmet} expectations met, {unmet} failed."
+        click.echo(said, err=True)
+    return 1 if unmet else 0
 
 
 def _typed() -> Iterator[str]:
@@ -170,9 +178,11 @@ def _typed() -> Iterator[str]:
             yield prompt
 
 
-def _warn(loaded: Loaded) -> None:
-    for warning in loaded.warnings:
+def _loaded(file: Path) -> ScenarioScript:
+    scenario, warnings = load(file)
+    for warning in warnings:
         click.echo(f"warning: {warning}", err=True)
+    return scenario
 
 
 # A group without a command shows its help; before click 8.2 that was no error.
@@ -193,7 +203,7 @@ def main() -> int:
             text = f"iac-scenario: {' '.join(text.split())}"
         click.echo(text, err=True)
         return 2
-    except (ScenarioError, SetupError) as error:
+    except (ScenarioError, PlayError) as error:
         click.echo(str(error), err=True)
         return 2
     except SystemExit as status:
@@ -212,7 +222,7 @@ def main() -> int:
 
 def _told(group: BaseExceptionGroup[BaseException]) -> int:
     """Report what the caller can mend, which a task group wraps; the rest goes on up."""
-    known, other = group.split((SetupError, KeyboardInterrupt))
+    known, other = group.split((PlayError, KeyboardInterrupt))
     if known is None or other is not None:
         raise group
     click.echo(str(known.exceptions[0]) or "Interrupted.", err=True)

@@ -1,14 +1,14 @@
 """What can be wrong before a run begins, and what a tool can answer instead of a result.
 
 ScenarioError   the file cannot be played; carries every problem, with its line
-SetupError      an option, a configuration of servers or a sandbox that cannot be used
-ToolError       a call failed; its text is the result that the assistant sees
+PlayError       an option, a configuration of servers or a sandbox that cannot be used
+CallError       a call failed; its text is the result that the assistant sees
 """
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
-__all__ = ["Problem", "ScenarioError", "SetupError", "ToolError"]
+__all__ = ["CallError", "PlayError", "Problem", "ScenarioError"]
 
 
 class Problem(NamedTuple):
@@ -21,9 +21,7 @@ class Problem(NamedTuple):
 
     def __str__(self) -> str:
         where = f"{self.file}:{self.line}" if self.line else self.file
-        return (
-            f"{where}: {self.field}: {self.message}" if self.field else f"{where}: {self.message}"
-        )
+        return ": ".join(filter(None, (where, self.field, self.message)))
 
 
 class ScenarioError(Exception):
@@ -34,9 +32,9 @@ class ScenarioError(Exception):
         self.problems = tuple(problems)
 
 
-class SetupError(Exception):
+class PlayError(Exception):
     """Something around the scenario that cannot be used: one line, with the way out."""
 
 
-class ToolError(Exception):
+class CallError(Exception):
     """A call that failed; the text is what the assistant is told."""

@@ -1,15 +1,52 @@
-"""What happens in a run, in order, as values; the forms of output are made from them."""
+"""What happens in a run, in order, as values, and what is told of failures."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
-from iac_scenario.expectations import Miss
-from iac_scenario.failures import Told
-from iac_scenario.model import Failure
-from iac_scenario.outcome import Outcome
+from iac_scenario.model import InjectedFailure
+from iac_scenario.results import CallResult, Miss
 
-__all__ = ["Answered", "Called", "Ended", "Event", "Failed", "Said"]
+__all__ = [
+    "Answered", "Called", "Ended", "Event", "ReplyFailed", "Said", "Told", "as_result", "told",
+]  # fmt: skip
+
+
+class Told(NamedTuple):
+    """The kind of error as the Messages API names it, and its message."""
+
+    kind: str
+    message: str
+
+
+_TELL: Final[Mapping[str, Callable[[Mapping[str, Any]], Told]]] = {
+    "network_unreachable": lambda _: Told("connection_error", "The network cannot be reached."),
+    "connection_timeout": lambda facts: Told(
+        "timeout_error", f"No answer within {facts.get('after_ms', 0):,} ms."
+    ),
+    "auth_error": lambda facts: Told(
+        "authentication_error", facts.get("message", "The key is not valid.")
+    ),
+    "rate_limit": lambda facts: Told(
+        "rate_limit_error", f"Too many requests. Try again in {facts.get('retry_after', 60)} s."
+    ),
+    "out_of_credits": lambda _: Told("billing_error", "The credit balance is used up."),
+    "partial_response": lambda _: Told("connection_error", "The answer broke off."),
+    "malformed_json": lambda _: Told("api_error", "The answer is not JSON."),
+    "tool_error": lambda facts: Told("tool_error", facts.get("message", "The tool failed.")),
+}
+
+
+def told(failure: InjectedFailure) -> Told:
+    """Return what is told of a failure."""
+    return _TELL[failure.kind](failure.facts)
+
+
+def as_result(failure: InjectedFailure) -> str:
+    """Return the text of the error result that a failed call answers."""
+    partial = failure.facts.get("partial_text") or failure.facts.get("raw")
+    message = told(failure).message
+    return f"{message}\n{partial}" if partial else message
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,16 +71,16 @@ class Answered:
 
     id: str
     tool: str
-    outcome: Outcome
+    outcome: CallResult
     misses: tuple[Miss, ...]
     checks: int
 
 
 @dataclass(frozen=True, slots=True)
-class Failed:
+class ReplyFailed:
     """A failure of the model's service instead of a reply."""
 
-    failure: Failure
+    failure: InjectedFailure
     told: Told
 
 
@@ -56,4 +93,4 @@ class Ended:
     usage: Mapping[str, int]
 
 
-Event: TypeAlias = Said | Called | Answered | Failed | Ended
+Event: TypeAlias = Said | Called | Answered | ReplyFailed | Ended

@@ -5,10 +5,9 @@ from collections.abc import Callable, Mapping
 from fnmatch import fnmatchcase
 from typing import Any, Final
 
-from iac_scenario.errors import ToolError
-from iac_scenario.outcome import Outcome, textual
-from iac_scenario.places import Parts
-from iac_scenario.sandbox import Sandbox
+from iac_scenario.errors import CallError
+from iac_scenario.results import CallResult, textual
+from iac_scenario.sandbox import Parts, Sandbox
 
 __all__ = ["FILE_TOOLS", "matches_glob"]
 
@@ -65,23 +64,19 @@ def _closed(reached: set[int], pattern: tuple[str, ...]) -> set[int]:
     return found
 
 
-def _text(sandbox: Sandbox, parts: Parts) -> str:
-    return sandbox.read(parts).decode("utf-8", "replace")
-
-
 def _existing(sandbox: Sandbox, path: str) -> Parts:
     parts = sandbox.parts(path)
-    if sandbox.entry(parts) is None:
-        raise ToolError(f"File does not exist: {sandbox.shown(parts)}")
+    if not sandbox.kind(parts):
+        raise CallError(f"File does not exist: {sandbox.shown(parts)}")
     return parts
 
 
-def read(sandbox: Sandbox, given: Mapping[str, Any]) -> Outcome:
+def read(sandbox: Sandbox, given: Mapping[str, Any]) -> CallResult:
     """Return numbered lines: from `offset` (1 is the first), at most `limit`."""
     parts = _existing(sandbox, given["file_path"])
     data = sandbox.read(parts)
     if b"\0" in data:
-        raise ToolError(f"{sandbox.shown(parts)} is a binary file.")
+        raise CallError(f"{sandbox.shown(parts)} is a binary file.")
     lines = data.decode("utf-8", "replace").splitlines()
     first = max(given.get("offset", 1), 1)
     chosen = lines[first - 1 : first - 1 + given.get("limit", _LINES)]
@@ -92,36 +87,36 @@ def read(sandbox: Sandbox, given: Mapping[str, Any]) -> Outcome:
     )
 
 
-def write(sandbox: Sandbox, given: Mapping[str, Any]) -> Outcome:
+def write(sandbox: Sandbox, given: Mapping[str, Any]) -> CallResult:
     """Make or replace a file, folders on the way included."""
     parts = sandbox.parts(given["file_path"])
-    known = sandbox.entry(parts) is not None
+    known = sandbox.kind(parts)
     sandbox.write(parts, _encoded(given["content"]), parents=True)
     if known:
         return textual(f"The file {sandbox.shown(parts)} has been updated.")
     return textual(f"File created successfully at: {sandbox.shown(parts)}")
 
 
-def edit(sandbox: Sandbox, given: Mapping[str, Any]) -> Outcome:
+def edit(sandbox: Sandbox, given: Mapping[str, Any]) -> CallResult:
     """Replace a text that occurs once, or with `replace_all` wherever it occurs."""
     old, new = given["old_string"], given["new_string"]
     if old == new:
-        raise ToolError("old_string and new_string are the same: there is nothing to change.")
+        raise CallError("old_string and new_string are the same: there is nothing to change.")
     parts = sandbox.parts(given["file_path"])
     if not old:
-        if sandbox.entry(parts) is not None:
-            raise ToolError("old_string is empty and the file is there; use Write to replace it.")
+        if sandbox.kind(parts):
+            raise CallError("old_string is empty and the file is there; use Write to replace it.")
         return write(sandbox, {"file_path": given["file_path"], "content": new})
     parts = _existing(sandbox, given["file_path"])
     try:
         text = sandbox.read(parts).decode()
     except UnicodeDecodeError:
-        raise ToolError(f"{sandbox.shown(parts)} is not UTF-8 text.") from None
+        raise CallError(f"{sandbox.shown(parts)} is not UTF-8 text.") from None
     count = text.count(old)
     if count == 0:
-        raise ToolError(f"String to replace not found in file: {old}")
+        raise CallError(f"String to replace not found in file: {old}")
     if count > 1 and not given.get("replace_all", False):
-        raise ToolError(
+        raise CallError(
             f"Found {count} matches of the string to replace, but replace_all is false: {old}"
         )
     sandbox.write(parts, _encoded(text.replace(old, new)))
@@ -129,7 +124,7 @@ def edit(sandbox: Sandbox, given: Mapping[str, Any]) -> Outcome:
     return textual(f"The file {sandbox.shown(parts)} has been updated.{told}")
 
 
-def glob(sandbox: Sandbox, given: Mapping[str, Any]) -> Outcome:
+def glob(sandbox: Sandbox, given: Mapping[str, Any]) -> CallResult:
     """Return the files that match, a path a line, by name."""
     top = sandbox.parts(given.get("path", "."))
     pattern = given["pattern"]
@@ -137,22 +132,24 @@ def glob(sandbox: Sandbox, given: Mapping[str, Any]) -> Outcome:
         top, pattern = (), "/".join(sandbox.parts(pattern))
     found = [
         sandbox.shown(parts)
-        for parts, entry in sandbox.walk(top)
-        if entry.kind == "file" and matches_glob(parts[len(top) :], pattern)
+        for parts, kind in sandbox.walk(top)
+        if kind == "file" and matches_glob(parts[len(top) :], pattern)
     ]
     return textual(_listed(found, "No files found"))
 
 
-def grep(sandbox: Sandbox, given: Mapping[str, Any]) -> Outcome:
+def grep(sandbox: Sandbox, given: Mapping[str, Any]) -> CallResult:
     """Search files below a path: names (the default), counts, or lines with context."""
+    flags = re.IGNORECASE if given.get("-i", False) else 0
+    flags |= re.MULTILINE | re.DOTALL if given.get("multiline", False) else 0
     try:
-        search = re.compile(given["pattern"], _flags(given))
+        search = re.compile(given["pattern"], flags)
     except re.error as error:
-        raise ToolError(f"{given['pattern']!r} is no regular expression: {error}") from None
+        raise CallError(f"{given['pattern']!r} is no regular expression: {error}") from None
     mode = given.get("output_mode", "files_with_matches")
     lines: list[str] = []
     for parts in _candidates(sandbox, given):
-        text = _text(sandbox, parts)
+        text = sandbox.read(parts).decode("utf-8", "replace")
         if "\0" in text:
             continue
         if given.get("multiline", False):
@@ -161,46 +158,31 @@ def grep(sandbox: Sandbox, given: Mapping[str, Any]) -> Outcome:
             rows = enumerate(text.splitlines())
             numbers = [number for number, line in rows if search.search(line)]
         if numbers:
-            lines += _FORMS[mode](sandbox.shown(parts), text.splitlines(), numbers, given)
+            path = sandbox.shown(parts)
+            if mode == "content":
+                lines += _content(path, text.splitlines(), numbers, given)
+            else:
+                lines.append(f"{path}:{len(numbers)}" if mode == "count" else path)
     limit = given.get("head_limit", 0) or len(lines)
     return textual(_listed(lines[:limit], "No matches found"))
 
 
-def _flags(given: Mapping[str, Any]) -> int:
-    flags = re.IGNORECASE if given.get("-i", False) else 0
-    return flags | (re.MULTILINE | re.DOTALL if given.get("multiline", False) else 0)
-
-
 def _candidates(sandbox: Sandbox, given: Mapping[str, Any]) -> list[Parts]:
-    top = sandbox.parts(given.get("path", "."))
-    entry = sandbox.entry(top)
-    if entry is None:
-        raise ToolError(f"File does not exist: {sandbox.shown(top)}")
-    if entry.kind == "file":
+    top = _existing(sandbox, given.get("path", "."))
+    if sandbox.kind(top) == "file":
         return [top]
-    wanted, kind = given.get("glob"), given.get("type")
+    wanted, kind = given.get("glob", "**"), given.get("type")
+    wanted = wanted if "/" in wanted else f"**/{wanted}"
     if kind is not None and kind not in _TYPES:
-        raise ToolError(f"type {kind!r} is not known. Known: {', '.join(_TYPES)}.")
+        raise CallError(f"type {kind!r} is not known. Known: {', '.join(_TYPES)}.")
     endings = _TYPES[kind] if kind is not None else ("",)
     return [
         parts
         for parts, found in sandbox.walk(top)
-        if found.kind == "file"
-        and found.name.endswith(endings)
-        and (wanted is None or _wanted(parts[len(top) :], wanted))
+        if found == "file"
+        and parts[-1].endswith(endings)
+        and matches_glob(parts[len(top) :], wanted)
     ]
-
-
-def _wanted(parts: Parts, pattern: str) -> bool:
-    return matches_glob(parts, pattern if "/" in pattern else f"**/{pattern}")
-
-
-def _names(path: str, _lines: list[str], _hits: list[int], _given: Mapping[str, Any]) -> list[str]:
-    return [path]
-
-
-def _counts(path: str, _lines: list[str], hits: list[int], _given: Mapping[str, Any]) -> list[str]:
-    return [f"{path}:{len(hits)}"]
 
 
 def _content(path: str, lines: list[str], hits: list[int], given: Mapping[str, Any]) -> list[str]:
@@ -221,9 +203,6 @@ def _content(path: str, lines: list[str], hits: list[int], given: Mapping[str, A
     return rows
 
 
-_FORMS: Final = {"files_with_matches": _names, "count": _counts, "content": _content}
-
-
 def _listed(rows: list[str], nothing: str) -> str:
     if not rows:
         return nothing
@@ -236,10 +215,10 @@ def _encoded(text: str) -> bytes:
     try:
         return text.encode()
     except UnicodeEncodeError:
-        raise ToolError("the text has characters that UTF-8 cannot write.") from None
+        raise CallError("the text has characters that UTF-8 cannot write.") from None
 
 
-FILE_TOOLS: Final[Mapping[str, Callable[[Sandbox, Mapping[str, Any]], Outcome]]] = {
+FILE_TOOLS: Final[Mapping[str, Callable[[Sandbox, Mapping[str, Any]], CallResult]]] = {
     "Read": read,
     "Write": write,
     "Edit": edit,

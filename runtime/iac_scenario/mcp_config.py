@@ -10,8 +10,8 @@ from typing import Any, Final
 
 from iac_scenario.building import servers
 from iac_scenario.checking import check, dotted
-from iac_scenario.errors import SetupError
-from iac_scenario.model import Server
+from iac_scenario.errors import PlayError
+from iac_scenario.model import StdioServer
 
 __all__ = ["expanded", "read_config", "remote_servers", "replaced"]
 
@@ -20,20 +20,30 @@ _KEYS: Final = ("command", "args", "env", "cwd", "type")
 """What is read of a server; clients keep keys of their own beside these."""
 
 
-def read_config(path: Path) -> dict[str, Server]:
+def read_config(path: Path) -> dict[str, StdioServer]:
     """Return the stdio servers of `{"mcpServers": {NAME: {"command", "args", "env"}}}`.
 
-    Raises SetupError for a file that is not of that form, and for one whose servers are all
+    Raises PlayError for a file that is not of that form, and for one whose servers are all
     remote.
     """
     table = _table(path)
-    known = {name: _own(value) for name, value in table.items() if not _is_remote(value)}
+    known = {
+        name: {key: value[key] for key in _KEYS if key in value}
+        if isinstance(value, dict)
+        else value
+        for name, value in table.items()
+        if not _is_remote(value)
+    }
     if table and not known:
-        raise SetupError(f"--mcp-config {path}: none of its servers is over stdio.")
+        raise PlayError(f"--mcp-config {path}: none of its servers is over stdio.")
     faults: list[str] = []
-    check({"mcp_servers": known}, lambda at, said: faults.append(_fault(at, said)), lambda *_: None)
+
+    def wrong(at: tuple[str | int, ...], said: str) -> None:
+        faults.append(f"{dotted(('mcpServers', *at[1:]))}: {said}")
+
+    check({"mcp_servers": known}, wrong, lambda *_: None)
     if faults:
-        raise SetupError(f"--mcp-config {path}: {faults[0]}")
+        raise PlayError(f"--mcp-config {path}: {faults[0]}")
     return servers(known)
 
 
@@ -46,40 +56,30 @@ def _table(path: Path) -> dict[str, Any]:
     try:
         document = json.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
-        raise SetupError(f"--mcp-config {path}: {error.strerror}.") from None
+        raise PlayError(f"--mcp-config {path}: {error.strerror}.") from None
     except (ValueError, RecursionError) as error:
-        raise SetupError(f"--mcp-config {path}: is not JSON: {error}") from None
+        raise PlayError(f"--mcp-config {path}: is not JSON: {error}") from None
     table = document.get("mcpServers") if isinstance(document, dict) else None
     if not isinstance(table, dict):
-        raise SetupError(f"--mcp-config {path}: has no object mcpServers.")
+        raise PlayError(f"--mcp-config {path}: has no object mcpServers.")
     return table
-
-
-def _fault(at: tuple[str | int, ...], said: str) -> str:
-    return f"{dotted(('mcpServers', *at[1:]))}: {said}"
-
-
-def _own(value: Any) -> Any:
-    if not isinstance(value, dict):
-        return value
-    return {key: item for key, item in value.items() if key in _KEYS}
 
 
 def _is_remote(value: Any) -> bool:
     return isinstance(value, dict) and "url" in value and "command" not in value
 
 
-def expanded(server: Server, places: Mapping[str, str]) -> Server:
+def expanded(server: StdioServer, places: Mapping[str, str]) -> StdioServer:
     """Return a server with its variables replaced: `places` first, then the environment.
 
-    Raises SetupError for a variable that is set nowhere and has no default.
+    Raises PlayError for a variable that is set nowhere and has no default.
     """
     known = {**os.environ, **places}
 
     def value(found: re.Match[str]) -> str:
         name, default = found[1], found[2]
         if name not in known and default is None:
-            raise SetupError(f"${{{name}}} of the server {server.command} is not set.")
+            raise PlayError(f"${{{name}}} of the server {server.command} is not set.")
         return known.get(name, default or "")
 
     def text(given: str) -> str:

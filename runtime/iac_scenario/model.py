@@ -1,32 +1,17 @@
 """A scenario as values: what the reader makes of a file and everything else reads."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 __all__ = [
-    "MODES",
-    "PERMISSION_MODES",
-    "Answer",
-    "Check",
-    "Elicited",
-    "Execution",
-    "Failure",
-    "Identity",
-    "Loaded",
-    "Mode",
-    "Pattern",
-    "PermissionMode",
-    "Permissions",
-    "Reply",
-    "Rule",
-    "Scenario",
-    "Server",
-    "ToolCall",
-    "ToolSetting",
-    "Turn",
-]
+    "MODES", "PERMISSION_MODES", "Answer", "Elicited", "Execution", "Expectation",
+    "InjectedFailure", "LoadedScenario", "Mode", "PermissionMode", "Permissions", "PromptPattern",
+    "ResponseRule", "ScenarioScript", "ScriptedReply", "SessionIdentity", "StdioServer",
+    "ToolCall", "ToolSetting", "Turn", "public",
+]  # fmt: skip
 
 Mode: TypeAlias = Literal["disabled", "mock", "simulated", "real_mcp", "live"]
 PermissionMode: TypeAlias = Literal[
@@ -39,7 +24,7 @@ PERMISSION_MODES: tuple[PermissionMode, ...] = get_args(PermissionMode)
 
 
 @dataclass(frozen=True, slots=True)
-class Pattern:
+class PromptPattern:
     """What a prompt must look like: a kind of match and its text (empty for `any`)."""
 
     kind: Literal["exact", "regex", "glob", "contains", "any"]
@@ -47,7 +32,7 @@ class Pattern:
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class InjectedFailure:
     """A failure that is played instead of a reply or of a call; `facts` are its other fields."""
 
     kind: str
@@ -55,7 +40,7 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class Expectation:
     """One expectation on a result: its kind, what is wanted, the line it stands on."""
 
     kind: Literal["equals", "contains", "json_path", "is_error", "schema"]
@@ -69,7 +54,7 @@ class Elicited:
 
     action: Literal["accept", "decline", "cancel"]
     content: Mapping[str, Any] | None = None
-    message: Pattern | None = None
+    message: PromptPattern | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,15 +65,15 @@ class ToolCall:
     input: Any
     result: Any = None
     error: str | None = None
-    expect: tuple[Check, ...] = ()
-    failure: Failure | None = None
+    expect: tuple[Expectation, ...] = ()
+    failure: InjectedFailure | None = None
     elicitations: tuple[Elicited, ...] = ()
     approve: bool | None = None
     line: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class ScriptedReply:
     """What the assistant answers: a text, then calls in order; `delay_ms` before all of it."""
 
     text: str = ""
@@ -101,18 +86,18 @@ class Reply:
 class Turn:
     """A later step of a conversation: the prompt that it waits for and what it answers."""
 
-    expect: Pattern
-    reply: Reply
-    failure: Failure | None = None
+    expect: PromptPattern
+    reply: ScriptedReply
+    failure: InjectedFailure | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class ResponseRule:
     """Which prompt gets which reply; `max_matches` None means any number of times."""
 
-    pattern: Pattern
-    reply: Reply
-    failure: Failure | None = None
+    pattern: PromptPattern
+    reply: ScriptedReply
+    failure: InjectedFailure | None = None
     max_matches: int | None = None
     turns: tuple[Turn, ...] = ()
     line: int = 0
@@ -129,7 +114,7 @@ class ToolSetting:
 
 
 @dataclass(frozen=True, slots=True)
-class Server:
+class StdioServer:
     """How a server is started over stdio; `cwd` None is the folder of the caller."""
 
     command: str
@@ -163,7 +148,7 @@ class Permissions:
 
 
 @dataclass(frozen=True, slots=True)
-class Identity:
+class SessionIdentity:
     """What makes two runs the same bytes: ids, clock and seed."""
 
     session_id: str
@@ -174,25 +159,29 @@ class Identity:
 
 
 @dataclass(frozen=True, slots=True)
-class Scenario:
+class ScenarioScript:
     """A scenario file, read, included and checked."""
 
     path: Path
     name: str
-    identity: Identity
+    identity: SessionIdentity
     prompts: tuple[str, ...] = ()
-    rules: tuple[Rule, ...] = ()
-    default: Reply | None = None
+    rules: tuple[ResponseRule, ...] = ()
+    default: ScriptedReply | None = None
     execution: Execution = field(default_factory=Execution)
     permissions: Permissions = field(default_factory=Permissions)
     timeouts: Mapping[str, int] = field(default_factory=dict)
     elicitations: tuple[Elicited, ...] = ()
-    servers: Mapping[str, Server] = field(default_factory=dict)
+    servers: Mapping[str, StdioServer] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Loaded:
+class LoadedScenario(NamedTuple):
     """A scenario and what is to be said about its file, a line each."""
 
-    scenario: Scenario
+    scenario: ScenarioScript
     warnings: tuple[str, ...]
+
+
+def public(name: str) -> str:
+    """Return a name as clients write it into `mcp__SERVER__TOOL`: other characters are `_`."""
+    return re.sub(r"[^A-Za-z0-9_-]", "_", name)

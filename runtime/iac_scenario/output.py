@@ -4,14 +4,14 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, Protocol
 
-from iac_scenario.events import Answered, Called, Ended, Event, Failed, Said
-from iac_scenario.expectations import shown
-from iac_scenario.model import Identity
+from iac_scenario.events import Answered, Called, Ended, Event, ReplyFailed, Said
+from iac_scenario.model import SessionIdentity
+from iac_scenario.results import shown
 
 __all__ = ["FORMATS", "Printer", "missed"]
 
 # One for all lines: json.dumps would make one for each.
-_ENCODER: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=str)
+_compact: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=str).encode
 
 
 class Printer(Protocol):
@@ -35,9 +35,6 @@ def missed(event: Event) -> Iterator[str]:
 class Text:
     """The assistant's texts and the results of its calls."""
 
-    def __init__(self, _identity: Identity) -> None:
-        pass
-
     def lines(self, event: Event) -> Iterator[str]:
         """Yield texts as they are; errors are marked."""
         if isinstance(event, Said) and event.text:
@@ -46,7 +43,7 @@ class Text:
             text = event.outcome.text or _blocks(event)
             if text:
                 yield f"Error: {text}" if event.outcome.is_error else text
-        elif isinstance(event, Failed):
+        elif isinstance(event, ReplyFailed):
             yield from _partial(event)
             yield f"API Error: {event.told.message}"
 
@@ -54,14 +51,14 @@ class Text:
 class Json:
     """One object a prompt, in the shape of Claude's own result, with the calls added."""
 
-    def __init__(self, identity: Identity) -> None:
+    def __init__(self, identity: SessionIdentity) -> None:
         self._identity = identity
         self._turns = 0
         self._begin()
 
     def _begin(self) -> None:
         self._text = ""
-        self._failure: Failed | None = None
+        self._failure: ReplyFailed | None = None
         self._calls: dict[str, dict[str, Any]] = {}
 
     def lines(self, event: Event) -> Iterator[str]:
@@ -75,7 +72,7 @@ class Json:
                 }  # fmt: skip
             case Answered():
                 self._calls[event.id] |= _answer(event)
-            case Failed():
+            case ReplyFailed():
                 self._failure = event
             case Ended():
                 self._turns += 1
@@ -115,7 +112,7 @@ def _answer(event: Answered) -> dict[str, Any]:
 class Stream:
     """Content blocks as they come, numbered from 0 in each reply, then results."""
 
-    def __init__(self, _identity: Identity) -> None:
+    def __init__(self) -> None:
         self._index = 0
 
     def lines(self, event: Event) -> Iterator[str]:
@@ -134,7 +131,7 @@ class Stream:
                     "is_error": event.outcome.is_error,
                     "content": list(event.outcome.content),
                 })  # fmt: skip
-            case Failed():
+            case ReplyFailed():
                 yield from self._failed(event)
             case Ended():
                 self._index = 0
@@ -146,7 +143,7 @@ class Stream:
         yield _compact({"type": "content_block_delta", "index": index, "delta": delta})
         yield _compact({"type": "content_block_stop", "index": index})
 
-    def _failed(self, event: Failed) -> Iterator[str]:
+    def _failed(self, event: ReplyFailed) -> Iterator[str]:
         """Yield what arrives of a broken reply, then the error as the Messages API streams it."""
         if event.failure.kind == "malformed_json":
             yield from _partial(event)
@@ -159,7 +156,7 @@ class Stream:
         yield _compact({"type": "error", "error": error})
 
 
-def _partial(event: Failed) -> Iterator[str]:
+def _partial(event: ReplyFailed) -> Iterator[str]:
     for key in ("partial_text", "raw"):
         if key in event.failure.facts:
             yield event.failure.facts[key]
@@ -170,12 +167,8 @@ def _blocks(event: Answered) -> str:
     return "\n".join(map(shown, blocks))
 
 
-def _compact(value: Any) -> str:
-    return _ENCODER.encode(value)
-
-
-FORMATS: Final[Mapping[str, Callable[[Identity], Printer]]] = {
-    "text": Text,
+FORMATS: Final[Mapping[str, Callable[[SessionIdentity], Printer]]] = {
+    "text": lambda _identity: Text(),
     "json": Json,
-    "stream-json": Stream,
+    "stream-json": lambda _identity: Stream(),
 }

@@ -14,13 +14,13 @@ from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Any, Final, Literal, NamedTuple
 
-from iac_scenario.errors import ToolError
+from iac_scenario.command_line import UnclearLineError, commands_of, suspects
+from iac_scenario.errors import CallError
 from iac_scenario.filetools import matches_glob
 from iac_scenario.model import Permissions
-from iac_scenario.places import Parts, folded
-from iac_scenario.shell.lines import segments
+from iac_scenario.sandbox import Parts, folded
 
-__all__ = ["Asked", "Request", "Verdict", "decide", "rule_fault"]
+__all__ = ["PermissionDecision", "PermissionRequest", "Verdict", "decide", "rule_fault"]
 
 Verdict = Literal["allow", "ask", "deny"]
 
@@ -30,11 +30,10 @@ _FAMILY: Final[Mapping[str, str]] = {
     "Edit": "Edit", "Write": "Edit", "NotebookEdit": "Edit",
 }  # fmt: skip
 _PATH_KEYS: Final = ("file_path", "notebook_path", "path")
-_SPLIT: Final = re.compile(r"&&|\|\||[;|&\n]")
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class PermissionRequest:
     """A call as permissions see it. `place` turns a path into names below the sandbox."""
 
     tool: str
@@ -43,26 +42,31 @@ class Request:
     place: Callable[[str], Parts]
 
 
-class Asked(NamedTuple):
+class PermissionDecision(NamedTuple):
     """A verdict and its reason, as a piece of a sentence."""
 
     verdict: Verdict
     reason: str
 
 
-def decide(request: Request, permissions: Permissions, *, auto_approve: bool = False) -> Asked:
+def decide(
+    request: PermissionRequest, permissions: Permissions, *, auto_approve: bool = False
+) -> PermissionDecision:
     """Return what the rules, then the tool's setting, then the mode say about a call."""
     for rule in permissions.deny:
         if _matches(rule, request, strict=False):
-            return Asked("deny", f"the rule {rule} denies it")
+            return PermissionDecision("deny", f"the rule {rule} denies it")
     for rule in permissions.ask:
         if _matches(rule, request, strict=False):
             return _asking(permissions, f"the rule {rule} asks about it")
+    for rule in (*permissions.deny, *permissions.ask):
+        if _parsed(rule)[0] == "Bash" and (why := _unclear(request)):
+            return _asking(permissions, f"the rule {rule} may concern it: {why}")
     for rule in permissions.allow:
         if _matches(rule, request, strict=True) and permissions.mode != "plan":
-            return Asked("allow", f"the rule {rule} allows it")
+            return PermissionDecision("allow", f"the rule {rule} allows it")
     if auto_approve:
-        return Asked("allow", "its tool is approved")
+        return PermissionDecision("allow", "its tool is approved")
     return _by_mode(request, permissions)
 
 
@@ -73,26 +77,35 @@ def rule_fault(rule: str) -> str | None:
     return None
 
 
-def _by_mode(request: Request, permissions: Permissions) -> Asked:
+def _by_mode(request: PermissionRequest, permissions: Permissions) -> PermissionDecision:
     mode = permissions.mode
     if mode is None or mode == "bypass-permissions":
-        return Asked("allow", "nothing forbids it")
+        return PermissionDecision("allow", "nothing forbids it")
     if request.reads:
-        return Asked("allow", "it only reads")
+        return PermissionDecision("allow", "it only reads")
     if mode == "plan":
-        return Asked("deny", "in the mode plan nothing is changed")
+        return PermissionDecision("deny", "in the mode plan nothing is changed")
     if mode == "accept-edits" and _FAMILY.get(request.tool) == "Edit":
-        return Asked("allow", "the mode accepts edits")
+        return PermissionDecision("allow", "the mode accepts edits")
     return _asking(permissions, f"the mode {mode} asks about it")
 
 
-def _asking(permissions: Permissions, reason: str) -> Asked:
+def _asking(permissions: Permissions, reason: str) -> PermissionDecision:
     if permissions.mode == "dont-ask":
-        return Asked("deny", f"{reason}, and the mode dont-ask does not ask")
-    return Asked("ask", reason)
+        return PermissionDecision("deny", f"{reason}, and the mode dont-ask does not ask")
+    return PermissionDecision("ask", reason)
 
 
-def _matches(rule: str, request: Request, *, strict: bool) -> bool:
+def _unclear(request: PermissionRequest) -> str:
+    """Return what hides the commands of a line of Bash, if anything does."""
+    try:
+        commands_of(str(request.input.get("command", "")) if request.tool == "Bash" else "")
+    except UnclearLineError as unclear:
+        return str(unclear)
+    return ""
+
+
+def _matches(rule: str, request: PermissionRequest, *, strict: bool) -> bool:
     """Whether a rule names a call; `strict` where it opens a door, else in doubt yes."""
     name, specifier = _parsed(rule)
     if not _names_tool(name, request.tool):
@@ -123,12 +136,15 @@ def _matches_command(specifier: str, command: object, *, strict: bool) -> bool:
     if not isinstance(command, str):
         return False
     try:
-        commands = segments(command)
-    except ToolError:
-        # A line that is not understood may hide a command: it opens no door, and closes one.
+        commands = [" ".join(word.text for word in words) for words in commands_of(command)]
+    except UnclearLineError:
+        # Such a line may hide a command: it opens no door, and closes one.
         if strict:
             return command == specifier
-        commands = [command, *(piece.strip() for piece in _SPLIT.split(command))]
+        commands = [command, *suspects(command)]
+    if not strict:
+        # `/bin/rm` is `rm`.
+        commands += [re.sub(r"\A\S*/", "", simple) for simple in commands]
     hits = [_matches_simple(specifier, simple) for simple in commands]
     return bool(hits) and (all(hits) if strict else any(hits))
 
@@ -145,19 +161,19 @@ def _matches_simple(specifier: str, command: str) -> bool:
     return re.fullmatch(pattern, command, re.DOTALL) is not None
 
 
-def _matches_path(specifier: str, request: Request, *, strict: bool) -> bool:
+def _matches_path(specifier: str, request: PermissionRequest, *, strict: bool) -> bool:
     path = next((request.input[key] for key in _PATH_KEYS if key in request.input), ".")
     try:
         parts: Sequence[str] = request.place(str(path))
         pattern = _pattern(specifier, request)
-    except ToolError:
+    except CallError:
         return not strict
     if not strict:
         parts, pattern = [folded(part) for part in parts], folded(pattern)
     return matches_glob(tuple(parts), pattern)
 
 
-def _pattern(specifier: str, request: Request) -> str:
+def _pattern(specifier: str, request: PermissionRequest) -> str:
     """Return a specifier relative to the sandbox: `//` and `~` are absolute, the rest relative.
 
     A name without a slash is found at any depth, as in a .gitignore.

@@ -1,7 +1,7 @@
 """Plays a scenario: prompts in, events out."""
 
 import hashlib
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -12,31 +12,34 @@ from typing import Final
 import anyio
 import anyio.to_thread
 
-from iac_scenario.bash import RealBash
-from iac_scenario.conversation import Conversation, Step
-from iac_scenario.errors import SetupError, ToolError
-from iac_scenario.events import Answered, Called, Ended, Event, Failed, Said
-from iac_scenario.executors.interface import Executor
-from iac_scenario.executors.mock import Disabled, Mock
-from iac_scenario.executors.simulated import Simulated
-from iac_scenario.expectations import misses
-from iac_scenario.failures import as_result, told
+from iac_scenario.bash import BashSession
+from iac_scenario.conversation import Conversation, NextReply
+from iac_scenario.errors import CallError, PlayError
+from iac_scenario.events import Answered, Called, Ended, Event, ReplyFailed, Said, as_result, told
+from iac_scenario.executors import Disabled, Mock, Simulated, ToolExecutor
 from iac_scenario.mcp_config import expanded, read_config, replaced
-from iac_scenario.model import Mode, PermissionMode, Scenario, Server, ToolCall, ToolSetting
+from iac_scenario.model import (
+    Mode,
+    PermissionMode,
+    ScenarioScript,
+    StdioServer,
+    ToolCall,
+    ToolSetting,
+)
 from iac_scenario.modes import calls_of, mode_of
-from iac_scenario.outcome import Outcome, failed, given
-from iac_scenario.permissions import Request, decide
+from iac_scenario.permissions import PermissionRequest, decide
+from iac_scenario.results import CallResult, failed, given, misses
 from iac_scenario.sandbox import Sandbox
 from iac_scenario.timeouts import resolve
 
-__all__ = ["Settings", "play"]
+__all__ = ["PlaySettings", "play"]
 
 _MOUNT: Final = "/sandbox"
 _NO_SETTING: Final = ToolSetting()
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class PlaySettings:
     """What the caller asks for over the file; None leaves it to the file."""
 
     mode: Mode | None = None
@@ -49,14 +52,14 @@ class Settings:
 
 
 async def play(
-    scenario: Scenario,
+    scenario: ScenarioScript,
     prompts: Iterable[str],
-    settings: Settings,
+    settings: PlaySettings,
     take: Callable[[Event], None],
 ) -> None:
     """Play the prompts one by one and hand `take` each event when it happens.
 
-    Raises SetupError where a sandbox, a configuration or a shell cannot be used, and what `take`
+    Raises PlayError where a sandbox, a configuration or a shell cannot be used, and what `take`
     raises; servers and a temporary sandbox are gone by then.
     """
     raised: BaseException | None = None
@@ -65,7 +68,7 @@ async def play(
         source = iter(prompts)
         number = 0
         # A prompt may be a line that somebody is still typing.
-        while (prompt := await anyio.to_thread.run_sync(_next, source)) is not None:
+        while (prompt := await anyio.to_thread.run_sync(next, source, None)) is not None:
             number += 1
             try:
                 async for event in stage.answer(conversation.step(prompt), prompt, number):
@@ -76,10 +79,6 @@ async def play(
                 break
     if raised is not None:
         raise raised
-
-
-def _next(source: Iterator[str]) -> str | None:
-    return next(source, None)
 
 
 class _Clock:
@@ -101,22 +100,22 @@ class _Clock:
 class _Stage:
     """All that a run needs while it goes on."""
 
-    scenario: Scenario
+    scenario: ScenarioScript
     clock: _Clock
     timeouts: Mapping[str, int]
     places: Mapping[str, str]
-    executor_of: Callable[[ToolCall], Executor]
+    executor_of: Callable[[ToolCall], ToolExecutor]
     sandbox: Sandbox
     qualified: Callable[[str], str]
 
-    async def answer(self, step: Step, prompt: str, number: int) -> AsyncIterator[Event]:
+    async def answer(self, step: NextReply, prompt: str, number: int) -> AsyncIterator[Event]:
         """Yield what one prompt leads to."""
         start = self.clock.passed_ms
         delay = step.reply.delay_ms
         await self.clock.pause(self.timeouts["response_delay_ms"] if delay is None else delay)
         if step.failure is not None:
             await self.clock.pause(step.failure.facts.get("after_ms", 0))
-            yield Failed(step.failure, told(step.failure))
+            yield ReplyFailed(step.failure, told(step.failure))
         else:
             yield Said(step.reply.text)
             calls = [
@@ -131,7 +130,7 @@ class _Stage:
                 yield Answered(call_id, call.tool, outcome, missed, len(call.expect))
         yield Ended(prompt, self.clock.passed_ms - start, step.reply.usage)
 
-    async def _carried_out(self, call: ToolCall) -> Outcome:
+    async def _carried_out(self, call: ToolCall) -> CallResult:
         setting = self.scenario.execution.tools.get(call.tool, _NO_SETTING)
         executor = self.executor_of(call)
         if isinstance(executor, Disabled):
@@ -148,9 +147,9 @@ class _Stage:
             return given(setting.result)
         return await executor.run(call)
 
-    def _refusal(self, call: ToolCall, setting: ToolSetting, executor: Executor) -> str | None:
+    def _refusal(self, call: ToolCall, setting: ToolSetting, executor: ToolExecutor) -> str | None:
         permissions = self.scenario.permissions
-        request = Request(
+        request = PermissionRequest(
             tool=self.qualified(call.tool),
             input=call.input if isinstance(call.input, dict) else {},
             reads=executor.reads(call),
@@ -179,7 +178,7 @@ class _Stage:
 
 
 @asynccontextmanager
-async def _stage(scenario: Scenario, settings: Settings) -> AsyncIterator[_Stage]:
+async def _stage(scenario: ScenarioScript, settings: PlaySettings) -> AsyncIterator[_Stage]:
     if settings.permission_mode is not None:
         permissions = replace(scenario.permissions, mode=settings.permission_mode)
         scenario = replace(scenario, permissions=permissions)
@@ -187,43 +186,43 @@ async def _stage(scenario: Scenario, settings: Settings) -> AsyncIterator[_Stage
     clock = _Clock(scenario.identity.launch_timestamp)
     async with AsyncExitStack() as stack:
         sandbox = _sandbox(scenario, settings, stack)
-        bash = None
-        if settings.allow_real_bash or settings.unconfined or scenario.execution.allow_real_bash:
-            bash = RealBash(sandbox, confined=not settings.unconfined)
-        simulated = Simulated(sandbox, clock.now, bash, timeouts["bash_timeout_ms"] / 1000)
-        executors: dict[str, Executor] = {
+        # In a folder that stays, hooks and start-up files would run when the scenario is long over.
+        lasting = settings.sandbox_root or scenario.execution.sandbox_root
+        trusted = settings.allow_real_bash or scenario.execution.allow_real_bash
+        bash = BashSession(
+            sandbox,
+            clock.now,
+            unconfined=settings.unconfined,
+            guarded=lasting is not None and not trusted,
+        )
+        stack.callback(bash.close)
+        simulated = Simulated(sandbox, bash, timeouts["bash_timeout_ms"] / 1000)
+        executors: dict[str, ToolExecutor] = {
             "disabled": Disabled(), "mock": Mock(), "simulated": simulated,
         }  # fmt: skip
         places = {
             "SANDBOX_ROOT": sandbox.root,
             "SCENARIO_DIR": str(scenario.path.parent.resolve()),
         }
-        qualified: Callable[[str], str] = _unchanged
+        qualified: Callable[[str], str] = str
         if any(mode_of(call, scenario, settings.mode) == "real_mcp" for call in calls_of(scenario)):
             # The SDK takes half a second to import; no other mode needs it.
-            from iac_scenario.executors.real_mcp import connected
-            from iac_scenario.executors.sessions import Times
+            from iac_scenario.mcp_servers import connected
 
-            start, call_time = timeouts["mcp_start_timeout_ms"], timeouts["mcp_timeout_ms"]
             servers = _servers(scenario, settings, places)
-            times = Times(start / 1000, call_time / 1000)
             real = await stack.enter_async_context(
-                connected(servers, scenario.execution.protocol, times, scenario.elicitations)
+                connected(servers, scenario.execution.protocol, timeouts, scenario.elicitations)
             )
             executors["real_mcp"] = real
             qualified = real.qualified
 
-        def executor_of(call: ToolCall) -> Executor:
+        def executor_of(call: ToolCall) -> ToolExecutor:
             return executors[mode_of(call, scenario, settings.mode)]
 
         yield _Stage(scenario, clock, timeouts, places, executor_of, sandbox, qualified)
 
 
-def _unchanged(tool: str) -> str:
-    return tool
-
-
-def _sandbox(scenario: Scenario, settings: Settings, stack: AsyncExitStack) -> Sandbox:
+def _sandbox(scenario: ScenarioScript, settings: PlaySettings, stack: AsyncExitStack) -> Sandbox:
     """Open the sandbox that is asked for, or a temporary one, and write the scenario's files."""
     root, mount = settings.sandbox_root, scenario.identity.working_directory
     if root is None and scenario.execution.sandbox_root is not None:
@@ -239,14 +238,14 @@ def _sandbox(scenario: Scenario, settings: Settings, stack: AsyncExitStack) -> S
     for name, content in scenario.execution.files.items():
         try:
             sandbox.write(sandbox.parts(name), content.encode(), parents=True)
-        except ToolError as error:
-            raise SetupError(f"tool_execution.files: {error}") from None
+        except CallError as error:
+            raise PlayError(f"tool_execution.files: {error}") from None
     return sandbox
 
 
 def _servers(
-    scenario: Scenario, settings: Settings, places: Mapping[str, str]
-) -> dict[str, Server]:
+    scenario: ScenarioScript, settings: PlaySettings, places: Mapping[str, str]
+) -> dict[str, StdioServer]:
     """Return the servers of the file and of the configuration, which wins over the file."""
     folder = scenario.path.parent.resolve()
     path = settings.mcp_config

@@ -11,12 +11,8 @@ from typing import Any
 import pytest
 
 __all__ = [
-    "ScenarioFile",
-    "ScenarioItem",
-    "pytest_addoption",
-    "pytest_collect_file",
-    "pytest_configure",
-]
+    "ScenarioFile", "ScenarioItem", "pytest_addoption", "pytest_collect_file", "pytest_configure",
+]  # fmt: skip
 
 _ENDINGS = (".toml", ".json")
 
@@ -86,7 +82,7 @@ class ScenarioItem(pytest.Item):
         from iac_scenario.conversation import prompts_of
         from iac_scenario.events import Event
         from iac_scenario.output import missed
-        from iac_scenario.play import Settings, play
+        from iac_scenario.play import PlaySettings, play
         from iac_scenario.reader import load
 
         loaded = load(self.path)
@@ -98,7 +94,7 @@ class ScenarioItem(pytest.Item):
                 f"{self.path.name}: give `prompts`: its patterns do not say them."
             )
         config = self.config.getoption("--scenario-mcp-config")
-        settings = Settings(
+        settings = PlaySettings(
             mode=self.config.getoption("--scenario-mode"),
             mcp_config=None if config is None else Path(config),
         )
@@ -113,12 +109,12 @@ class ScenarioItem(pytest.Item):
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> str:
         """Return the report alone where the scenario is at fault, else the traceback."""
-        from iac_scenario.errors import ScenarioError, SetupError
+        from iac_scenario.errors import PlayError, ScenarioError
 
         error = excinfo.value
         while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
             error = error.exceptions[0]
-        if isinstance(error, ScenarioFailedError | ScenarioError | SetupError):
+        if isinstance(error, ScenarioFailedError | ScenarioError | PlayError):
             return str(error)
         return str(super().repr_failure(excinfo, style))
 

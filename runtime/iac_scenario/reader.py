@@ -1,26 +1,33 @@
-"""From a file to a scenario: parse, include, check, build."""
+"""From a file to a scenario: parse, include, check, build.
+
+`{ "$file" = "path" }` anywhere in a scenario stands for the content of that file. A relative path
+stays inside the scenario's folder, links followed first; who means a file elsewhere writes its
+absolute path. A `.json` file is read as JSON, any other as text.
+"""
 
 import json
 import re
 import tomllib
 import uuid
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
 from iac_scenario.building import build
 from iac_scenario.checking import check, dotted
+from iac_scenario.conversation import matcher
 from iac_scenario.errors import Problem, ScenarioError
-from iac_scenario.expectations import fault
-from iac_scenario.includes import LARGEST, included
-from iac_scenario.model import Identity, Loaded, Pattern
-from iac_scenario.patterns import matcher
+from iac_scenario.model import LoadedScenario, PromptPattern, SessionIdentity
 from iac_scenario.permissions import rule_fault
 from iac_scenario.positions import Path as Where
 from iac_scenario.positions import json_positions, nearest, toml_positions
+from iac_scenario.results import fault
 
-__all__ = ["load"]
+__all__ = ["LARGEST", "included", "load"]
 
+LARGEST: Final = 10_000_000
+"""Bytes of one file, the scenario's own or an included one."""
 _EPOCH: Final = "2025-01-01T00:00:00Z"
 _NAMESPACE: Final = uuid.UUID("6f2cbb0e-4f2a-5b8e-9a51-6f0f1f8f7c11")
 _OPAQUE: Final = frozenset(("input", "result", "content", "files"))
@@ -30,7 +37,56 @@ _JSON_PLACE: Final = re.compile(r": line (\d+) column (\d+).*")
 _TOML_PLACE: Final = re.compile(r" \(at line (\d+), column (\d+)\)")
 
 
-def load(path: Path) -> Loaded:
+def included(
+    value: Any, folder: Path, complain: Callable[[Where, str], None], where: Where = ()
+) -> Any:
+    """Return the value with its includes replaced; what cannot be is complained of, and null."""
+    if isinstance(value, list):
+        return [
+            included(item, folder, complain, (*where, index)) for index, item in enumerate(value)
+        ]
+    if not isinstance(value, dict):
+        return value
+    if "$file" not in value:
+        return {key: included(item, folder, complain, (*where, key)) for key, item in value.items()}
+    try:
+        return _content(value, folder)
+    except (OSError, ValueError) as error:
+        complain((*where, "$file"), _reason(error))
+        return None
+
+
+def _content(value: dict[str, Any], folder: Path) -> Any:
+    name = value["$file"]
+    if len(value) > 1 or not isinstance(name, str):
+        raise ValueError("is a path, and the only key of its table.")
+    path = Path(folder, name).resolve()
+    if not Path(name).is_absolute() and not path.is_relative_to(folder.resolve()):
+        raise ValueError(f"{name} is outside the scenario's folder; write its absolute path.")
+    try:
+        text = _bounded(path, f"{name}: ").decode()
+        return json.loads(text) if path.suffix == ".json" else text
+    except UnicodeDecodeError:
+        raise ValueError(f"{name} is not UTF-8 text.") from None
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise ValueError(f"{name} is not JSON: {error}") from None
+
+
+def _bounded(path: Path, told: str = "") -> bytes:
+    if not path.is_file():
+        raise ValueError(f"{told}there is no such file.")
+    with path.open("rb") as file:
+        data = file.read(LARGEST + 1)
+    if len(data) > LARGEST:
+        raise ValueError(f"{told}has more than {LARGEST:,} bytes.")
+    return data
+
+
+def _reason(error: OSError | ValueError) -> str:
+    return f"cannot be read: {error.strerror}." if isinstance(error, OSError) else str(error)
+
+
+def load(path: Path) -> LoadedScenario:
     """Read a scenario file, TOML or (by its name) JSON.
 
     Raises ScenarioError with every problem that was found, each with its line.
@@ -55,20 +111,14 @@ def load(path: Path) -> Loaded:
     if problems:
         raise ScenarioError(sorted(problems, key=lambda problem: problem.line))
     scenario = build(document, path, _identity(document, path), lines)
-    return Loaded(scenario, tuple(warnings))
+    return LoadedScenario(scenario, tuple(warnings))
 
 
 def _text(path: Path) -> str:
     try:
-        if not path.is_file():
-            raise ScenarioError([Problem(str(path), 0, "", "there is no such file.")])
-        with path.open("rb") as file:
-            data = file.read(LARGEST + 1)
-    except OSError as error:
-        reason = f"cannot be read: {error.strerror}."
-        raise ScenarioError([Problem(str(path), 0, "", reason)]) from None
-    if len(data) > LARGEST:
-        raise ScenarioError([Problem(str(path), 0, "", f"has more than {LARGEST:,} bytes.")])
+        data = _bounded(path)
+    except (OSError, ValueError) as error:
+        raise ScenarioError([Problem(str(path), 0, "", _reason(error))]) from None
     try:
         return data.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
@@ -99,10 +149,10 @@ def _parsed(path: Path, text: str) -> tuple[Any, dict[Where, int]]:
         raise ScenarioError([Problem(path.name, line, "", message)]) from None
 
 
-def _identity(document: dict[str, Any], path: Path) -> Identity:
+def _identity(document: dict[str, Any], path: Path) -> SessionIdentity:
     seed = document.get("seed", 0)
     name = document.get("name", path.stem)
-    return Identity(
+    return SessionIdentity(
         session_id=document.get("session_id") or str(uuid.uuid5(_NAMESPACE, f"{name}\n{seed}")),
         model=document.get("default_model", "scripted"),
         seed=seed,
@@ -127,15 +177,11 @@ def _meaning(value: Any, where: Where, wrong: Any, ignored: Any) -> None:
         elif key in ("mode", "permission_mode") and item == "delegate":
             ignored((*where, key), "delegate is known to claudeless and is default here.")
         elif key == "expect" and "type" not in item:
-            _expectations(item, (*where, key), wrong)
+            for kind, want in item.items():
+                if (told := fault(kind, want)) is not None:
+                    wrong((*where, key, kind), told)
         elif key not in _OPAQUE:
             _meaning(item, (*where, key), wrong, ignored)
-
-
-def _expectations(value: dict[str, Any], where: Where, wrong: Any) -> None:
-    for kind, want in value.items():
-        if (said := fault(kind, want)) is not None:
-            wrong((*where, kind), said)
 
 
 def _pattern(value: dict[str, Any], where: Where, wrong: Any) -> None:
@@ -145,7 +191,7 @@ def _pattern(value: dict[str, Any], where: Where, wrong: Any) -> None:
         wrong(where, f"a pattern of type {kind} needs the field {needed}.")
     elif kind == "regex":
         try:
-            matcher(Pattern("regex", value["pattern"]))
+            matcher(PromptPattern("regex", value["pattern"]))
         except re.error as error:
             wrong((*where, "pattern"), f"is no regular expression: {error}.")
 

@@ -14,18 +14,31 @@ import os
 import secrets
 import stat
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
+from urllib.parse import unquote, urlsplit
 
-from iac_scenario.errors import SetupError, ToolError
-from iac_scenario.places import Parts, is_protected, parts_of
+from iac_scenario.errors import CallError, PlayError
 
-__all__ = ["LARGEST", "Entry", "Sandbox"]
+__all__ = ["LARGEST", "PROTECTED", "Parts", "Sandbox", "folded", "parts_of"]
+
+Parts = tuple[str, ...]
+"""Names from the root of the sandbox down; empty for the root."""
+
+_LONGEST_PATH: Final = 4096
+PROTECTED: Final = frozenset(
+    ".git .mcp.json .claude .claude.json .ssh .gnupg .zshrc .zshenv .zprofile .bashrc"
+    " .bash_profile .profile launchagents launchdaemons".split()
+)
+"""What runs by itself or opens doors: hooks, keys, start-up files."""
+_FIRMLINK: Final = ("System", "Volumes", "Data")
+_PRIVATE: Final = frozenset(("var", "tmp", "etc"))
 
 LARGEST: Final = 10_000_000
 """Bytes of one file that is read or written."""
+_NEVER: Final = "is never written: it can run or open things."
 _DEEPEST: Final = 64
 _MOST: Final = 100_000
 """Entries that one walk visits."""
@@ -36,25 +49,83 @@ _READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 _MAKE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-class Entry(NamedTuple):
-    """A name in a folder: `file`, `folder` or `other` (links, pipes, devices), size in bytes."""
+def parts_of(path: str, roots: tuple[str, ...]) -> Parts:
+    """Return the names that a path means below the sandbox.
 
-    name: str
-    kind: str
-    size: int
-    mode: int
+    An absolute path must lie under one of `roots` (the places where the sandbox is seen), name by
+    name; a relative one starts at the root. `file:` URLs are decoded once, nothing else is decoded.
+    `..` that leaves the sandbox, control characters, NUL and lone surrogates are refused.
+
+    Raises CallError with a line for the assistant.
+    """
+    text = _from_url(path) if path[:5].lower() == "file:" else path
+    if not text:
+        raise CallError("the path is empty.")
+    if any(unicodedata.category(character) in ("Cc", "Cs") for character in text):
+        raise CallError(f"{path!r} has characters that no path here may have.")
+    if len(os.fsencode(text)) > _LONGEST_PATH:
+        raise CallError(f"the path has more than {_LONGEST_PATH:,} bytes.")
+    found: list[str] = []
+    if text.startswith("/"):
+        names: Iterable[str] = _below(text, roots, path)
+    elif text == "~" or text.startswith("~/"):
+        raise CallError(f"{path} is outside the sandbox.")
+    else:
+        names = text.split("/")
+    for name in names:
+        if name == "..":
+            if not found:
+                raise CallError(f"{path} is outside the sandbox.")
+            found.pop()
+        elif name not in ("", "."):
+            found.append(name)
+    return tuple(found)
+
+
+def folded(name: str) -> str:
+    """Return a name in the form in which all file systems tell names apart: NFC, no case."""
+    return unicodedata.normalize("NFC", name).casefold()
+
+
+def _below(text: str, roots: tuple[str, ...], path: str) -> Parts:
+    names = _identity(text)
+    for root in roots:
+        top = _identity(root)
+        if names[: len(top)] == top:
+            return names[len(top) :]
+    raise CallError(f"{path} is outside the sandbox. It is seen at {roots[0]}.")
+
+
+def _identity(path: str) -> Parts:
+    """Return the names of an absolute path, macOS's two spellings of one place made one."""
+    names = tuple(name for name in path.split("/") if name not in ("", "."))
+    if names[:3] == _FIRMLINK:
+        names = names[3:]
+    if names[:1] == ("private",) and names[1:2] and names[1] in _PRIVATE:
+        names = names[1:]
+    return names
+
+
+def _from_url(path: str) -> str:
+    try:
+        url = urlsplit(path)
+    except ValueError:
+        raise CallError(f"{path!r} is no file URL.") from None
+    if url.netloc not in ("", "localhost") or not url.path.startswith("/"):
+        raise CallError(f"{path} names another machine.")
+    return unquote(url.path, errors="surrogateescape")
 
 
 class Sandbox:
     """The files below one folder. Paths are resolved by `parts`; all else takes parts."""
 
     def __init__(self, root: Path, mount: str | None = None) -> None:
-        """Open the folder. Raises SetupError where it is none."""
+        """Open the folder. Raises PlayError where it is none."""
         real = os.path.realpath(root)
         try:
             self._root = os.open(real, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         except OSError as error:
-            raise SetupError(f"--sandbox-root {root}: {error.strerror}.") from None
+            raise PlayError(f"--sandbox-root {root}: {error.strerror}.") from None
         self.root = real
         self.mount = mount or real
         self._roots = tuple(dict.fromkeys((self.mount, real, os.path.abspath(root))))
@@ -63,56 +134,60 @@ class Sandbox:
         """Let go of the folder."""
         os.close(self._root)
 
-    def parts(self, path: str, cwd: Parts = ()) -> Parts:
-        """Return the names that a path means. Raises ToolError where it leads outside."""
-        return parts_of(path, self._roots, cwd)
+    def parts(self, path: str) -> Parts:
+        """Return the names that a path means. Raises CallError where it leads outside."""
+        return parts_of(path, self._roots)
 
     def shown(self, parts: Parts) -> str:
         """Return the absolute path under which the assistant sees a file."""
         return "/".join((self.mount.rstrip("/"), *parts)) or "/"
 
-    def entry(self, parts: Parts) -> Entry | None:
-        """Return what stands at a path, or None; links are not followed."""
+    def kind(self, parts: Parts) -> str:
+        """Return what stands at a path: `file`, `folder`, `other` (links, devices), or nothing."""
         if not parts:
-            return Entry("", "folder", 0, 0o700)
+            return "folder"
         with self._told(parts):
             try:
                 with self._parent(parts) as (folder, name):
-                    return _entry(name, os.stat(name, dir_fd=folder, follow_symlinks=False))
+                    return _kind(folder, name)
             except (FileNotFoundError, NotADirectoryError):
-                return None
+                return ""
 
     def read(self, parts: Parts) -> bytes:
-        """Return a regular file's bytes. Raises ToolError for all else and above LARGEST."""
+        """Return a regular file's bytes. Raises CallError for all else and above LARGEST."""
         if not parts:
-            raise ToolError(f"{self.shown(parts)} is a folder.")
+            raise CallError(f"{self.shown(parts)} is a folder.")
         with self._told(parts), self._parent(parts) as (folder, name):
             handle = os.open(name, _READ, dir_fd=folder)
             try:
                 if not stat.S_ISREG(os.fstat(handle).st_mode):
-                    raise ToolError(f"{self.shown(parts)} is no regular file.")
+                    raise CallError(f"{self.shown(parts)} is no regular file.")
             except BaseException:
                 os.close(handle)
                 raise
             with os.fdopen(handle, "rb") as file:
                 data = file.read(LARGEST + 1)
         if len(data) > LARGEST:
-            raise ToolError(f"{self.shown(parts)} has more than {LARGEST:,} bytes.")
+            raise CallError(f"{self.shown(parts)} has more than {LARGEST:,} bytes.")
         return data
 
     def write(self, parts: Parts, data: bytes, *, parents: bool = False) -> None:
         """Make or replace a regular file, at once or not at all."""
-        self._writable(parts)
+        if not parts:
+            raise CallError("the sandbox itself cannot be changed or removed.")
+        if any(folded(name) in PROTECTED for name in parts):
+            raise CallError(f"{self.shown(parts)} {_NEVER}")
         if len(data) > LARGEST:
-            raise ToolError(f"more than {LARGEST:,} bytes are too many for one file.")
-        if parents and len(parts) > 1:
-            self.make_folder(parts[:-1], parents=True)
+            raise CallError(f"more than {LARGEST:,} bytes are too many for one file.")
+        for top in (parts[:length] for length in range(1, len(parts)) if parents):
+            with self._told(top), self._parent(top) as (folder, name), suppress(FileExistsError):
+                os.mkdir(name, dir_fd=folder)
         with self._told(parts), self._parent(parts) as (folder, name):
             mode = 0o644
             with suppress(FileNotFoundError):
                 old = os.stat(name, dir_fd=folder, follow_symlinks=False)
                 if not stat.S_ISREG(old.st_mode):
-                    raise ToolError(f"{self.shown(parts)} is no regular file.")
+                    raise CallError(f"{self.shown(parts)} is no regular file.")
                 mode = stat.S_IMODE(old.st_mode) & 0o777
             draft = f".{secrets.token_hex(8)}.draft"
             handle = os.open(draft, _MAKE, mode, dir_fd=folder)
@@ -125,76 +200,51 @@ class Sandbox:
                     os.unlink(draft, dir_fd=folder)
                 raise
 
-    def make_folder(self, parts: Parts, *, parents: bool = False) -> None:
-        """Make a folder; with `parents` the ones above it too, and none is no error."""
-        self._writable(parts)
-        tops = range(1, len(parts) + 1) if parents else (len(parts),)
-        for length in tops:
-            top = parts[:length]
-            with self._told(top), self._parent(top) as (folder, name):
-                try:
-                    os.mkdir(name, dir_fd=folder)
-                except FileExistsError:
-                    if not parents:
-                        raise
-        if parents and (found := self.entry(parts)) is not None and found.kind != "folder":
-            raise ToolError(f"{self.shown(parts)} is no folder.")
-
-    def remove(self, parts: Parts, *, recursive: bool = False) -> None:
-        """Remove a file or a link itself; with `recursive` a folder and all below it."""
-        self._writable(parts)
-        with self._told(parts), self._parent(parts) as (folder, name):
-            found = os.stat(name, dir_fd=folder, follow_symlinks=False)
-            if not stat.S_ISDIR(found.st_mode):
-                os.unlink(name, dir_fd=folder)
-                return
-            if not recursive:
-                raise ToolError(f"{self.shown(parts)} is a folder.")
-            _remove_all(folder, name)
-
-    def remove_folder(self, parts: Parts) -> None:
-        """Remove an empty folder."""
-        self._writable(parts)
-        with self._told(parts), self._parent(parts) as (folder, name):
-            os.rmdir(name, dir_fd=folder)
-
-    def move(self, source: Parts, target: Parts) -> None:
-        """Rename a file or folder; a regular file at the target is replaced."""
-        self._writable(source)
-        self._writable(target)
-        if target[: len(source)] == source:
-            raise ToolError(f"{self.shown(source)} cannot be moved into itself.")
-        with (
-            self._told(source),
-            self._parent(source) as (old, name),
-            self._parent(target) as (new, to),
-        ):
-            if _entry(name, os.stat(name, dir_fd=old, follow_symlinks=False)).kind == "other":
-                raise ToolError(f"{self.shown(source)} is no regular file.")
-            os.rename(name, to, src_dir_fd=old, dst_dir_fd=new)
-
-    def list(self, parts: Parts) -> list[Entry]:
-        """Return what a folder holds, by name."""
-        with self._told(parts), self._folder(parts) as folder:
-            found = []
-            for name in sorted(os.listdir(folder)):
-                with suppress(FileNotFoundError):
-                    found.append(_entry(name, os.stat(name, dir_fd=folder, follow_symlinks=False)))
-            return found
-
-    def walk(self, parts: Parts) -> Iterator[tuple[Parts, Entry]]:
-        """Yield all below a folder, by name, each folder before what it holds."""
-        pending = [(parts, entry) for entry in reversed(self.list(parts))]
+    def walk(self, parts: Parts) -> Iterator[tuple[Parts, str]]:
+        """Yield all below a folder with its kind, by name, each folder before what it holds."""
+        pending = self._listed(parts)
         visited = 0
         while pending:
-            above, entry = pending.pop()
-            here = (*above, entry.name)
+            here, kind = pending.pop()
             visited += 1
             if visited > _MOST or len(here) > _DEEPEST:
-                raise ToolError(f"{self.shown(parts)} holds too much to walk through.")
-            yield here, entry
-            if entry.kind == "folder":
-                pending.extend((here, below) for below in reversed(self.list(here)))
+                raise CallError(f"{self.shown(parts)} holds too much to walk through.")
+            yield here, kind
+            if kind == "folder":
+                pending += self._listed(here)
+
+    def _listed(self, parts: Parts) -> list[tuple[Parts, str]]:
+        """Return what a folder holds, the last name first."""
+        found = []
+        with self._told(parts), self._folder(parts) as folder:
+            for name in sorted(os.listdir(folder), reverse=True):
+                with suppress(FileNotFoundError):
+                    found.append(((*parts, name), _kind(folder, name)))
+        return found
+
+    def protected(self) -> dict[Parts, int]:
+        """Return where protected files and folders stand, and their inodes; none inside others."""
+        found: dict[Parts, int] = {}
+        for top, folders, files, handle in os.fwalk(".", dir_fd=self._root):
+            for name in [name for name in (*folders, *files) if folded(name) in PROTECTED]:
+                entry = os.stat(name, dir_fd=handle, follow_symlinks=False)
+                found[(*Path(top).parts, name)] = entry.st_ino
+            folders[:] = [name for name in folders if folded(name) not in PROTECTED]
+        return found
+
+    def set_aside(self, known: Mapping[Parts, int]) -> list[str]:
+        """Rename protected files that are not among the known ones; return a line for each."""
+        told = []
+        for parts, inode in self.protected().items():
+            if inode in known.values():
+                continue
+            with self._told(parts), self._parent(parts) as (folder, name):
+                # Bash may have taken the right to change the folder.
+                os.fchmod(folder, stat.S_IMODE(os.fstat(folder).st_mode) | 0o700)
+                aside = f"{name}.refused-{secrets.token_hex(4)}"
+                os.rename(name, aside, src_dir_fd=folder, dst_dir_fd=folder)
+            told.append(f"{self.shown(parts)} {_NEVER} Now {aside}.\n")
+        return told
 
     @contextmanager
     def _folder(self, parts: Parts) -> Iterator[int]:
@@ -226,7 +276,7 @@ class Sandbox:
                 reason = "a link on the way is not followed"
             else:
                 reason = error.strerror or "cannot be used"
-            raise ToolError(f"{self.shown(parts)}: {reason}.") from None
+            raise CallError(f"{self.shown(parts)}: {reason}.") from None
 
     def _has_link(self, parts: Parts) -> bool:
         for length in range(1, len(parts) + 1):
@@ -236,20 +286,10 @@ class Sandbox:
                     return True
         return False
 
-    def _writable(self, parts: Parts) -> None:
-        if not parts:
-            raise ToolError("the sandbox itself cannot be changed or removed.")
-        if is_protected(parts):
-            raise ToolError(f"{self.shown(parts)} is never written: it can run or open things.")
 
-
-def _entry(name: str, found: os.stat_result) -> Entry:
-    kind = "other"
-    if stat.S_ISREG(found.st_mode):
-        kind = "file"
-    elif stat.S_ISDIR(found.st_mode):
-        kind = "folder"
-    return Entry(name, kind, found.st_size, stat.S_IMODE(found.st_mode))
+def _kind(folder: int, name: str) -> str:
+    mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
+    return "file" if stat.S_ISREG(mode) else "folder" if stat.S_ISDIR(mode) else "other"
 
 
 def _spelled(folder: int, name: str) -> str:
@@ -266,17 +306,3 @@ def _spelled(folder: int, name: str) -> str:
 
 def _composed(name: str) -> str:
     return unicodedata.normalize("NFC", name)
-
-
-def _remove_all(folder: int, name: str) -> None:
-    handle = os.open(name, _FOLDER, dir_fd=folder)
-    try:
-        for below in os.listdir(handle):
-            found = os.stat(below, dir_fd=handle, follow_symlinks=False)
-            if stat.S_ISDIR(found.st_mode):
-                _remove_all(handle, below)
-            else:
-                os.unlink(below, dir_fd=handle)
-    finally:
-        os.close(handle)
-    os.rmdir(name, dir_fd=folder)

@@ -203,7 +203,9 @@ TABLES: Final[Mapping[str, Table]] = {
             "a temporary one",
         ),
         "allow_real_bash": Field(
-            ("boolean",), "Run Bash with a real shell, confined by bubblewrap.", "false"
+            ("boolean",),
+            "Let Bash change Git folders, start-up files and the like in a `sandbox_root` too.",
+            "false",
         ),
         "files": Field(
             ("map of text",), "Files to write into the sandbox first: path to content."

@@ -4,7 +4,7 @@ import os
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from iac_scenario.errors import SetupError
+from iac_scenario.errors import PlayError
 
 __all__ = ["TIMEOUTS", "Timeout", "resolve"]
 
@@ -22,21 +22,17 @@ TIMEOUTS: Final[Mapping[str, Timeout]] = {
     ),
     "mcp_timeout_ms": Timeout(30_000, "The time a server has to answer one call."),
     "bash_timeout_ms": Timeout(
-        120_000, "The time one real Bash command may take; a call's own `timeout` may be shorter."
+        120_000, "The time one Bash command may take; a call's own `timeout` may be shorter."
     ),
     "response_delay_ms": Timeout(0, "The pause before a reply that has no `delay_ms` of its own."),
 }
 
 
-def variable(name: str) -> str:
-    """Return the environment variable of a timeout: IAC_SCENARIO_ and its name in capitals."""
-    return f"IAC_SCENARIO_{name.upper()}"
-
-
 def resolve(flags: Mapping[str, int | None], scenario: Mapping[str, int]) -> dict[str, int]:
     """Return every timeout in milliseconds: flag, else scenario, else environment, else default.
 
-    Raises SetupError for a variable that is no whole number of milliseconds.
+    The variable is IAC_SCENARIO_ and the name in capitals. Raises PlayError for one that is no
+    whole number of milliseconds.
     """
     found = {}
     for name, timeout in TIMEOUTS.items():
@@ -46,14 +42,9 @@ def resolve(flags: Mapping[str, int | None], scenario: Mapping[str, int]) -> dic
         elif own is not None:
             found[name] = own
         else:
-            found[name] = _from_environment(name, timeout.default)
+            variable = f"IAC_SCENARIO_{name.upper()}"
+            text = os.environ.get(variable, str(timeout.default))
+            if not (text.isascii() and text.isdigit()):
+                raise PlayError(f"{variable}={text!r}: give a whole number of milliseconds.")
+            found[name] = int(text)
     return found
-
-
-def _from_environment(name: str, default: int) -> int:
-    text = os.environ.get(variable(name))
-    if text is None:
-        return default
-    if not (text.isascii() and text.isdigit()):
-        raise SetupError(f"{variable(name)}={text!r}: give a whole number of milliseconds.")
-    return int(text)

@@ -3,13 +3,17 @@
 import os
 import shutil
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 from textwrap import dedent
 
 import pytest
 from scenario_helpers import Make, Ran, Run
 
+from iac_scenario.bash import BashSession
 from iac_scenario.cli import main
+from iac_scenario.errors import CallError
+from iac_scenario.sandbox import Sandbox
 
 SERVERS = Path(os.environ.get("IAC_NODE_SERVERS", "~/.cache/iac-servers")).expanduser()
 """Where `npm install --prefix` has put the official servers."""
@@ -58,3 +62,15 @@ def node_servers() -> Path:
     if not (folder / "server-everything").is_dir():
         pytest.skip(f"needs the official servers under {SERVERS} (nox -s servers)")
     return folder
+
+
+@pytest.fixture(scope="session")
+def confinement(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Skip where Bash cannot be confined, with the reason."""
+    sandbox = Sandbox(tmp_path_factory.mktemp("box"))
+    try:
+        BashSession(sandbox, lambda: datetime.now(UTC)).run("true", 20)
+    except CallError as error:
+        pytest.skip(str(error))
+    finally:
+        sandbox.close()

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scenario_helpers import Make, Run
 
 from iac_scenario.errors import ScenarioError
-from iac_scenario.model import Pattern
+from iac_scenario.model import PromptPattern
 from iac_scenario.positions import json_positions, toml_positions
 from iac_scenario.reader import load
 
@@ -69,7 +69,7 @@ def test_a_file_of_claudeless_loads_and_says_what_changes_nothing(make: Make) ->
     loaded = load(make(FULL))
     scenario = loaded.scenario
     assert scenario.identity.session_id == "550e8400-e29b-41d4-a716-446655440000"
-    assert scenario.rules[1].pattern == Pattern("regex", "(?i)fix.*bug")
+    assert scenario.rules[1].pattern == PromptPattern("regex", "(?i)fix.*bug")
     assert scenario.rules[1].reply.calls[0].input == {"file_path": "/src/main.rs"}
     assert scenario.rules[3].turns[0].failure is not None
     assert scenario.timeouts["mcp_timeout_ms"] == 77

@@ -1,24 +1,24 @@
 """Which calls may run: rules in Claude's syntax, modes, answers."""
+# ruff: noqa: E501
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scenario_helpers import Make, Run
 
-from iac_scenario.errors import ToolError
+from iac_scenario.command_line import UnclearLineError, commands_of, only_reads
 from iac_scenario.model import Permissions
-from iac_scenario.permissions import Request, decide, rule_fault
-from iac_scenario.places import Parts, parts_of
-from iac_scenario.shell.lines import segments
+from iac_scenario.permissions import PermissionRequest, decide, rule_fault
+from iac_scenario.sandbox import Parts, parts_of
 
 
 def place(path: str) -> Parts:
     return parts_of(path, ("/sandbox", "/home/me/project"))
 
 
-def request(tool: str, value: str = "", *, reads: bool = False) -> Request:
+def request(tool: str, value: str = "", *, reads: bool = False) -> PermissionRequest:
     key = "command" if tool == "Bash" else "file_path"
-    return Request(tool, {key: value} if value else {}, reads, place)
+    return PermissionRequest(tool, {key: value} if value else {}, reads, place)
 
 
 @pytest.mark.parametrize(
@@ -42,6 +42,19 @@ def request(tool: str, value: str = "", *, reads: bool = False) -> Request:
         ("Bash(ls *)", "Bash", "ls $X", False),
         ("Bash(ls *)", "Bash", "ls | xargs rm", False),
         ("Bash(xargs *)", "Bash", "xargs -n 1 rm", False),
+        ("Bash(xargs *)", "Bash", "xargs -a ls", False),
+        ("Bash(ls *)", "Bash", "ls <<E\n$(rm b)\nE", False),
+        ("Bash(ls *)", "Bash", "ls <<E\nx\nE\nrm b", False),
+        ("Bash(ls *)", "Bash", "ls <<'E'\n$(rm b)\nE", True),
+        ("Bash(ls *)", "Bash", "ls \\\n -l | ls", True),
+        ("Bash(find *)", "Bash", "find . -exec rm {} +", False),
+        ("Bash(find *)", "Bash", "find . -name '*.md'", True),
+        ("Bash(bash *)", "Bash", "bash -c 'rm b'", False),
+        ("Bash(bash *)", "Bash", "bash build.sh", True),
+        ("Bash(env *)", "Bash", "env rm b", False),
+        ("Bash(echo *)", "Bash", "echo a & rm b", False),
+        ("Bash([[ *)", "Bash", "[[ 'a[$(rm b)]' -eq 0 ]]", False),
+        ("Bash(echo $(date))", "Bash", "echo $(date)", True),
         ("Bash(grep *)", "Bash", "grep -q x a", True),
         ("Read(./docs/**)", "Read", "docs/a/b.md", True),
         ("Read(./docs/**)", "Read", "/sandbox/docs/a.md", True),
@@ -79,6 +92,16 @@ def test_a_rule_allows_what_it_names(rule: str, tool: str, value: str, expected:
         ("Bash(rm *)", "Bash", "ls | xargs -0 rm"),
         ("Bash(rm *)", "Bash", "X=a; rm $X"),
         ("Bash(rm *)", "Bash", "! rm a"),
+        ("Bash(rm *)", "Bash", "echo $(rm b)"),
+        ("Bash(rm *)", "Bash", "for f in *; do rm $f; done"),
+        ("Bash(rm *)", "Bash", "bash -c 'rm b'"),
+        ("Bash(rm *)", "Bash", "env -i rm b"),
+        ("Bash(rm *)", "Bash", "find . -exec rm {} +"),
+        ("Bash(rm *)", "Bash", "/bin/rm b"),
+        ("Bash(rm *)", "Bash", '\\rm b; r""m c'),
+        ("Bash(rm *)", "Bash", "{rm,-f,b}"),
+        ("Bash(rm *)", "Bash", "x=1 rm b"),
+        ("Bash(git push *)", "Bash", "(git push origin)"),
         ("Read(./secret/**)", "Read", "Secret/key"),
         ("Read(./secret/**)", "Read", "./secret/./key"),
         ("Read(./caf\u00e9/**)", "Read", "cafe\u0301/key"),
@@ -89,11 +112,43 @@ def test_a_rule_denies_in_doubt(rule: str, tool: str, value: str) -> None:
     assert decide(request(tool, value), Permissions(deny=(rule,))).verdict == "deny"
 
 
+@pytest.mark.parametrize(
+    "line",
+    ["$X b", "eval $(echo cm0gYg== | base64 -d)", "r\\\nm b", "`cat x`", "a=r; ${a}m b", "echo '"],
+)
+def test_a_line_that_cannot_be_read_is_asked_about_where_a_rule_may_mean_it(line: str) -> None:
+    asked = decide(request("Bash", line), Permissions(allow=("Bash",), deny=("Bash(rm *)",)))
+    assert asked.verdict == "ask"
+    assert asked.reason.startswith("the rule Bash(rm *) may concern it: ")
+    unasked = Permissions(mode="dont-ask", allow=("Bash",), ask=("Bash(rm *)",))
+    assert decide(request("Bash", line), unasked).verdict == "deny"
+    assert decide(request("Bash", line), Permissions(deny=("Read",))).verdict == "allow"
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("ls -la | sort | uniq -c | head -3", True), ("cat a; echo 'b $c'", True), ("", True),
+        ("find . -name '*.py' | xargs grep -l x", True), ("sed -n 2,3p a", True), ("sed 's/a/b/g' a", True),
+        ("sort -k2 a && ! test -f b", True), ("[ $? -eq 0 ]", True), ("find . -name *.md", True),
+        ("echo a > b", False), ("rm a", False), ("sed -i 1d a", False), ("sed '1w b' a", False),
+        ("sed 's/a/b/e' a", False), ("sed -n '1e rm a'", False), ("sed -f x a", False), ("sort -o b a", False),
+        ("sort --compress-program=./x a", False), ("sort {-o,b} a", False), ("sort *", False), ("uniq a b", False),
+        ("find . -delete", False), ("find . -fprint b", False), ("find . -{delete,print}", False),
+        ("find . -exec cat {} +", False), ("ls | xargs rm", False), ("ls | xargs sort", False), ("ls | xargs", True),
+        ("echo $X", False), ("echo `rm a`", False), ("X=1; ls", False), ("export PATH=.; ls", False),
+        ("test -v 'a[$(rm b)]'", False), ("cat <<E\n$(rm b)\nE", False), ("awk 1 a", False), ("(ls)", False),
+    ],
+)  # fmt: skip
+def test_what_only_reads(line: str, expected: bool) -> None:
+    assert only_reads(line) is expected
+
+
 @given(st.text("abrmls -&|;$`'\"\\\n()<>", max_size=25))
 def test_no_line_that_runs_a_denied_command_slips_through(line: str) -> None:
     try:
-        names = {command.partition(" ")[0] for command in segments(line)}
-    except ToolError:
+        names = {words[0].text for words in commands_of(line)}
+    except UnclearLineError:
         names = set()
     verdict = decide(request("Bash", line or " "), Permissions(deny=("Bash(rm *)",))).verdict
     if "rm" in names:
@@ -136,6 +191,7 @@ def test_rules_that_are_none() -> None:
     assert "is no rule" in str(rule_fault("Bash(git"))
 
 
+@pytest.mark.usefixtures("confinement")
 def test_denied_is_a_result_and_the_run_goes_on(make: Make, run: Run) -> None:
     path = make("""
         tool_execution.mode = "simulated"
@@ -155,7 +211,7 @@ def test_denied_is_a_result_and_the_run_goes_on(make: Make, run: Run) -> None:
           { tool = "Bash", input = { command = "echo 1 > b" }, expect = { is_error = true } },
           { tool = "Grep", input = { pattern = "1" }, approve = false, expect = { is_error = true } },
         ]
-        """)  # noqa: E501
+        """)
     ran = run("run", path, "-p", "x")
     assert ran.status == 0, ran.err
     ran = run("run", path, "-p", "x", "--permission-mode", "bypass-permissions")

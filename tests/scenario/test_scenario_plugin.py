@@ -1,16 +1,20 @@
 """`pytest --scenario`: users test their servers with the files alone."""
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
 
-from iac_scenario.reference import json_schema, reference_page
 from iac_scenario.schema import TABLES
 
 pytest_plugins = ["pytester"]
 
 ROOT = Path(__file__).parent.parent.parent
+sys.path.append(str(ROOT / "docs"))
+
+from make_scenario import json_schema, reference_page  # noqa: E402
+
 PASSES = """
 [tool_execution]
 mode = "mock"

@@ -9,7 +9,7 @@ from textwrap import dedent
 import pytest
 from scenario_helpers import Run
 
-from iac_scenario.recording import document, recorded
+from iac_scenario.record import document, recorded
 from iac_scenario.redact import HIDDEN, redacted, secrets_of
 
 PROGRAM = str(Path(__file__).with_name("server_program.py"))

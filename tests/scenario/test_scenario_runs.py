@@ -248,6 +248,7 @@ def test_a_call_can_fail_by_the_file_by_its_tool_or_for_want_of_a_result(
     assert "<\n" in ran.out
 
 
+@pytest.mark.usefixtures("confinement")
 def test_time_moves_by_scripted_delays_only(make: Make, run: Run) -> None:
     path = make("""
         launch_timestamp = "2025-01-15T10:30:00Z"
@@ -255,7 +256,7 @@ def test_time_moves_by_scripted_delays_only(make: Make, run: Run) -> None:
         mode = "simulated"
         [default_response]
         delay_ms = 2
-        tool_calls = [{ tool = "Bash", input = { command = "date +%H:%M:%S.%f" } }]
+        tool_calls = [{ tool = "Bash", input = { command = "date +%H:%M:%S.%6N" } }]
         """)
     ran = run("run", path, "-p", "x", "-p", "y")
     assert ran.out.split() == ["10:30:00.002000", "10:30:00.004000"]
@@ -289,6 +290,7 @@ def test_wrong_usage_is_status_two(make: Make, run: Run) -> None:
     assert run("--help").status == 0
 
 
+@pytest.mark.usefixtures("confinement")
 def test_a_result_without_text_prints_nothing(make: Make, run: Run) -> None:
     path = make("""
         tool_execution.mode = "simulated"

@@ -1,210 +1,369 @@
-"""The safe commands, and the real shell in its confinement."""
+"""The Bash of a scenario: what lasts in a session, what is refused, its limits and its escapes."""
 # ruff: noqa: E501
 
 import os
 import shutil
-import subprocess
+import sys
+import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
+import psutil
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scenario_helpers import Make, Run
 
-from iac_scenario.bash import Limits, RealBash
-from iac_scenario.errors import SetupError, ToolError
+from iac_scenario import bash as bash_module
+from iac_scenario.bash import BashLimits, BashResult, BashSession
+from iac_scenario.errors import CallError
 from iac_scenario.sandbox import Sandbox
-from iac_scenario.shell.commands import Place
-from iac_scenario.shell.lines import parse
-from iac_scenario.shell.run import run_line
+
+pytestmark = pytest.mark.process
+
+SECRET = "the-secret-of-another"
+LIMITS = BashLimits(output=10_000, processes=8, file=1_000_000)
+
+
+def now() -> datetime:
+    return datetime(2025, 1, 15, 10, 30, tzinfo=UTC)
+
+
+class World:
+    """A sandbox among files that must stay unread and unwritten."""
+
+    def __init__(self, top: Path) -> None:
+        self.top = top
+        self.root = top / "root"
+        (self.root / "sub").mkdir(parents=True)
+        (self.root / "a.txt").write_text("one\n")
+        (self.root / "out").symlink_to(top)
+        (self.root / "leak").symlink_to(top / "secret")
+        (top / "secret").write_text(SECRET)
+        (top / "root_evil").mkdir()
+        (top / "root_evil" / "secret").write_text(SECRET)
+        self.session = self.opened()
+
+    def opened(self, **options: bool) -> BashSession:
+        return BashSession(Sandbox(self.root, "/box"), now, limits=LIMITS, **options)
+
+    def run(self, line: str, timeout: float = 20) -> BashResult:
+        return self.session.run(line, timeout)
+
+    def said(self, line: str) -> str:
+        result = self.run(line)
+        assert (result.errors, result.stopped) == (b"", ""), result
+        return result.out.decode()
+
+    def outside(self) -> dict[str, str]:
+        paths = (path for path in self.top.rglob("*") if not path.is_relative_to(self.root))
+        return {str(path): path.read_text() if path.is_file() else "" for path in paths}
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Iterator[Place]:
-    root = tmp_path / "root"
-    (root / "sub").mkdir(parents=True)
-    (root / "a.txt").write_text("one\ntwo\nThree\n")
-    (root / "b.txt").write_text("10\n9\n10\n")
-    (root / "sub" / "c.md").write_text("# c\n")
-    (root / ".hidden").write_text("h")
-    sandbox = Sandbox(root, "/box")
-    yield Place(sandbox, lambda: datetime(2025, 1, 15, tzinfo=UTC))
-    sandbox.close()
+def world(tmp_path: Path, confinement: None) -> World:
+    return World(tmp_path / "world")
+
+
+@pytest.fixture(params=["confined", "unconfined"])
+def session(request: pytest.FixtureRequest, tmp_path: Path) -> BashSession:
+    """A session with narrow limits; confined only where it can be."""
+    if request.param == "confined":
+        request.getfixturevalue("confinement")
+    (tmp_path / "root").mkdir()
+    unconfined = request.param == "unconfined"
+    return BashSession(
+        Sandbox(tmp_path / "root", "/box"), now, unconfined=unconfined, limits=LIMITS
+    )
+
+
+def test_a_line_prints_writes_and_ends_with_its_status(
+    session: BashSession, tmp_path: Path
+) -> None:
+    result = session.run("echo a > made; cat made; echo b >&2; exit 3", 20)
+    assert result == (b"a\n", b"b\n", 3, "")
+    assert (tmp_path / "root" / "made").read_text() == "a\n"
+
+
+def test_folder_and_exported_variables_last_and_nothing_else_does(session: BashSession) -> None:
+    session.run("mkdir 'd e'; cd 'd e'; export A='x  y' B=$'1\\n2'; C=gone; cd sub 2>/dev/null", 20)
+    result = session.run('pwd; printf "%s|" "$A" "$B" "$C" "$1" "$#"', 20)
+    assert result.out.splitlines()[0].endswith(b"/d e")
+    assert result.out.endswith(b"x  y|1\n2|||0|")
+    session.run("export A=2; cd ..; exit 1", 20)
+    assert session.run("cd - >/dev/null; echo $A ${PWD##*/}", 20).out == b"2 d e\n"
+    session.run('rmdir "$PWD"', 20)
+    assert session.run("ls -d .", 20).out == b".\n"
+
+
+def test_a_folder_elsewhere_does_not_last(world: World) -> None:
+    assert world.run("cd /usr && pwd") == (
+        b"/usr\n", b"Shell cwd was reset to /box\n", 0, "",
+    )  # fmt: skip
+    assert world.said("pwd") == "/box\n"
+    world.run(f"cd {world.root}/sub")
+    assert world.said("pwd") == f"{world.root}/sub\n"
+
+
+def test_a_line_is_one_of_bash(world: World) -> None:
+    assert (
+        world.said("for i in 1 2; do echo $((i*2)) $(echo $i); done | awk '{print $1+$2}'")
+        == "3\n6\n"
+    )
+    assert world.said("f() { echo $1; }; f x; [[ ab == a* ]] && echo y") == "x\ny\n"
+    if shutil.which("git"):
+        said = world.said(
+            "git init -q r && cd r && git -c user.name=a -c user.email=a@b commit -q --allow-empty -m m && git log --format=%s"
+        )
+        assert said == "m\n"
+
+
+def test_the_clock_of_a_line_is_the_session_s(world: World) -> None:
+    assert world.said("date -u +%FT%T; date +%Y").split() == ["2025-01-15T10:30:00", "2025"]
+    assert (
+        world.said("date -d 2001-02-03 +%F; date --date=2001-02-03 +%F").split()
+        == ["2001-02-03"] * 2
+    )
+
+
+def test_errors_are_bash_s_own(world: World) -> None:
+    assert world.run("none").errors == b"bash: line 1: none: command not found\n"
+    result = world.run("echo 'a")
+    assert (result.status, b"unexpected EOF" in result.errors) == (2, True)
+    assert world.run("touch made; ls && && ls").status == 2
+    assert not (world.root / "made").exists()
 
 
 @pytest.mark.parametrize(
-    "line",
-    [
-        "ls", "ls -a1 sub", "ls -R", "cat a.txt b.txt", "cat -n a.txt", "cat < a.txt",
-        "head -n 1 a.txt b.txt", "head -2 a.txt", "tail -n 1 a.txt", "tail -n +2 a.txt",
-        "wc -l < a.txt", "grep -n o a.txt", "grep -i t a.txt", "grep -vc o a.txt",
-        "grep -o 't.' a.txt", "grep -l one a.txt b.txt", "grep -r one .", "grep -h 1 a.txt b.txt",
-        "grep none a.txt", "grep -q one a.txt", "grep -w on a.txt", "grep -F . a.txt",
-        "grep -E 'one|two' a.txt", "sort b.txt", "sort -n b.txt", "sort -rn b.txt", "sort -u b.txt",
-        "sort b.txt | uniq", "sort b.txt | uniq -c", "sort b.txt | uniq -d", "sort b.txt | uniq -u",
-        "echo a  'b  c' \"d\"", "echo -n x; echo y", "echo -e 'a\\tb'", "printf '%s-%d\\n' a 1 b 2",
-        "echo *.txt", "echo 'a'*.txt", "echo '*'.txt", "echo no*thing", "echo .h*", "echo s*/*",
-        "cat a.txt | sort -r | head -n 1", "false && echo no || echo yes", "true",
-        "test -f a.txt && echo f", "[ -d sub ] && echo d", "test ! -e none && echo n",
-        "[ 3 -gt 2 ] && echo gt", "[ a = b ] || echo ne", "test -s .hidden && echo s",
-        "mkdir -p x/y && touch x/y/z && ls x/y", "cp a.txt d.txt && cat d.txt", "cp -r sub e && ls e",
-        "mv a.txt sub && ls sub", "rm a.txt && ls", "rm -rf sub && ls", "rm -f none",
-        "echo 1 > n; echo 2 >> n; cat n", "cat none 2> err; wc -l < err", "cat none 2>/dev/null || echo no",
-        "echo out > /dev/null", "echo x | tee n | wc -c; cat n", "echo x | tee -a n n > /dev/null; cat n",
-        "cd sub && ls; cd ..; ls -d sub", "basename /a/b.txt .txt", "dirname /a/b.txt", "dirname a",
-        "find sub -name '*.md'", "find . -type d", "find . -maxdepth 1 -iname 'A*'", "mkdir n && rmdir n && ls",
-        "echo a # not this", "echo a\\ b", "echo one\necho two", "echo a &&\necho b", "wc -c a.txt", ": ; echo b",
-        "cat none > both 2>&1; wc -l < both", "[ x ] && echo t", "[ -z '' ] && echo z",
-        "[ -n a ] && echo n", "[ 1 -le 1 ] && [ 1 -ge 1 ] && [ 1 -ne 2 ] && [ 1 -eq 1 ] && echo all",
-    ],
-)  # fmt: skip
-def test_a_line_does_what_a_shell_does(place: Place, tmp_path: Path, line: str) -> None:
-    """Held against bash on the same files; -R, find and grep -r by sorted lines."""
-    twin = tmp_path / "twin"
-    shutil.copytree(place.sandbox.root, twin)
-    real = subprocess.run(
-        ["bash", "-c", line], cwd=twin, capture_output=True, text=True, check=False,
-        env={**os.environ, "LC_ALL": "C"},
-    )  # fmt: skip
-    answer = run_line(place, line)
-    ours, theirs = answer.out.decode().splitlines(), real.stdout.splitlines()
-    if line.startswith(("find", "grep -r", "ls -R")):
-        ours, theirs = sorted(ours), sorted(theirs)
-    if line.startswith("wc") or "wc -" in line or "uniq -c" in line:
-        ours, theirs = [row.split() for row in ours], [row.split() for row in theirs]  # type: ignore[misc]
-    assert ours == theirs
-    assert (answer.status == 0) == (real.returncode == 0)
+    ("line", "said"), [("a\0b", "NUL"), ("x" * 100_001, "more than 100,000 characters")]
+)
+def test_a_line_that_is_refused(world: World, line: str, said: str) -> None:
+    with pytest.raises(CallError, match=said):
+        world.run(line)
+
+
+def test_the_environment_is_empty_but_for_four(world: World) -> None:
+    names = {row.partition("=")[0] for row in world.said("/usr/bin/env").splitlines()}
+    assert names - {"PWD", "SHLVL", "OLDPWD", "_"} == {"HOME", "LANG", "PATH", "TERM"}
+    assert world.said("echo $HOME $TERM") == "/box dumb\n"
 
 
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("curl http://x", "curl: not one of the commands"),
-        ("ls && curl x", "curl: not one"),
-        ("echo `ls`", "substitutions"),
-        ('echo "`ls`"', "substitutions"),
-        ("(ls)", "subshells"),
-        ("ls &", "background jobs"),
-        ("echo 'a", "a quote (') is not closed"),
-        ('echo "a', 'a quote (") is not closed'),
-        ("echo a\\", "ends with a backslash"),
-        ("| ls", "a command is missing before |"),
-        ("ls && && ls", "a command is missing before &&"),
-        ("ls &&", "a command is missing"),
-        ("ls >", "a file name is missing after >"),
-        ("x" * 100_001, "more than 100,000 characters"),
+        ("sleep 60", "more than 0.7 s"),
+        ("setsid sleep 60 & sleep 60", "more than 0.7 s"),
+        ("trap '' TERM INT HUP; while :; do :; done", "more than 0.7 s"),
+        ("exec >/dev/null 2>&1; sleep 60", "more than 0.7 s"),
+        ("yes", "more than 10,000 bytes"),
+        ("yes >&2", "more than 10,000 bytes"),
+        ("cat /dev/zero", "more than 10,000 bytes"),
+        ("for i in $(seq 40); do sleep 60 & done; wait", "more than 8 processes"),
     ],
-)
-def test_what_is_not_interpreted_is_refused_before_anything_runs(
-    place: Place, line: str, said: str
-) -> None:
-    with pytest.raises(ToolError) as caught:
-        run_line(place, f"touch made; {line}" if not line.startswith("|") else line)
-    assert said in str(caught.value)
-    assert place.sandbox.entry(("made",)) is None
+)  # fmt: skip
+def test_a_call_is_stopped_at_its_limits(session: BashSession, line: str, said: str) -> None:
+    result = session.run(line, 0.7 if "0.7" in said else 30)
+    assert said in result.stopped
+    assert len(result.out) <= 10_000
+    assert session.run("echo on", 20).out == b"on\n"
+
+
+def test_a_fork_bomb_ends_with_its_call(world: World) -> None:
+    begun = time.monotonic()
+    result = world.run("bomb() { bomb | bomb & }; bomb; sleep 20")
+    assert "8 processes" in result.stopped
+    assert time.monotonic() - begun < 15
+    assert_nothing_runs("bomb")
+
+
+def test_sizes_of_files_and_memory_are_bounded(world: World) -> None:
+    assert world.run("head -c 2000000 /dev/zero > big").status
+    assert (world.root / "big").stat().st_size <= LIMITS.file
+    assert world.run("head -c 200000000 /dev/zero > /tmp/big").status
+    small = BashSession(Sandbox(world.root), now, limits=LIMITS._replace(memory=200_000_000))
+    assert small.run("x=$(printf '%0300000000d' 1)", 20).status
+
+
+def assert_nothing_runs(mark: str) -> None:
+    deadline = time.monotonic() + 5
+    while time.monotonic() < deadline:
+        lines = [
+            " ".join(process.info["cmdline"] or ()) for process in psutil.process_iter(["cmdline"])
+        ]
+        if not any(mark in line for line in lines):
+            return
+        time.sleep(0.05)
+    raise AssertionError(f"{mark} still runs")
 
 
 @pytest.mark.parametrize(
     "line",
     [
-        "ls --nope", "head -n x a.txt", "cat ../../etc/passwd", "cat /etc/passwd", "cp a.txt",
-        "cp sub x", "cp -r sub sub/x", "mv none x", "mv a.txt b.txt none", "rm sub", "rm", "mkdir",
-        "mkdir sub", "ls none", "cd none", "cd a.txt", "echo x > sub", "echo x > ../x", "cat < none",
-        "grep", "grep -E '(' a.txt", "grep x none", "find -delete", "find none", "printf", "printf '%y' 1",
-        "date yesterday", "basename", "dirname", "test 1 -foo 2", "[ a", "echo a >&3", "cp . sub",
-        "head -n", "tail -z a.txt", "test", "cat > .git", "rmdir sub",
+        "sleep 98761 &", "nohup sleep 98761 >/dev/null 2>&1 &", "setsid sleep 98761 >/dev/null 2>&1 &",
+        "(setsid nohup sleep 98761 </dev/null >/dev/null 2>&1 &) ; disown -a", "coproc sleep 98761",
+        "exec sleep 98761", "trap '' HUP; sleep 98761 & sleep 98761",
+        "python3 -c 'import os,time\nif os.fork()==0:\n os.setsid()\n if os.fork()==0: time.sleep(98761)'",
     ],
 )  # fmt: skip
-def test_what_fails_says_so_by_its_status(place: Place, line: str) -> None:
-    answer = run_line(place, line)
-    assert answer.status != 0
-    assert line == "test" or answer.errors
-    assert not (Path(place.sandbox.root).parent / "x").exists()
+def test_nothing_outlives_its_call(world: World, line: str) -> None:
+    world.run(line, 1)
+    assert_nothing_runs("98761")
 
 
-@given(st.text("ab $'\"\\|&;<>()*\n#12", max_size=20))
-def test_any_line_is_read_or_refused(line: str) -> None:
-    try:
-        pipelines = parse(line)
-    except ToolError:
-        return
-    assert all(pipeline.commands for pipeline in pipelines)
+# Harmless all of them, should the confinement fail one day.
+ESCAPES = [
+    # By name.
+    "cat ../secret", "cat {top}/secret", "cat {top}/root_evil/secret", "cat /box/../secret", "cd ..; cat secret",
+    "cd {top} && cat secret", "cat sub/../../secret", "cat {top}//root/../secret", "cat ~/../secret",
+    "cat $HOME/../secret", "cat < ../secret", "cat $(echo ..)/secret", "cat .*/secret", "cat /*/*/secret",
+    "grep -r {secret} / 2>/dev/null | head -c 500", "find / -name secret -exec cat {{}} + 2>/dev/null",
+    "sed -n p {top}/secret", "source {top}/secret", "awk '{{print}}' {top}/secret", "cp {top}/secret in; cat in",
+    "tar -cf - {top} 2>/dev/null | tar -xOf - 2>/dev/null", "diff a.txt {top}/secret",
+    # By links.
+    "cat leak", "cat out/secret", "ln -s {top}/secret l; cat l", "ln -s {top} d; cat d/secret",
+    "ln {top}/secret h; cat h", "ln -s / r; cat r{top}/secret", "cp -L leak in; cat in", "cd out && cat secret",
+    "ln -s ../secret sub/l; cat sub/l", "readlink -f leak | xargs cat", "echo x > leak", "echo x > out/made",
+    # By writing.
+    "echo x > ../made", "echo x > {top}/made", "echo x >> {top}/secret", "touch {top}/root_evil/made",
+    "mkdir -p {top}/made", "rm -rf {top}/*", "rm -f /box/../secret", "mv a.txt ..", "cp a.txt {top}/made",
+    "tee {top}/made < a.txt", "sed 's/o/0/w {top}/made' a.txt", "sed -i s/t/x/ {top}/secret", "dd of={top}/made < a.txt",
+    "ls {top}/*evil && echo {secret}", "chmod 777 {top}/secret", "truncate -s 0 {top}/secret", "touch /made",
+    "touch /usr/made", "touch /etc/made", "touch /dev/made", "echo x > /bin/made", "mkfifo {top}/made",
+    # By /proc, descriptors and other processes.
+    "cat /proc/1/environ /proc/self/environ /proc/*/environ", "cat /proc/*/root{top}/secret", "cat /proc/*/cwd/../secret",
+    "ls -l /proc/*/fd; cat /proc/*/fd/* </dev/null & sleep 0.2", "for f in /proc/self/fd/*; do cat $f/../secret; done",
+    "test -w /proc/sys/kernel/panic && echo {secret}", "test -w /proc/sysrq-trigger && echo {secret}", "kill -CONT {pid} && echo {secret}", "kill -0 {pid} && echo {secret}",
+    "cat /proc/{pid}/environ", "ps -e | grep -c pytest | grep -v 0", "strace -p {pid}", "chroot /proc/1/root cat {top}/secret",
+    # By the kernel.
+    "unshare -Urm sh -c 'mount --bind / /tmp; cat /tmp{top}/secret'", "mount -t tmpfs none /box/sub && echo {secret}", "umount /box && echo {secret}",
+    "mount -o remount,rw /usr && touch /usr/made", "nsenter -t 1 -a cat {top}/secret", "mknod disk b 8 0 && cat disk",
+    "cat /dev/sda /dev/vda /dev/mem", "su -c 'cat {top}/secret'", "sudo cat {top}/secret", "modprobe x", "test -w /usr && echo {secret}",
+    # By variables that another program reads.
+    "export LD_PRELOAD=/box/evil.so BASH_ENV=/box/evil PATH=/box; cat {top}/secret", "export HOME={top}; cat ~/secret",
+    # By the network.
+    "exec 3<>/dev/tcp/127.0.0.1/{port} && echo {secret}",
+    "python3 -c \"import socket; socket.create_connection(('127.0.0.1', {port}))\" 2>/dev/null && echo {secret}",
+]  # fmt: skip
 
 
-def test_only_a_real_shell_is_asked_for_by_name(make: Make, run: Run, tmp_path: Path) -> None:
-    path = make("""
-        tool_execution.mode = "simulated"
-        [default_response]
-        tool_calls = [{ tool = "Bash", input = { command = "for i in 1 2; do echo $i; done" } }]
-        """)
-    assert "--allow-real-bash" in run("run", path, "-p", "x").out
-    assert run("run", path, "-p", "x", "--unconfined").out == "1\n2\n"
+@pytest.fixture(scope="module")
+def port() -> Iterator[int]:
+    import socket
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        yield listening.getsockname()[1]
 
 
-def test_without_bubblewrap_a_real_shell_is_refused(
+def test_there_are_as_many_escapes_as_before() -> None:
+    assert len(set(ESCAPES)) >= 65
+
+
+@pytest.mark.parametrize("line", ESCAPES)
+def test_nothing_outside_is_read_or_written(world: World, port: int, line: str) -> None:
+    before = world.outside()
+    names = {"top": world.top, "secret": SECRET, "pid": os.getpid(), "port": port}
+    command = line.format(**names)
+    result = world.run(command, 5)
+    printed = (result.out + result.errors).replace(command.encode(), b"").decode("utf-8", "replace")
+    # Bash shows the line that it could not read.
+    assert SECRET not in printed
+    assert str(os.environ.get("PYTEST_CURRENT_TEST", "x")) not in printed
+    assert world.outside() == before
+    for place in ("/made", "/usr/made", "/etc/made", "/dev/made", "/bin/made"):
+        assert not Path(place).exists()
+    # The next call stands where it should, whatever this one has left.
+    assert SECRET not in world.run(f"cat {world.top}/secret").out.decode()
+
+
+def test_what_is_seen_of_the_system_is_little(world: World) -> None:
+    assert set(world.said("ls /").split()) <= {
+        "bin", "box", "dev", "etc", "lib", "lib32", "lib64", "proc", "sbin", "tmp", "usr", world.top.parts[1],
+    }  # fmt: skip
+    assert world.said("ls /etc").split() in ([], ["alternatives"])
+    assert len(world.said("ls -d /proc/[0-9]*").split()) <= 5
+
+
+def test_what_runs_by_itself_is_not_changed_in_a_folder_that_stays(world: World) -> None:
+    (world.root / ".git" / "hooks").mkdir(parents=True)
+    (world.root / ".git" / "config").write_text("old")
+    world.session = world.opened(guarded=True)
+    assert b"Read-only" in world.run("echo new > .git/config").errors
+    assert world.run("echo x > .git/hooks/pre-commit; rm -rf .git").status
+    result = world.run("echo 'evil' > .zshrc; mkdir -p sub/.GIT; ln -s x .mcp.json; echo done")
+    assert result.out == b"done\n"
+    assert result.errors.count(b"is never written") == 3
+    names = {path.name for path in world.root.rglob("*")}
+    assert not names & {".zshrc", ".GIT", ".mcp.json"}
+    assert {name.partition(".refused-")[0] for name in names} >= {".zshrc", ".GIT", ".mcp.json"}
+    assert (world.root / ".git" / "config").read_text() == "old"
+    world.run("mkdir r; cp -r .git r/kept", 20)
+    world.session = world.opened(guarded=False)
+    world.run("git init -q r2; echo x > .zshrc; mv .git sub")
+    assert (world.root / ".zshrc").exists()
+    # What was there before and is moved stays what it is.
+    world.session = world.opened(guarded=True)
+    assert world.run("mv sub other && ls other/.git/config") == (b"other/.git/config\n", b"", 0, "")
+
+
+def scenario(make: Make, *lines: str) -> Path:
+    calls = ", ".join(f'{{ tool = "Bash", input = {{ command = "{line}" }} }}' for line in lines)
+    return make(f'tool_execution.mode = "simulated"\n[default_response]\ntool_calls = [{calls}]\n')
+
+
+@pytest.mark.usefixtures("confinement")
+def test_calls_of_a_run_are_one_session(make: Make, run: Run) -> None:
+    ran = run(
+        "run", scenario(make, "mkdir d; cd d", "pwd", "cat ${SANDBOX_ROOT}/none; exit 4"), "-p", "x"
+    )
+    assert ran.out.splitlines()[0] == "/sandbox/d"
+    assert "Error: Exit code 4\ncat:" in ran.out
+
+
+def test_without_confinement_the_tool_is_refused_and_the_run_goes_on(
+    make: Make, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = scenario(make, "echo hi")
+    bash_module._bubblewrap.cache_clear()
+    monkeypatch.setenv("PATH", str(tmp_path))
+    ran = run("run", path, "-p", "x")
+    bash_module._bubblewrap.cache_clear()
+    assert ran.out.startswith("Error: Bash needs bubblewrap (bwrap)")
+    assert "Install it, or give the call a `result`" in ran.out
+    assert len(ran.out.splitlines()) == 1
+    (tmp_path / "bwrap").write_text(
+        "#!/bin/sh\ncase $1 in --help) ;; *) echo 'bwrap: No permissions' >&2; exit 1;; esac\n"
+    )
+    (tmp_path / "bwrap").chmod(0o755)
+    ran = run("run", path, "-p", "x")
+    bash_module._bubblewrap.cache_clear()
+    assert ran.out.startswith("Error: Bash cannot be confined here: bwrap: No permissions.")
+    assert run("run", path, "-p", "x", "--unconfined").out.startswith(
+        "Error: bash cannot be started"
+    )
+    monkeypatch.setenv("PATH", os.defpath)
+    assert run("run", path, "-p", "x", "--unconfined").out == "hi\n"
+
+
+def test_the_profile_of_a_mac_names_the_folder_and_no_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    sandbox = Sandbox(tmp_path)
-    with pytest.raises(SetupError, match="bubblewrap"):
-        RealBash(sandbox)
-    with pytest.raises(ToolError, match="cannot be started"):
-        RealBash(sandbox, confined=False).run("true", (), 5)
-
-
-@pytest.fixture(params=[True, False], ids=["confined", "unconfined"])
-def bash(request: pytest.FixtureRequest, tmp_path: Path) -> RealBash:
-    """A real shell with narrow limits; confined only where namespaces may be made."""
-    if request.param and not _may_confine():
-        pytest.skip("needs bubblewrap and the right to make namespaces")
-    limits = Limits(output=10_000, processes=8)
-    return RealBash(Sandbox(tmp_path, "/box"), confined=request.param, limits=limits)
-
-
-def _may_confine() -> bool:
-    words = ["bwrap", "--unshare-all", "--ro-bind", "/", "/", "true"]
-    return shutil.which("bwrap") is not None and not subprocess.run(words, check=False).returncode
-
-
-@pytest.mark.process
-def test_a_real_shell_runs_in_the_sandbox(bash: RealBash, tmp_path: Path) -> None:
-    ended = bash.run("echo a > made; cat made; echo b >&2; exit 3", (), 20)
-    assert (ended.out, ended.errors, ended.status, ended.stopped) == (b"a\n", b"b\n", 3, "")
-    assert (tmp_path / "made").read_text() == "a\n"
-
-
-@pytest.mark.process
-@pytest.mark.parametrize(
-    ("command", "said"),
-    [
-        ("sleep 60", "more than 0.7 s"),
-        ("setsid sleep 60 & sleep 60", "more than 0.7 s"),
-        ("yes", "more than 10,000 bytes"),
-        ("for i in $(seq 40); do sleep 60 & done; wait", "more than 8 processes"),
-    ],
-)
-def test_a_real_shell_is_stopped_at_its_limits(bash: RealBash, command: str, said: str) -> None:
-    timeout = 0.7 if "0.7" in said else 30
-    ended = bash.run(command, (), timeout)
-    assert said in ended.stopped
-    assert len(ended.out) <= 10_000
-
-
-@pytest.mark.process
-def test_the_confinement_shows_nothing_else(tmp_path: Path) -> None:
-    if not _may_confine():
-        pytest.skip("needs bubblewrap and the right to make namespaces")
-    (tmp_path / "secret").write_text("s")
-    (tmp_path / "root").mkdir()
-    bash = RealBash(Sandbox(tmp_path / "root", "/box"))
-    command = (
-        f"cat {tmp_path}/secret; touch /usr/x; ls /home /root; env | grep -c . ; pwd; ls /proc"
+    """Its form only: what Seatbelt makes of it, a Mac has to say."""
+    monkeypatch.setattr(bash_module, "_ON_MAC", True)
+    seatbelt = tmp_path / "sandbox-exec"
+    monkeypatch.setattr(bash_module, "_SEATBELT", str(seatbelt))
+    session = BashSession(Sandbox(tmp_path, "/box"), now, guarded=True)
+    with pytest.raises(CallError, match="sandbox-exec to be confined; give the call"):
+        session.run("true", 5)
+    # Writes down what it is given, then runs the command without any confinement.
+    seatbelt.write_text(
+        f"#!{sys.executable}\nimport os, sys\nopen({str(tmp_path / 'given')!r}, 'w').write('\\n'.join(sys.argv))\nos.execvp(sys.argv[7], sys.argv[7:])\n"
     )
-    ended = bash.run(command, (), 20)
-    assert b"/box" in ended.out
-    assert ended.errors.count(b"No such file") == 3
-    assert b"Read-only" in ended.errors
-    with pytest.raises(ToolError, match="NUL"):
-        bash.run("a\0b", (), 1)
+    seatbelt.chmod(0o755)
+    assert session.run("pwd; cat <<E\nx\nE", 20).out.decode() == f"{tmp_path}\nx\n"
+    given = (tmp_path / "given").read_text()
+    assert f"FOLDER={tmp_path}" in given
+    assert "(deny default)" in given
+    assert "(deny network*)" in given
+    assert "[gG][iI][tT]" in given
+    profile = given[given.index("(version 1)") : given.index("\nbash\n")]
+    assert profile.count("(") == profile.count(")")
+    session.close()

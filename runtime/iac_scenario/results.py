@@ -1,17 +1,67 @@
-"""Whether a result is what the scenario expects; a miss says what was expected and what came."""
+"""What a call came to, and whether that is what the scenario expects."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
+from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
-from iac_scenario.model import Check
-from iac_scenario.outcome import Outcome
+from iac_scenario.arguments import validator_of
+from iac_scenario.model import Expectation
 
-__all__ = ["Miss", "fault", "misses"]
+__all__ = ["NOT_GIVEN", "CallResult", "Miss", "failed", "fault", "given", "misses", "textual"]
 
+NOT_GIVEN = object()
+"""Stands for a value that is not there, where null is one that is."""
 LONGEST: Final = 400
 """Characters of a value that a report shows."""
+Told = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class CallResult:
+    """A result: content blocks as MCP has them, whether it is an error, and its structured part.
+
+    `executed` is False for a call that was not carried out at all (mode disabled).
+    """
+
+    content: tuple[dict[str, Any], ...]
+    is_error: bool = False
+    structured: Any = NOT_GIVEN
+    executed: bool = True
+
+    @property
+    def text(self) -> str:
+        """The text of all text blocks, joined by line ends."""
+        return "\n".join(block["text"] for block in self.content if block.get("type") == "text")
+
+    @property
+    def value(self) -> Any:
+        """The structured part, else the text read as JSON, else the text."""
+        if self.structured is not NOT_GIVEN:
+            return self.structured
+        try:
+            return json.loads(self.text)
+        except (ValueError, RecursionError):
+            return self.text
+
+
+def textual(text: str) -> CallResult:
+    """Return a result that is one text."""
+    return CallResult(({"type": "text", "text": text},))
+
+
+def failed(text: str) -> CallResult:
+    """Return an error result that says `text`."""
+    return CallResult(({"type": "text", "text": text},), is_error=True)
+
+
+def given(value: Any) -> CallResult:
+    """Return the result that a scenario gives: a text, or a value that is shown as JSON."""
+    if isinstance(value, str):
+        return textual(value)
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    structured = value if isinstance(value, dict) else NOT_GIVEN
+    return CallResult(({"type": "text", "text": text},), structured=structured)
 
 
 class Miss(NamedTuple):
@@ -23,7 +73,7 @@ class Miss(NamedTuple):
     got: str
 
 
-def misses(checks: Sequence[Check], outcome: Outcome) -> list[Miss]:
+def misses(checks: Sequence[Expectation], outcome: CallResult) -> list[Miss]:
     """Return the expectations that a result does not meet; all of them if nothing was executed."""
     if not outcome.executed:
         got = "not executed: the mode is disabled"
@@ -66,10 +116,7 @@ def shown(value: Any) -> str:
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}… ({len(text):,} characters)"
 
 
-Told = tuple[str, str]
-
-
-def _equals(want: Any, outcome: Outcome) -> Told | None:
+def _equals(want: Any, outcome: CallResult) -> Told | None:
     if isinstance(want, str) and want == outcome.text:
         return None
     if _same(want, outcome.value):
@@ -77,13 +124,13 @@ def _equals(want: Any, outcome: Outcome) -> Told | None:
     return shown(want), shown(outcome.text if isinstance(want, str) else outcome.value)
 
 
-def _contains(want: str | list[str], outcome: Outcome) -> Told | None:
+def _contains(want: str | list[str], outcome: CallResult) -> Told | None:
     texts = [want] if isinstance(want, str) else want
     missing = [text for text in texts if text not in outcome.text]
     return (shown(missing[0]), shown(outcome.text)) if missing else None
 
 
-def _json_path(want: Mapping[str, Any], outcome: Outcome) -> Told | None:
+def _json_path(want: Mapping[str, Any], outcome: CallResult) -> Told | None:
     for path, value in want.items():
         found = _found(path, outcome.value)
         got = found[0] if len(found) == 1 else found
@@ -92,21 +139,21 @@ def _json_path(want: Mapping[str, Any], outcome: Outcome) -> Told | None:
     return None
 
 
-def _is_error(want: bool, outcome: Outcome) -> Told | None:
+def _is_error(want: bool, outcome: CallResult) -> Told | None:
     if want == outcome.is_error:
         return None
     kind = "an error" if outcome.is_error else "no error"
     return "an error" if want else "no error", f"{kind}: {shown(outcome.text)}"
 
 
-def _schema(want: Any, outcome: Outcome) -> Told | None:
-    error = next(_validator(json.dumps(want, sort_keys=True)).iter_errors(outcome.value), None)
+def _schema(want: Any, outcome: CallResult) -> Told | None:
+    error = next(validator_of(json.dumps(want, sort_keys=True)).iter_errors(outcome.value), None)
     if error is None:
         return None
     return f"{error.json_path} by the schema", shown(error.message)
 
 
-_CHECKS: Final[Mapping[str, Callable[[Any, Outcome], Told | None]]] = {
+_CHECKS: Final[Mapping[str, Callable[[Any, CallResult], Told | None]]] = {
     "equals": _equals,
     "contains": _contains,
     "json_path": _json_path,
@@ -133,10 +180,3 @@ def _same(want: Any, got: Any) -> bool:
     if isinstance(want, list) and isinstance(got, list):
         return len(want) == len(got) and all(map(_same, want, got))
     return bool(want == got)
-
-
-@lru_cache(maxsize=64)
-def _validator(schema: str) -> Any:
-    from jsonschema import Draft202012Validator
-
-    return Draft202012Validator(json.loads(schema))

@@ -1,0 +1,256 @@
+"""Which commands a Bash line holds, for the rules that look at each of them.
+
+Bash itself runs the line; nothing here does. A line that could run what is not seen here
+(substitutions, variables, subshells, loops, jobs, `eval`, `bash -c`) is unclear: rules in doubt
+deny it or ask about it, and never allow it.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from fnmatch import fnmatchcase
+from itertools import pairwise
+from typing import Final, NamedTuple
+
+__all__ = ["CommandWord", "UnclearLineError", "commands_of", "only_reads", "suspects"]
+
+LONGEST: Final = 100_000
+"""Characters of a line."""
+
+
+class UnclearLineError(Exception):
+    """A line may run more than can be seen; the text says what is in the way."""
+
+
+class CommandWord(NamedTuple):
+    """A word without its quotes, and whether Bash may make other words of it (`*`, `{a,b}`)."""
+
+    text: str
+    grows: bool = False
+
+
+_PIECES: Final = r"""(?:
+    '[^']*'
+  | \\[^\n]
+  | "(?:[^"\\$`]|\\.|\$\?|\$(?="))*"
+  | \$\?|\$(?=\s|\Z)
+  | [^\s'"\\$`();|<>&]
+)+"""
+_TOKEN: Final = re.compile(
+    rf"""
+    (?P<blank>[ \t]+|(?<![^\ \t\n])\\\n)
+  | (?P<comment>\#[^\n]*)
+  | (?P<here>[0-9]*<<(?!<)(?P<tabs>-?)[ \t]*(?P<end>{_PIECES}))
+  | (?P<redirect>[0-9]*(?:>>|>&|>\||<<<|<&|<>|[<>])|&>>?)
+  | (?P<operator>&&|\|\||\|&|[;|\n])
+  | (?P<word>{_PIECES})
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_QUOTED: Final = re.compile(r"""'([^']*)'|"((?:[^"\\]|\\.)*)"|\\(.)""", re.DOTALL)
+_IN_DOUBLE: Final = re.compile(r'\\([$`"\\\n])')
+_HERE_RUNS: Final = re.compile(r"`|\$[({\[]|\\$", re.MULTILINE)
+
+_RUNNERS: Final = frozenset(
+    "if then elif else fi for select while until do done case esac in function coproc"
+    " . alias builtin busybox chroot chrt command compgen complete doas enable env eval exec flock"
+    " ionice mapfile nice nohup parallel pkexec prlimit readarray runuser script setpriv setsid"
+    " source stdbuf strace su sudo taskset time timeout trap unshare watch".split()
+)
+"""Words of Bash's grammar, and commands that run what their words say."""
+_SHELLS: Final = frozenset(("ash", "bash", "dash", "ksh", "rbash", "sh", "zsh"))
+_RECKONERS: Final = frozenset(
+    "[ [[ declare export getopts let local printf read readonly test typeset unset wait".split()
+)
+"""Commands of Bash that reckon with their words, where an index may hold a substitution."""
+_ASSIGNED: Final = re.compile(r"[A-Za-z_]\w*\+?=")
+_FIND_RUNS: Final = ("-exec", "-execdir", "-ok", "-okdir")
+_XARGS_OPTION: Final = re.compile(
+    r"-(?:[0rtx]+|-null|-no-run-if-empty|(?P<letter>[dEILnPs])(?P<value>.*))", re.DOTALL
+)
+
+
+def commands_of(line: str) -> list[list[CommandWord]]:
+    """Return the words of every command that a line runs; what xargs runs is one of its own.
+
+    Redirections are left out. Raises UnclearLineError.
+    """
+    if len(line) > LONGEST:
+        raise UnclearLineError(f"the line has more than {LONGEST:,} characters")
+    if any(unicodedata.category(sign) == "Cc" and sign not in "\n\t" for sign in line):
+        raise UnclearLineError("the line holds control characters")
+    found = []
+    for words in _simple(line):
+        _refuse_hidden(words)
+        found.append(words)
+        if words[0].text == "xargs" and (inner := _run_by_xargs(words)):
+            _refuse_hidden(inner)
+            found.append(inner)
+    return found
+
+
+def _simple(line: str) -> Iterator[list[CommandWord]]:
+    """Yield the commands between the operators of a line."""
+    words: list[CommandWord] = []
+    empty, joined, wants_name = True, False, ""
+    for kind, text in [*_tokens(line), ("operator", ";")]:
+        if wants_name and kind != "word":
+            raise UnclearLineError(f"a name is missing after {wants_name}")
+        if kind == "word":
+            # A `!` before a command turns its status around.
+            if not wants_name and (words or text != "!"):
+                words.append(_unquoted(text))
+            wants_name, empty = "", False
+        elif kind in ("redirect", "here"):
+            wants_name, empty = text if kind == "redirect" else "", False
+        elif empty and not (text in ";\n" and not joined) and text != "\n":
+            raise UnclearLineError(f"a command is missing before {text}")
+        elif not empty:
+            if words:
+                yield words
+            words, empty, joined = [], True, text not in ";\n"
+
+
+def _tokens(line: str) -> Iterator[tuple[str, str]]:
+    """Yield words, redirections and operators; here-documents are read and passed over."""
+    at, waiting = 0, list[re.Match[str]]()
+    while at < len(line):
+        found = _TOKEN.match(line, at)
+        if found is None:
+            raise UnclearLineError(f"{line[at : at + 2]!r} is not looked into")
+        kind, text, at = str(found.lastgroup), found[0], found.end()
+        if kind == "here":
+            waiting.append(found)
+        if kind in ("here", "word") and "\n" in text and waiting:
+            raise UnclearLineError("a here-document begins inside of a quote")
+        if kind not in ("blank", "comment"):
+            yield kind, text
+        if text == "\n":
+            for here in waiting:
+                at = _after_document(line, at, here)
+            waiting.clear()
+    if waiting:
+        raise UnclearLineError("a here-document has no end")
+
+
+def _after_document(line: str, at: int, here: re.Match[str]) -> int:
+    """Return where a here-document ends that begins at `at`."""
+    name, tabs = re.escape(_unquoted(here["end"]).text), "\t*" if here["tabs"] else ""
+    end = re.compile(rf"^{tabs}{name}(?:\n|\Z)", re.MULTILINE).search(line, at)
+    if end is None:
+        raise UnclearLineError("a here-document has no end")
+    # Without quotes around its name, Bash expands it.
+    if _QUOTED.search(here["end"]) is None and _HERE_RUNS.search(line, at, end.start()):
+        raise UnclearLineError("a here-document may run commands")
+    return end.end()
+
+
+def _unquoted(raw: str) -> CommandWord:
+    def inner(found: re.Match[str]) -> str:
+        if found[2] is not None:
+            return _IN_DOUBLE.sub(lambda hit: hit[1].replace("\n", ""), found[2])
+        return found[1] if found[1] is not None else found[3]
+
+    bare = _QUOTED.sub("", raw)
+    return CommandWord(_QUOTED.sub(inner, raw), any(sign in bare for sign in "*?[{"))
+
+
+def _refuse_hidden(words: Sequence[CommandWord]) -> None:
+    """Raise UnclearLineError where a command may run another that is not seen."""
+    first, rest = words[0], [word.text for word in words[1:]]
+    name = first.text.rpartition("/")[2]
+    if first.grows and first.text not in ("[", "[["):
+        raise UnclearLineError("the name of a command is a pattern")
+    if (
+        not name
+        or _ASSIGNED.match(first.text)
+        or name in _RUNNERS
+        or (name in _SHELLS and (not rest or rest[0].startswith("-")))
+    ):
+        raise UnclearLineError(f"{name} is not looked into")
+    if name in _RECKONERS and any(re.search(r"`|\$[({]", word) for word in rest):
+        raise UnclearLineError(f"{name} may run what its words hold")
+    if name == "find" and any(_may_be(word, _FIND_RUNS) for word in words[1:]):
+        raise UnclearLineError("find may run other commands")
+
+
+def _may_be(word: CommandWord, options: Sequence[str]) -> bool:
+    """Whether a word is one of these options, or a pattern that may become one."""
+    if not word.grows:
+        return word.text in options
+    return "{" in word.text or any(fnmatchcase(option, word.text) for option in options)
+
+
+def _run_by_xargs(words: list[CommandWord]) -> list[CommandWord]:
+    """Return the command that xargs is given; empty for the one that it has by itself."""
+    at, place = 1, ""
+    while at < len(words) and words[at].text.startswith("-"):
+        found = _XARGS_OPTION.fullmatch(words[at].text)
+        if found is None:
+            raise UnclearLineError(f"xargs {words[at].text} is not looked into")
+        if found["letter"] and not found["value"]:
+            at += 1
+        if found["letter"] == "I":
+            place = found["value"] or "".join(word.text for word in words[at : at + 1])
+        at += 1
+    inner = words[at:]
+    if inner and (inner[0].text in ("find", "xargs") or (place and place in inner[0].text)):
+        raise UnclearLineError("xargs runs what it reads")
+    return inner
+
+
+def suspects(line: str) -> Iterator[str]:
+    """Yield whatever in a line could be a command, quotes and brackets passed over."""
+    for between in ("", " "):
+        text = re.sub(r"['\"\\]", between, line)
+        for words in map(str.split, re.split(r"[;&|(){}`\n<>$=,]+", text)):
+            yield from (" ".join(words[at : at + 100]) for at in range(len(words)))
+
+
+_ONLY_READ: Final = frozenset(
+    ": [ [[ basename cat cd cmp cut date diff dirname echo egrep exit false fgrep grep head ls"
+    " printf pwd seq tac tail test tr true wc xargs".split()
+)
+_PICKY: Final = frozenset(("find", "sed", "sort", "uniq"))
+"""Commands that only read without some of their options and words."""
+_FIND_WRITES: Final = ("-delete", "-fls", "-fprint", "-fprint0", "-fprintf")
+_SED_READS: Final = re.compile(
+    r"(?:(?:\d+|\$)(?:,(?:\d+|\$))?|/[^/\\\n]*/)?[pdq=]"
+    r"|s([/#|,])(?:(?!\1)[^\\\n]|\\.)*\1(?:(?!\1)[^\\\n]|\\.)*\1[gpI\d]*"
+)
+
+
+def only_reads(line: str) -> bool:
+    """Whether nothing that a line runs, or sets for the next, changes anything."""
+    if ">" in line:
+        return False
+    try:
+        commands = commands_of(line)
+    except UnclearLineError:
+        return False
+    return all(map(_reads, commands)) and not any(
+        # What xargs reads may be an option of the command that it runs.
+        before[0].text == "xargs" and words[0].text in _PICKY
+        for before, words in pairwise(commands)
+    )
+
+
+def _reads(words: Sequence[CommandWord]) -> bool:
+    name, rest = words[0].text, [word.text for word in words[1:]]
+    if name not in _PICKY:
+        return name in _ONLY_READ
+    if name == "find":
+        return not any(_may_be(word, _FIND_WRITES) for word in words[1:])
+    if any(word.grows for word in words[1:]):
+        return False
+    options = [word for word in rest if word.startswith("-")]
+    operands = [word for word in rest if not word.startswith("-")]
+    if name == "sort":
+        return not any("o" in word for word in options)
+    if name == "uniq":
+        return len(operands) <= 1
+    return (
+        set(options) <= {"-n", "-E", "-r"}
+        and bool(operands)
+        and _SED_READS.fullmatch(operands[0]) is not None
+    )

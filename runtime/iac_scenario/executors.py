@@ -1,0 +1,108 @@
+"""What carries calls out: nothing, the scenario's own results, or tools on a sandbox's files."""
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final, Protocol
+
+import anyio.to_thread
+
+from iac_scenario.arguments import BUILT_IN, READERS, refuse_misfit, validator_of
+from iac_scenario.bash import BashSession
+from iac_scenario.command_line import only_reads
+from iac_scenario.errors import CallError
+from iac_scenario.filetools import FILE_TOOLS
+from iac_scenario.model import ToolCall
+from iac_scenario.results import CallResult, failed, given, textual
+from iac_scenario.sandbox import Sandbox
+
+__all__ = ["Disabled", "Mock", "Simulated", "ToolExecutor"]
+
+_SHOWN: Final = 30_000
+"""Characters of a command's output that the assistant sees, as in Claude Code."""
+
+
+class ToolExecutor(Protocol):
+    """A level of reality."""
+
+    def reads(self, call: ToolCall, /) -> bool:
+        """Whether the call is known to change nothing."""
+        ...
+
+    async def run(self, call: ToolCall, /) -> CallResult:
+        """Carry a call out. What goes wrong is an error outcome, never an exception."""
+        ...
+
+
+class Mock:
+    """Answers each call with its own `result` or `error`."""
+
+    def reads(self, call: ToolCall) -> bool:
+        """Only the tools of Claude's own are known."""
+        return call.tool in READERS
+
+    async def run(self, call: ToolCall) -> CallResult:
+        """Return what the file gives, or an error that it gives nothing."""
+        if call.error is not None:
+            return failed(call.error)
+        if call.result is None:
+            return failed(f"The scenario gives no result for this call of {call.tool}.")
+        return given(call.result)
+
+
+class Disabled:
+    """Carries nothing out."""
+
+    def reads(self, _call: ToolCall, /) -> bool:
+        """Nothing happens, so nothing is asked."""
+        return True
+
+    async def run(self, _call: ToolCall, /) -> CallResult:
+        """Return an outcome that is none."""
+        return CallResult((), executed=False)
+
+
+class Simulated:
+    """Bash, Read, Write, Edit, Glob and Grep inside one sandbox."""
+
+    def __init__(self, sandbox: Sandbox, bash: BashSession, bash_timeout: float) -> None:
+        self._sandbox = sandbox
+        self._bash = bash
+        self._bash_timeout = bash_timeout
+
+    def reads(self, call: ToolCall) -> bool:
+        """Readers, and lines of commands that only read and are redirected nowhere."""
+        if call.tool != "Bash" or not isinstance(call.input, Mapping):
+            return call.tool in READERS
+        return only_reads(str(call.input.get("command")))
+
+    async def run(self, call: ToolCall) -> CallResult:
+        """Check the arguments and carry the call out."""
+        try:
+            if call.tool not in BUILT_IN:
+                known = ", ".join(BUILT_IN)
+                raise CallError(f"{call.tool} is not simulated. Simulated: {known}.")
+            refuse_misfit(validator_of(json.dumps(BUILT_IN[call.tool])), call.tool, call.input)
+            if call.tool != "Bash":
+                return FILE_TOOLS[call.tool](self._sandbox, call.input)
+            return await anyio.to_thread.run_sync(self._in_bash, call.input)
+        except CallError as error:
+            return failed(str(error))
+
+    def _in_bash(self, given: Mapping[str, Any]) -> CallResult:
+        if given.get("run_in_background", False):
+            raise CallError("run_in_background is not simulated.")
+        timeout = min(given.get("timeout", float("inf")) / 1000, self._bash_timeout)
+        result = self._bash.run(given["command"], timeout)
+        out, errors = (stream.decode("utf-8", "replace") for stream in (result.out, result.errors))
+        if result.stopped:
+            return failed(_cut("\n".join((f"Stopped: {result.stopped}.", out + errors)).strip()))
+        text = _cut("\n".join(piece.rstrip("\n") for piece in (out, errors) if piece.strip("\n")))
+        if result.status:
+            return failed(f"Exit code {result.status}\n{text}".rstrip())
+        return textual(text)
+
+
+def _cut(text: str) -> str:
+    if len(text) <= _SHOWN:
+        return text
+    return f"{text[:_SHOWN]}\n… ({len(text) - _SHOWN:,} more characters)"

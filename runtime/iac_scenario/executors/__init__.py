@@ -1,1 +1,0 @@
-"""Three levels of reality behind one interface."""
