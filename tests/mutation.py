@@ -1,7 +1,7 @@
 """Mutants of what decides: gate, policy, limits, redaction, paths and audit (`nox -s mutate`).
 
-A mutant is a small change of the code; tests that pass all the same do not hold that line. Each that
-survives is killed by a new test, or listed in `mutants.toml` with the reason why it is no change.
+A mutant is a small change of the code; tests that pass all the same do not hold that line. Each
+that survives is killed by a new test, or listed in `mutants.toml` with why it is no change.
 mutmut wants packages at the top of a folder, so the session works on a copy that is laid out so.
 
     python tests/mutation.py FOLDER [--only GLOB ...] [--children N]

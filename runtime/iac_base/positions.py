@@ -61,7 +61,7 @@ class Document(NamedTuple):
 
 
 _TOML_PLACE: Final = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)\Z")
-_TOO_DEEP: Final = "it is nested too deep"
+_TOO_DEEP: Final = "it is nested too deeply"
 
 
 def read_toml(text: str) -> Document:

@@ -5,6 +5,8 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, TypeVar
 
+from iac_base.positions import Document
+from iac_base.positions import Path as Where
 from iac_scenario.model import (
     Elicited,
     Execution,
@@ -21,17 +23,14 @@ from iac_scenario.model import (
     ToolSetting,
     Turn,
 )
-from iac_scenario.positions import Path as Where
-from iac_scenario.positions import nearest
 
 __all__ = ["build", "servers"]
 
-Lines = dict[Where, int]
 Part = TypeVar("Part")
 
 
 def build(
-    document: dict[str, Any], path: Path, identity: SessionIdentity, lines: Lines
+    document: dict[str, Any], path: Path, identity: SessionIdentity, lines: Document
 ) -> ScenarioScript:
     """Return the scenario of a document that fits the format."""
     default = document.get("default_response")
@@ -66,7 +65,7 @@ def _part(kind: type[Part], value: Mapping[str, Any], **made: Any) -> Part:
     return kind(**{**{key: value[key] for key in value if key in names}, **made})
 
 
-def _rule(value: dict[str, Any], where: Where, lines: Lines) -> ResponseRule:
+def _rule(value: dict[str, Any], where: Where, lines: Document) -> ResponseRule:
     return _part(
         ResponseRule,
         value,
@@ -76,11 +75,11 @@ def _rule(value: dict[str, Any], where: Where, lines: Lines) -> ResponseRule:
             Turn(_pattern(turn["expect"]), **_answer(turn, (*where, "turns", index), lines))
             for index, turn in enumerate(value.get("turns", ()))
         ),
-        line=nearest(lines, where),
+        line=lines.line(where),
     )
 
 
-def _answer(value: dict[str, Any], where: Where, lines: Lines) -> dict[str, Any]:
+def _answer(value: dict[str, Any], where: Where, lines: Document) -> dict[str, Any]:
     reply = _reply(value.get("response", ""), (*where, "response"), lines)
     return {"reply": reply, "failure": _failure(value)}
 
@@ -90,7 +89,7 @@ def _pattern(value: dict[str, Any]) -> PromptPattern:
     return PromptPattern(kind, value.get("pattern" if kind in ("regex", "glob") else "text", ""))
 
 
-def _reply(value: str | dict[str, Any], where: Where, lines: Lines) -> ScriptedReply:
+def _reply(value: str | dict[str, Any], where: Where, lines: Document) -> ScriptedReply:
     if isinstance(value, str):
         return ScriptedReply(value)
     calls = enumerate(value.get("tool_calls", ()))
@@ -98,18 +97,18 @@ def _reply(value: str | dict[str, Any], where: Where, lines: Lines) -> ScriptedR
     return _part(ScriptedReply, value, calls=made)
 
 
-def _call(value: dict[str, Any], where: Where, lines: Lines) -> ToolCall:
+def _call(value: dict[str, Any], where: Where, lines: Document) -> ToolCall:
     return _part(
         ToolCall,
         value,
         input=value.get("input", {}),
         expect=tuple(
-            Expectation(kind, want, nearest(lines, (*where, "expect", kind)))
+            Expectation(kind, want, lines.line((*where, "expect", kind)))
             for kind, want in value.get("expect", {}).items()
         ),
         failure=_failure(value),
         elicitations=_elicitations(value),
-        line=nearest(lines, where),
+        line=lines.line(where),
     )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from typing import Any, Final
 
-from iac_scenario.positions import Path
+from iac_base.positions import Path
 from iac_scenario.schema import ELSEWHERE, ROOT, TABLES, Field
 
 __all__ = ["check", "dotted"]

@@ -3,7 +3,7 @@
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -38,7 +38,7 @@ def read_config(path: Path) -> dict[str, StdioServer]:
         raise PlayError(f"--mcp-config {path}: none of its servers is over stdio.")
     faults: list[str] = []
 
-    def wrong(at: tuple[str | int, ...], said: str) -> None:
+    def wrong(at: Sequence[str | int], said: str) -> None:
         faults.append(f"{dotted(('mcpServers', *at[1:]))}: {said}")
 
     check({"mcp_servers": known}, wrong, lambda *_: None)

@@ -7,21 +7,20 @@ absolute path. A `.json` file is read as JSON, any other as text.
 
 import json
 import re
-import tomllib
 import uuid
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
+from iac_base.positions import Document, TextError, read_json, read_toml
+from iac_base.positions import Path as Where
 from iac_scenario.building import build
 from iac_scenario.checking import check, dotted
 from iac_scenario.conversation import matcher
 from iac_scenario.errors import Problem, ScenarioError
 from iac_scenario.model import LoadedScenario, PromptPattern, SessionIdentity
 from iac_scenario.permissions import rule_fault
-from iac_scenario.positions import Path as Where
-from iac_scenario.positions import json_positions, nearest, toml_positions
 from iac_scenario.results import fault
 
 __all__ = ["LARGEST", "included", "load"]
@@ -33,8 +32,6 @@ _NAMESPACE: Final = uuid.UUID("6f2cbb0e-4f2a-5b8e-9a51-6f0f1f8f7c11")
 _OPAQUE: Final = frozenset(("input", "result", "content", "files"))
 """Fields whose content is the user's own and means nothing to the format."""
 _RULES: Final = ("allow", "ask", "deny")
-_JSON_PLACE: Final = re.compile(r": line (\d+) column (\d+).*")
-_TOML_PLACE: Final = re.compile(r" \(at line (\d+), column (\d+)\)")
 
 
 def included(
@@ -92,17 +89,17 @@ def load(path: Path) -> LoadedScenario:
     Raises ScenarioError with every problem that was found, each with its line.
     """
     text = _text(path)
-    raw, lines = _parsed(path, text)
+    parsed = _parsed(path, text)
     problems: list[Problem] = []
     warnings: list[str] = []
 
     def wrong(where: Where, message: str) -> None:
-        problems.append(Problem(path.name, nearest(lines, where), dotted(where), message))
+        problems.append(Problem(path.name, parsed.line(where), dotted(where), message))
 
     def ignored(where: Where, message: str) -> None:
-        warnings.append(str(Problem(path.name, nearest(lines, where), dotted(where), message)))
+        warnings.append(str(Problem(path.name, parsed.line(where), dotted(where), message)))
 
-    document = included(raw, path.parent, wrong)
+    document = included(parsed.value, path.parent, wrong)
     if problems:
         raise ScenarioError(problems)
     check(document, wrong, ignored)
@@ -110,7 +107,7 @@ def load(path: Path) -> LoadedScenario:
         _meaning(document, (), wrong, ignored)
     if problems:
         raise ScenarioError(sorted(problems, key=lambda problem: problem.line))
-    scenario = build(document, path, _identity(document, path), lines)
+    scenario = build(document, path, _identity(document, path), parsed)
     return LoadedScenario(scenario, tuple(warnings))
 
 
@@ -126,27 +123,21 @@ def _text(path: Path) -> str:
         raise ScenarioError([Problem(path.name, line, "", "is not UTF-8 text.")]) from None
 
 
-def _parsed(path: Path, text: str) -> tuple[Any, dict[Where, int]]:
+def _parsed(path: Path, text: str) -> Document:
     is_json = path.suffix == ".json"
     try:
-        raw = json.loads(text) if is_json else tomllib.loads(text)
+        parsed = read_json(text) if is_json else read_toml(text)
         # JSON can write halves of characters that nothing can print.
-        json.dumps(raw, ensure_ascii=False, default=str).encode()
-        if not isinstance(raw, dict):
-            raise ScenarioError([Problem(path.name, 1, "", "must be one JSON object.")])
-        return raw, json_positions(text) if is_json else toml_positions(text)
-    except RecursionError:
-        raise ScenarioError([Problem(path.name, 0, "", "is nested too deeply.")]) from None
+        json.dumps(parsed.value, ensure_ascii=False, default=str).encode()
     except UnicodeEncodeError:
         reason = "holds half of a character (a lone surrogate)."
         raise ScenarioError([Problem(path.name, 0, "", reason)]) from None
-    except ValueError as error:
-        language, place = ("JSON", _JSON_PLACE) if is_json else ("TOML", _TOML_PLACE)
-        found = place.search(str(error))
-        reason = place.sub("", str(error)).rstrip(".")
-        line = int(found[1]) if found else text.count("\n") + 1
-        message = f"is not {language}: {reason}."
-        raise ScenarioError([Problem(path.name, line, "", message)]) from None
+    except TextError as error:
+        message = f"is not {'JSON' if is_json else 'TOML'}: {error.reason}."
+        raise ScenarioError([Problem(path.name, error.line, "", message)]) from None
+    if not isinstance(parsed.value, dict):
+        raise ScenarioError([Problem(path.name, 1, "", "must be one JSON object.")])
+    return parsed
 
 
 def _identity(document: dict[str, Any], path: Path) -> SessionIdentity:

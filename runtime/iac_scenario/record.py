@@ -17,10 +17,10 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile, TemporaryDirectory
 from typing import IO, Any, Final, Literal
 
+from iac_base.secrets import secrets_of, without_secrets
 from iac_scenario.errors import PlayError
 from iac_scenario.mcp_config import read_config, remote_servers
 from iac_scenario.model import StdioServer, public
-from iac_scenario.redact import redacted, secrets_of
 
 __all__ = ["document", "pass_on", "record_client", "record_server", "recorded"]
 
@@ -147,8 +147,8 @@ def document(
 
 
 def _call(call: Recorded, secrets: Collection[str]) -> dict[str, Any]:
-    text = redacted(call.text, secrets)
-    given = redacted(call.input, secrets)
+    text = without_secrets(call.text, secrets)
+    given = without_secrets(call.input, secrets)
     table: dict[str, Any] = {
         "tool": f"mcp__{public(call.server)}__{public(call.tool)}",
         "input": given,
@@ -159,18 +159,20 @@ def _call(call: Recorded, secrets: Collection[str]) -> dict[str, Any]:
     if text == call.text and given == call.input and _CHANGING.search(text) is None:
         table["expect"]["equals"] = text
     if call.elicitations:
-        table["elicitations"] = redacted(call.elicitations, secrets)
+        table["elicitations"] = without_secrets(call.elicitations, secrets)
     return table
 
 
 def _server(server: StdioServer, secrets: Collection[str]) -> dict[str, Any]:
     table: dict[str, Any] = {"command": server.command}
     if server.args:
-        table["args"] = [redacted(word, secrets) for word in server.args]
+        table["args"] = [without_secrets(word, secrets) for word in server.args]
     if server.env:
         # A secret is read from the environment of whoever plays the scenario.
         table["env"] = {
-            name: value if redacted({name: value}, secrets)[name] == value else f"${{{name}}}"
+            name: value
+            if without_secrets({name: value}, secrets)[name] == value
+            else f"${{{name}}}"
             for name, value in server.env.items()
         }
     if server.cwd is not None:

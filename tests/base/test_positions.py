@@ -86,7 +86,7 @@ def test_of_a_key_of_json_given_twice_the_last_one_counts() -> None:
         (read_toml, "a = 1\nb = nope", (2, 5), "Invalid value"),
         (read_toml, "a = 1\n\nb = ", (3, 4), "Invalid value"),
         (read_toml, "x = 1\nx = 2\n", (2, 6), "Cannot overwrite a value"),
-        (read_toml, f"x = {'[' * 9000}", (0, 0), "it is nested too deep"),
+        (read_toml, f"x = {'[' * 9000}", (0, 0), "it is nested too deeply"),
         (read_json, '{"a":\n  nope}', (2, 3), "Expecting value"),
         (read_json, "", (1, 1), "Expecting value"),
         (read_json, f"[{'9' * 5000}]", (0, 0), "Exceeds the limit"),

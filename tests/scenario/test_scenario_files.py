@@ -4,13 +4,11 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given
 from hypothesis import strategies as st
 from scenario_helpers import Make, Run
 
 from iac_scenario.errors import ScenarioError
 from iac_scenario.model import PromptPattern
-from iac_scenario.positions import json_positions, toml_positions
 from iac_scenario.reader import load
 
 FULL = """\
@@ -271,29 +269,3 @@ VALUE = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEY, inner, max_size=3),
     max_leaves=10,
 )
-
-
-@given(st.dictionaries(KEY, VALUE, max_size=4))
-def test_every_key_of_a_document_has_its_line(document: dict[str, object]) -> None:
-    import tomlkit
-
-    text = tomlkit.dumps(document)
-    lines = text.split("\n")
-    for path, line in toml_positions(text).items():
-        assert 1 <= line <= len(lines)
-        reached: object = document
-        for part in path:
-            assert isinstance(reached, dict | list)
-            reached = reached[part]  # type: ignore[index]
-    assert {(key,) for key in document} <= toml_positions(text).keys()
-    as_json = json.dumps(document, indent=1)
-    assert {(key,) for key in document} <= json_positions(as_json).keys()
-
-
-def test_positions_go_into_arrays_of_tables() -> None:
-    text = '[[a]]\nx = """\n[[no]]\n"""\n[[a.b]]\ny = 1\n[a.c]\nz."d e" = 2\n[[a]]\nx = 3\n'
-    lines = toml_positions(text)
-    assert lines[("a", 0, "x")] == 2
-    assert lines[("a", 0, "b", 0, "y")] == 6
-    assert lines[("a", 0, "c", "z", "d e")] == 8
-    assert lines[("a", 1, "x")] == 10

@@ -9,8 +9,8 @@ from textwrap import dedent
 import pytest
 from scenario_helpers import Run
 
+from iac_base.secrets import REDACTED, secrets_of, without_secrets
 from iac_scenario.record import document, recorded
-from iac_scenario.redact import HIDDEN, redacted, secrets_of
 
 PROGRAM = str(Path(__file__).with_name("server_program.py"))
 TOKEN = "ghp_" + "a1" * 18
@@ -108,18 +108,18 @@ def test_what_cannot_be_recorded_is_one_line(tmp_path: Path, run: Run) -> None:
     ],
 )  # fmt: skip
 def test_secrets_are_known_by_their_form(secret: str) -> None:
-    assert secret not in json.dumps(redacted({"a": [f"x {secret} y"]}, ()))
+    assert secret not in json.dumps(without_secrets({"a": [f"x {secret} y"]}, ()))
 
 
 def test_secrets_are_known_by_their_key_and_by_being_known() -> None:
     known = secrets_of({"DB_PASSWORD": "hunter22", "HOME": "/home/me", "TOKEN": "ab"})
     assert known == {"hunter22"}
     value = {"password": "p", "note": "it is hunter22", "header": "Bearer abcdefghij", "n": 1}
-    assert redacted(value, known) == {
-        "password": HIDDEN, "note": f"it is {HIDDEN}", "header": f"Bearer {HIDDEN}", "n": 1,
+    assert without_secrets(value, known) == {
+        "password": REDACTED, "note": f"it is {REDACTED}", "header": f"Bearer {REDACTED}", "n": 1,
     }  # fmt: skip
-    assert redacted("postgres://me:pw1@host/db", ()) == f"postgres://{HIDDEN}@host/db"
-    assert redacted("nothing here", ()) == "nothing here"
+    assert without_secrets("postgres://me:pw1@host/db", ()) == f"postgres://{REDACTED}@host/db"
+    assert without_secrets("nothing here", ()) == "nothing here"
 
 
 def test_a_call_without_an_answer_is_left_out() -> None:
