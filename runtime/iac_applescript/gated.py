@@ -11,10 +11,10 @@ from iac_base.files import open_state
 from iac_runtime.execution.executor import Executor
 from iac_runtime.execution.process import Completed
 from iac_runtime.gate.plans import Call, Found, Plan
-from iac_runtime.language.checking import check_arguments
 from iac_runtime.policy.facts import Raised
 from iac_runtime.search import Index
 from iac_runtime.tools.catalogue import Catalogue
+from iac_runtime.tools.checking import check_arguments
 
 __all__ = ["Gated", "entries", "open_toolset"]
 

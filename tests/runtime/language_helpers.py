@@ -2,9 +2,8 @@
 
 from typing import Any
 
-from iac_runtime.language.paths import Last
 from iac_runtime.language.reader import Reader
-from iac_runtime.language.references import Reference
+from iac_runtime.language.references import Last, Reference
 from iac_runtime.language.steps import Filter, Value
 from iac_runtime.tools.tables import Tables
 

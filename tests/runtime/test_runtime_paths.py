@@ -11,8 +11,8 @@ from policy_calls import facts_of
 from iac_base.errors import InvalidParameterError
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.gate import Call, Done, Gate
-from iac_runtime.language.paths import Last
 from iac_runtime.language.reader import Reader
+from iac_runtime.language.references import Last
 from iac_runtime.language.steps import RefValue
 from iac_runtime.language.text import value_text
 from iac_runtime.tool import App, Class, Element, Property

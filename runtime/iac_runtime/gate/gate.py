@@ -22,10 +22,9 @@ from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.limiter import Limiter, Permit
 from iac_runtime.gate.planning import OWN_TOOLS, Planner
 from iac_runtime.gate.plans import Asks, Call, Done, Found, Outcome, Plan, Refused, Toolset
-from iac_runtime.language.levels import at_most
 from iac_runtime.policy.facts import Decision, Facts
 from iac_runtime.policy.permissions import Asked, Caller, Desk, default_desk
-from iac_runtime.tool import Level
+from iac_runtime.tool import Level, at_most
 from iac_runtime.tools.binding import Tool
 from iac_runtime.tools.catalogue import Catalogue, forget_changed, lock_digest
 from iac_runtime.tools.entries import RESULT_LIMIT

@@ -10,16 +10,15 @@ from iac_base.errors import InvalidParameterError, ToolError, UnknownToolError, 
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.plans import Found, Perform, Plan
 from iac_runtime.gate.results import look_again, plain_result
-from iac_runtime.language.checking import check_arguments
-from iac_runtime.language.compose import compose
-from iac_runtime.language.levels import at_most, effective_level
-from iac_runtime.language.request import Event, EventOp, jxa_line
+from iac_runtime.language.compose import compose, effective_level
+from iac_runtime.language.request import Event, EventOp
 from iac_runtime.language.terms import contains
-from iac_runtime.language.text import text_literal
+from iac_runtime.language.text import jxa_line, text_literal
 from iac_runtime.policy.permissions import Desk
-from iac_runtime.tool import Level
+from iac_runtime.tool import Level, at_most
 from iac_runtime.tools.binding import Tool, bind
 from iac_runtime.tools.catalogue import AppRow, Catalogue
+from iac_runtime.tools.checking import check_arguments
 from iac_runtime.tools.entries import OWN_ENTRIES
 from iac_runtime.tools.tables import APPLICATION
 

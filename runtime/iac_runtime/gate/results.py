@@ -17,9 +17,9 @@ from iac_runtime.language.request import Absent, Event
 from iac_runtime.language.steps import ById, ByIndex, ByName, RefValue, Step, Value, Whose
 from iac_runtime.language.terms import code_key
 from iac_runtime.language.text import steps_text, text_literal
-from iac_runtime.language.typespec import parse_type
 from iac_runtime.tools.binding import Tool
 from iac_runtime.tools.tables import Tables, fold
+from iac_runtime.types import parse_type
 
 __all__ = ["Plain", "RefText", "cap", "clean", "look_again", "plain_result", "structured"]
 

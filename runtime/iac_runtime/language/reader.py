@@ -15,8 +15,16 @@ from pathlib import PurePosixPath
 from typing import Any, Final, TypeAlias
 
 from iac_base.errors import InvalidParameterError, near_text, quoted
-from iac_runtime.language.paths import Last, folder_reference, full_path, has_folders, is_path
-from iac_runtime.language.references import Reference, start, walk
+from iac_runtime.language.references import (
+    Last,
+    Reference,
+    folder_reference,
+    full_path,
+    has_folders,
+    is_path,
+    start,
+    walk,
+)
 from iac_runtime.language.steps import (
     Boundary,
     Compare,
@@ -30,7 +38,7 @@ from iac_runtime.language.steps import (
 from iac_runtime.language.syntax import Chain, Name, Part, application_of, read_syntax
 from iac_runtime.language.terms import find_properties, unknown_name
 from iac_runtime.language.text import steps_text
-from iac_runtime.language.values import Marshal
+from iac_runtime.language.values import ValueReader
 from iac_runtime.tool import Property
 from iac_runtime.tools.tables import Tables, fold
 
@@ -250,7 +258,7 @@ class Reader:
         last: Last = "folder",
         direct: bool = False,
     ) -> Value:
-        """Return `value` as a tagged value; see `Marshal.value`."""
+        """Return `value` as a tagged value; see `ValueReader.value`."""
         return self._marshal(last).value(value, kind, where, direct=direct)
 
     def record(
@@ -259,5 +267,5 @@ class Reader:
         """Return a record; `find` gives the field of a name, or None to take it as it is."""
         return self._marshal("item").record(value, find)
 
-    def _marshal(self, last: Last) -> Marshal:
-        return Marshal(self.tables, self.home, self.reference, last)
+    def _marshal(self, last: Last) -> ValueReader:
+        return ValueReader(self.tables, self.home, self.reference, last)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
 from iac_runtime.gate.planning import OWN_TOOLS
-from iac_runtime.language.paths import has_folders
+from iac_runtime.language.references import has_folders
 from iac_runtime.search.entries import listing_entry
 from iac_runtime.search.index import Hit
 from iac_runtime.tool import Level

@@ -20,11 +20,11 @@ from iac_base.text import clean_text
 from iac_runtime.gate.gate import DOORS
 from iac_runtime.gate.planning import OWN_TOOLS
 from iac_runtime.gate.plans import Call
-from iac_runtime.language.checking import check_arguments
 from iac_runtime.search import Hit, Page, page
 from iac_runtime.search.entries import AppWords, toolset_words
 from iac_runtime.tool import Element, Level, Property
 from iac_runtime.tools.catalogue import Catalogue
+from iac_runtime.tools.checking import check_arguments
 from iac_runtime.tools.entries import META_ENTRIES
 from iac_runtime.tools.tables import APPLICATION, Tables
 from iac_runtime.tools.toolsets import GUIDES, LEVELS_OF, TOOLSETS, toolset_entries
