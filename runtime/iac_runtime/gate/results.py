@@ -12,7 +12,7 @@ from iac_base import text as cleaning
 from iac_base.errors import InvalidParameterError, ToolError
 from iac_runtime.execution.appleerrors import describe
 from iac_runtime.execution.executor import Answer
-from iac_runtime.language.reader import Reader
+from iac_runtime.language.reader import AppReader
 from iac_runtime.language.request import Absent, Event
 from iac_runtime.language.steps import ById, ByIndex, ByName, RefValue, Step, Value, Whose
 from iac_runtime.language.terms import code_key
@@ -71,7 +71,7 @@ def _list_call(steps: tuple[Step, ...], tool: Tool) -> str:
         return ""
     collection = steps[:-1]
     try:
-        found = Reader(tool.tables, strict=False).reference(steps_text(collection))
+        found = AppReader(tool.tables, strict=False).reference(steps_text(collection))
     except InvalidParameterError:
         return ""
     if not found.selectable or not found.classes:
@@ -207,7 +207,7 @@ def _reference(shown: str, ident: str | int | None, tables: Tables) -> str:
     """Return the canonical text of a display string, by id where the id is known."""
     relative = _PREFIX.sub("", shown, count=1)
     try:
-        found = Reader(tables, strict=False).reference(relative)
+        found = AppReader(tables, strict=False).reference(relative)
     except InvalidParameterError:
         return relative
     steps = found.steps

@@ -3,26 +3,27 @@
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from iac_base.errors import InvalidParameterError, ToolError, near_text, quoted
-from iac_runtime.language.reader import Reader
+from iac_base.errors import InvalidParameterError, ToolError, quoted
+from iac_runtime.language.reader import AppReader
 from iac_runtime.language.references import Last, Reference, has_folders, insertion, is_path
 from iac_runtime.language.request import ABSENT, Absent, Column, Event, EventOp, Order
 from iac_runtime.language.steps import Every, RecordValue, Step, Value, Whose
 from iac_runtime.language.terms import (
     all_columns,
     camel,
-    class_named,
     contains,
     find_properties,
     id_classes,
     id_property,
     is_text,
+    known_class,
+    known_properties,
     loose_name,
     named_columns,
     unknown_name,
     usual_columns,
 )
-from iac_runtime.tool import Level, Op, Param, Property, at_most, highest
+from iac_runtime.tool import Level, Op, Param, at_most, highest
 from iac_runtime.tools.binding import Tool, parameters
 from iac_runtime.tools.tables import Tables
 from iac_runtime.types import parse_type
@@ -40,17 +41,14 @@ _OWN: Final = frozenset(
 )
 """What the object tools take themselves; what else a dictionary declares goes along as it is."""
 
-_FILE_ROWS: Final = frozenset(
-    {
-        ("rdwrread", "----"),
-        ("rdwrgeof", "----"),
-        ("rdwrseof", "----"),
-        ("rdwrclos", "----"),
-        ("rdwrwrit", "refn"),
-    }
-)
+_FILE_PARAMETERS: Final[Mapping[str, str]] = {
+    "rdwrclos": "----",
+    "rdwrgeof": "----",
+    "rdwrread": "----",
+    "rdwrseof": "----",
+    "rdwrwrit": "refn",
+}
 """Parameters of Standard Additions that are `any` and take a file or its reference number."""
-
 
 _ALL: Final = "pALL"
 """The code of the property that holds all properties of an object as a record (ASRegistry.h)."""
@@ -66,45 +64,27 @@ def compose(tool: Tool, arguments: Mapping[str, Any], home: str) -> Event:
         InvalidParameterError: A name, a reference or a value is wrong.
     """
     given = {key: value for key, value in arguments.items() if value is not None}
-    return _OPERATIONS[tool.spec.op](tool, given, home)
-
-
-def _place(text: str | None, tables: Tables, home: str, *, item: bool = False) -> Reference:
-    """Return the object that a reference, or where files are objects a path, names."""
-    return Reader(tables, home).place(text or "", "item" if item else "folder")
-
-
-def _class_term(name: str, tables: Tables) -> str:
-    """Return the term of the class called `name`.
-
-    Raises:
-        InvalidParameterError: The app has no such class.
-    """
-    found = class_named(name, tables)
-    if found is None:
-        raise InvalidParameterError(
-            f"element: {tables.app.name} has no class {quoted(name)}.",
-            near_text(name, list(tables.classes)),
-        )
-    return found
+    return _OPERATIONS[tool.spec.op](tool, given, AppReader(tool.tables, home))
 
 
 def _event(tool: Tool, op: EventOp, **more: Any) -> Event:
+    """Return a request to the app of a tool, by the tool's own event."""
     app = tool.tables.app
     return Event(app.id, app.kind, op, tool.spec.event, **more)
 
 
-def _command(tool: Tool, given: Mapping[str, Any], home: str) -> Event:
+def _command(tool: Tool, given: Mapping[str, Any], reader: AppReader) -> Event:
     direct: Value | Absent = ABSENT
     named: list[tuple[str, Value]] = []
-    tables, reader = tool.tables, Reader(tool.tables, home)
     for key, row in parameters(tool).items():
         if not row.code:
             continue
         value: Value = None
         if key in given:
             last: Last = "folder" if row.term in _INTO else "item"
-            named_file = (tool.spec.event, row.code) in _FILE_ROWS and is_path(str(given[key]))
+            named_file = _FILE_PARAMETERS.get(tool.spec.event) == row.code and is_path(
+                str(given[key])
+            )
             kind = "file" if named_file else row.type
             value = reader.value(given[key], kind, key, last=last, direct=row.code == "----")
         if row.code == "----":
@@ -117,7 +97,7 @@ def _command(tool: Tool, given: Mapping[str, Any], home: str) -> Event:
         command=tool.spec.jxa,
         direct=direct,
         named=tuple(named),
-        id_classes=id_classes(tables) if tool.spec.result else (),
+        id_classes=id_classes(tool.tables) if tool.spec.result else (),
         writes=tool.spec.level != "SAFE",
     )
 
@@ -126,7 +106,7 @@ def _jxa(row: Param) -> str:
     return row.jxa or camel(row.term)
 
 
-def _more(tool: Tool, given: Mapping[str, Any], home: str) -> tuple[tuple[str, Value], ...]:
+def _more(tool: Tool, given: Mapping[str, Any], reader: AppReader) -> tuple[tuple[str, Value], ...]:
     """Return the parameters that the app's own get, set or count declares beyond the usual ones.
 
     JXA takes them with the command of that name, as in `app.get(x, {as: "text"})`; that an app
@@ -143,15 +123,15 @@ def _more(tool: Tool, given: Mapping[str, Any], home: str) -> tuple[tuple[str, V
                 f'JavaScript for Automation has no way to pass "{key}" to {tool.spec.op}.',
                 "Leave it out.",
             )
-        value = Reader(tool.tables, home).value(given[key], row.type, key, last="item")
+        value = reader.value(given[key], row.type, key, last="item")
         named.append((_jxa(row), value))
     return tuple(named)
 
 
-def _get(tool: Tool, given: Mapping[str, Any], home: str) -> Event:
+def _get(tool: Tool, given: Mapping[str, Any], reader: AppReader) -> Event:
     target = given.get("target")
     if not isinstance(target, list | tuple):
-        return _get_one(tool, given, home)
+        return _get_one(tool, given, reader)
     if not target or len(target) > _MAX_TARGETS:
         raise InvalidParameterError(
             f"target holds {len(target)} references; one get reads 1 to {_MAX_TARGETS}."
@@ -160,13 +140,13 @@ def _get(tool: Tool, given: Mapping[str, Any], home: str) -> Event:
     for number, text in enumerate(target):
         if not isinstance(text, str):
             raise InvalidParameterError(f"target[{number}] wants a reference.")
-        parts.append(_get_one(tool, {**given, "target": text}, home))
+        parts.append(_get_one(tool, {**given, "target": text}, reader))
     return _event(tool, "each", parts=tuple(parts), writes=False)
 
 
-def _get_one(tool: Tool, given: Mapping[str, Any], home: str) -> Event:
+def _get_one(tool: Tool, given: Mapping[str, Any], reader: AppReader) -> Event:
     tables = tool.tables
-    found = _place(given.get("target"), tables, home, item=True)
+    found = reader.place(given.get("target"), "item")
     op: EventOp = "get"
     columns: tuple[Column, ...] = ()
     if "properties" in given:
@@ -177,7 +157,7 @@ def _get_one(tool: Tool, given: Mapping[str, Any], home: str) -> Event:
         tool,
         op,
         target=found.steps,
-        more=_more(tool, given, home),
+        more=_more(tool, given, reader),
         columns=columns,
         id_classes=id_classes(tables) if op == "get" else (),
         writes=False,
@@ -193,14 +173,12 @@ def _holds_text(found: Reference, tables: Tables) -> bool:
     return any(is_text(name, tables) for name in found.classes or ())
 
 
-def _set(tool: Tool, given: Mapping[str, Any], home: str) -> Event:
-    tables, reader = tool.tables, Reader(tool.tables, home)
-    found = _place(given.get("target"), tables, home, item=True)
+def _set(tool: Tool, given: Mapping[str, Any], reader: AppReader) -> Event:
+    tables = tool.tables
+    found = reader.place(given.get("target"), "item")
     values: dict[str, Value] = {}
     for name, value in given.get("properties", {}).items():
-        rows = find_properties(found.classes, name, tables)
-        if not rows and found.classes is not None:
-            raise unknown_name(name, found.classes, tables, what="property")
+        rows = known_properties(found.classes, name, tables)
         if rows and not any("w" in row.access for row in rows):
             raise InvalidParameterError(f'"{rows[0].term}" of {found.text} is read-only.')
         kind = " | ".join(dict.fromkeys(row.type for row in rows)) or "any"
@@ -210,16 +188,15 @@ def _set(tool: Tool, given: Mapping[str, Any], home: str) -> Event:
         values[jxa] = reader.value(value, kind, name, last="item")
     if not values:
         raise InvalidParameterError("properties names nothing to set.")
-    more = _more(tool, given, home)
+    more = _more(tool, given, reader)
     return _event(tool, "set", target=found.steps, named=tuple(values.items()), more=more)
 
 
-def _collection(
-    given: Mapping[str, Any], tables: Tables, home: str
-) -> tuple[tuple[Step, ...], str]:
+def _collection(given: Mapping[str, Any], reader: AppReader) -> tuple[tuple[Step, ...], str]:
     """Return the steps to the collection that `element`, `of` and `where` name, and its class."""
-    term = _class_term(given["element"], tables)
-    owner = _place(given.get("of"), tables, home)
+    tables = reader.tables
+    term = known_class(given["element"], tables, "element")
+    owner = reader.place(given.get("of"))
     if owner.selectable:
         raise InvalidParameterError(
             f"of: {owner.text} names several objects.", "Pick one, as in [0]."
@@ -229,19 +206,19 @@ def _collection(
         raise unknown_name(plural, owner.classes, tables, what="element")
     steps: tuple[Step, ...] = (*owner.steps, Every(plural))
     if given.get("where"):
-        steps = (*steps, Whose(Reader(tables, home).filter(given["where"], (term,))))
+        steps = (*steps, Whose(reader.filter(given["where"], (term,))))
     return steps, term
 
 
-def _count(tool: Tool, given: Mapping[str, Any], home: str) -> Event:
-    steps, _ = _collection(given, tool.tables, home)
-    more = _more(tool, given, home)
+def _count(tool: Tool, given: Mapping[str, Any], reader: AppReader) -> Event:
+    steps, _ = _collection(given, reader)
+    more = _more(tool, given, reader)
     return _event(tool, "count", target=steps, more=more, writes=False)
 
 
-def _list(tool: Tool, given: Mapping[str, Any], home: str) -> Event:
+def _list(tool: Tool, given: Mapping[str, Any], reader: AppReader) -> Event:
     tables = tool.tables
-    steps, term = _collection(given, tables, home)
+    steps, term = _collection(given, reader)
     ident = id_property(term, tables)
     name = tables.find_property(term, "name")
     if "properties" in given:
@@ -255,7 +232,7 @@ def _list(tool: Tool, given: Mapping[str, Any], home: str) -> Event:
         tool,
         "list",
         target=steps,
-        more=_more(tool, given, home),
+        more=_more(tool, given, reader),
         columns=columns,
         id_column=ident.jxa if ident else "",
         name_column=name.jxa if name else "",
@@ -278,10 +255,10 @@ def _order(names: Any, term: str, tables: Tables) -> tuple[Order, ...]:
     return tuple(found)
 
 
-def _make(tool: Tool, given: Mapping[str, Any], home: str) -> Event:
-    tables, reader = tool.tables, Reader(tool.tables, home)
+def _make(tool: Tool, given: Mapping[str, Any], reader: AppReader) -> Event:
+    tables = tool.tables
     rows = parameters(tool)
-    term = _class_term(given["element"], tables)
+    term = known_class(given["element"], tables, "element")
     named: list[tuple[str, Value]] = []
     for key, row in rows.items():
         if key not in given or not row.code:
@@ -305,25 +282,19 @@ def _make(tool: Tool, given: Mapping[str, Any], home: str) -> Event:
     )
 
 
-def _at(text: str, reader: Reader) -> Value:
+def _at(text: str, reader: AppReader) -> Value:
     if is_path(text) and not has_folders(reader.tables):
         return reader.value(text, "file", "at")
     return insertion(reader.place(text)).value
 
 
-def _new_properties(given: Any, term: str, reader: Reader) -> RecordValue:
-    def find(name: str) -> Property:
-        rows = find_properties((term,), name, reader.tables)
-        if not rows:
-            raise unknown_name(name, (term,), reader.tables, what="property")
-        return rows[0]
-
+def _new_properties(given: Any, term: str, reader: AppReader) -> RecordValue:
     if not isinstance(given, Mapping):
         raise InvalidParameterError("properties wants an object.")
-    return reader.record(given, find)
+    return reader.record(given, lambda name: known_properties((term,), name, reader.tables)[0])
 
 
-_OPERATIONS: Final[Mapping[Op, Callable[[Tool, Mapping[str, Any], str], Event]]] = {
+_OPERATIONS: Final[Mapping[Op, Callable[[Tool, Mapping[str, Any], AppReader], Event]]] = {
     "command": _command,
     "get": _get,
     "set": _set,
@@ -345,8 +316,9 @@ def effective_level(tool: Tool, arguments: Mapping[str, Any], home: str) -> Leve
     wanted: Level = spec.level
     if spec.level == spec.ceiling:
         return wanted
+    reader = AppReader(tables, home)
     if spec.op == "set":
-        found = _place(arguments.get("target"), tables, home, item=True)
+        found = reader.place(arguments.get("target"), "item")
         wanted = _setting_level(found.classes, arguments.get("properties"), tables, spec.ceiling)
     elif spec.op == "make":
         term = tables.find_class(str(arguments.get("element")))
@@ -358,31 +330,25 @@ def effective_level(tool: Tool, arguments: Mapping[str, Any], home: str) -> Leve
             )
             wanted = highest((tables.classes[term].make, given))
     elif spec.event == "coredelo" and isinstance(arguments.get("target"), str):
-        found = _place(arguments["target"], tables, home, item=True)
-        classes = found.classes
+        classes = reader.place(arguments["target"], "item").classes
         wanted = (
             highest(tables.classes[term].delete for term in classes) if classes else spec.ceiling
         )
     elif spec.event == "coreclon":
-        wanted = _copying_level(tool, arguments, home)
+        wanted = _copying_level(tool, arguments, reader)
     if not at_most(wanted, spec.ceiling):
         wanted = spec.ceiling
     return highest((wanted, spec.level))
 
 
-def _copying_level(tool: Tool, arguments: Mapping[str, Any], home: str) -> Level:
+def _copying_level(tool: Tool, arguments: Mapping[str, Any], reader: AppReader) -> Level:
     """Return the level of making what is copied, with the properties that the copy is given."""
     tables, ceiling = tool.tables, tool.spec.ceiling
-    direct: Any = None
-    given: Any = None
-    for key, row in parameters(tool).items():
-        if row.code == "----":
-            direct = arguments.get(key)
-        elif row.code == "prdt":
-            given = arguments.get(key)
+    by_code = {row.code: arguments.get(key) for key, row in parameters(tool).items()}
+    direct, given = by_code.get("----"), by_code.get("prdt")
     levels: list[Level] = [tool.spec.level]
     for text in direct if isinstance(direct, list | tuple) else [direct]:
-        classes = _place(text, tables, home, item=True).classes if isinstance(text, str) else None
+        classes = reader.place(text, "item").classes if isinstance(text, str) else None
         if not classes:
             return ceiling
         levels.extend(tables.classes[term].make for term in classes if term in tables.classes)

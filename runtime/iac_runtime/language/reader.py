@@ -36,13 +36,13 @@ from iac_runtime.language.steps import (
     Value,
 )
 from iac_runtime.language.syntax import Chain, Name, Part, application_of, read_syntax
-from iac_runtime.language.terms import find_properties, unknown_name
+from iac_runtime.language.terms import find_properties, known_properties
 from iac_runtime.language.text import steps_text
 from iac_runtime.language.values import ValueReader
 from iac_runtime.tool import Property
 from iac_runtime.tools.tables import Tables, fold
 
-__all__ = ["ReadValue", "Reader", "read_filter"]
+__all__ = ["AppReader", "ReadValue", "read_filter"]
 
 ReadValue: TypeAlias = Callable[[Any, str, str], Value]
 """How to read a value: the raw one, its type, and what to call it in an error."""
@@ -144,9 +144,7 @@ def _item(
 ) -> Reference:
     """Return what a test looks at, as a reference that begins at the item."""
     if classes is not None and len(way) == 1 and isinstance(way[0], Name):
-        name = way[0].name
-        if not find_properties(classes, name, tables):
-            raise unknown_name(name, classes, tables, what="property")
+        known_properties(classes, way[0].name, tables)
     return walk(
         Reference((), classes),
         way,
@@ -186,7 +184,7 @@ _MAX_NESTING: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Reader:
+class AppReader:
     """Reads for one app.
 
     Attributes:
@@ -225,12 +223,13 @@ class Reader:
                 "Leave the application out of it, or call a tool of that app.",
             )
 
-    def place(self, text: str, last: Last = "folder") -> Reference:
+    def place(self, text: str | None, last: Last = "folder") -> Reference:
         """Return the object that a reference, or where files are objects a path, names.
 
         Raises:
             InvalidParameterError: As `reference`.
         """
+        text = text or ""
         if not (is_path(text) and has_folders(self.tables)):
             return self.reference(text)
         steps = folder_reference(full_path(text, self.home), self.home, self.tables, last)

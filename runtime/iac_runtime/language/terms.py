@@ -27,6 +27,8 @@ __all__ = [
     "id_classes",
     "id_property",
     "is_text",
+    "known_class",
+    "known_properties",
     "loose_name",
     "named_columns",
     "object_classes",
@@ -77,6 +79,24 @@ def class_named(name: str, tables: Tables) -> str | None:
     )
 
 
+def known_class(name: str, tables: Tables, where: str) -> str:
+    """Return the term of the class called `name`.
+
+    Args:
+        where: What to call the name in an error.
+
+    Raises:
+        InvalidParameterError: The app has no such class.
+    """
+    found = class_named(name, tables)
+    if found is None:
+        raise InvalidParameterError(
+            f"{where}: {tables.app.name} has no class {quoted(name)}.",
+            near_text(name, list(tables.classes)),
+        )
+    return found
+
+
 def find_properties(classes: tuple[str, ...] | None, name: str, tables: Tables) -> list[Property]:
     """Return every property `name` that an object of one of `classes` can have."""
     found = [
@@ -87,6 +107,18 @@ def find_properties(classes: tuple[str, ...] | None, name: str, tables: Tables) 
     if not found and fold(name) == "class":
         return [CLASS_PROPERTY]
     return list(dict.fromkeys(found))
+
+
+def known_properties(classes: tuple[str, ...] | None, name: str, tables: Tables) -> list[Property]:
+    """Return every property `name`, as `find_properties`; none only where `classes` is None.
+
+    Raises:
+        InvalidParameterError: No object of `classes` has such a property.
+    """
+    found = find_properties(classes, name, tables)
+    if not found and classes is not None:
+        raise unknown_name(name, classes, tables, what="property")
+    return found
 
 
 def element_named(classes: tuple[str, ...] | None, name: str, tables: Tables) -> str | None:
@@ -259,9 +291,7 @@ def named_columns(
     """
     found: dict[str, Column] = {}
     for name in [names] if isinstance(names, str) else names:
-        rows = find_properties(classes, name, tables)
-        if not rows and classes is not None:
-            raise unknown_name(name, classes, tables, what="property")
+        rows = known_properties(classes, name, tables)
         column = (
             Column(rows[0].term, rows[0].jxa) if rows else Column(name, loose_name(name, tables))
         )

@@ -28,7 +28,7 @@ from iac_runtime.language.references import (
 )
 from iac_runtime.language.steps import DateValue, PathValue, RecordValue, RefValue, Value
 from iac_runtime.language.syntax import Moment
-from iac_runtime.language.terms import camel, class_named, field_named, loose_name
+from iac_runtime.language.terms import camel, class_named, field_named, known_class, loose_name
 from iac_runtime.tool import Property
 from iac_runtime.tools.tables import APPLICATION, Tables, fold
 from iac_runtime.types import ANY, Alternative, Reading, find_type, parse_type
@@ -267,14 +267,9 @@ class ValueReader:
         found = class_named(text, self.tables)
         return text if found is None else self.tables.classes[found].jxa
 
-    def _class(self, value: Any, where: str, depth: int) -> str:
-        text = _text(value, where)
-        if class_named(text, self.tables) is None:
-            raise InvalidParameterError(
-                f"{where}: {self.tables.app.name} has no class {quoted(text)}.",
-                near_text(text, list(self.tables.classes)),
-            )
-        return self._class_name(text, where, depth)
+    def _class(self, value: Any, where: str, _depth: int) -> str:
+        term = known_class(_text(value, where), self.tables, where)
+        return self.tables.classes[term].jxa
 
     def _file(self, value: Any, where: str, _depth: int) -> Value:
         return PathValue(full_path(_text(value, where), self.home, where))
