@@ -12,6 +12,7 @@ home folder, the desktop and the trash are properties of the application, other 
 import posixpath
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any, Final, Literal, TypeAlias
 
 from iac_base.errors import InvalidParameterError, quoted
@@ -27,7 +28,7 @@ from iac_runtime.language.steps import (
     Step,
     Whose,
 )
-from iac_runtime.language.syntax import Key, Name, Part, Select
+from iac_runtime.language.syntax import KeyPart, NamePart, Part, SelectPart
 from iac_runtime.language.terms import (
     CLASS_PROPERTY,
     element_named,
@@ -58,6 +59,19 @@ __all__ = [
 
 ReadTest: TypeAlias = Callable[[Any, tuple[str, ...] | None], Filter]
 """How to read a filter over objects of some classes (None: not known)."""
+
+Last = Literal["folder", "item", "file"]
+"""What a path ends in: a folder, a file, or either."""
+
+_PLACES: Final = (
+    ("~/Desktop", ("desktop", "desktop folder")),
+    ("~/.Trash", ("trash",)),
+    ("~", ("home", "home folder")),
+)
+"""Folder -> the property of the application that holds it; Finder's name, System Events' name."""
+
+_VOLUMES: Final = "/Volumes/"
+_CLASSES: Final = {"folder": ("folder",), "file": ("file",), "item": ("item", "disk item")}
 
 _PICKS: Final = ("first", "last", "end", "beginning")
 _MAX_INDEX: Final = 2**31 - 1
@@ -131,53 +145,125 @@ def walk(
     Raises:
         InvalidParameterError: A name is unknown, or a part cannot follow the one before it.
     """
-    found = begin
-    for number, part in enumerate(parts):
-        following = parts[number + 1] if number + 1 < len(parts) else None
-        found = _part(found, part, following, tables, read_test, strict)
-    return found
+    walker = _Walker(tables, read_test, strict)
+    for part, following in zip_longest(parts, parts[1:]):
+        begin = walker.after(begin, part, following)
+    return begin
 
 
-def _part(
-    here: Reference,
-    part: Part,
-    following: Part | None,
-    tables: Tables,
-    read_test: ReadTest,
-    strict: bool,
-) -> Reference:
-    if here.steps and isinstance(here.steps[-1], Boundary):
+@dataclass(frozen=True, slots=True)
+class _Walker:
+    tables: Tables
+    read_test: ReadTest
+    strict: bool
+
+    def after(self, here: Reference, part: Part, following: Part | None) -> Reference:
+        if here.steps and isinstance(here.steps[-1], Boundary):
+            raise InvalidParameterError(
+                f"Nothing can follow {here.text}, which is a place to insert at."
+            )
+        if isinstance(part, NamePart):
+            return self._name(here, part.name, following)
+        if isinstance(part, KeyPart):
+            if isinstance(part.key, str) and not here.selectable and not _is_list(here):
+                # Brackets also hold a name that is no JavaScript identifier.
+                return self._name(here, part.key, following)
+            self._must_select(here, str(part.key))
+            step = _index(part.key) if isinstance(part.key, int) else ByName(part.key)
+            return here.then(step, here.classes)
+        self._must_select(here, part.how)
+        return self._select(here, part)
+
+    def _must_select(self, here: Reference, how: str) -> None:
+        if here.selectable or here.classes is None or not self.strict:
+            return
+        if _is_list(here):
+            raise InvalidParameterError(
+                f"{here.text} is a list; no item of it can be named by [{how}].",
+                "Read it with get and use the references that it gives.",
+            )
         raise InvalidParameterError(
-            f"Nothing can follow {here.text}, which is a place to insert at."
+            f"{here.text} is one object, so nothing can be picked from it by {how}."
         )
-    if isinstance(part, Name):
-        return _name(here, part.name, following, tables, strict)
-    if isinstance(part, Key):
-        if isinstance(part.key, str) and not here.selectable and not _is_list(here):
-            # Brackets also hold a name that is no JavaScript identifier.
-            return _name(here, part.key, following, tables, strict)
-        _must_select(here, str(part.key), strict)
-        step = _index(part.key) if isinstance(part.key, int) else ByName(part.key)
-        return here.then(step, here.classes)
-    _must_select(here, part.how, strict)
-    return _select(here, part, read_test)
+
+    def _select(self, here: Reference, part: SelectPart) -> Reference:
+        argument = part.argument
+        if part.how == "whose":
+            return here.then(
+                Whose(self.read_test(argument, here.classes)), here.classes, selectable=True
+            )
+        whole = isinstance(argument, int) and not isinstance(argument, bool)
+        if part.how == "at" and whole:
+            return here.then(_index(argument), here.classes)
+        if part.how == "byName" and isinstance(argument, str):
+            return here.then(ByName(argument), here.classes)
+        if part.how == "byId" and (isinstance(argument, str) or whole):
+            if isinstance(argument, int) and abs(argument) > _MAX_ID:
+                raise InvalidParameterError(
+                    f"The id {argument} is beyond 2^53, which JavaScript cannot hold exactly.",
+                    "Pick the object by its name or position.",
+                )
+            return here.then(ById(argument), here.classes)
+        wanted = {"at": "a whole number", "byName": "a text", "byId": "a text or a whole number"}
+        raise InvalidParameterError(f"{part.how}(…) after {here.text} wants {wanted[part.how]}.")
+
+    def _name(self, here: Reference, name: str, following: Part | None) -> Reference:
+        word = fold(name)
+        if here.selectable and word in ("first", "last"):
+            return here.then(ByIndex(0 if word == "first" else -1), here.classes)
+        if here.selectable and word in ("end", "beginning"):
+            return here.then(_boundary(word), here.classes)
+        if self._repeats(here, word, following):
+            return here
+        known = self._known_name(here, name)
+        if known is not None:
+            return known
+        if word in ("end", "beginning") and here.classes != ():
+            return here.then(_boundary(word), here.classes)
+        if here.classes is not None and self.strict:
+            raise unknown_name(name, here.classes, self.tables, here.prop)
+        jxa = loose_name(name, self.tables)
+        picked = isinstance(following, KeyPart | SelectPart) or (
+            isinstance(following, NamePart) and fold(following.name) in _PICKS
+        )
+        # What can only be elements is taken for all of them, so that it counts as many.
+        if picked or only_elements(jxa, self.tables):
+            return here.then(Every(jxa), None, selectable=True)
+        return here.then(Go(jxa), None)
+
+    def _known_name(self, here: Reference, name: str) -> Reference | None:
+        """Return the property or the elements called `name`; of one class's, the property."""
+        for owner in owners(here.classes, self.tables):
+            prop = field_named(self.tables.properties(owner), name)
+            if prop is not None:
+                return here.then(Go(prop.jxa), object_classes(prop.type, self.tables), prop=prop)
+            element = element_of(owner, name, self.tables)
+            if element is not None:
+                return here.then(
+                    Every(self.tables.classes[element].plural), (element,), selectable=True
+                )
+        if fold(name) == "class" and here.classes != ():
+            return here.then(Go("class"), (), prop=CLASS_PROPERTY)
+        return None
+
+    def _repeats(self, here: Reference, word: str, following: Part | None) -> bool:
+        """Say whether a name only says again what a filtered collection holds.
+
+        JXA shows an item of one as `notes.whose({…}).notes.at(0)` (Calendar Scripting Guide). What
+        a person writes so can also mean the notes in those notes, if notes can hold such.
+        """
+        if len(here.steps) < 2 or not isinstance(here.steps[-1], Whose):
+            return False
+        collection = next(step for step in reversed(here.steps) if not isinstance(step, Whose))
+        if not isinstance(collection, Every) or word != fold(collection.name):
+            return False
+        if not isinstance(following, KeyPart | SelectPart):
+            return False
+        return not self.strict or element_named(here.classes, collection.name, self.tables) is None
 
 
 def _is_list(here: Reference) -> bool:
     return here.prop is not None and here.prop.type.startswith("list of")
-
-
-def _must_select(here: Reference, how: str, strict: bool) -> None:
-    if here.selectable or here.classes is None or not strict:
-        return
-    if _is_list(here):
-        raise InvalidParameterError(
-            f"{here.text} is a list; no item of it can be named by [{how}].",
-            "Read it with get and use the references that it gives.",
-        )
-    raise InvalidParameterError(
-        f"{here.text} is one object, so nothing can be picked from it by {how}."
-    )
 
 
 def _index(number: int) -> ByIndex:
@@ -186,101 +272,8 @@ def _index(number: int) -> ByIndex:
     return ByIndex(number)
 
 
-def _select(here: Reference, part: Select, read_test: ReadTest) -> Reference:
-    argument = part.argument
-    if part.how == "whose":
-        return here.then(Whose(read_test(argument, here.classes)), here.classes, selectable=True)
-    whole = isinstance(argument, int) and not isinstance(argument, bool)
-    if part.how == "at" and whole:
-        return here.then(_index(argument), here.classes)
-    if part.how == "byName" and isinstance(argument, str):
-        return here.then(ByName(argument), here.classes)
-    if part.how == "byId" and (isinstance(argument, str) or whole):
-        if isinstance(argument, int) and abs(argument) > _MAX_ID:
-            raise InvalidParameterError(
-                f"The id {argument} is beyond 2^53, which JavaScript cannot hold exactly.",
-                "Pick the object by its name or position.",
-            )
-        return here.then(ById(argument), here.classes)
-    wanted = {"at": "a whole number", "byName": "a text", "byId": "a text or a whole number"}
-    raise InvalidParameterError(f"{part.how}(…) after {here.text} wants {wanted[part.how]}.")
-
-
-def _name(
-    here: Reference, name: str, following: Part | None, tables: Tables, strict: bool
-) -> Reference:
-    word = fold(name)
-    if here.selectable and word in ("first", "last"):
-        return here.then(ByIndex(0 if word == "first" else -1), here.classes)
-    if here.selectable and word in ("end", "beginning"):
-        return here.then(_boundary(word), here.classes)
-    if _repeats(here, word, following, tables, strict):
-        return here
-    known = _known_name(here, name, tables)
-    if known is not None:
-        return known
-    if word in ("end", "beginning") and here.classes != ():
-        return here.then(_boundary(word), here.classes)
-    if here.classes is not None and strict:
-        raise unknown_name(name, here.classes, tables, here.prop)
-    jxa = loose_name(name, tables)
-    picked = isinstance(following, Key | Select) or (
-        isinstance(following, Name) and fold(following.name) in _PICKS
-    )
-    # What can only be elements is taken for all of them, so that it counts as many.
-    if picked or only_elements(jxa, tables):
-        return here.then(Every(jxa), None, selectable=True)
-    return here.then(Go(jxa), None)
-
-
-def _known_name(here: Reference, name: str, tables: Tables) -> Reference | None:
-    """Return the property or the elements called `name`; of one class's, the property."""
-    for owner in owners(here.classes, tables):
-        prop = field_named(tables.properties(owner), name)
-        if prop is not None:
-            return here.then(Go(prop.jxa), object_classes(prop.type, tables), prop=prop)
-        element = element_of(owner, name, tables)
-        if element is not None:
-            return here.then(Every(tables.classes[element].plural), (element,), selectable=True)
-    if fold(name) == "class" and here.classes != ():
-        return here.then(Go("class"), (), prop=CLASS_PROPERTY)
-    return None
-
-
-def _repeats(
-    here: Reference, word: str, following: Part | None, tables: Tables, strict: bool
-) -> bool:
-    """Say whether a name only says again what a filtered collection holds.
-
-    JXA shows an item of one as `notes.whose({…}).notes.at(0)` (Calendar Scripting Guide). What a
-    person writes so can also mean the notes in those notes, if notes can hold such.
-    """
-    if len(here.steps) < 2 or not isinstance(here.steps[-1], Whose):
-        return False
-    collection = next(step for step in reversed(here.steps) if not isinstance(step, Whose))
-    if not isinstance(collection, Every) or word != fold(collection.name):
-        return False
-    if not isinstance(following, Key | Select):
-        return False
-    return not strict or element_named(here.classes, collection.name, tables) is None
-
-
 def _boundary(word: str) -> Boundary:
     return Boundary("end" if word == "end" else "beginning")
-
-
-Last = Literal["folder", "item", "file"]
-"""What a path ends in: a folder, a file, or either."""
-
-_PLACES: Final = (
-    ("~/Desktop", ("desktop", "desktop folder")),
-    ("~/.Trash", ("trash",)),
-    ("~", ("home", "home folder")),
-)
-"""Folder -> the property of the application that holds it; Finder's name, System Events' name."""
-
-_VOLUMES: Final = "/Volumes/"
-_CLASSES: Final = {"folder": ("folder",), "file": ("file",), "item": ("item", "disk item")}
 
 
 def is_path(text: str) -> bool:
