@@ -12,7 +12,7 @@ from typing import Final
 import click
 
 from iac_base.text import escaped
-from iac_mcp.setup.findings import Finding, Place
+from iac_mcp.setup.findings import DoctorFinding, Surroundings
 
 __all__ = ["doctor", "status"]
 
@@ -40,8 +40,8 @@ def doctor(as_json: bool, apps: tuple[str, ...], name: str, tools: tuple[Path, .
 
     executor = Executor()
     try:
-        place = Place(executor, tools, apps, name)
-        found: list[Finding] = []
+        place = Surroundings(executor, tools, apps, name)
+        found: list[DoctorFinding] = []
         for finding in examined(place):
             found.append(finding)
             if not as_json:
@@ -58,7 +58,7 @@ def doctor(as_json: bool, apps: tuple[str, ...], name: str, tools: tuple[Path, .
     return 1 if problems else 0
 
 
-def _print(finding: Finding) -> None:
+def _print(finding: DoctorFinding) -> None:
     state = click.style(f"{finding.state:<8}", fg=_COLOURS[finding.state])
     # click leaves colours out where there is no terminal; see no-color.org for the variable.
     colour = False if os.environ.get("NO_COLOR") else None
