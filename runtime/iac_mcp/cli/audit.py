@@ -13,6 +13,7 @@ import click
 from iac_base.errors import SetupError
 from iac_base.files import PRIVATE, open_state, replacing
 from iac_base.text import escaped
+from iac_mcp.cli.common import HELP, OUTPUT
 from iac_runtime.tool import LEVELS
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ _LIMIT = click.option(
 _JSON = click.option("--json", "as_json", is_flag=True, help="JSON lines, on a terminal too.")
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(context_settings=HELP)
 def audit() -> None:
     """Show, verify, export and shorten the record of calls."""
 
@@ -115,11 +116,7 @@ def verify() -> int:
 
 
 @audit.command()
-@click.option(
-    "--output",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="The file to write; without it, standard output.",
-)
+@OUTPUT
 def export(output: Path | None) -> None:
     """Print every row as a line of JSON, with its hash."""
     from iac_runtime.audit.reading import row_lines

@@ -11,6 +11,7 @@ import click
 
 from iac_base.errors import SetupError
 from iac_base.files import write_whole
+from iac_mcp.cli.common import HELP, OUTPUT
 from iac_mcp.setup.probe import FORMAT, ROWS, Person, answers, collisions, redacted
 from iac_mcp.setup.probe_table import APPS, Probe
 from iac_runtime.execution.mac import permitted, responsible_name
@@ -24,7 +25,7 @@ __all__ = ["probe"]
 _WHOSE = "Whose name stands in the prompt, and is control allowed? (macOS is asked, nobody else)"
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(context_settings=HELP)
 @click.argument("rows", nargs=-1, type=click.IntRange(ROWS[0], ROWS[-1]), metavar="[ROW]...")
 @click.option("--simulate", is_flag=True, help="Ask the simulator, to see what it is like.")
 @click.option(
@@ -33,11 +34,7 @@ _WHOSE = "Whose name stands in the prompt, and is control allowed? (macOS is ask
     help="Also make scratch documents in TextEdit and close them unsaved; open it first, with no"
     " document.",
 )
-@click.option(
-    "--output",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Write to this file instead of standard output.",
-)
+@OUTPUT
 def probe(rows: tuple[int, ...], simulate: bool, textedit: bool, output: Path | None) -> None:
     """Answer the open questions about JXA on this Mac (or those of the ROWs) as JSON.
 
