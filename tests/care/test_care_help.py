@@ -132,7 +132,7 @@ def test_the_log_goes_to_standard_error_and_the_file_never_to_standard_output(
     assert "\x1b" not in err
     lines = path.read_text().splitlines()
     assert len(lines) == 2
-    assert lines[0].endswith("DEBUG iac_runtime.gate.gate: took 3 ms")
+    assert lines[0].endswith("DEBUG iac.gate: took 3 ms")
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     begin(verbose=True)
     logging.getLogger(f"{LOGGER}.gate").debug("more")

@@ -13,6 +13,7 @@ import click
 
 from iac_base.text import escaped
 from iac_mcp.cli.common import NAME, TOOLS
+from iac_mcp.setup import interpreter
 from iac_mcp.setup.clients import (
     CLIENTS,
     MERGED,
@@ -25,14 +26,7 @@ from iac_mcp.setup.clients import (
 )
 from iac_mcp.setup.clients import install as put
 from iac_mcp.setup.clients import uninstall as take
-from iac_mcp.setup.interpreter import (
-    Interpreter,
-    better,
-    examine,
-    judged,
-    launch_arguments,
-    signature,
-)
+from iac_mcp.setup.interpreter import Interpreter, examine, launch_arguments
 from iac_runtime.serve.options import SERVE_OPTIONS, read_quickly
 
 __all__ = ["bundle", "completion", "install", "uninstall"]
@@ -132,11 +126,11 @@ def _absolute(options: Sequence[str]) -> list[str]:
 
 def _warn(found: Interpreter) -> None:
     """Say if macOS will not let this Python control apps, and which one it lets."""
-    state, says = judged(signature(found.real))
+    state, says = interpreter.judged(interpreter.signature(found.real))
     if state == "ok":
         return
     click.echo(f"{found.real}: {says}", err=True)
-    other = better() if state == "problem" else None
+    other = interpreter.better() if state == "problem" else None
     if other:
         click.echo(
             f"This one works: {other}. Make an environment with it, install IAC there, and pass"
