@@ -33,11 +33,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from iac_base.words import fold
 from iac_runtime.search import Hit, Index
-from iac_runtime.search.entries import AppWords, app_words, own_words
+from iac_runtime.search.entries import AppWords, added_words, app_words
 from iac_runtime.serve.pages import beside
 from iac_runtime.tools.catalogue import AppRow, Catalogue
-from iac_runtime.tools.tables import fold
+from iac_runtime.tools.own import OWN_TOOLS
 
 ROOT = Path(__file__).parent.parent
 REQUESTS = ROOT / "tests" / "search" / "requests.jsonl"
@@ -72,7 +73,7 @@ def serves(hit: Hit, wanted: Mapping[str, str], catalogue: Catalogue) -> bool:
     row = catalogue.tools.get(hit.tool)
     if row is None or not is_app(wanted["app"], row.app):
         return False
-    tool = catalogue.tool(row)
+    tool = catalogue.operation(row.name)
     spec = tool.spec
     if "command" in wanted:
         names = {fold(row.function), fold(spec.jxa)}
@@ -107,7 +108,7 @@ def ask(index: Index, catalogue: Catalogue, row: Mapping[str, Any]) -> Outcome:
 
 def words(catalogue: Catalogue, times: int) -> Iterator[AppWords]:
     """Yield what an index of a server is made of; the apps as many times as is wanted."""
-    yield own_words()
+    yield added_words(OWN_TOOLS.values(), "known")
     for one in app_words(catalogue):
         yield one
         for number in range(2, times + 1):

@@ -174,9 +174,9 @@ def starts(folder: Path, count: int, runs: int) -> bool:
 
 def own_tools() -> int:
     """Return how many tools the runtime itself lists beside `all`."""
-    from iac_runtime.tools.entries import OWN_ENTRIES
+    from iac_runtime.tools.own import OWN_TOOLS
 
-    return len(OWN_ENTRIES)
+    return len(OWN_TOOLS)
 
 
 def first_call(folder: Path, runs: int) -> bool:

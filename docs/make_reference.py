@@ -16,14 +16,13 @@ from iac_gen.cli.group import cli as gen
 from iac_mcp.cli.main import cli as mcp
 from iac_mcp.setup.clients import CLIENTS
 from iac_runtime.execution.errortable import KNOWN
-from iac_runtime.gate.planning import OWN_TOOLS
 from iac_runtime.policy.escalation import RULES
 from iac_runtime.policy.model import PRESETS
 from iac_runtime.serve.prompts import PROMPTS
 from iac_runtime.serve.resource_texts import TEMPLATES, resource_entries
 from iac_runtime.tool import LEVELS
-from iac_runtime.tools.entries import META_ENTRIES, OWN_ENTRIES
-from iac_runtime.tools.toolsets import TOOLSETS, toolset_entries
+from iac_runtime.tools.own import META_TOOLS, OWN_TOOLS, TOOLSETS, toolset_tools
+from iac_runtime.tools.shape import Tool
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 REFERENCE: Final = ROOT / "docs" / "reference"
@@ -132,27 +131,22 @@ def _server() -> str:
         for row in PROMPTS
     ]
     heads = ("tool", "level", "does")
-    own = [_row(entry, OWN_TOOLS[name].level) for name, entry in OWN_ENTRIES.items()]
+    own = [_row(tool) for tool in OWN_TOOLS.values()]
     toolsets = [
         part
-        for name, row in TOOLSETS.items()
+        for name in TOOLSETS
         for part in (
             f"### {name}",
             _table(
                 heads,
-                [
-                    _row(entry, *row.tools[entry["name"]])
-                    for entry in toolset_entries((name,), read_only=False)
-                ],
+                [_row(tool) for tool in toolset_tools((name,))],
             ),
         )
     ]
     return _page(
         "Server",
         "## Tools that find and call the others",
-        _table(
-            heads[::2], [(f"`{row['name']}`", row["description"]) for row in META_ENTRIES.values()]
-        ),
+        _table(heads[::2], [(f"`{tool.name}`", tool.purpose) for tool in META_TOOLS.values()]),
         "## Tools of IAC itself",
         _table(heads, own),
         "## Tools for any app",
@@ -169,8 +163,8 @@ def _server() -> str:
     )
 
 
-def _row(entry: Mapping[str, Any], level: str, ceiling: str = "") -> tuple[str, str, str]:
-    return f"`{entry['name']}`", _reach(level, ceiling or level), entry["description"]
+def _row(tool: Tool) -> tuple[str, str, str]:
+    return f"`{tool.name}`", _reach(tool.level, tool.ceiling), tool.purpose
 
 
 def _reach(level: str, ceiling: str) -> str:

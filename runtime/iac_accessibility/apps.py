@@ -6,7 +6,7 @@ from typing import Any
 from iac_accessibility.errors import AppError
 from iac_accessibility.model import App
 from iac_base.errors import near_text, quoted
-from iac_runtime.tools.tables import fold
+from iac_base.words import fold
 
 __all__ = ["app_facts", "find_app"]
 

@@ -6,6 +6,7 @@ from importlib.util import find_spec
 from iac_accessibility.bridge import Bridge
 from iac_accessibility.errors import UiError
 from iac_accessibility.faults import Silent
+from iac_base.distribution import pip_install
 
 __all__ = ["open_bridge"]
 
@@ -48,6 +49,6 @@ def _lacking(extra: str) -> UiError:
     return UiError(
         "UNAVAILABLE",
         "The accessibility tools need a library that is not installed.",
-        f"Install it with: pip install 'iac[{extra}]'",
+        f"Install it with: {pip_install(extra)}",
         reason="no_interface",
     )

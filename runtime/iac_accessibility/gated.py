@@ -1,4 +1,4 @@
-"""The accessibility tools behind the gate of `iac_runtime`."""
+"""The accessibility tools behind the gate: what a call would do, and doing it."""
 
 import json
 import secrets
@@ -10,15 +10,13 @@ from typing import Any, Final
 from iac_accessibility.backend import open_bridge
 from iac_accessibility.levels import holds_secret
 from iac_accessibility.plan import Plan as Prepared
-from iac_accessibility.tools import TOOLS, listed, listing_entry
 from iac_accessibility.toolset import Toolset
 from iac_base.cancellation import Cancellation
-from iac_runtime.execution.executor import Executor
-from iac_runtime.gate.plans import Call, Found, Plan
+from iac_runtime.gate.plans import Call, Found, Plan, ToolContext
 from iac_runtime.policy.facts import Raised
-from iac_runtime.tools.catalogue import Catalogue
+from iac_runtime.tools.shape import Tool
 
-__all__ = ["Gated", "entries", "open_toolset"]
+__all__ = ["Gated", "open_toolset", "plan"]
 
 _KEPT: Final = 500
 """Plans and elements that are remembered for the answer to a question."""
@@ -33,8 +31,6 @@ class Gated:
     element that is called the same is none to this one.
     """
 
-    names = frozenset(TOOLS)
-
     def __init__(self, toolset: Toolset | None = None) -> None:
         self._toolset = toolset
         self._opening = Lock()
@@ -42,14 +38,13 @@ class Gated:
         self._tags: OrderedDict[Hashable, str] = OrderedDict()
         self._keeping = Lock()
 
-    def plan(self, call: Call) -> Plan:
+    def plan(self, tool: Tool, call: Call) -> Plan:
         """Return what a call would do.
 
         Raises:
             UiError: The app or the element is not to be found, or nothing answers here.
         """
         toolset = self._opened()
-        row = TOOLS[call.tool]
         key = json.dumps([call.tool, call.arguments], sort_keys=True, default=str)
         with self._keeping:
             bound = self._planned.get(key) if call.token else None
@@ -73,13 +68,12 @@ class Gated:
                 for reason in prepared.reasons
             )
         return Plan(
-            call.tool,
+            tool,
             (prepared.app_id, prepared.app_name),
             _shown(prepared),
-            (prepared.level, row.ceiling),
+            prepared.level,
             perform,
             line=line,
-            output=row.output,
             raised=raised,
             # An app whose identity cannot be read is blocked for what changes something.
             targets=(prepared.app_id,) if prepared.writes else (),
@@ -122,11 +116,11 @@ def _shown(prepared: Any) -> Mapping[str, Any]:
     return arguments
 
 
-def open_toolset(_catalogue: Catalogue, _executor: Executor) -> Gated:
+def open_toolset(_context: ToolContext) -> Gated:
     """Return the toolset of this machine."""
     return Gated()
 
 
-def entries(*, read_only: bool) -> list[dict[str, Any]]:
-    """Return the listing entries."""
-    return [listing_entry(tool) for tool in listed(read_only=read_only)]
+def plan(tool: Tool, call: Call, context: ToolContext) -> Plan:
+    """Return what a call would do. Raises as `Gated.plan` does."""
+    return context.kept(open_toolset).plan(tool, call)

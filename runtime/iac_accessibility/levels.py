@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from iac_accessibility.model import Node
 from iac_accessibility.roles import TEXT_ROLES
 from iac_accessibility.words import danger_word
-from iac_runtime.secrecy import is_secret
+from iac_base.secrets import is_secret
 from iac_runtime.tool import Level
 
 __all__ = ["Facts", "Verdict", "holds_secret", "level_of", "runs_things"]

@@ -28,6 +28,8 @@ from iac_runtime.tools.checking import check_arguments
 __all__ = ["Toolset"]
 
 _Plans = Callable[[Session, App, Mapping[str, Any], float, Mark | None], Plan]
+_ROWS: Final = {tool.name: tool for tool in TOOLS}
+
 _PLANS: Final[Mapping[str, _Plans]] = {
     "perform_action": plan_action,
     "set_value": plan_value,
@@ -62,13 +64,13 @@ class Toolset:
             InvalidParameterError: An argument is wrong.
             UiError: The app or the element is not to be found, is stale, or cannot do that.
         """
-        row = TOOLS.get(tool)
+        row = _ROWS.get(tool)
         if row is None:
-            raise UnknownToolError(tool, nearest(tool, TOOLS))
+            raise UnknownToolError(tool, nearest(tool, _ROWS))
         app: App | None = None
         try:
-            checked = check_arguments(arguments, row.schema)
-            seconds = float(checked.get("timeout") or self._timeouts.get(tool, row.timeout))
+            checked = check_arguments(arguments, row.input)
+            seconds = float(checked.get("timeout") or self._timeouts.get(tool, row.timeout or 0))
             if "app" in checked:
                 app = self._session.app(checked["app"])
             if tool in _PLANS:

@@ -8,8 +8,9 @@ from typing import Any, Final, NamedTuple
 
 from iac_base.errors import ToolError, near_text, quoted
 from iac_base.text import clean_text
+from iac_base.words import fold
 from iac_runtime.tool import Spec
-from iac_runtime.tools.tables import Tables, fold
+from iac_runtime.tools.tables import Tables
 
 __all__ = ["PAGE", "View", "view", "weight"]
 

@@ -1,22 +1,20 @@
 """The script tools behind the gate of `iac_runtime`."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Final
+from typing import Final
 
 from iac_applescript.confinement import Confinement
-from iac_applescript.toolrows import TOOLS
-from iac_applescript.tools import Toolset
+from iac_applescript.script_toolset import Toolset
 from iac_base.cancellation import Cancellation
 from iac_base.files import open_state
 from iac_runtime.execution.executor import Executor
 from iac_runtime.execution.process import Completed
-from iac_runtime.gate.plans import Call, Found, Plan
+from iac_runtime.gate.plans import Call, Found, Plan, ToolContext
 from iac_runtime.policy.facts import Raised
 from iac_runtime.search import Index
-from iac_runtime.tools.catalogue import Catalogue
-from iac_runtime.tools.checking import check_arguments
+from iac_runtime.tools.shape import Tool
 
-__all__ = ["Gated", "entries", "open_toolset"]
+__all__ = ["Gated", "open_toolset", "plan"]
 
 
 _OUTWARD: Final = frozenset(("execute_applescript", "get_system_state"))
@@ -26,21 +24,17 @@ _OUTWARD: Final = frozenset(("execute_applescript", "get_system_state"))
 class Gated:
     """Plans of the tools; scripts run through the executor, in the turns of their apps."""
 
-    names = frozenset(TOOLS)
-
     def __init__(self, toolset: Toolset, executor: Executor) -> None:
         self._toolset = toolset
         self._executor = executor
 
-    def plan(self, call: Call) -> Plan:
+    def plan(self, tool: Tool, call: Call) -> Plan:
         """Return what a call would do.
 
         Raises:
             ToolError: An argument is wrong.
         """
-        row = TOOLS[call.tool]
-        checked = check_arguments(call.arguments, row.input)
-        prepared = self._toolset.prepare(call.tool, checked)
+        prepared = self._toolset.prepare(tool.name, call.arguments)
         told = [self._app(name) for name in prepared.targets]
         reached = dict.fromkeys((*told, *map(self._app, prepared.reached)))
 
@@ -58,18 +52,17 @@ class Gated:
                 for reason in prepared.reasons[:5]
             )
         return Plan(
-            call.tool,
+            tool,
             ("", ""),
-            checked,
-            (prepared.level, row.ceiling),
+            call.arguments,
+            prepared.level,
             perform,
             line=prepared.line,
-            output=row.output,
             raised=raised,
             targets=tuple(app for app, _ in reached),
             names=tuple(name for _, name in reached),
             unsure=prepared.unsure or _unknown(reached),
-            outward=call.tool in _OUTWARD,
+            outward=tool.name in _OUTWARD,
         )
 
     def close(self) -> None:
@@ -89,12 +82,15 @@ def _unknown(reached: Iterable[tuple[str, str]]) -> str:
     return f"{name} is not known here" if name else ""
 
 
-def open_toolset(catalogue: Catalogue, executor: Executor) -> Gated:
-    """Return the toolset over a catalogue and this user's state.
+def open_toolset(context: ToolContext) -> Gated:
+    """Return the toolset over a gate's catalogue and this user's state.
 
     Raises:
         SetupError: The state folder is not safe.
     """
+
+    catalogue, executor = context.catalogue, context.executor
+    assert catalogue is not None
 
     def runs(app: str) -> bool:
         return executor.test_app(app).running == "yes"
@@ -110,20 +106,6 @@ def open_toolset(catalogue: Catalogue, executor: Executor) -> Gated:
     return Gated(toolset, executor)
 
 
-def entries(*, read_only: bool) -> list[dict[str, Any]]:
-    """Return the listing entries."""
-    return [
-        {
-            "name": row.name,
-            "description": row.description,
-            "inputSchema": dict(row.input),
-            "outputSchema": dict(row.output),
-            "annotations": {
-                "readOnlyHint": row.ceiling == "SAFE",
-                "destructiveHint": row.ceiling == "DANGEROUS",
-                "openWorldHint": row.ceiling == "DANGEROUS",
-            },
-        }
-        for row in TOOLS.values()
-        if not (read_only and row.ceiling != "SAFE")
-    ]
+def plan(tool: Tool, call: Call, context: ToolContext) -> Plan:
+    """Return what a call would do. Raises as `Gated.plan` does."""
+    return context.kept(open_toolset).plan(tool, call)

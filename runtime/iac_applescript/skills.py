@@ -11,10 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from iac_base.errors import SetupError
+from iac_base.files import data_folder
 from iac_base.text import clean_text
+from iac_base.words import fold
 from iac_runtime.tool import Property
-from iac_runtime.tools.folders import check_own, data_folder
-from iac_runtime.tools.tables import Tables, fold
+from iac_runtime.tools.folders import check_own
+from iac_runtime.tools.tables import Tables
 
 if TYPE_CHECKING:
     # A list of the guides needs no analysis.

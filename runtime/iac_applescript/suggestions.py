@@ -6,8 +6,8 @@ from typing import Any, Final, NamedTuple, Protocol
 
 from iac_applescript.learning.ranking import Found
 from iac_applescript.skills import Skill
+from iac_base.words import fold
 from iac_runtime.search.request import stems
-from iac_runtime.tools.tables import fold
 
 __all__ = ["HitLike", "Suggestion", "suggest"]
 

@@ -12,6 +12,8 @@ import difflib
 from collections.abc import Iterable
 from typing import Any, Literal
 
+from iac_base.words import fold
+
 __all__ = [
     "CallRefusedError",
     "ErrorType",
@@ -135,8 +137,6 @@ def quoted(text: str, limit: int = 80) -> str:
 
 def nearest(name: str, names: Iterable[str], count: int = 3) -> list[str]:
     """Return the `names` most like `name`, best first, compared without case and punctuation."""
-    from iac_runtime.tools.tables import fold
-
     folded: dict[str, str] = {}
     for candidate in names:
         folded.setdefault(fold(candidate), candidate)

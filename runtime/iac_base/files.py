@@ -17,13 +17,14 @@ from pathlib import Path
 from typing import IO, Final, NamedTuple
 
 from iac_base.errors import SetupError
-from iac_runtime.tools.folders import data_folder
 
 __all__ = [
     "PRIVATE",
     "Found",
     "IrregularFileError",
     "TooLargeError",
+    "config_file",
+    "data_folder",
     "find",
     "locked",
     "open_state",
@@ -38,6 +39,29 @@ __all__ = [
 
 PRIVATE: Final = 0o600
 """The mode of a file that was not there: what is written may hold keys."""
+
+
+def data_folder() -> Path:
+    """Return the data folder of this user; it may not be there yet. IAC_DATA overrides it."""
+    chosen = os.environ.get("IAC_DATA")
+    if chosen:
+        return Path(chosen)
+    from platformdirs import user_data_path
+
+    return user_data_path("iac", appauthor=False)
+
+
+def config_file() -> Path:
+    """Return where the user's policy is looked for; it need not be there.
+
+    In the folder that IAC_DATA names, else in the platform's config folder.
+    """
+    chosen = os.environ.get("IAC_DATA")
+    if chosen:
+        return Path(chosen) / "policy.toml"
+    from platformdirs import user_config_path
+
+    return user_config_path("iac", appauthor=False) / "policy.toml"
 
 
 class IrregularFileError(OSError):

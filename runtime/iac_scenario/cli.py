@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import click
 
+from iac_base.distribution import DISTRIBUTION
 from iac_scenario.conversation import prompts_of
 from iac_scenario.errors import ScenarioError, SetupError
 from iac_scenario.events import Answered, Event
@@ -34,7 +35,7 @@ def _timeouts(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(package_name="iac")
+@click.version_option(package_name=DISTRIBUTION)
 def cli() -> None:
     """Play scripted conversations against tools: mocked, simulated or real."""
 

@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
+from iac_base.words import fold
 from iac_runtime.tool import Enum, Property
-from iac_runtime.tools.tables import Tables, fold
+from iac_runtime.tools.tables import Tables
 from iac_simulator.chains import notation
 from iac_simulator.errors import AppError
 from iac_simulator.names import alternatives, property_named

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from iac_runtime.tools.tables import fold
+from iac_base.words import fold
 from iac_simulator.follow import refer
 from iac_simulator.names import elements_of
 from iac_simulator.world import Node, World

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from ui_user import User
 
-from iac_accessibility.gated import Gated, entries, open_toolset
+from iac_accessibility.gated import Gated, open_toolset
 from iac_accessibility.tools import TOOLS
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.gate import Asks, Call, Done, Gate, Refused
@@ -17,6 +17,7 @@ from iac_runtime.policy.model import Policy
 from iac_runtime.policy.permissions import Caller, Desk
 from iac_runtime.policy.settings import Flags, read_settings
 from iac_runtime.tools.catalogue import Catalogue
+from iac_runtime.tools.own import added_tools
 
 pytestmark = pytest.mark.process
 
@@ -32,7 +33,14 @@ def calls(gtk: User, generated: Path) -> Callable[..., Calls]:
     def made(**more: Any) -> Calls:
         catalogue, executor = Catalogue([generated]), Executor()
         toolset = Gated(gtk.toolset)
-        gate = Gate(catalogue, executor, home="/Users/me", toolsets=[toolset], **more)
+        gate = Gate(
+            catalogue,
+            executor,
+            home="/Users/me",
+            added=added_tools,
+            kept={open_toolset: toolset},
+            **more,
+        )
 
         def call(tool: str, *, answer: str = "", **arguments: Any) -> Outcome:
             asked = Call(tool, {"app": gtk.app.pid, **arguments}, ASKED)
@@ -96,9 +104,8 @@ def test_nothing_is_changed_where_only_reads_run(calls: Callable[..., Calls]) ->
     assert isinstance(press(call, "Press"), Refused)
     assert isinstance(call("click_menu", menu_path="File > Save"), Refused)
     assert isinstance(call("list_windows"), Done)
-    listed = {entry["name"] for entry in entries(read_only=True)}
-    assert listed == set(TOOLS) - {"perform_action", "set_value", "click_menu"}
-    assert {entry["name"] for entry in entries(read_only=False)} == set(TOOLS)
+    changing = {tool.name for tool in TOOLS if tool.ceiling != "SAFE"}
+    assert changing == {"perform_action", "set_value", "click_menu"}
 
 
 def test_calls_that_come_too_fast_are_delayed_and_that_is_said(
@@ -117,7 +124,7 @@ def test_the_platform_is_opened_by_the_first_call(
 ) -> None:
     monkeypatch.setenv("DBUS_SESSION_BUS_ADDRESS", desk.env["DBUS_SESSION_BUS_ADDRESS"])
     catalogue, executor = Catalogue([generated]), Executor()
-    gate = Gate(catalogue, executor, home="/Users/me", toolsets=[open_toolset(catalogue, executor)])
+    gate = Gate(catalogue, executor, home="/Users/me", added=added_tools)
     try:
         outcome = gate.call(Call("list_windows", {"app": gtk.app.pid}, ASKED))
         assert isinstance(outcome, Done)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from ui_memory import APP, Memory, node, tree
 
-from iac_accessibility.gated import Gated
+from iac_accessibility.gated import Gated, open_toolset
 from iac_accessibility.model import App
 from iac_accessibility.toolset import Toolset
 from iac_base.errors import ToolError
@@ -17,6 +17,7 @@ from iac_runtime.gate.gate import Asks, Call, Done, Gate, Refused
 from iac_runtime.gate.plans import Outcome
 from iac_runtime.policy.permissions import Caller
 from iac_runtime.tools.catalogue import Catalogue
+from iac_runtime.tools.own import added_tools
 
 ASKED = Caller("tester", "client")
 GO, SAVE = "window[@title='A']/button[@title='Go']", "window[@title='A']/button[@title='Save']"
@@ -46,7 +47,13 @@ class World:
         }
         self.bridge = Memory(lambda handle: tree(self.rows)(handle), apps=[app])
         gated = Gated(Toolset(self.bridge))
-        self.gate = Gate(Catalogue([tools]), Executor(), home="/Users/me", toolsets=[gated])
+        self.gate = Gate(
+            Catalogue([tools]),
+            Executor(),
+            home="/Users/me",
+            added=added_tools,
+            kept={open_toolset: gated},
+        )
 
     def call(self, tool: str, token: str = "", **arguments: Any) -> Outcome:
         call = Call(tool, {"app": APP.pid, **arguments}, ASKED, token=token)

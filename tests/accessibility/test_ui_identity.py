@@ -8,7 +8,7 @@ import ui_stack as stack
 from ui_memory import APP, Memory, node, tree
 from ui_user import User
 
-from iac_accessibility.gated import Gated
+from iac_accessibility.gated import Gated, open_toolset
 from iac_accessibility.toolset import Toolset
 from iac_base.errors import ToolError
 from iac_runtime.execution.executor import Executor
@@ -16,6 +16,7 @@ from iac_runtime.gate.gate import Asks, Call, Done, Gate, Refused
 from iac_runtime.gate.plans import Outcome
 from iac_runtime.policy.permissions import Caller
 from iac_runtime.tools.catalogue import Catalogue
+from iac_runtime.tools.own import added_tools
 
 ASKED = Caller("tester", "client")
 KINDS = [("gtk", ("--items", "list")), ("gtk", ("--items", "box")), ("qt", ("--items",))]
@@ -102,7 +103,13 @@ class Asking:
 
     def __init__(self, toolset: Toolset, pid: int, tools: Path) -> None:
         gated = Gated(toolset)
-        self.gate = Gate(Catalogue([tools]), Executor(), home="/Users/me", toolsets=[gated])
+        self.gate = Gate(
+            Catalogue([tools]),
+            Executor(),
+            home="/Users/me",
+            added=added_tools,
+            kept={open_toolset: gated},
+        )
         self.pid = pid
 
     def press(self, path: str, token: str = "") -> Outcome:

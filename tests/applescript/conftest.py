@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from iac_applescript.analysis.analyser import Analyser
-from iac_applescript.tools import Toolset
+from iac_applescript.script_toolset import Toolset
 from iac_runtime.search import Index
 from iac_runtime.tools.catalogue import Catalogue
 

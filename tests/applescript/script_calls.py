@@ -5,7 +5,7 @@ from typing import Any
 
 import jsonschema
 
-from iac_applescript.tools import TOOLS, Toolset
+from iac_applescript.script_toolset import ROWS, Toolset
 from iac_runtime.execution.streams import run_process
 
 
@@ -13,7 +13,7 @@ def call(
     toolset: Toolset, tool: str, runner: Any = run_process, **arguments: Any
 ) -> dict[str, Any]:
     """Call a tool as the gate does, and hold the answer and arguments to their schemas."""
-    row = TOOLS[tool]
+    row = ROWS[tool]
     jsonschema.validate(arguments, row.input)
     found = toolset.perform(toolset.prepare(tool, arguments), runner)
     jsonschema.validate(found, row.output)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from script_calls import call
 
 from iac_applescript.dictionary import PAGE, view, weight
-from iac_applescript.tools import TOOLS, Toolset
+from iac_applescript.script_toolset import ROWS, Toolset
 from iac_gen.discover import from_paths, includes, read
 from iac_gen.pipeline import Inputs, generate
 from iac_gen.quirks import known_apps, load_quirks
@@ -120,7 +120,7 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
 
 def arguments(tool: str) -> st.SearchStrategy[dict[str, Any]]:
     """Return arguments that a tool's schema allows."""
-    schema = TOOLS[tool].input
+    schema = ROWS[tool].input
     fields = {name: value_of(row) for name, row in schema["properties"].items()}
     required = {name: fields.pop(name) for name in schema["required"]}
     return st.fixed_dictionaries(required, optional=fields)
@@ -164,7 +164,7 @@ def test_every_answer_has_the_form_that_its_schema_says(
     state = tmp_path_factory.getbasetemp() / "form"
     state.mkdir(mode=0o700, exist_ok=True)
     toolset = Toolset(catalogue, state)
-    tool = data.draw(st.sampled_from(sorted(TOOLS)))
+    tool = data.draw(st.sampled_from(sorted(ROWS)))
     end = data.draw(ENDS)
     try:
         found = call(toolset, tool, lambda *_: end, **data.draw(arguments(tool)))

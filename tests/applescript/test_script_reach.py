@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from script_calls import data
 
-from iac_applescript import tools
+from iac_applescript import script_toolset as tools
 from iac_applescript.confinement import Confinement, profile
-from iac_applescript.tools import Toolset
+from iac_applescript.script_toolset import Toolset
 from iac_runtime.execution.process import Completed
 from iac_runtime.execution.streams import run_process
 

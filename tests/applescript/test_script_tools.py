@@ -11,12 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from script_calls import call, data
 
-from iac_applescript import installed, system_state, tools
+from iac_applescript import installed, system_state
+from iac_applescript import script_toolset as tools
 from iac_applescript.answers import read_answer
 from iac_applescript.learning.store import OFF
+from iac_applescript.script_toolset import ROWS, Toolset
 from iac_applescript.skills import Skill
 from iac_applescript.suggestions import suggest
-from iac_applescript.tools import TOOLS, Toolset
 from iac_runtime.execution.process import Completed
 from iac_runtime.search import Index
 
@@ -26,12 +27,12 @@ INTENT = "name of the first folder in my home folder"
 
 
 def test_there_are_eleven_tools_with_schemas_that_hold(toolset: Toolset) -> None:
-    assert len(TOOLS) == 11
-    for row in TOOLS.values():
+    assert len(ROWS) == 11
+    for row in ROWS.values():
         jsonschema.Draft202012Validator.check_schema(dict(row.input))
         jsonschema.Draft202012Validator.check_schema(dict(row.output))
-        assert len(row.description) <= 256
-    assert TOOLS["execute_applescript"].ceiling == "DANGEROUS"
+        assert len(row.purpose) <= 256
+    assert ROWS["execute_applescript"].ceiling == "DANGEROUS"
 
 
 @pytest.mark.process

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from iac_applescript.gated import Gated, open_toolset
+from iac_applescript.tools import TOOLS
 from iac_base.errors import ToolError
 from iac_base.files import open_state
 from iac_runtime.audit import Audit
@@ -23,6 +24,7 @@ from iac_runtime.policy.file import parse_policy
 from iac_runtime.policy.permissions import Caller, Desk, identify_in
 from iac_runtime.policy.settings import Flags, read_settings
 from iac_runtime.tools.catalogue import Catalogue
+from iac_runtime.tools.own import added_tools
 
 READS = 'tell application "Music" to get name of current track'
 ASKS = f'if application "Music" is running then {READS}'
@@ -39,35 +41,36 @@ def gated(
     catalogue: Catalogue, executor: Executor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setenv("IAC_DATA", str(tmp_path / "data"))
-    found = open_toolset(catalogue, executor)
+    # What a gate hands to a tool of this set, as far as it looks at it.
+    found = open_toolset(Gate(catalogue, executor).context)
     yield found
     found.close()
     executor.close()
 
 
 def plan(gated: Gated, script: str) -> Plan:
-    return gated.plan(Call("execute_applescript", {"script": script}))
+    return gated.plan(ROWS["execute_applescript"], Call("execute_applescript", {"script": script}))
 
 
 def test_a_script_that_reads_is_safe_while_its_app_runs(gated: Gated, executor: Executor) -> None:
     running = plan(gated, READS)
-    assert (running.levels, running.raised) == (("SAFE", "DANGEROUS"), ())
+    assert (running.level, running.tool.ceiling, running.raised) == ("SAFE", "DANGEROUS", ())
     executor.execute(
         Event(PLAYER, "application", "quit", "aevtquit"), app="Music", command="app_quit"
     )
     stopped = plan(gated, READS)
-    assert stopped.levels[0] == "MODIFY"
+    assert stopped.level == "MODIFY"
     assert [row.says for row in stopped.raised] == ["would start Music (com.apple.Music)"]
     assert stopped.targets == (PLAYER,)
     assert "would start Music" in stopped.line
     assert executor.test_app(PLAYER).running == "no"
-    assert plan(gated, ASKS).levels[0] == "SAFE"
+    assert plan(gated, ASKS).level == "SAFE"
 
 
 def test_what_cannot_be_known_to_run_is_asked_about(gated: Gated, executor: Executor) -> None:
     executor.close()
-    assert plan(gated, READS).levels[0] == "MODIFY"
-    assert plan(gated, "return 1 + 1").levels[0] == "SAFE"
+    assert plan(gated, READS).level == "MODIFY"
+    assert plan(gated, "return 1 + 1").level == "SAFE"
 
 
 def test_nothing_is_confined_among_simulated_apps(gated: Gated) -> None:
@@ -75,12 +78,15 @@ def test_nothing_is_confined_among_simulated_apps(gated: Gated) -> None:
     assert "not held to these apps by macOS" in found.line
     assert (
         "osacompile"
-        not in gated.plan(Call("validate_applescript", {"script": READS}))
+        not in gated.plan(
+            ROWS["validate_applescript"], Call("validate_applescript", {"script": READS})
+        )
         .perform(None)
         .value["data"]["checks"]
     )
 
 
+ROWS = {tool.name: tool for tool in TOOLS}
 ASKED = Caller("tester", "client")
 SCREEN = 'tell application "System Events" to tell process "{}" to get name of windows'
 KEYS = 'tell application "System Events" to keystroke "a"'
@@ -97,7 +103,17 @@ def gate_of(gated: Gated, catalogue: Catalogue, executor: Executor):
         settings = read_settings(Flags(), {}, parsed)
         desk = Desk(parsed, settings, home="/Users/me", identify=identify_in(catalogue), now=now)
         audit = lambda: Audit.open(open_state())  # noqa: E731
-        gates.append(Gate(catalogue, executor, desk=desk, audit=audit, toolsets=[gated], **more))
+        gates.append(
+            Gate(
+                catalogue,
+                executor,
+                desk=desk,
+                audit=audit,
+                added=added_tools,
+                kept={open_toolset: gated},
+                **more,
+            )
+        )
         return gates[-1]
 
     yield make

@@ -1,5 +1,6 @@
 """The bundle: what the official validator says of it, and that the server in it starts."""
 
+import ast
 import json
 import os
 import shutil
@@ -70,6 +71,19 @@ def test_where_the_package_is_not_installed_the_bundle_says_so(
     monkeypatch.setattr(metadata, "entry_points", lambda **_wanted: ())
     with pytest.raises(SetupError, match="not installed"):
         requirements()
+
+
+def test_what_its_modules_import_of_ours_is_in_it(unpacked: Path) -> None:
+    # Here the packages are found outside of it too, so that starting it does not tell.
+    needed = set()
+    for file in (unpacked / "server").glob("iac_*/**/*.py"):
+        for node in ast.parse(file.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ImportFrom):
+                needed.add(str(node.module).partition(".")[0])
+            elif isinstance(node, ast.Import):
+                needed.update(name.name.partition(".")[0] for name in node.names)
+    ours = {name for name in needed if name.startswith("iac_")}
+    assert ours == {path.parent.name for path in (unpacked / "server").glob("iac_*/__init__.py")}
 
 
 @pytest.mark.process

@@ -305,7 +305,7 @@ def test_what_is_not_installed_is_named_with_the_way_to_get_it(
         entry.main()
     assert ended.value.code == (
         "iac-gen needs jinja2, black, which are not installed."
-        " Get them with: pip install 'iac[gen]'"
+        " Get them with: pip install 'iac-for-mac[gen]'"
     )
 
 

@@ -11,7 +11,7 @@ from iac_gen.classify import setters as classify_setters
 from iac_runtime.language import compose
 from iac_runtime.language.compose import effective_level
 from iac_runtime.tool import Level
-from iac_runtime.tools.binding import Tool
+from iac_runtime.tools.binding import Operation
 from iac_runtime.tools.tables import Tables, tables_of
 
 ITEMS = """
@@ -54,7 +54,7 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tables]:
 def needed(tables: Tables, tool: str, arguments: Mapping[str, Any]) -> Level:
     spec = tables.tools[tool]
     assert (spec.level, spec.ceiling) != ("DANGEROUS", "DANGEROUS")
-    return effective_level(Tool(tool, tables, spec, {}), arguments, str(Path.home()))
+    return effective_level(Operation(tool, tables, spec), arguments, str(Path.home()))
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
+from iac_base.words import fold
 from iac_runtime.tool import Param, Spec
-from iac_runtime.tools.tables import APPLICATION, Tables, fold
+from iac_runtime.tools.tables import APPLICATION, Tables
 
 VALUES: dict[str, Any] = {
     "any": "sample",

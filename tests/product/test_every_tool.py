@@ -33,8 +33,8 @@ def fresh(name: str) -> tuple[Gate, Simulator]:
 
 
 def sample(name: str) -> tuple[dict[str, Any], Any]:
-    tool = CATALOGUE.tool(CATALOGUE.find(name))
-    given = arguments(tool.spec, tool.schema, tool.tables)
+    tool = CATALOGUE.operation(name)
+    given = arguments(tool.spec, CATALOGUE.tool(CATALOGUE.find(name)).input, tool.tables)
     return complete(name, tool.spec, given, tool.tables), tool
 
 

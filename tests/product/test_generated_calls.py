@@ -13,7 +13,7 @@ from unguarded import unguarded
 
 from iac_base.errors import ToolError
 from iac_runtime.gate.gate import Call, Done, Gate
-from iac_runtime.tools.binding import Tool
+from iac_runtime.tools.binding import Operation
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.tables import APPLICATION, Tables
 from iac_simulator import Simulator
@@ -24,7 +24,7 @@ APPS = ("finder", "mail", "music", "notes", "standard_additions", "system_events
 NAMES = sorted(
     name
     for name, row in CATALOGUE.tools.items()
-    if row.module in APPS and CATALOGUE.tool(CATALOGUE.find(name)).spec.event != "aevtquit"
+    if row.module in APPS and CATALOGUE.operation(name).spec.event != "aevtquit"
 )
 TEXT = st.text(max_size=12)
 DATES = st.datetimes().map(lambda moment: moment.isoformat() + "Z")
@@ -71,11 +71,11 @@ def values(kind: str, tables: Tables) -> st.SearchStrategy[Any]:
 @st.composite
 def calls(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
     name = draw(st.sampled_from(NAMES))
-    tool: Tool = CATALOGUE.tool(CATALOGUE.find(name))
+    tool: Operation = CATALOGUE.operation(name)
     spec, tables = tool.spec, tool.tables
     if spec.op != "command" and not spec.bind:
         return name, draw(object_calls(name, tool))
-    required = tool.schema.get("required", ())
+    required = CATALOGUE.tool(CATALOGUE.find(name)).input.get("required", ())
     given: dict[str, Any] = {}
     for key, row in spec.params.items():
         if key in required or draw(st.booleans()):
@@ -84,7 +84,7 @@ def calls(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
 
 
 @st.composite
-def object_calls(draw: st.DrawFn, name: str, tool: Tool) -> dict[str, Any]:
+def object_calls(draw: st.DrawFn, name: str, tool: Operation) -> dict[str, Any]:
     spec, tables = tool.spec, tool.tables
     given: dict[str, Any] = {}
     if spec.op in ("list", "count", "make"):

@@ -19,7 +19,9 @@ ROOT = Path(__file__).parent.parent.parent
 QUIRKS = ROOT / "generator" / "iac_gen" / "quirks"
 CATALOGUE = Catalogue([ROOT / "generated" / "iac_tools"])
 BOUND = {
-    name: tool for name, row in CATALOGUE.tools.items() if (tool := CATALOGUE.tool(row)).spec.bind
+    name: tool
+    for name, row in CATALOGUE.tools.items()
+    if (tool := CATALOGUE.operation(name)).spec.bind
 }
 # What an app whose objects were made from its tables alone does not have, by the error it gives:
 # a message that is being written, a second desktop, a login item whose path may be set.
@@ -44,7 +46,11 @@ def call(name: str) -> tuple[Done | ToolError, list[Any]]:
     simulator = Simulator([tool.tables])
     gate = unguarded(CATALOGUE, simulator)
     try:
-        outcome = gate.call(Call(name, arguments(tool.spec, tool.schema, tool.tables)))
+        outcome = gate.call(
+            Call(
+                name, arguments(tool.spec, CATALOGUE.tool(CATALOGUE.find(name)).input, tool.tables)
+            )
+        )
     except ToolError as error:
         return error, simulator.events
     assert isinstance(outcome, Done)
@@ -79,7 +85,7 @@ def test_every_recipe_is_answered(name: str) -> None:
 @pytest.mark.parametrize("name", sorted(BOUND))
 def test_what_is_bound_is_what_is_sent(name: str) -> None:
     tool = BOUND[name]
-    given = arguments(tool.spec, tool.schema, tool.tables)
+    given = arguments(tool.spec, CATALOGUE.tool(CATALOGUE.find(name)).input, tool.tables)
     bound = bind(tool.spec, given)
     gate = unguarded(CATALOGUE, Simulator([tool.tables]))
     line = gate.call(Call(name, given), dry_run=True).line

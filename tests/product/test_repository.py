@@ -4,9 +4,12 @@ import ast
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
+
+from iac_base.distribution import DISTRIBUTION, pip_install
 
 ROOT = Path(__file__).parent.parent.parent
 FIRST = (
@@ -61,3 +64,43 @@ def test_sessions_that_documents_name_exist() -> None:
     for page in pages():
         named = re.findall(r"nox -s (\w+)", page.read_text())
         assert set(named) <= sessions, page
+
+
+INSTALLED = re.compile(
+    r"""(?:\bpip install(?: -[\w-]+)*|\buv (?:tool install|add)|\bpipx install|\buvx) """
+    r"""['"`]?([A-Za-z][\w-]*)"""
+)
+WITH_EXTRA = re.compile(r"(?<![\w.-])([A-Za-z][\w-]*)\[(?:gen|simulator|linux|macos|dev)[],]")
+
+
+def texts() -> dict[str, str]:
+    """Return every page, module, test and script of the repository by its path."""
+    listed = subprocess.run(
+        ["git", "ls-files", "*.md", "*.py", "*.toml", ".ci", "*.yml"],
+        cwd=ROOT, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    own = str(Path(__file__).relative_to(ROOT))
+    return {
+        name: (ROOT / name).read_text(encoding="utf-8")
+        for name in listed.stdout.splitlines()
+        if name != own and (ROOT / name).is_file()
+    }
+
+
+def test_whoever_installs_it_gets_this_package_and_no_stranger() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert project["name"] == DISTRIBUTION != "iac"
+    assert pip_install("gen") == f"pip install '{DISTRIBUTION}[gen]'"
+    extras = project["optional-dependencies"]
+    known = {re.split(r"[^\w-]", row)[0] for rows in extras.values() for row in rows}
+    known |= {re.split(r"[^\w-]", row)[0] for row in project["dependencies"]}
+    known |= {DISTRIBUTION, "pip", "build", "nox"}
+    found = 0
+    for name, text in texts().items():
+        for row in INSTALLED.findall(text):
+            assert row in known, f"{name} installs {row}"
+            found += row == DISTRIBUTION
+        for row in WITH_EXTRA.findall(text):
+            assert row in {DISTRIBUTION, "pyright"}, f"{name} speaks of {row}"
+            found += 1
+    assert found >= 6

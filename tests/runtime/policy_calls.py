@@ -16,7 +16,7 @@ from iac_runtime.policy.permissions import unsure_of
 from iac_runtime.policy.places import Kind
 from iac_runtime.policy.secrets import secrets_read, without_secrets
 from iac_runtime.policy.settings import Flags, Settings, read_settings
-from iac_runtime.tools.binding import Tool, bind, parameters
+from iac_runtime.tools.binding import Operation, bind, parameters
 from iac_runtime.tools.tables import tables_of
 
 HOME = "/Users/me"
@@ -62,7 +62,7 @@ def facts_of(tool: str, arguments: Mapping[str, Any], world: World = WORLD, **mo
     app, function = tool.split()
     tables = tables_of(importlib.import_module(f"iac_tools.{app}"))
     spec = tables.tools[function]
-    found = Tool(f"{app}_{function}", tables, spec, {})
+    found = Operation(f"{app}_{function}", tables, spec)
     operation = bind(spec, arguments)
     event = without_secrets(compose(found, operation, HOME), tables)
     rows = parameters(found)

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from hypothesis import strategies as st
 
+from iac_base.words import fold
 from iac_runtime.language.steps import (
     Boundary,
     ById,
@@ -21,7 +22,7 @@ from iac_runtime.language.steps import (
 )
 from iac_runtime.language.terms import camel, object_classes
 from iac_runtime.tool import App, Class, Element, Property
-from iac_runtime.tools.tables import Tables, fold
+from iac_runtime.tools.tables import Tables
 
 # Words that the grammar keeps for itself; an app that has one cannot be asked for it, in JXA too.
 TAKEN = {"first", "last", "end", "beginning", "application", "class", "and", "or", "not", "match"}

@@ -123,7 +123,7 @@ def test_a_desk_gathers_the_facts_of_a_call(
     desk = open_desk(Flags(rate_limit=3), home="/Users/me", identify=identify_in(catalogue))
     assert desk.settings.added == ("com.example.Other",)
     row = catalogue.find("diary_export")
-    tool = catalogue.tool(row)
+    tool = catalogue.operation(row.name)
     target = str(own_data_folder / "state" / "x")
     given = {"target": "journals[0]", "to": target}
     arguments = bind(tool.spec, given)

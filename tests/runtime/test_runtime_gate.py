@@ -14,7 +14,7 @@ from iac_runtime.language.compose import effective_level
 from iac_runtime.language.request import Event
 from iac_runtime.language.text import jxa_line
 from iac_runtime.tool import Level, Spec
-from iac_runtime.tools.binding import Tool
+from iac_runtime.tools.binding import Operation
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.tables import Tables
 
@@ -310,7 +310,7 @@ def test_deleting_needs_the_level_of_the_class_between_the_tool_and_its_ceiling(
 ) -> None:
     def level(target: str, ceiling: Level = "DANGEROUS") -> Level:
         spec = Spec("coredelo", "SAFE", ceiling, {}, "command", "delete", "", {})
-        return effective_level(Tool("t", tables, spec, {}), {"target": target}, "")
+        return effective_level(Operation("t", tables, spec), {"target": target}, "")
 
     assert level("journals[0]") == "DANGEROUS"
     assert level("journals[0]", "MODIFY") == "MODIFY"

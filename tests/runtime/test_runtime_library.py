@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 
 import iac_runtime
 from iac_base.errors import CallRefusedError, SetupError, ToolError, nearest
+from iac_base.files import data_folder
 from iac_runtime.gate.results import RefText, cap, clean, structured
 from iac_runtime.tool import user_tools
 from iac_runtime.tools.catalogue import Catalogue, load_module
-from iac_runtime.tools.folders import data_folder, shipped_folder, tool_folders, user_folders
+from iac_runtime.tools.folders import shipped_folder, tool_folders, user_folders
 
 SHIPPED = shipped_folder
 
@@ -142,7 +143,7 @@ def test_without_the_simulator_it_is_said_how_to_get_it(
     output: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "iac_simulator", None)
-    with pytest.raises(SetupError, match=r"iac\[simulator\]"):
+    with pytest.raises(SetupError, match=r"iac-for-mac\[simulator\]"):
         iac_runtime.connect(simulate=True, tools=output)
 
 
@@ -181,7 +182,7 @@ def test_an_app_in_an_earlier_folder_hides_the_later_one_whole(
     catalogue = Catalogue([first, output])
     assert list(catalogue.tools) == ["diary_count"]
     assert [entry["name"] for entry in catalogue.listing()] == ["diary_count"]
-    assert catalogue.tool(catalogue.find("diary_count")).spec.op == "count"
+    assert catalogue.operation("diary_count").spec.op == "count"
 
 
 @pytest.mark.parametrize(

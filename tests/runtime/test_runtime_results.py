@@ -250,14 +250,14 @@ def test_a_field_without_a_name_is_keyed_as_its_schema_says() -> None:
     from iac_runtime.gate.results import plain_result
     from iac_runtime.language.request import Event
     from iac_runtime.tool import App, Property, Record, Spec
-    from iac_runtime.tools.binding import Tool
+    from iac_runtime.tools.binding import Operation
     from iac_runtime.tools.tables import Tables
 
     record = Record("rcrd", (Property("%", "prct", "%", "integer", "rw", "SAFE"),))
     tables = Tables("t", App("t", "T"), {}, {}, {"share": record}, {})
     spec = Spec("testtest", "SAFE", "SAFE", {}, "command", "share", "share", {})
     schema = {"properties": {"result": {"properties": {"code_70726374": {"type": "integer"}}}}}
-    tool = Tool("t_share", tables, spec, {}, schema)
+    tool = Operation("t_share", tables, spec, schema)
     answer = Answer({"record": [["%", 7]]}, None, ())
     found = plain_result(answer, Event("t", "application", "command", "testtest"), tool)
     assert found.value == {"code_70726374": 7}

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from iac_base.errors import SetupError
-from iac_runtime.gate.planning import OWN_TOOLS
 from iac_runtime.search import Hit, Index
 from iac_runtime.tools.catalogue import Catalogue
+from iac_runtime.tools.own import OWN_TOOLS
 
 ROOT = Path(__file__).parent.parent.parent
 TOOLS = ROOT / "generated" / "iac_tools"

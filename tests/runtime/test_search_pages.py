@@ -6,11 +6,12 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from iac_base.errors import UnknownToolError
-from iac_runtime.gate.planning import OWN_TOOLS
 from iac_runtime.language.compose import compose
 from iac_runtime.search import Hit, Index, page, tokens
+from iac_runtime.serve.pages import any_page
 from iac_runtime.tools.binding import bind
 from iac_runtime.tools.catalogue import Catalogue
+from iac_runtime.tools.own import OWN_TOOLS
 
 ROOT = Path(__file__).parent.parent.parent
 TOOLS = ROOT / "generated" / "iac_tools"
@@ -20,7 +21,7 @@ ENTRIES = {entry["name"]: entry for entry in CATALOGUE.listing()}
 
 @pytest.mark.parametrize("name", sorted([*CATALOGUE.tools, *OWN_TOOLS]))
 def test_the_example_of_every_tool_fits_its_schema(name: str) -> None:
-    found = page(CATALOGUE, name)
+    found = any_page(CATALOGUE, name)
     assert found.tool == name
     assert "\n" not in found.purpose
     assert found.purpose
@@ -30,7 +31,7 @@ def test_the_example_of_every_tool_fits_its_schema(name: str) -> None:
 
 @pytest.mark.parametrize("name", sorted(CATALOGUE.tools))
 def test_the_example_of_every_tool_is_a_call_that_can_be_sent(name: str) -> None:
-    tool = CATALOGUE.tool(CATALOGUE.find(name))
+    tool = CATALOGUE.operation(name)
     example = page(CATALOGUE, name).example
     assert compose(tool, bind(tool.spec, example), "/Users/me").app == tool.tables.app.id
 
@@ -52,7 +53,7 @@ def test_the_example_of_a_hit_fits_too(op: str) -> None:
     hit = Hit(f"notes_{op}", 1.0, "", op, "note", ("name",), "SAFE")  # type: ignore[arg-type]
     found = page(CATALOGUE, hit)
     Draft202012Validator(dict(found.schema)).validate(dict(found.example))
-    tool = CATALOGUE.tool(CATALOGUE.find(hit.tool))
+    tool = CATALOGUE.operation(hit.tool)
     compose(tool, found.example, "/Users/me")
 
 

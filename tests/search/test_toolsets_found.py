@@ -10,14 +10,12 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from iac_base.errors import UnknownToolError
-from iac_runtime.gate.planning import OWN_TOOLS
 from iac_runtime.search import Hit, Index
-from iac_runtime.search.entries import SAID
 from iac_runtime.serve.pages import any_page, beside, known_names, reach
 from iac_runtime.tools.catalogue import Catalogue
-from iac_runtime.tools.entries import META_ENTRIES
-from iac_runtime.tools.toolsets import LEVELS_OF, TOOLSETS, toolset_entries
+from iac_runtime.tools.own import META_TOOLS, OWN_TOOLS, added_tools
 
+ADDED = added_tools()
 ROOT = Path(__file__).parent.parent.parent
 REQUESTS = ROOT / "tests" / "search" / "toolsets.jsonl"
 CATALOGUE = Catalogue([ROOT / "generated" / "iac_tools"])
@@ -56,14 +54,13 @@ def test_requests_as_users_phrase_them_are_served() -> None:
 
 def test_the_requests_are_our_own_and_about_every_tool() -> None:
     assert len({row["query"] for row in ROWS}) == len(ROWS) >= 80
-    entries = toolset_entries(TOOLSETS, read_only=False)
-    said = " ".join(entry["description"].casefold() for entry in entries)
+    said = " ".join(tool.purpose.casefold() for tool in ADDED.values())
     assert not any(row["query"].casefold() in said for row in ROWS)
-    assert {accepted["tool"] for row in ROWS for accepted in row["accept"]} == LEVELS_OF.keys()
+    assert {accepted["tool"] for row in ROWS for accepted in row["accept"]} == ADDED.keys()
 
 
 def test_each_tool_has_words_that_people_say_for_it() -> None:
-    assert SAID.keys() == LEVELS_OF.keys()
+    assert all(tool.words for tool in ADDED.values())
 
 
 @pytest.mark.parametrize(
@@ -80,7 +77,7 @@ def test_each_tool_has_words_that_people_say_for_it() -> None:
 def test_what_an_app_does_itself_comes_before_what_works_with_any(query: str, app: str) -> None:
     hits = names(INDEX.find(query))
     assert hits[0].startswith(app)
-    assert not set(hits[:3]) & LEVELS_OF.keys()
+    assert not set(hits[:3]) & ADDED.keys()
 
 
 def test_tools_for_any_app_come_after_those_of_a_chosen_one() -> None:
@@ -95,7 +92,7 @@ def test_tools_for_any_app_come_after_those_of_a_chosen_one() -> None:
 def test_an_app_without_tools_has_those_for_any_app_alone() -> None:
     hits = names(INDEX.find("fill in the search field", app="Spotify"))
     assert hits[0] == "set_value"
-    assert set(hits) <= LEVELS_OF.keys()
+    assert set(hits) <= ADDED.keys()
     assert not set(names(INDEX.find("quit it", app="Spotify"))) & OWN_TOOLS.keys()
     assert "app_quit" in names(INDEX.find("quit it", app="Notes"))
 
@@ -112,7 +109,7 @@ def test_a_level_holds_for_them_too() -> None:
     assert "perform_action" in names(INDEX.find("click the OK button", level="MODIFY"))
 
 
-@pytest.mark.parametrize("name", [*LEVELS_OF, *META_ENTRIES])
+@pytest.mark.parametrize("name", [*ADDED, *META_TOOLS])
 def test_the_example_of_each_fits_its_schema(name: str) -> None:
     found = any_page(CATALOGUE, name)
     assert found.tool == name

@@ -17,8 +17,7 @@ from iac_runtime.serve.handlers import build_server
 from iac_runtime.serve.listing import Choice, Lines
 from iac_runtime.serve.prompts import PROMPTS, prompt_text
 from iac_runtime.tools.catalogue import Catalogue
-from iac_runtime.tools.entries import META_ENTRIES
-from iac_runtime.tools.toolsets import LEVELS_OF
+from iac_runtime.tools.own import META_TOOLS, added_tools
 
 
 async def text_of(client: Client, name: str, **given: str) -> str:
@@ -102,7 +101,7 @@ def test_a_script_is_written_after_the_guide_of_its_app(tools: Path, era: str, a
 
 def test_the_recipe_for_scripts_names_tools_that_are_there() -> None:
     (prompt,) = (row for row in PROMPTS if not row.apps)
-    known = {*LEVELS_OF, *META_ENTRIES}
+    known = {*added_tools(), *META_TOOLS}
     assert (
         {"find_tools", "execute_applescript"} <= set(re.findall(r"\w+_\w+", prompt.text)) <= known
     )

@@ -16,9 +16,10 @@ from iac_runtime.search import tokens
 from iac_runtime.serve.front import CAPABILITIES, identity, notifications
 from iac_runtime.serve.handlers import build_server
 from iac_runtime.serve.listing import Choice, Lines
-from iac_runtime.tools.entries import META_ENTRIES, OWN_ENTRIES, RESULT_LIMIT
+from iac_runtime.tools.own import META_TOOLS, OWN_TOOLS
+from iac_runtime.tools.shape import RESULT_LIMIT, entry
 
-SURFACE = {*META_ENTRIES, "list_apps", "read_more"}
+SURFACE = {*META_TOOLS, "list_apps", "read_more"}
 
 
 async def found(client: Client, query: str, **more: Any) -> list[dict[str, Any]]:
@@ -232,9 +233,9 @@ def test_the_default_surface_costs_the_same_for_any_number_of_tools(tmp_path: Pa
 
 
 def test_what_gives_large_results_says_how_large() -> None:
-    for entry in (META_ENTRIES["read_tool"], OWN_ENTRIES["read_more"]):
-        assert entry["_meta"]["anthropic/maxResultSizeChars"] == RESULT_LIMIT
-    assert all(entry["_meta"]["anthropic/alwaysLoad"] for entry in META_ENTRIES.values())
+    for tool in (META_TOOLS["read_tool"], OWN_TOOLS["read_more"]):
+        assert entry(tool)["_meta"]["anthropic/maxResultSizeChars"] == RESULT_LIMIT
+    assert all(entry(tool)["_meta"]["anthropic/alwaysLoad"] for tool in META_TOOLS.values())
 
 
 @pytest.mark.process

@@ -7,8 +7,6 @@ from typing import Any
 
 import pytest
 
-from iac_accessibility import tools as ui_tools
-from iac_applescript import toolrows as script_tools
 from iac_base.errors import ToolError, UnknownToolError
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.gate import Asks, Call, Done, Gate, Refused
@@ -17,15 +15,10 @@ from iac_runtime.policy.permissions import Caller
 from iac_runtime.serve.listing import Choice, own_lines
 from iac_runtime.tool import Level
 from iac_runtime.tools.catalogue import Catalogue
-from iac_runtime.tools.toolsets import TOOLSETS, LateToolset
+from iac_runtime.tools.own import TOOLSETS, added_tools, toolset_tools
+from iac_runtime.tools.shape import Tool
 
 ASKED = Caller("tester", "client")
-
-
-def test_the_table_says_of_each_tool_what_its_package_says() -> None:
-    for name, rows in (("accessibility", ui_tools.TOOLS), ("applescript", script_tools.TOOLS)):
-        said = {row.name: (row.level, row.ceiling) for row in rows.values()}  # type: ignore[attr-defined]
-        assert TOOLSETS[name].tools == said
 
 
 @pytest.mark.parametrize("name", TOOLSETS)
@@ -33,7 +26,7 @@ def test_a_toolset_is_listed_where_it_is_chosen_and_not_elsewhere(name: str) -> 
     def names(choice: Choice) -> set[str]:
         return {json.loads(line)["name"] for line in own_lines(choice)}
 
-    tools = set(TOOLSETS[name].tools)
+    tools = {tool.name for tool in toolset_tools((name,))}
     assert names(Choice((name,))) >= tools
     assert names(Choice(pins=(name,))) >= tools | {"find_tools"}
     assert not names(Choice()) & tools
@@ -46,35 +39,36 @@ def test_a_toolset_is_listed_where_it_is_chosen_and_not_elsewhere(name: str) -> 
 class Windows:
     """A toolset of one tool that writes to a window of an app."""
 
-    names = frozenset({"press"})
-
     def __init__(self, app: str, level: Level, memory: str = "") -> None:
         self._app, self._level, self._memory = app, level, memory
         self.pressed = 0
+        schema = {"type": "object", "properties": {}, "additionalProperties": False}
+        row = Tool("press", "Press it.", schema, self.plan, level="SAFE", ceiling="DANGEROUS")
+        self.tools = {row.name: row}
 
-    def plan(self, call: Call) -> Plan:
+    def plan(self, tool: Tool, call: Call, _context: Any) -> Plan:
         def perform(_cancel: Any) -> Found:
             self.pressed += 1
             return Found({"pressed": self.pressed})
 
         return Plan(
-            call.tool,
+            tool,
             (self._app, "An app"),
             call.arguments,
-            (self._level, "DANGEROUS"),
+            self._level,
             perform,
             line="press it",
             targets=(self._app,) if self._level != "SAFE" else (),
             memory=self._memory,
         )
 
-    def close(self) -> None: ...
-
 
 @pytest.fixture
 def gate_of(generated: Path) -> Callable[..., Gate]:
     def make(toolset: Any) -> Gate:
-        return Gate(Catalogue([generated]), Executor(), home="/Users/me", toolsets=[toolset])
+        return Gate(
+            Catalogue([generated]), Executor(), home="/Users/me", added=lambda: toolset.tools
+        )
 
     return make
 
@@ -117,8 +111,7 @@ def test_an_unknown_name_is_looked_for_among_them_too(gate_of: Callable[..., Gat
 @pytest.fixture
 def scripts(generated: Path) -> Gate:
     catalogue, executor = Catalogue([generated]), Executor()
-    late = LateToolset("applescript", catalogue, executor)
-    return Gate(catalogue, executor, home="/Users/me", toolsets=[late])
+    return Gate(catalogue, executor, home="/Users/me", added=added_tools)
 
 
 @pytest.mark.parametrize(

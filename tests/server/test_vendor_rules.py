@@ -17,10 +17,11 @@ from iac_gen.pipeline import Inputs, generate
 from iac_gen.quirks import known_apps, load_quirks
 from iac_runtime.gate.plans import Done
 from iac_runtime.serve.calling import done_result, failure_result
-from iac_runtime.tools.entries import META_ENTRIES, OWN_ENTRIES
+from iac_runtime.tools.own import META_TOOLS, OWN_TOOLS
+from iac_runtime.tools.shape import entry as listing_entry
 
 Entries = list[dict[str, Any]]
-OWN: Entries = [*META_ENTRIES.values(), *OWN_ENTRIES.values()]
+OWN: Entries = [listing_entry(tool) for tool in (*META_TOOLS.values(), *OWN_TOOLS.values())]
 
 
 def parsed(text: str) -> Entries:

@@ -9,6 +9,7 @@ from typing import Final
 
 import click
 
+from iac_base.distribution import DISTRIBUTION
 from iac_gen.cli.examples import with_examples
 
 __all__ = ["cli"]
@@ -40,6 +41,6 @@ class _Commands(click.Group):
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(package_name="iac")
+@click.version_option(package_name=DISTRIBUTION)
 def cli() -> None:
     """Turn the scripting dictionaries of macOS apps into typed tools."""

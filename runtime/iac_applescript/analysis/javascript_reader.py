@@ -17,7 +17,7 @@ from iac_applescript.analysis.javascript_texts import is_address, judge_texts
 from iac_applescript.analysis.javascript_tokens import KEYWORDS, is_keyword
 from iac_applescript.analysis.tokens import Scan, Token
 from iac_applescript.analysis.vocabulary import Entry, Vocabulary
-from iac_runtime.secrecy import is_secret
+from iac_base.secrets import is_secret
 from iac_runtime.tool import Level, highest
 
 __all__ = ["read_javascript"]

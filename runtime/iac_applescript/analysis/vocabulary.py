@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final, Literal, NamedTuple
 
-from iac_runtime.secrecy import is_secret
+from iac_base.secrets import is_secret
 from iac_runtime.tool import Level, Property
 from iac_runtime.tools.tables import Tables
 

@@ -5,10 +5,9 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
+from iac_base.secrets import REDACTED, is_secret, redact_text
 from iac_base.text import clean_text
-from iac_runtime.audit.redact import REDACTED, redact_text
 from iac_runtime.search.request import split, stem
-from iac_runtime.secrecy import is_secret
 
 __all__ = [
     "Outcome",

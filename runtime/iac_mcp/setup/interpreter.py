@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
+from iac_base.distribution import pip_install
 from iac_base.errors import SetupError
 from iac_runtime.execution.process import Runner
 from iac_runtime.execution.streams import run_process
@@ -88,7 +89,7 @@ def examine(path: str = "", environ: Mapping[str, str] | None = None) -> Interpr
         again = _ask(chosen) if ways else None
         if again is None or not again[2]:
             raise SetupError(
-                f"IAC is not installed in {chosen}; do it with: {chosen} -m pip install iac"
+                f"IAC is not installed in {chosen}; do it with: {chosen} -m {pip_install()}"
             )
         env["PYTHONPATH"] = os.pathsep.join(
             str(Path(way).absolute()) for way in ways.split(os.pathsep) if way

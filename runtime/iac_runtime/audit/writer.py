@@ -6,6 +6,7 @@ a call whose outcome is lost reads "interrupted".
 """
 
 import atexit
+import hashlib
 import json
 import os
 import threading
@@ -17,12 +18,21 @@ from pathlib import Path
 from typing import Any, Final, Literal, Self
 
 from iac_base.files import private_folder
+from iac_base.secrets import redact, redact_text
 from iac_runtime.audit.chain import AuditError
-from iac_runtime.audit.redact import digest, redact, redact_text, shorten
 from iac_runtime.audit.store import Part, Store
 from iac_runtime.tool import Level
 
-__all__ = ["Audit", "Decision", "Intent", "Outcome", "intent_body", "outcome_body"]
+__all__ = [
+    "Audit",
+    "Decision",
+    "Intent",
+    "Outcome",
+    "digest",
+    "intent_body",
+    "outcome_body",
+    "shorten",
+]
 
 Decision = Literal["allow", "ask", "deny"]
 
@@ -114,6 +124,36 @@ def outcome_body(outcome: Outcome, secrets: tuple[str, ...]) -> str:
 def _json(body: Any) -> str:
     # ASCII only: what is hidden, and what would begin a new line in a log, shows as an escape.
     return json.dumps(body, separators=(",", ":"))
+
+
+def digest(arguments: Mapping[str, Any]) -> str:
+    """Return the SHA-256 of redacted arguments as hexadecimal digits.
+
+    Of the redacted ones, for the digest of a short secret can be guessed.
+    """
+    text = json.dumps(arguments, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def shorten(value: Any, text: int = 1_000, items: int = 50, total: int = 16_384) -> Any:
+    """Return a value cut for the store: its texts, its lists, and the whole in characters.
+
+    What is missing is said in its place; a digest is made of the whole before.
+    """
+    cut = _short(value, text, items)
+    size = len(json.dumps(cut))
+    return cut if size <= total else f"[{size} characters]"
+
+
+def _short(value: Any, text: int, items: int) -> Any:
+    if isinstance(value, str):
+        return value if len(value) <= text else f"{value[:text]}… [{len(value)} characters]"
+    if isinstance(value, list | tuple):
+        kept = [_short(part, text, items) for part in value[:items]]
+        return kept if len(value) <= items else [*kept, f"… [{len(value)} items]"]
+    if isinstance(value, Mapping):
+        return {str(key)[:200]: _short(part, text, items) for key, part in value.items()}
+    return value
 
 
 GROUP_SECONDS: Final = 0.1

@@ -13,33 +13,27 @@ import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from iac_base.cancellation import Cancellation
 from iac_base.errors import ToolError, UnknownToolError, nearest
 from iac_base.logs import Stages
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.limiter import Limiter, Permit
-from iac_runtime.gate.planning import OWN_TOOLS, Planner
-from iac_runtime.gate.plans import Asks, Call, Done, Found, Outcome, Plan, Refused, Toolset
+from iac_runtime.gate.planning import hint
+from iac_runtime.gate.plans import Asks, Call, Done, Found, Outcome, Plan, Refused, ToolContext
 from iac_runtime.policy.facts import Decision, Facts
 from iac_runtime.policy.permissions import Asked, Caller, Desk, default_desk
 from iac_runtime.tool import Level, at_most
-from iac_runtime.tools.binding import Tool
-from iac_runtime.tools.catalogue import Catalogue, forget_changed, lock_digest
-from iac_runtime.tools.entries import RESULT_LIMIT
+from iac_runtime.tools.catalogue import Catalogue, forget_changed
+from iac_runtime.tools.checking import check_arguments
+from iac_runtime.tools.own import DOORS, OWN_TOOLS
+from iac_runtime.tools.shape import RESULT_LIMIT, Tool
 
 if TYPE_CHECKING:
     from iac_runtime.audit import Audit
 
 __all__ = ["Asks", "Call", "Done", "Gate", "Refused"]
-
-DOORS: Final[Mapping[Level, str]] = {
-    "SAFE": "read_tool",
-    "MODIFY": "write_tool",
-    "DANGEROUS": "dangerous_tool",
-}
-"""The tools that call others by name, by the highest level that each takes."""
 
 
 class Gate:
@@ -57,7 +51,8 @@ class Gate:
         audit: Opens the audit, on first need; None for none.
         limiter: How often calls may run; None for no limit.
         stale: Says which apps are newer than their tools, a line each.
-        toolsets: Tools that are not generated.
+        added: Returns the tools of other packages by name, on first need.
+        kept: What `ToolContext.kept` has from the start, by its maker.
         renewed: Told of a catalogue that takes the place of the one before.
     """
 
@@ -75,7 +70,8 @@ class Gate:
         audit: Callable[[], "Audit"] | None = None,
         limiter: Limiter | None = None,
         stale: Callable[[], Sequence[str]] = tuple,
-        toolsets: Sequence[Toolset] = (),
+        added: Callable[[], Mapping[str, Tool]] = dict,
+        kept: Mapping[Any, Any] = {},
         renewed: Callable[[Catalogue], object] | None = None,
     ) -> None:
         self.executor = executor
@@ -83,10 +79,11 @@ class Gate:
         self._vouched: Level | None = None if allow == "SAFE" else allow
         home = os.path.expanduser("~") if home is None else home  # noqa: PTH111 (a text)
         starts = (*launch, *self.desk.policy.launch)
-        self._planner = Planner(catalogue, executor, self.desk, home, limit, starts, stale)
+        listed = frozenset(app.casefold() for app in starts)
+        self.context = ToolContext(catalogue, executor, self.desk, home, limit, listed, stale, kept)
         self._way = way
         self._open_audit = audit
-        self._toolsets = tuple(toolsets)
+        self._added = added
         self._audit: Audit | None = None
         self._opening = threading.Lock()
         self._limiter = limiter
@@ -95,7 +92,7 @@ class Gate:
     @property
     def catalogue(self) -> Catalogue | None:
         """Which tools there are now."""
-        return self._planner.catalogue
+        return self.context.catalogue
 
     def renew(self, catalogue: Catalogue) -> None:
         """Take tools that were built anew; calls under way go on with those they began with.
@@ -106,7 +103,7 @@ class Gate:
         forget_changed()
         if self._renewed is not None:
             self._renewed(catalogue)
-        self._planner.catalogue = catalogue
+        self.context.catalogue = catalogue
 
     def call(
         self, call: Call, *, dry_run: bool = False, cancel: Cancellation | None = None
@@ -132,43 +129,61 @@ class Gate:
     ) -> Outcome:
         """Carry out a call of a tool that was found already. Raises as `call` does."""
         stages = Stages()
-        plan = self._planner.generated(tool, arguments)
-        stages.end("plan")
         call = Call(tool.name, arguments)
+        plan = self._plan(tool, call)
+        stages.end("plan")
         return self._run(plan, call, stages, dry_run=dry_run, cancel=cancel)
 
     def plan(self, call: Call) -> Plan:
         """Return what a call would do. Raises as `call` does."""
+        return self._plan(self.tool(call.tool), call)
+
+    def tool(self, name: str) -> Tool:
+        """Return the tool of a name.
+
+        Raises:
+            UnknownToolError: There is none; the error has the nearest names.
+            SetupError: Its module cannot be used.
+        """
         # One catalogue from here on: another may take its place meanwhile.
         catalogue = self.catalogue
-        own = OWN_TOOLS.get(call.tool)
-        if own is not None and catalogue is not None:
-            return self._planner.own(own, call.arguments, read_only=self.read_only)
-        for toolset in self._toolsets:
-            if call.tool in toolset.names:
-                return toolset.plan(call)
-        if catalogue is None:
-            raise UnknownToolError(call.tool)
-        row = catalogue.tools.get(call.tool)
-        if row is None:
-            others = (name for toolset in self._toolsets for name in toolset.names)
-            names = [*catalogue.tools, *OWN_TOOLS, *others]
-            raise UnknownToolError(call.tool, nearest(call.tool, names))
-        digest = lock_digest(row.app.folder, call.tool)
-        return self._planner.generated(catalogue.tool(row), call.arguments, digest)
+        if catalogue is not None and name in OWN_TOOLS:
+            return OWN_TOOLS[name]
+        row = catalogue.tools.get(name) if catalogue is not None else None
+        if catalogue is not None and row is not None:
+            return catalogue.tool(row)
+        added = self._added()
+        if name in added:
+            return added[name]
+        names = [*catalogue.tools, *OWN_TOOLS, *added] if catalogue is not None else []
+        raise UnknownToolError(name, nearest(name, names))
+
+    def _plan(self, tool: Tool, call: Call) -> Plan:
+        assert tool.perform is not None
+        try:
+            checked = check_arguments(call.arguments, tool.input)
+            return tool.perform(tool, call._replace(arguments=checked), self.context)
+        except ToolError as error:
+            app = ""
+            if tool.operation is not None:
+                app = tool.operation.tables.app.name
+                hint(error, tool.operation, call.arguments)
+            error.command = error.command or tool.name
+            error.app = error.app or app
+            raise error from None
 
     def judge(self, plan: Plan, caller: Caller) -> tuple[Facts, Decision]:
         """Return what is known of a plan, and what is to be done with it."""
         facts = self.desk.facts(
             plan.name,
             plan.app,
-            plan.tool,
+            plan.tool.operation,
             plan.arguments,
             plan.event,
-            plan.levels,
+            (plan.level, plan.tool.ceiling),
             caller._replace(vouched=caller.vouched or self._vouched),
             line=plan.line,
-            digest=plan.digest,
+            digest=plan.tool.digest,
         )
         if plan.event is None:
             facts = replace(
@@ -193,13 +208,12 @@ class Gate:
     @property
     def read_only(self) -> bool:
         """Whether nothing is changed here at all."""
-        return bool(self.desk.settings.read_only.value)
+        return self.context.read_only
 
     def close(self) -> None:
         """End what runs for this gate: calls under way are cancelled, workers and audit ended."""
         self.executor.close()
-        for toolset in self._toolsets:
-            toolset.close()
+        self.context.close()
         if self._audit is not None:
             self._audit.close()
 
@@ -291,7 +305,7 @@ class Gate:
         if plan.app[0] or plan.outward:
             self.desk.saw(found.value)
         notes = [*found.notes]
-        if delay and "rate_limit_warning" in (plan.output or {}).get("properties", {}):
+        if delay and "rate_limit_warning" in (plan.tool.output or {}).get("properties", {}):
             found.value["rate_limit_warning"] = f"waited {delay:.1f} seconds; calls come too fast"
         elif delay >= 0.05:
             notes.append(f"waited {delay:.1f} seconds, for calls came too fast")
@@ -355,7 +369,7 @@ def _done(plan: Plan, found: Found, decision: Decision) -> Done:
         plan.line,
         decision.level,
         "; ".join(found.notes),
-        plan.output,
+        plan.tool.output,
         plan.app,
         decision.reasons,
         decision.source,

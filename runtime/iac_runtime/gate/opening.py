@@ -3,9 +3,11 @@
 import math
 import threading
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from iac_base.distribution import pip_install
 from iac_base.errors import SetupError, near_text, quoted
 from iac_base.files import open_state
 from iac_runtime.execution.executor import DEFAULT_TIMEOUT, Executor
@@ -17,8 +19,8 @@ from iac_runtime.policy.settings import Flags
 from iac_runtime.tool import LEVELS, Level
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.folders import tool_folders
+from iac_runtime.tools.own import added_tools
 from iac_runtime.tools.tables import Tables
-from iac_runtime.tools.toolsets import TOOLSETS, LateToolset
 
 if TYPE_CHECKING:
     from iac_runtime.audit import Audit
@@ -65,14 +67,13 @@ class Simulation:
         Raises:
             SetupError: A module cannot be read, or a state does not fit its app any more.
         """
-        from iac_simulator import Simulator, StateError
-
+        iac_simulator = _simulator()
         apps = _apps(catalogue)
         with self._lock:
-            state = {**Simulator(apps).state(), **self.simulator.state()}
+            state = {**iac_simulator.Simulator(apps).state(), **self.simulator.state()}
             try:
-                self.simulator = Simulator(apps, state)
-            except StateError as error:
+                self.simulator = iac_simulator.Simulator(apps, state)
+            except iac_simulator.StateError as error:
                 raise SetupError(str(error)) from error
 
     def _save(self, path: Path) -> None:
@@ -92,22 +93,27 @@ def simulation(catalogue: Catalogue, path: Path | None) -> Simulation:
     Raises:
         SetupError: The simulator is not installed, or the state cannot be read.
     """
+    iac_simulator = _simulator()
     try:
-        from iac_simulator import MissingEngineError, Simulator, StateError
-    except ModuleNotFoundError as error:
-        raise SetupError(
-            f"The simulator needs {error.name}; install it with: pip install 'iac[simulator]'"
-        ) from error
-    try:
-        simulator = Simulator(_apps(catalogue))
+        simulator = iac_simulator.Simulator(_apps(catalogue))
         if path is not None and path.exists():
             simulator.load(path)
         simulator.check_engine()
-    except (StateError, MissingEngineError) as error:
+    except (iac_simulator.StateError, iac_simulator.MissingEngineError) as error:
         raise SetupError(str(error)) from error
     except OSError as error:
         raise SetupError(f"{path} cannot be read: {error.strerror}.") from error
     return Simulation(simulator, path)
+
+
+def _simulator() -> Any:
+    """Return the package of the simulator, which stands above: it is reached by its name."""
+    try:
+        return import_module("iac_simulator")
+    except ModuleNotFoundError as error:
+        raise SetupError(
+            f"The simulator needs {error.name}; install it with: {pip_install('simulator')}"
+        ) from error
 
 
 def _apps(catalogue: Catalogue) -> list[Tables]:
@@ -211,7 +217,7 @@ def open_gate(wishes: Wishes) -> Gate:
         limiter=limiter_of(desk),
         stale=stale if wishes.simulate is None else tuple,
         renewed=world.renew if world is not None else None,
-        toolsets=[LateToolset(name, catalogue, executor) for name in TOOLSETS],
+        added=added_tools,
     )
     return gate
 

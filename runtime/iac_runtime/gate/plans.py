@@ -1,19 +1,26 @@
 """A call that was understood: what would run, before anybody has judged it."""
 
-from collections.abc import Callable, Collection, Mapping
+import threading
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from iac_base.cancellation import Cancellation
 from iac_base.errors import CallRefusedError
+from iac_runtime.execution.executor import Executor
 from iac_runtime.language.request import Event
 from iac_runtime.policy.facts import Raised
-from iac_runtime.policy.permissions import Caller
+from iac_runtime.policy.permissions import Caller, Desk
 from iac_runtime.policy.question import Question, Verdict
 from iac_runtime.tool import Level
-from iac_runtime.tools.binding import Tool, parameters
+from iac_runtime.tools.binding import parameters
+from iac_runtime.tools.catalogue import Catalogue
+from iac_runtime.tools.shape import Tool
 
-__all__ = ["Asks", "Call", "Done", "Found", "Outcome", "Perform", "Plan", "Refused", "Toolset"]
+__all__ = ["Asks", "Call", "Done", "Found", "Outcome", "Perform", "Plan", "Refused", "ToolContext"]
+
+
+T = TypeVar("T")
 
 
 class Call(NamedTuple):
@@ -43,24 +50,58 @@ class Found(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-class Toolset(Protocol):
-    """Tools that are not generated: of an interface, of scripts."""
+class ToolContext:
+    """The gate's side of a call: what a tool may use to plan it and to carry it out.
+
+    Attributes:
+        catalogue: The apps and generated tools; None for a gate that is handed its tools.
+        executor: How events are sent.
+        permissions: The user's policy; takes the secrets out of what is read.
+        home: The user's home folder, for `~` in paths.
+        limit: Characters of JSON in a result, or None for no limit.
+        launch: Bundle ids, or globs, of the apps that a SAFE call may start, in lower case.
+        stale: Says which apps are newer than their tools, a line each.
+    """
+
+    def __init__(
+        self,
+        catalogue: Catalogue | None,
+        executor: Executor,
+        permissions: Desk,
+        home: str,
+        limit: int | None,
+        launch: frozenset[str],
+        stale: Callable[[], Sequence[str]],
+        kept: Mapping[Any, Any],
+    ) -> None:
+        self.catalogue = catalogue
+        self.executor = executor
+        self.permissions = permissions
+        self.home = home
+        self.limit = limit
+        self.launch = launch
+        self.stale = stale
+        self._kept = dict(kept)
+        self._making = threading.Lock()
 
     @property
-    def names(self) -> Collection[str]:
-        """The names of the tools."""
-        ...
+    def read_only(self) -> bool:
+        """Whether nothing is changed here at all."""
+        return bool(self.permissions.settings.read_only.value)
 
-    def plan(self, call: Call) -> "Plan":
-        """Return what a call would do.
-
-        Raises:
-            ToolError: An argument is wrong, or what it names is not there.
-        """
-        ...
+    def kept(self, make: "Callable[[ToolContext], T]") -> T:
+        """Return what `make` makes, made once for this gate; its `close` ends it with the gate."""
+        with self._making:
+            if make not in self._kept:
+                self._kept[make] = make(self)
+            found: T = self._kept[make]
+            return found
 
     def close(self) -> None:
-        """End what runs for the tools."""
+        """Close what was made for this gate."""
+        with self._making:
+            for made in self._kept.values():
+                made.close()
 
 
 Perform: TypeAlias = Callable[[Cancellation | None], Found]
@@ -71,16 +112,13 @@ class Plan:
     """A call that is ready to be judged and carried out.
 
     Attributes:
-        name: The tool's name on the wire.
+        tool: The tool.
         app: Bundle id and name; both empty for a tool that reaches no app.
         arguments: Those of the operation behind a recipe.
-        levels: The level from the arguments, and the most that arguments of the tool can reach.
+        level: What this call needs.
         perform: Does it.
         event: The request, where it is one.
-        tool: The generated tool, where it is one.
         line: The request as a line of JXA, or another line that a person can read.
-        digest: The tool's digest in tools.lock; empty where there is none.
-        output: The tool's output schema, if it has one.
         raised: Of a plan without an event: what raised its level.
         targets: Of a plan without an event: the bundle ids that it reaches; an empty one is an
             app whose identity could not be read.
@@ -91,16 +129,13 @@ class Plan:
         memory: What an approval also covers while this program runs; empty for the call alone.
     """
 
-    name: str
+    tool: Tool
     app: tuple[str, str]
     arguments: Mapping[str, Any]
-    levels: tuple[Level, Level]
+    level: Level
     perform: Perform = field(repr=False)
     event: Event | None = None
-    tool: Tool | None = None
     line: str = ""
-    digest: str = ""
-    output: Mapping[str, Any] | None = None
     raised: tuple[Raised, ...] = ()
     targets: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
@@ -109,9 +144,15 @@ class Plan:
     memory: str = ""
 
     @property
+    def name(self) -> str:
+        """The tool's name on the wire."""
+        return self.tool.name
+
+    @property
     def types(self) -> dict[str, str]:
         """Return parameter -> type."""
-        rows = parameters(self.tool) if self.tool else {}
+        operation = self.tool.operation
+        rows = parameters(operation) if operation else {}
         return {key: row.type for key, row in rows.items()}
 
 

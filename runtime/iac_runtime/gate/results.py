@@ -10,15 +10,16 @@ from typing import Any, Final, NamedTuple
 
 from iac_base import text as cleaning
 from iac_base.errors import InvalidParameterError, ToolError
+from iac_base.words import fold, text_literal
 from iac_runtime.execution.appleerrors import describe
 from iac_runtime.execution.executor import Answer
 from iac_runtime.language.reader import AppReader
 from iac_runtime.language.request import Absent, Event
 from iac_runtime.language.steps import ById, ByIndex, ByName, RefValue, Step, Value, Whose
 from iac_runtime.language.terms import code_key
-from iac_runtime.language.text import steps_text, text_literal
-from iac_runtime.tools.binding import Tool
-from iac_runtime.tools.tables import Tables, fold
+from iac_runtime.language.text import steps_text
+from iac_runtime.tools.binding import Operation
+from iac_runtime.tools.tables import Tables
 from iac_runtime.types import parse_type
 
 __all__ = ["Plain", "RefText", "cap", "clean", "look_again", "plain_result", "structured"]
@@ -26,7 +27,7 @@ __all__ = ["Plain", "RefText", "cap", "clean", "look_again", "plain_result", "st
 _PICKS: Final = (ById, ByIndex, ByName)
 
 
-def look_again(error: ToolError, event: Event, tool: Tool) -> ToolError:
+def look_again(error: ToolError, event: Event, tool: Operation) -> ToolError:
     """Return `error`; one that says NOT_FOUND names the object and the call that lists its like."""
     if error.type != "NOT_FOUND":
         return error
@@ -65,7 +66,7 @@ def _references(value: Value) -> Iterator[tuple[Step, ...]]:
             yield from _references(part)
 
 
-def _list_call(steps: tuple[Step, ...], tool: Tool) -> str:
+def _list_call(steps: tuple[Step, ...], tool: Operation) -> str:
     """Return the call that lists the collection that `steps` picks from, if there is one."""
     if "list" not in tool.tables.tools:
         return ""
@@ -101,7 +102,7 @@ class Plain(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-def plain_result(answer: Answer, event: Event, tool: Tool) -> Plain:
+def plain_result(answer: Answer, event: Event, tool: Operation) -> Plain:
     """Return the value of an answer in the words of the dictionary.
 
     A list becomes one object an item with `ref` and the properties. Properties are keyed by the
@@ -127,7 +128,7 @@ def plain_result(answer: Answer, event: Event, tool: Tool) -> Plain:
     return Plain(clean(value), tuple(notes))
 
 
-def _each(answer: Answer, event: Event, tool: Tool) -> Plain:
+def _each(answer: Answer, event: Event, tool: Operation) -> Plain:
     found: list[Any] = []
     notes: list[str] = []
     for part, told in zip(event.parts, answer.value, strict=True):
@@ -144,7 +145,7 @@ def _each(answer: Answer, event: Event, tool: Tool) -> Plain:
     return Plain(clean(found), tuple(dict.fromkeys(notes)))
 
 
-def _error(told: Mapping[str, Any], part: Event, tool: Tool) -> ToolError:
+def _error(told: Mapping[str, Any], part: Event, tool: Operation) -> ToolError:
     error = describe(
         told.get("number"),
         str(told.get("message", "")),
@@ -175,7 +176,7 @@ def _shifts(value: Any) -> bool:
     return False
 
 
-def _field_names(tool: Tool) -> dict[str, str]:
+def _field_names(tool: Operation) -> dict[str, str]:
     """Return JXA name -> key for the fields of a declared record type."""
     declared = (tool.output or {}).get("properties", {}).get("result", {}).get("properties", ())
     keys = {fold(key): key for key in declared}

@@ -24,7 +24,7 @@ from iac_runtime.language.terms import (
     usual_columns,
 )
 from iac_runtime.tool import Level, Op, Param, at_most, highest
-from iac_runtime.tools.binding import Tool, parameters
+from iac_runtime.tools.binding import Operation, parameters
 from iac_runtime.tools.tables import Tables
 from iac_runtime.types import parse_type
 
@@ -57,7 +57,7 @@ _CONTENTS: Final = frozenset({"body", "ctxt", "pcnt", "PCnt", "text"})
 """The codes of whole contents: replacing them loses the old ones, and a new object has none."""
 
 
-def compose(tool: Tool, arguments: Mapping[str, Any], home: str) -> Event:
+def compose(tool: Operation, arguments: Mapping[str, Any], home: str) -> Event:
     """Return the request for a call; `arguments` are those of the operation (see `bind`).
 
     Raises:
@@ -67,13 +67,13 @@ def compose(tool: Tool, arguments: Mapping[str, Any], home: str) -> Event:
     return _OPERATIONS[tool.spec.op](tool, given, AppReader(tool.tables, home))
 
 
-def _event(tool: Tool, op: EventOp, **more: Any) -> Event:
+def _event(tool: Operation, op: EventOp, **more: Any) -> Event:
     """Return a request to the app of a tool, by the tool's own event."""
     app = tool.tables.app
     return Event(app.id, app.kind, op, tool.spec.event, **more)
 
 
-def _command(tool: Tool, given: Mapping[str, Any], reader: AppReader) -> Event:
+def _command(tool: Operation, given: Mapping[str, Any], reader: AppReader) -> Event:
     direct: Value | Absent = ABSENT
     named: list[tuple[str, Value]] = []
     for key, row in parameters(tool).items():
@@ -106,7 +106,9 @@ def _jxa(row: Param) -> str:
     return row.jxa or camel(row.term)
 
 
-def _more(tool: Tool, given: Mapping[str, Any], reader: AppReader) -> tuple[tuple[str, Value], ...]:
+def _more(
+    tool: Operation, given: Mapping[str, Any], reader: AppReader
+) -> tuple[tuple[str, Value], ...]:
     """Return the parameters that the app's own get, set or count declares beyond the usual ones.
 
     JXA takes them with the command of that name, as in `app.get(x, {as: "text"})`; that an app
@@ -128,7 +130,7 @@ def _more(tool: Tool, given: Mapping[str, Any], reader: AppReader) -> tuple[tupl
     return tuple(named)
 
 
-def _get(tool: Tool, given: Mapping[str, Any], reader: AppReader) -> Event:
+def _get(tool: Operation, given: Mapping[str, Any], reader: AppReader) -> Event:
     target = given.get("target")
     if not isinstance(target, list | tuple):
         return _get_one(tool, given, reader)
@@ -144,7 +146,7 @@ def _get(tool: Tool, given: Mapping[str, Any], reader: AppReader) -> Event:
     return _event(tool, "each", parts=tuple(parts), writes=False)
 
 
-def _get_one(tool: Tool, given: Mapping[str, Any], reader: AppReader) -> Event:
+def _get_one(tool: Operation, given: Mapping[str, Any], reader: AppReader) -> Event:
     tables = tool.tables
     found = reader.place(given.get("target"), "item")
     op: EventOp = "get"
@@ -173,7 +175,7 @@ def _holds_text(found: Reference, tables: Tables) -> bool:
     return any(is_text(name, tables) for name in found.classes or ())
 
 
-def _set(tool: Tool, given: Mapping[str, Any], reader: AppReader) -> Event:
+def _set(tool: Operation, given: Mapping[str, Any], reader: AppReader) -> Event:
     tables = tool.tables
     found = reader.place(given.get("target"), "item")
     values: dict[str, Value] = {}
@@ -210,13 +212,13 @@ def _collection(given: Mapping[str, Any], reader: AppReader) -> tuple[tuple[Step
     return steps, term
 
 
-def _count(tool: Tool, given: Mapping[str, Any], reader: AppReader) -> Event:
+def _count(tool: Operation, given: Mapping[str, Any], reader: AppReader) -> Event:
     steps, _ = _collection(given, reader)
     more = _more(tool, given, reader)
     return _event(tool, "count", target=steps, more=more, writes=False)
 
 
-def _list(tool: Tool, given: Mapping[str, Any], reader: AppReader) -> Event:
+def _list(tool: Operation, given: Mapping[str, Any], reader: AppReader) -> Event:
     tables = tool.tables
     steps, term = _collection(given, reader)
     ident = id_property(term, tables)
@@ -255,7 +257,7 @@ def _order(names: Any, term: str, tables: Tables) -> tuple[Order, ...]:
     return tuple(found)
 
 
-def _make(tool: Tool, given: Mapping[str, Any], reader: AppReader) -> Event:
+def _make(tool: Operation, given: Mapping[str, Any], reader: AppReader) -> Event:
     tables = tool.tables
     rows = parameters(tool)
     term = known_class(given["element"], tables, "element")
@@ -294,7 +296,7 @@ def _new_properties(given: Any, term: str, reader: AppReader) -> RecordValue:
     return reader.record(given, lambda name: known_properties((term,), name, reader.tables)[0])
 
 
-_OPERATIONS: Final[Mapping[Op, Callable[[Tool, Mapping[str, Any], AppReader], Event]]] = {
+_OPERATIONS: Final[Mapping[Op, Callable[[Operation, Mapping[str, Any], AppReader], Event]]] = {
     "command": _command,
     "get": _get,
     "set": _set,
@@ -304,7 +306,7 @@ _OPERATIONS: Final[Mapping[Op, Callable[[Tool, Mapping[str, Any], AppReader], Ev
 }
 
 
-def effective_level(tool: Tool, arguments: Mapping[str, Any], home: str) -> Level:
+def effective_level(tool: Operation, arguments: Mapping[str, Any], home: str) -> Level:
     """Return the level of a call; `arguments` are those of the operation and are valid.
 
     For `set` the highest of the named properties on the target's class, for `make` of the class
@@ -341,7 +343,7 @@ def effective_level(tool: Tool, arguments: Mapping[str, Any], home: str) -> Leve
     return highest((wanted, spec.level))
 
 
-def _copying_level(tool: Tool, arguments: Mapping[str, Any], reader: AppReader) -> Level:
+def _copying_level(tool: Operation, arguments: Mapping[str, Any], reader: AppReader) -> Level:
     """Return the level of making what is copied, with the properties that the copy is given."""
     tables, ceiling = tool.tables, tool.spec.ceiling
     by_code = {row.code: arguments.get(key) for key, row in parameters(tool).items()}

@@ -14,6 +14,7 @@ from pathlib import PurePosixPath
 from typing import Any, Final
 
 from iac_base.errors import InvalidParameterError, near_text, quoted
+from iac_base.words import fold
 from iac_runtime.language.references import (
     Last,
     Reference,
@@ -45,7 +46,7 @@ from iac_runtime.language.terms import find_properties, known_properties
 from iac_runtime.language.text import steps_text
 from iac_runtime.language.values import ValueReader
 from iac_runtime.tool import Property
-from iac_runtime.tools.tables import Tables, fold
+from iac_runtime.tools.tables import Tables
 
 __all__ = ["AppReader"]
 

@@ -16,6 +16,7 @@ from itertools import zip_longest
 from typing import Any, Final, Literal, TypeAlias
 
 from iac_base.errors import InvalidParameterError, quoted
+from iac_base.words import fold
 from iac_runtime.language.steps import (
     Boundary,
     ById,
@@ -42,7 +43,7 @@ from iac_runtime.language.terms import (
 )
 from iac_runtime.language.text import steps_text
 from iac_runtime.tool import Property
-from iac_runtime.tools.tables import APPLICATION, Tables, fold
+from iac_runtime.tools.tables import APPLICATION, Tables
 
 __all__ = [
     "Last",

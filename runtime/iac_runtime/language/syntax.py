@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple, NoReturn, TypeAlias
 
 from iac_base.errors import InvalidParameterError, quoted
-from iac_runtime.tools.tables import fold
+from iac_base.words import fold
 
 __all__ = [
     "MAX_DEPTH",

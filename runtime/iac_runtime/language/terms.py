@@ -8,9 +8,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, Literal
 
 from iac_base.errors import InvalidParameterError, near_text, quoted
+from iac_base.words import fold
 from iac_runtime.language.request import Column
 from iac_runtime.tool import Class, Property
-from iac_runtime.tools.tables import Tables, fold
+from iac_runtime.tools.tables import Tables
 from iac_runtime.types import find_type, parse_type
 
 __all__ = [

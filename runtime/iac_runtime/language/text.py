@@ -13,6 +13,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from iac_base.words import text_literal
 from iac_runtime.language.request import Absent, Event
 from iac_runtime.language.steps import (
     Boundary,
@@ -39,18 +40,10 @@ __all__ = [
     "member",
     "object_text",
     "steps_text",
-    "text_literal",
     "value_text",
 ]
 
 _IDENTIFIER = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*\Z")
-_UNSAFE = re.compile("[\ud800-\udfff\u2028\u2029\x7f-\x9f]")
-
-
-def text_literal(text: str) -> str:
-    """Return `text` as a JavaScript string literal that is also JSON, on one line."""
-    literal = json.dumps(text, ensure_ascii=False)
-    return _UNSAFE.sub(lambda found: f"\\u{ord(found.group()):04x}", literal)
 
 
 def member(name: str) -> str:

@@ -17,6 +17,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final, TypeAlias
 
 from iac_base.errors import InvalidParameterError, near_text, quoted
+from iac_base.words import fold
 from iac_runtime.language.references import (
     Last,
     Reference,
@@ -30,7 +31,7 @@ from iac_runtime.language.steps import DateValue, PathValue, RecordValue, RefVal
 from iac_runtime.language.syntax import Moment
 from iac_runtime.language.terms import camel, class_named, field_named, known_class, loose_name
 from iac_runtime.tool import Property
-from iac_runtime.tools.tables import APPLICATION, Tables, fold
+from iac_runtime.tools.tables import APPLICATION, Tables
 from iac_runtime.types import ANY, Alternative, Reading, find_type, parse_type
 
 __all__ = ["MAX_EXACT", "ReadReference", "ValueReader", "read_date"]

@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import Final, NamedTuple, TypeAlias
 
 from iac_base.text import escaped
+from iac_base.words import fold
 from iac_runtime.language.request import Absent, Event
 from iac_runtime.language.steps import (
     Boundary,
@@ -34,7 +35,7 @@ from iac_runtime.language.text import steps_text, value_text
 from iac_runtime.policy.places import FILE_APPS, Files, Mac, from_file_url, path_of_steps
 from iac_runtime.policy.taint import Taint
 from iac_runtime.tool import Param
-from iac_runtime.tools.tables import APPLICATION, Tables, fold
+from iac_runtime.tools.tables import APPLICATION, Tables
 from iac_runtime.types import parse_type
 
 __all__ = [

@@ -11,14 +11,13 @@ from pathlib import Path
 from typing import Any, Final, NoReturn
 
 from iac_base.errors import SetupError, near_text, nearest, quoted
-from iac_base.files import IrregularFileError, TooLargeError, read_bounded
+from iac_base.files import IrregularFileError, TooLargeError, config_file, read_bounded
 from iac_base.positions import Document, TextError, read_toml
 from iac_base.positions import Path as Where
 from iac_runtime.policy.blocklist import BUILT_IN, FIXED
 from iac_runtime.policy.escalation import RULES
 from iac_runtime.policy.model import APPROVERS, PRESETS, LevelRule, Match, Policy
 from iac_runtime.tool import LEVELS, Level
-from iac_runtime.tools.folders import config_file
 
 __all__ = ["load_policy", "parse_policy", "policy_path"]
 

@@ -9,9 +9,9 @@ from fnmatch import fnmatchcase
 from typing import Any, Final, Literal, NamedTuple
 
 from iac_base.errors import SetupError, near_text, quoted
+from iac_base.words import fold
 from iac_runtime.policy.facts import Action, Facts
 from iac_runtime.tool import LEVELS, Level
-from iac_runtime.tools.tables import fold
 
 __all__ = [
     "APPROVERS",

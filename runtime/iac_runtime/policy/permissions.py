@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from iac_base.errors import SetupError
+from iac_base.files import data_folder
 from iac_base.text import escaped
 from iac_runtime.language.request import Event
 from iac_runtime.policy.blocklist import Process, processes
@@ -30,9 +31,8 @@ from iac_runtime.policy.settings import Flags, Settings, read_settings
 from iac_runtime.policy.store import Store
 from iac_runtime.policy.taint import Taint
 from iac_runtime.tool import Level
-from iac_runtime.tools.binding import Tool, parameters
+from iac_runtime.tools.binding import Operation, parameters
 from iac_runtime.tools.catalogue import Catalogue
-from iac_runtime.tools.folders import data_folder
 
 __all__ = ["Asked", "Caller", "Desk", "default_desk", "identify_in", "open_desk", "unsure_of"]
 
@@ -109,7 +109,7 @@ class Desk:
             self._store = self._make_store()
         return self._store
 
-    def guarded(self, event: Event, tool: Tool | None) -> Event:
+    def guarded(self, event: Event, tool: Operation | None) -> Event:
         """Return a request as it may be sent: all of an object means all but its secrets."""
         return without_secrets(event, tool.tables if tool else None, self.policy.secrets)
 
@@ -117,7 +117,7 @@ class Desk:
         self,
         name: str,
         app: tuple[str, str],
-        tool: Tool | None,
+        tool: Operation | None,
         arguments: Mapping[str, Any],
         event: Event | None,
         levels: tuple[Level, Level],

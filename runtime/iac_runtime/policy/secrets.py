@@ -6,11 +6,12 @@ from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Final
 
+from iac_base.secrets import is_secret
+from iac_base.words import fold
 from iac_runtime.language.request import Event
 from iac_runtime.language.steps import Every, Go
 from iac_runtime.policy.call_view import requests, steps_in, words_of
-from iac_runtime.secrecy import is_secret
-from iac_runtime.tools.tables import Tables, fold
+from iac_runtime.tools.tables import Tables
 
 __all__ = ["secrets_read", "without_secrets"]
 

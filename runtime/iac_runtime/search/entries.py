@@ -11,27 +11,26 @@ from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
 from iac_base.errors import SetupError
-from iac_runtime.gate.planning import OWN_TOOLS
+from iac_base.words import fold
 from iac_runtime.search.lexicon import APPS, BEFORE_APP
 from iac_runtime.search.request import Request, split, stem, stems
 from iac_runtime.tool import Level, Op, Spec
 from iac_runtime.tools.catalogue import AppRow, Catalogue
-from iac_runtime.tools.tables import APPLICATION, Tables, fold
+from iac_runtime.tools.shape import Tool
+from iac_runtime.tools.tables import APPLICATION, Tables
 
 __all__ = [
     "MARKS",
     "OWN",
-    "SAID",
     "AppNames",
     "AppWords",
     "ClassWords",
     "Hint",
     "Reach",
     "ToolWords",
+    "added_words",
     "app_words",
     "listing_entry",
-    "own_words",
-    "toolset_words",
 ]
 
 _NAMED: Final = 3.0
@@ -142,48 +141,6 @@ _COMMON: Final = frozenset(
 )
 
 
-SAID: Final[Mapping[str, str]] = {
-    "click_menu": "bar choose command item menu open pick select submenu",
-    "find_element": "button control field find interface label link locate toolbar where",
-    "get_focused_element": "caret control cursor field focus keyboard typing",
-    "get_ui_tree": (
-        "buttons controls describe dialog dump fields interface labels layout like look looks "
-        "outline read says screen text toolbar window words"
-    ),
-    "list_windows": "minimized open position screen size where window windows",
-    "observe_changes": (
-        "appears button changed changes dialog disappears happens monitor notice notify pops "
-        "progress screen title ui until value wait watch when window"
-    ),
-    "perform_action": (
-        "button check checkbox click collapse control dialog disclosure dismiss expand hit icon "
-        "link popup press push radio select tab tap tick triangle uncheck untick"
-    ),
-    "set_value": (
-        "address box checkbox drag enter field fill form put search slider text type value write"
-    ),
-    "analyze_failure": (
-        "applescript cause code debug error explain fail failed failing fix mean number "
-        "osascript script why work wrong"
-    ),
-    "discover_capabilities": "capabilities overview scripts",
-    "execute_applescript": "automate bit code evaluate execute javascript jxa osascript run script",
-    "get_app_dictionary": "classes commands dictionary properties scripting sdef terms understand",
-    "get_app_skill": "app automate guide scripting tips traps tricks",
-    "get_learning_stats": "failed learned often scripts statistics succeeded",
-    "get_smart_suggestion": "advise approach automate best recommend suggest way",
-    "get_system_state": (
-        "app appearance apps battery displays front mac machine network once running state "
-        "system volume wifi"
-    ),
-    "get_workflow_pattern": "again before done earlier last pattern script time worked",
-    "list_scriptable_apps": "applescript apps automated programs scriptable scripted understand",
-    "validate_applescript": (
-        "check compile correct dangerous safe script syntax test valid validate"
-    ),
-}
-"""The words of each tool, by its name."""
-
 MARKS: Final = """\
 accessibility applescript battery button caret checkbox click control cursor dialog dictionary
 dropdown element field focus form icon interface jxa link menu menubar osascript popover popup
@@ -264,40 +221,25 @@ def app_words(catalogue: Catalogue) -> Iterator[AppWords]:
         yield AppWords(app, tuple(rows), tuple(_classes(tables, free=free)))
 
 
-def own_words() -> AppWords:
-    """Return the words of the runtime's own tools."""
-    rows = tuple(
-        ToolWords(tool.name, "command", tool.name, tool.description, "", "", "", False, tool.level)
-        for tool in OWN_TOOLS.values()
-    )
-    return AppWords(OWN, rows, (), "known")
-
-
-def toolset_words(
-    entries: Iterable[Mapping[str, Any]], levels: Mapping[str, tuple[Level, Level]]
-) -> AppWords:
-    """Return the words of a toolset.
-
-    Args:
-        entries: The listing entries of its tools.
-        levels: The least level and the most of each tool, by its name.
-    """
+def added_words(tools: Iterable[Tool], reach: Reach) -> AppWords:
+    """Return the words of tools that are of no app."""
     rows = tuple(
         ToolWords(
-            entry["name"],
+            tool.name,
             "command",
-            entry["name"],
-            entry["description"],
-            " ".join(entry["inputSchema"]["properties"]),
+            tool.name,
+            tool.purpose,
+            # Those of our own tools would only say "app".
+            " ".join(tool.input["properties"]) if reach == "any" else "",
             "",
             "",
             False,
-            levels[entry["name"]][0],
-            SAID.get(entry["name"], ""),
+            tool.level,
+            tool.words,
         )
-        for entry in entries
+        for tool in tools
     )
-    return AppWords(OWN, rows, (), "any")
+    return AppWords(OWN, rows, (), reach)
 
 
 def listing_entry(catalogue: Catalogue, name: str) -> dict[str, Any]:

@@ -15,12 +15,13 @@ from math import log
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from iac_base.errors import IacError
-from iac_runtime.search.entries import AppNames, AppWords, Hint, app_words, own_words
+from iac_runtime.search.entries import AppNames, AppWords, Hint, added_words, app_words
 from iac_runtime.search.ranking import App, Offer, Row, rank
 from iac_runtime.search.request import Request, Speller, known_words, read_request, stems
 from iac_runtime.search.rows import COLUMNS, IndexRow, app_of, owners, rows_of
 from iac_runtime.tool import Level, Op, at_most
 from iac_runtime.tools.catalogue import Catalogue
+from iac_runtime.tools.own import OWN_TOOLS
 
 __all__ = ["LIMIT", "Hit", "Index"]
 
@@ -117,14 +118,18 @@ class Index:
         Raises:
             SetupError: A folder is not what its catalogue says.
         """
-        index = cls(lambda: [own_words(), *app_words(catalogue), *beside()])
+        index = cls(
+            lambda: [added_words(OWN_TOOLS.values(), "known"), *app_words(catalogue), *beside()]
+        )
         index.warm()
         return index
 
     @classmethod
     def open(cls, catalogue: Catalogue, beside: Beside = tuple) -> "Index":
         """Return the same at once; it is made in a thread, and a search waits for it."""
-        index = cls(lambda: [own_words(), *app_words(catalogue), *beside()])
+        index = cls(
+            lambda: [added_words(OWN_TOOLS.values(), "known"), *app_words(catalogue), *beside()]
+        )
         threading.Thread(target=index._try, name="iac-search", daemon=True).start()
         return index
 

@@ -5,12 +5,11 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
-from iac_runtime.gate.planning import OWN_TOOLS
 from iac_runtime.language.references import has_folders
 from iac_runtime.search.entries import listing_entry
 from iac_runtime.search.index import Hit
 from iac_runtime.tool import Level
-from iac_runtime.tools.binding import Tool
+from iac_runtime.tools.binding import Operation
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.tables import APPLICATION, Tables
 from iac_runtime.types import TYPES, find_type
@@ -58,15 +57,10 @@ def page(catalogue: Catalogue, tool: str | Hit) -> Page:
         SetupError: The app's module is not what the catalogue says.
     """
     name = tool if isinstance(tool, str) else tool.tool
-    if name in OWN_TOOLS:
-        own = OWN_TOOLS[name]
-        shape = own.schema
-        example = {key: _plain(shape["properties"][key], key) for key in shape.get("required", ())}
-        return Page(name, own.description, own.level, own.level, shape, example)
     row = catalogue.find(name)
     entry = listing_entry(catalogue, name)
     hit = None if isinstance(tool, str) else tool
-    example = _example(catalogue.tool(row), entry["inputSchema"], hit)
+    example = _example(catalogue.operation(name), entry["inputSchema"], hit)
     purpose = _LEVEL.sub("", str(entry["description"]))
     return Page(name, purpose, row.level, row.ceiling, entry["inputSchema"], example)
 
@@ -80,14 +74,7 @@ def tokens(entries: Iterable[Mapping[str, Any]]) -> int:
     return sum(len(line) for line in lines) // 4
 
 
-def _plain(row: Mapping[str, Any], key: str) -> Any:
-    """Return an example for a parameter of the runtime's own tools."""
-    if "enum" in row:
-        return row["enum"][0]
-    return "Notes" if key == "app" else _EXAMPLES.get(str(row.get("type")), "example")
-
-
-def _example(tool: Tool, schema: Mapping[str, Any], hit: Hit | None) -> dict[str, Any]:
+def _example(tool: Operation, schema: Mapping[str, Any], hit: Hit | None) -> dict[str, Any]:
     """Return arguments that fit the schema: what is required, and what a hit is about."""
     spec, tables = tool.spec, tool.tables
     about = hit.element if hit is not None and hit.element in tables.classes else ""

@@ -13,12 +13,13 @@ from types import FrameType
 from typing import Any, Final
 
 from iac_base.errors import SetupError
+from iac_base.files import config_file
 from iac_runtime.serve.changes import Backing, Watch
 from iac_runtime.serve.listing import SEARCH, Choice, Lines
 from iac_runtime.serve.routing import Identity, Router
 from iac_runtime.serve.sdk import Sessions
 from iac_runtime.serve.wire import Wire, claim
-from iac_runtime.tools.folders import config_file, tool_folders
+from iac_runtime.tools.folders import tool_folders
 from iac_runtime.version import VERSION
 
 __all__ = ["GRACE", "INSTRUCTIONS", "identity", "notifications", "serve", "start"]

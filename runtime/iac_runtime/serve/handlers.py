@@ -18,6 +18,7 @@ from mcp.shared.exceptions import MCPError
 
 from iac_base.errors import IacError, ToolError, nearest
 from iac_base.text import clean_text
+from iac_base.words import fold
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.plans import Call, Done
 from iac_runtime.gate.results import clean
@@ -41,7 +42,6 @@ from iac_runtime.serve.routing import LIST_TTL_MS, Identity
 from iac_runtime.serve.status import Board, status_facts
 from iac_runtime.tool import Level, at_most
 from iac_runtime.tools.catalogue import Catalogue
-from iac_runtime.tools.tables import fold
 
 __all__ = ["MOST", "build_server", "completed", "completion_handler", "prompt_handlers"]
 

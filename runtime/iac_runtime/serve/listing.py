@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from iac_base.errors import SetupError, near_text
 from iac_runtime.tools.catalogue import Shelf, damaged, read_shelves
-from iac_runtime.tools.entries import META_ENTRIES, OWN_ENTRIES
-from iac_runtime.tools.toolsets import TOOLSETS, toolset_entries
+from iac_runtime.tools.own import META_TOOLS, OWN_TOOLS, TOOLSETS, toolset_tools
+from iac_runtime.tools.shape import Tool, entry
 
 if TYPE_CHECKING:
     from iac_runtime.tools.catalogue import Catalogue
@@ -54,20 +54,14 @@ def chosen_lines(shelves: Sequence[Shelf], choice: Choice) -> list[bytes]:
 
 def own_lines(choice: Choice) -> list[bytes]:
     """Return the entries of the runtime's own tools that `choice` lists."""
-    entries: list[dict[str, Any]] = []
+    tools: list[Tool] = []
     if SEARCH in choice.expose:
-        entries += META_ENTRIES.values()
-        entries += (OWN_ENTRIES[name] for name in ("list_apps", "read_more"))
+        tools += META_TOOLS.values()
+        tools += (OWN_TOOLS[name] for name in ("list_apps", "read_more"))
     else:
-        entries += OWN_ENTRIES.values()
-    chosen = {*choice.expose, *choice.pins} & TOOLSETS.keys()
-    if chosen:
-        entries += toolset_entries(chosen, read_only=choice.read_only)
-    if choice.read_only:
-        entries = [entry for entry in entries if entry["annotations"]["readOnlyHint"]]
-    return [
-        json.dumps(entry, ensure_ascii=False, separators=(",", ":")).encode() for entry in entries
-    ]
+        tools += OWN_TOOLS.values()
+    tools += toolset_tools({*choice.expose, *choice.pins})
+    return _lines(entry(tool) for tool in tools if not choice.read_only or tool.ceiling == "SAFE")
 
 
 def _patterns(shelves: Sequence[Shelf], choice: Choice) -> list[str]:

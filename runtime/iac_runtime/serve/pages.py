@@ -4,7 +4,6 @@ The package that reads them is loaded on first need; a listing of tools needs no
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import lru_cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,17 +16,22 @@ from iac_base.errors import (
     quoted,
 )
 from iac_base.text import clean_text
-from iac_runtime.gate.gate import DOORS
-from iac_runtime.gate.planning import OWN_TOOLS
 from iac_runtime.gate.plans import Call
 from iac_runtime.search import Hit, Page, page
-from iac_runtime.search.entries import AppWords, toolset_words
+from iac_runtime.search.entries import AppWords, added_words
 from iac_runtime.tool import Element, Level, Property
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.checking import check_arguments
-from iac_runtime.tools.entries import META_ENTRIES
+from iac_runtime.tools.own import (
+    DOORS,
+    META_TOOLS,
+    OWN_TOOLS,
+    TOOLSETS,
+    added_tools,
+    toolset_tools,
+)
+from iac_runtime.tools.shape import Tool
 from iac_runtime.tools.tables import APPLICATION, Tables
-from iac_runtime.tools.toolsets import GUIDES, LEVELS_OF, TOOLSETS, toolset_entries
 
 if TYPE_CHECKING:
     from iac_runtime.search import Hit, Index
@@ -60,9 +64,9 @@ def through_door(call: Call) -> Call:
     most = MOST.get(call.tool)
     if most is None:
         return call
-    given = check_arguments(call.arguments, META_ENTRIES[call.tool]["inputSchema"])
+    given = check_arguments(call.arguments, META_TOOLS[call.tool].input)
     name = given["name"]
-    if name in META_ENTRIES:
+    if name in META_TOOLS:
         raise InvalidParameterError(
             f"{call.tool} does not call {quoted(name)}.", f"Call {name} itself."
         )
@@ -94,7 +98,7 @@ class Finder:
             SetupError: The tools cannot be read.
         """
 
-        given = check_arguments(arguments, META_ENTRIES["find_tools"]["inputSchema"])
+        given = check_arguments(arguments, META_TOOLS["find_tools"].input)
         level: Level | None = "SAFE" if self._read_only else given.get("level")
         catalogue, index = self._index()
         limit = given.get("limit", 5)
@@ -142,67 +146,26 @@ def _note(catalogue: Catalogue, app: str | None, *, found: bool) -> str:
     return "" if found else "Nothing fits; say it in other words, or look at list_apps."
 
 
-_MOST: Final[Mapping[str, Level]] = {door: level for level, door in DOORS.items()}
-
-EXAMPLES: Final[Mapping[str, Mapping[str, Any]]] = {
-    "find_tools": {"query": "unread mails of today"},
-    "read_tool": {"name": "mail_list_unread", "arguments": {}},
-    "write_tool": {"name": "notes_make_note", "arguments": {"name": "Milk"}},
-    "dangerous_tool": {"name": "notes_delete", "arguments": {"target": 'notes["Milk"]'}},
-    "click_menu": {"app": "TextEdit", "menu_path": "Format > Make Plain Text"},
-    "find_element": {"app": "Preview", "role": "button", "title": "Close"},
-    "get_focused_element": {"app": "Safari"},
-    "get_ui_tree": {"app": "Preview", "depth": 3},
-    "list_windows": {"app": "Preview"},
-    "observe_changes": {"app": "Preview", "duration": 5},
-    "perform_action": {
-        "app": "Preview",
-        "element_path": "window[0]/button[@title='Close']",
-        "action": "press",
-    },
-    "set_value": {
-        "app": "Safari",
-        "element_path": "window[0]/toolbar[0]/text_field[0]",
-        "value": "example.com",
-    },
-    "analyze_failure": {"number": -1728, "script": 'tell application "Notes" to get note 99'},
-    "discover_capabilities": {},
-    "execute_applescript": {
-        "script": 'tell application "Notes" to count notes',
-        "intent": "count the notes",
-    },
-    "get_app_dictionary": {"app": "Notes", "term": "note"},
-    "get_app_skill": {"app": "Mail"},
-    "get_learning_stats": {},
-    "get_smart_suggestion": {"intent": "make a reminder from a mail", "app": "Mail"},
-    "get_system_state": {"parts": ["front_app", "battery"]},
-    "get_workflow_pattern": {"intent": "export the selected photos"},
-    "list_scriptable_apps": {"filter": "mail"},
-    "validate_applescript": {"script": 'tell application "Notes" to count notes'},
-}
-"""Arguments of a call of each tool that is not generated, the runtime's own aside."""
-
-
 def beside() -> Iterator[AppWords]:
-    """Yield what the toolsets' tools are found by; this loads their packages."""
-    for name, row in TOOLSETS.items():
-        yield toolset_words(toolset_entries((name,), read_only=False), row.tools)
+    """Yield what added tools are found by; this loads the rows of their packages."""
+    for name in TOOLSETS:
+        yield added_words(toolset_tools((name,)), "any")
 
 
 def known_names(catalogue: Catalogue) -> list[str]:
     """Return the name of every tool that can be called or read about."""
-    return [*catalogue.tools, *OWN_TOOLS, *META_ENTRIES, *LEVELS_OF]
+    return [*catalogue.tools, *OWN_TOOLS, *META_TOOLS, *added_tools()]
+
+
+def _written(name: str) -> Tool | None:
+    """Return a tool that is not generated."""
+    return OWN_TOOLS.get(name) or META_TOOLS.get(name) or added_tools().get(name)
 
 
 def reach(catalogue: Catalogue, tool: str) -> Level:
     """Return the most that a call of a tool can need; of one that is not there, SAFE."""
-    row = catalogue.tools.get(tool)
-    if row is not None:
-        return row.ceiling
-    if tool in LEVELS_OF:
-        return LEVELS_OF[tool][1]
-    own = OWN_TOOLS.get(tool)
-    return own.level if own is not None else _MOST.get(tool, "SAFE")
+    row = catalogue.tools.get(tool) or _written(tool)
+    return row.ceiling if row is not None else "SAFE"
 
 
 def any_page(catalogue: Catalogue, tool: str | Hit) -> Page:
@@ -213,23 +176,12 @@ def any_page(catalogue: Catalogue, tool: str | Hit) -> Page:
         SetupError: The app's module is not what the catalogue says.
     """
     name = tool if isinstance(tool, str) else tool.tool
-    if name in META_ENTRIES:
-        return _page(META_ENTRIES[name], ("SAFE", _MOST.get(name, "SAFE")))
-    if name in LEVELS_OF:
-        return _page(_toolset_entries()[name], LEVELS_OF[name])
-    if name not in OWN_TOOLS and name not in catalogue.tools:
+    if name in catalogue.tools:
+        return page(catalogue, tool)
+    found = _written(name)
+    if found is None:
         raise UnknownToolError(name, nearest(name, known_names(catalogue)))
-    return page(catalogue, tool)
-
-
-@lru_cache(maxsize=1)
-def _toolset_entries() -> Mapping[str, Mapping[str, Any]]:
-    return {entry["name"]: entry for entry in toolset_entries(TOOLSETS, read_only=False)}
-
-
-def _page(entry: Mapping[str, Any], levels: tuple[Level, Level]) -> Page:
-    name = entry["name"]
-    return Page(name, entry["description"], *levels, entry["inputSchema"], EXAMPLES[name])
+    return Page(name, found.purpose, found.level, found.ceiling, found.input, found.example)
 
 
 _HEAD = """\
@@ -282,6 +234,9 @@ def _enums(tables: Tables) -> Iterator[str]:
         yield f"  {term}: {', '.join(name for name, _ in rows)}"
 
 
+_GUIDES: Final = "iac_applescript.skills"
+"""The module that reads the guides of apps: `skills() -> mapping of name to guide`."""
+
 MARKDOWN: Final = "text/markdown"
 
 
@@ -309,7 +264,7 @@ def guide_text(app: str) -> str:
     Raises:
         ToolError: NOT_FOUND: there is none; the nearest are named.
     """
-    guide = import_module(GUIDES).skill_of(app)
+    guide = import_module(_GUIDES).skill_of(app)
     if guide is None:
         way = f"get_app_dictionary shows the terms of any app. {near_text(app, guide_names())}"
         raise ToolError("NOT_FOUND", f"There is no guide of {quoted(app)}.", way)
@@ -317,5 +272,5 @@ def guide_text(app: str) -> str:
 
 
 def _guides() -> Mapping[str, Any]:
-    guides: Mapping[str, Any] = import_module(GUIDES).skills()
+    guides: Mapping[str, Any] = import_module(_GUIDES).skills()
     return guides

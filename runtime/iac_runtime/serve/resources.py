@@ -11,14 +11,14 @@ import mcp_types as types
 from mcp.shared.exceptions import MCPError
 
 from iac_base.errors import IacError, InvalidParameterError, ToolError, near_text, quoted
-from iac_runtime.gate.gate import DOORS
 from iac_runtime.gate.planning import list_apps
 from iac_runtime.gate.results import clean
 from iac_runtime.serve.listing import Lines
 from iac_runtime.serve.pages import guide_text, model_text
 from iac_runtime.serve.resource_texts import TEMPLATES, Address, Kind, read_address
 from iac_runtime.tools.catalogue import Catalogue
-from iac_runtime.tools.entries import META_ENTRIES, RESULT_LIMIT
+from iac_runtime.tools.own import DOORS, META_TOOLS
+from iac_runtime.tools.shape import RESULT_LIMIT
 
 __all__ = ["Sources", "provenance", "read_resource", "resource_handlers"]
 
@@ -129,7 +129,7 @@ def _tool(address: Address, sources: Sources) -> tuple[str, str]:
     catalogue = sources.catalogue()
     found = any_page(catalogue, address.name)
     facts = found._asdict()
-    if address.name not in META_ENTRIES:
+    if address.name not in META_TOOLS:
         facts["call_with"] = DOORS[found.level]
     if address.name in catalogue.tools:
         facts["from"] = provenance(catalogue, address.name)

@@ -1,4 +1,4 @@
-"""Tools as found, and recipes: a tool whose arguments are partly fixed."""
+"""What generated tools do, recipes among them: tools whose arguments are partly fixed."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Any, Final
 from iac_runtime.tool import Param, Spec
 from iac_runtime.tools.tables import Tables
 
-__all__ = ["OBJECT_PARAMS", "Tool", "bind", "parameters"]
+__all__ = ["OBJECT_PARAMS", "Operation", "bind", "parameters"]
 
 OBJECT_PARAMS: Final[Mapping[str, Param]] = {
     "target": Param("", "----", "specifier"),
@@ -30,13 +30,12 @@ _MAKE: Final[Mapping[str, Param]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Tool:
-    """A tool that was found: its name on the wire, its app's tables, what its module says of it."""
+class Operation:
+    """What a generated tool does: its name on the wire, its app's tables, what its module says."""
 
     name: str
     tables: Tables
     spec: Spec
-    schema: Mapping[str, Any]
     output: Mapping[str, Any] | None = None
 
 
@@ -75,7 +74,7 @@ def _fill(part: Any, spec: Spec, arguments: Mapping[str, Any], used: set[str]) -
     return part
 
 
-def parameters(tool: Tool) -> dict[str, Param]:
+def parameters(tool: Operation) -> dict[str, Param]:
     """Return the parameters of the operation behind a tool, by key."""
     spec = tool.spec
     if not spec.bind:

@@ -19,9 +19,11 @@ from types import ModuleType
 from typing import Any, Final, NamedTuple
 
 from iac_base.errors import SetupError, UnknownToolError, nearest, quoted
+from iac_base.words import fold
 from iac_runtime.tool import Kind, Level, Schema, spec_of
-from iac_runtime.tools.binding import Tool
-from iac_runtime.tools.tables import Tables, fold, tables_of
+from iac_runtime.tools.binding import Operation
+from iac_runtime.tools.shape import Tool, later
+from iac_runtime.tools.tables import Tables, tables_of
 
 __all__ = [
     "AppRow",
@@ -192,7 +194,7 @@ class Catalogue:
         return module_tables(load_module(app.folder, app.key))
 
     def tool(self, row: ToolRow) -> Tool:
-        """Return the tool of a row with its tables, importing its module on first need.
+        """Return the tool of a row with what it does, importing its module on first need.
 
         Raises:
             SetupError: The module does not hold what the catalogue says.
@@ -200,10 +202,19 @@ class Catalogue:
         found = self._found.get(row.name)
         if found is None:
             module = load_module(row.app.folder, row.module)
-            found = self._found[row.name] = find_tool(module, row.function, row.name)
+            digest = lock_digest(row.app.folder, row.name)
+            found = find_tool(module, row.function, row.name)._replace(digest=digest)
+            self._found[row.name] = found
         return found
 
+    def operation(self, name: str) -> Operation:
+        """Return what a tool does in its app. Raises as `find` and `tool` do."""
+        operation = self.tool(self.find(name)).operation
+        assert operation is not None
+        return operation
 
+
+_PERFORM: Final = later("iac_runtime.gate.planning:plan_operation")
 _TABLES: dict[str, Tables] = {}
 _STAMPS: dict[str, tuple[Path, tuple[int, int]]] = {}
 _IMPORTING = threading.RLock()
@@ -220,14 +231,24 @@ def module_tables(module: ModuleType) -> Tables:
 def find_tool(module: ModuleType, function: str, name: str) -> Tool:
     """Return the tool that `function` of `module` is, called `name`."""
     tables = module_tables(module)
-    spec = spec_of(getattr(module, function, None) or str)
+    written = getattr(module, function, None)
+    spec = spec_of(written or str)
     schemas: Schema | None = module.SCHEMAS.get(function)
     if spec is None or schemas is None:
         raise SetupError(
             f"{module.__file__} has no tool {quoted(function)}; build it again: iac-gen build"
         )
     output = json.loads(schemas.output) if schemas.output else None
-    return Tool(name, tables, spec, json.loads(schemas.input), output)
+    return Tool(
+        name,
+        (written.__doc__ or "").partition("\n")[0],
+        json.loads(schemas.input),
+        _PERFORM,
+        output,
+        spec.level,
+        spec.ceiling or spec.level,
+        operation=Operation(name, tables, spec, output),
+    )
 
 
 def load_module(folder: Path, key: str) -> ModuleType:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any, Final, TypeAlias
 
 from iac_base.errors import InvalidParameterError, near_text, quoted
-from iac_runtime.tools.tables import fold
+from iac_base.words import fold
 
 __all__ = ["check_arguments"]
 

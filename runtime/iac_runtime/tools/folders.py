@@ -11,38 +11,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from iac_base.errors import SetupError
+from iac_base.files import data_folder
 
 __all__ = [
     "check_own",
-    "config_file",
-    "data_folder",
     "shipped_folder",
     "tool_folders",
     "user_folders",
 ]
-
-
-def data_folder() -> Path:
-    """Return the data folder of this user; it may not be there yet. IAC_DATA overrides it."""
-    chosen = os.environ.get("IAC_DATA")
-    if chosen:
-        return Path(chosen)
-    from platformdirs import user_data_path
-
-    return user_data_path("iac", appauthor=False)
-
-
-def config_file() -> Path:
-    """Return where the user's policy is looked for; it need not be there.
-
-    In the folder that IAC_DATA names, else in the platform's config folder.
-    """
-    chosen = os.environ.get("IAC_DATA")
-    if chosen:
-        return Path(chosen) / "policy.toml"
-    from platformdirs import user_config_path
-
-    return user_config_path("iac", appauthor=False) / "policy.toml"
 
 
 def check_own(folder: Path) -> None:

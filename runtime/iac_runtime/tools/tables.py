@@ -4,17 +4,13 @@ from collections.abc import Iterator, Mapping
 from types import ModuleType
 from typing import NamedTuple
 
+from iac_base.words import fold
 from iac_runtime.tool import App, Class, Element, Enum, Property, Record, Spec, spec_of
 
-__all__ = ["APPLICATION", "Tables", "fold", "tables_of"]
+__all__ = ["APPLICATION", "Tables", "tables_of"]
 
 APPLICATION = "application"
 """The class at which every reference begins; each module with classes has it."""
-
-
-def fold(name: str) -> str:
-    """Return `name` as it is compared: dictionary and JXA spellings of one term are equal."""
-    return "".join(ch for ch in name.casefold() if ch.isalnum())
 
 
 class Tables(NamedTuple):

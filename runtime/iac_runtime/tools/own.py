@@ -1,14 +1,30 @@
-"""The listing entries of the runtime's own tools, finished: what a client is told of them.
+"""The runtime's own tools as rows, and where those of other packages stand.
 
-Plain data, for the front prints it before anything heavy is imported.
+Rows are plain data: the front prints them before anything heavy is imported.
 """
 
+from collections.abc import Collection, Mapping
+from functools import lru_cache
+from importlib import import_module
 from typing import Any, Final
 
-__all__ = ["META_ENTRIES", "OWN_ENTRIES", "RESULT_LIMIT"]
+from iac_runtime.tool import Level
+from iac_runtime.tools.shape import Tool, later
 
-RESULT_LIMIT: Final = 100_000
-"""Characters of JSON in an answer to a client; larger ones are refused by some."""
+__all__ = ["DOORS", "META_TOOLS", "OWN_TOOLS", "TOOLSETS", "added_tools", "toolset_tools"]
+
+TOOLSETS: Final[Mapping[str, str]] = {
+    "accessibility": "iac_accessibility.tools",
+    "applescript": "iac_applescript.script_toolset",
+}
+"""Packages that add tools: the word for them in `--expose`, and the module with their `TOOLS`."""
+
+DOORS: Final[Mapping[Level, str]] = {
+    "SAFE": "read_tool",
+    "MODIFY": "write_tool",
+    "DANGEROUS": "dangerous_tool",
+}
+"""The tools that call others by name, by the highest level that each takes."""
 
 _APP: Final = {
     "type": "string",
@@ -26,68 +42,55 @@ def _schema(properties: dict[str, Any], *required: str) -> dict[str, Any]:
     }
 
 
-def _entry(
-    name: str,
-    description: str,
-    schema: dict[str, Any],
-    *,
-    read: bool,
-    destructive: bool = False,
-    output: dict[str, Any] | None = None,
-    always: bool = False,
-    large: bool = False,
-) -> dict[str, Any]:
-    entry: dict[str, Any] = {"name": name, "description": description, "inputSchema": schema}
-    hints = {"readOnlyHint": read, "destructiveHint": destructive, "openWorldHint": False}
-    entry["annotations"] = hints
-    if output is not None:
-        entry["outputSchema"] = output
-    meta: dict[str, Any] = {}
-    if always:
-        # Clients that load tools on demand load these at once.
-        meta["anthropic/alwaysLoad"] = True
-    if large:
-        # Else a client puts half of it into a file; what is longer is for read_more.
-        meta["anthropic/maxResultSizeChars"] = RESULT_LIMIT
-    return {**entry, "_meta": meta} if meta else entry
-
-
 _ONE_APP: Final = _schema({"app": _APP}, "app")
-_BOOLEAN: Final = {**_schema({"result": {"type": "boolean"}}, "result")}
+_NOTES: Final = {"app": "Notes"}
+_APP_PLAN: Final = later("iac_runtime.gate.planning:plan_app_event")
 
-OWN_ENTRIES: Final[dict[str, dict[str, Any]]] = {
-    entry["name"]: entry
-    for entry in (
-        _entry(
+OWN_TOOLS: Final[Mapping[str, Tool]] = {
+    tool.name: tool
+    for tool in (
+        Tool(
             "app_activate",
             "Bring an app to the front; it is started if need be.",
             _ONE_APP,
-            read=True,
+            _APP_PLAN,
+            example=_NOTES,
         ),
-        _entry("app_launch", "Start an app without opening a document.", _ONE_APP, read=False),
-        _entry(
+        Tool(
+            "app_launch",
+            "Start an app without opening a document.",
+            _ONE_APP,
+            _APP_PLAN,
+            level="MODIFY",
+            ceiling="MODIFY",
+            example=_NOTES,
+        ),
+        Tool(
             "app_quit",
             "Quit an app. Unsaved work may be lost.",
             _ONE_APP,
-            read=False,
-            destructive=True,
+            _APP_PLAN,
+            level="DANGEROUS",
+            ceiling="DANGEROUS",
+            example=_NOTES,
         ),
-        _entry(
+        Tool(
             "app_running",
             "Say whether an app is running, without starting it.",
             _ONE_APP,
-            read=True,
-            output=_BOOLEAN,
+            _APP_PLAN,
+            output=_schema({"result": {"type": "boolean"}}, "result"),
+            example=_NOTES,
         ),
-        _entry(
+        Tool(
             "list_apps",
             "List the apps that can be controlled, and how many tools of each level. "
             "Answers: what can you do on this Mac?",
             _schema({}),
-            read=True,
+            later("iac_runtime.gate.planning:plan_list_apps"),
             always=True,
         ),
-        _entry(
+        Tool(
             "read_more",
             "Read on in a result that was too large for one answer.",
             _schema(
@@ -98,7 +101,8 @@ OWN_ENTRIES: Final[dict[str, dict[str, Any]]] = {
                 "result",
                 "offset",
             ),
-            read=True,
+            later("iac_runtime.gate.planning:plan_read_more"),
+            example={"result": "example", "offset": 1},
             always=True,
             large=True,
         ),
@@ -114,10 +118,10 @@ _CALL: Final = _schema(
     "name",
 )
 
-META_ENTRIES: Final[dict[str, dict[str, Any]]] = {
-    entry["name"]: entry
-    for entry in (
-        _entry(
+META_TOOLS: Final[Mapping[str, Tool]] = {
+    tool.name: tool
+    for tool in (
+        Tool(
             "find_tools",
             "Find tools for Mac apps (Mail, Notes, Finder, Calendar, Safari, Music, ...), for any "
             "app's windows and menus and for scripts, by what you want to do, in plain words. "
@@ -135,33 +139,50 @@ META_ENTRIES: Final[dict[str, dict[str, Any]]] = {
                 },
                 "query",
             ),
-            read=True,
+            example={"query": "unread mails of today"},
             always=True,
         ),
-        _entry(
+        Tool(
             "read_tool",
             "Call a tool that only reads (SAFE).",
             _CALL,
-            read=True,
+            example={"name": "mail_list_unread", "arguments": {}},
             always=True,
             large=True,
         ),
-        _entry(
+        Tool(
             "write_tool",
             "Call a tool that changes something which can be put right again (up to MODIFY).",
             _CALL,
-            read=False,
+            ceiling="MODIFY",
+            example={"name": "notes_make_note", "arguments": {"name": "Milk"}},
             always=True,
         ),
-        _entry(
+        Tool(
             "dangerous_tool",
             "Call a tool whose effect cannot be taken back or reaches others (up to DANGEROUS): "
             "sending, deleting, running code. The user is asked each time.",
             _CALL,
-            read=False,
-            destructive=True,
+            ceiling="DANGEROUS",
+            example={"name": "notes_delete", "arguments": {"target": 'notes["Milk"]'}},
             always=True,
         ),
     )
 }
-"""Tools of the surface `search`: they find and call the others."""
+"""Tools of the surface `search`, which it answers itself: they find and call the others."""
+
+
+def toolset_tools(names: Collection[str]) -> list[Tool]:
+    """Return the tools of toolsets, in the order of `TOOLSETS`."""
+    return [
+        tool
+        for name, module in TOOLSETS.items()
+        if name in names
+        for tool in import_module(module).TOOLS
+    ]
+
+
+@lru_cache(maxsize=1)
+def added_tools() -> Mapping[str, Tool]:
+    """Return every tool of every toolset by its name; this imports the rows of their packages."""
+    return {tool.name: tool for tool in toolset_tools(TOOLSETS)}

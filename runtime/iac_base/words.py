@@ -1,0 +1,26 @@
+"""Words and names: how they are compared, how a name falls into words, how a text is quoted."""
+
+import json
+import re
+from typing import Final
+
+__all__ = ["fold", "split_name", "text_literal"]
+
+_WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_UNSAFE: Final = re.compile("[\ud800-\udfff\u2028\u2029\x7f-\x9f]")
+
+
+def fold(name: str) -> str:
+    """Return `name` as it is compared: dictionary and JXA spellings of one term are equal."""
+    return "".join(ch for ch in name.casefold() if ch.isalnum())
+
+
+def split_name(name: str) -> list[str]:
+    """Return the words of a name in lower case: `APIKey2`, `api_key2`, `API key 2` alike."""
+    return [word.lower() for word in _WORD.findall(name)]
+
+
+def text_literal(text: str) -> str:
+    """Return `text` as a JavaScript string literal that is also JSON, on one line."""
+    literal = json.dumps(text, ensure_ascii=False)
+    return _UNSAFE.sub(lambda found: f"\\u{ord(found.group()):04x}", literal)
