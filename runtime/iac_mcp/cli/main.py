@@ -124,14 +124,14 @@ def call(tool: str, arguments: str, dry_run: bool, **raw: Any) -> int:
       iac-mcp call --dry-run mail_set '{"target": "inbox.messages[0]",
                                         "properties": {"read status": true}}'
     """
-    from iac_runtime.gate.opening import open_gate, read_wishes
+    from iac_runtime.gate.opening import open_gate, read_options
     from iac_runtime.serve.pages import Finder, through_door
 
     if tool.startswith("{") and raw["simulate"]:
         taken = raw["simulate"]
         raise click.UsageError(f"--simulate took {taken} for its state file; give it last.")
     given = json_object(arguments)
-    gate = open_gate(read_wishes(raw))
+    gate = open_gate(read_options(raw))
     try:
         catalogue = gate.catalogue
         if tool == "find_tools" and catalogue is not None:

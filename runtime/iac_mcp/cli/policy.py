@@ -16,7 +16,7 @@ from iac_base.errors import SetupError
 from iac_base.files import Found, find, replace
 from iac_base.text import escaped
 from iac_mcp.cli.common import HELP, TOOLS, json_object
-from iac_runtime.gate.opening import Wishes, open_gate
+from iac_runtime.gate.opening import GateOptions, open_gate
 from iac_runtime.gate.plans import Call
 from iac_runtime.policy.blocklist import BUILT_IN, FIXED
 from iac_runtime.policy.facts import Decision, Facts
@@ -140,14 +140,14 @@ def check(
     read_only: bool,
 ) -> int:
     """Print what would be done with a call of TOOL, and which rule decides; nothing is sent."""
-    wishes = Wishes(
+    options = GateOptions(
         tools,
         policy=policy_file,
         read_only=read_only or None,
         rate_limit=rate_limit,
         blocklist=blocklist,
     )
-    facts, decision = _judged(wishes, tool, json_object(arguments), client)
+    facts, decision = _judged(options, tool, json_object(arguments), client)
     if as_json:
         click.echo(json.dumps(_told(facts, decision), indent=2))
     else:
@@ -157,10 +157,10 @@ def check(
 
 
 def _judged(
-    wishes: Wishes, tool: str, given: Mapping[str, Any], client: str
+    options: GateOptions, tool: str, given: Mapping[str, Any], client: str
 ) -> tuple[Facts, Decision]:
     """Return what the gate knows of a call, and what it would do with it."""
-    gate = open_gate(wishes)
+    gate = open_gate(options)
     try:
         # Whoever asks what would happen wants to know of the question, so somebody can be asked.
         caller = Caller(client, next(iter(gate.desk.policy.approvers), None))
