@@ -1,13 +1,16 @@
 """What the commands of `iac-mcp` share: options, arguments as JSON, answers, files."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
 import click
 
-__all__ = ["HELP", "NAME", "OUTPUT", "TOOLS", "json_object", "print_json"]
+from iac_base.errors import SetupError
+
+__all__ = ["HELP", "NAME", "OUTPUT", "TOOLS", "json_object", "print_json", "writing"]
 
 HELP: Final = {"help_option_names": ["-h", "--help"]}
 
@@ -45,3 +48,16 @@ def json_object(text: str) -> dict[str, Any]:
 def print_json(facts: Mapping[str, Any]) -> None:
     """Print one JSON object for people and programs."""
     click.echo(json.dumps(facts, ensure_ascii=False, indent=2))
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Tell in one line what keeps a file from being written.
+
+    Raises:
+        SetupError: It cannot be written.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise SetupError(f"{path} cannot be written: {error.strerror}.") from error

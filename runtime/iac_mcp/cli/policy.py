@@ -134,19 +134,11 @@ def check(
     tools: tuple[Path, ...],
     client: str,
     as_json: bool,
-    policy_file: Path | None,
-    blocklist: tuple[str, ...],
-    rate_limit: float | None,
-    read_only: bool,
+    **gate: Any,
 ) -> int:
     """Print what would be done with a call of TOOL, and which rule decides; nothing is sent."""
-    options = GateOptions(
-        tools,
-        policy=policy_file,
-        read_only=read_only or None,
-        rate_limit=rate_limit,
-        blocklist=blocklist,
-    )
+    read_only = gate.pop("read_only") or None  # A flag left out says nothing.
+    options = GateOptions(tools, policy=gate.pop("policy_file"), read_only=read_only, **gate)
     facts, decision = _judged(options, tool, json_object(arguments), client)
     if as_json:
         click.echo(json.dumps(_told(facts, decision), indent=2))

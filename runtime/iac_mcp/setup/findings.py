@@ -30,6 +30,9 @@ __all__ = [
 
 State = Literal["ok", "warning", "problem"]
 
+_FOSTER: Final = frozenset({"init", "launchd", "systemd"})
+"""Who takes over a process whose parent is gone."""
+
 
 class DoctorFinding(NamedTuple):
     """One line of `doctor`.
@@ -100,10 +103,6 @@ class Surroundings:
     def is_mac(self) -> bool:
         """Whether apps can be controlled at all."""
         return self.system == "darwin"
-
-
-_FOSTER: Final = frozenset({"init", "launchd", "systemd"})
-"""Who takes over a process whose parent is gone."""
 
 
 class ServerProcess(NamedTuple):

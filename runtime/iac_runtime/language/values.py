@@ -13,7 +13,6 @@ How a reference is read is the caller's to say (`ReadReference`), for it can hol
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime, timedelta
 from typing import Any, Final, TypeAlias
 
 from iac_base.errors import InvalidParameterError, near_text, quoted
@@ -27,14 +26,14 @@ from iac_runtime.language.references import (
     insertion,
     is_path,
 )
-from iac_runtime.language.steps import DateValue, PathValue, RecordValue, RefValue, Value
+from iac_runtime.language.steps import PathValue, RecordValue, RefValue, Value, read_date
 from iac_runtime.language.syntax import Moment
 from iac_runtime.language.terms import camel, class_named, field_named, known_class, loose_name
 from iac_runtime.tool import Property
 from iac_runtime.tools.tables import APPLICATION, Tables
 from iac_runtime.types import ANY, Alternative, Reading, find_type, parse_type
 
-__all__ = ["MAX_EXACT", "ReadReference", "ValueReader", "read_date"]
+__all__ = ["MAX_EXACT", "ReadReference", "ValueReader"]
 
 ReadReference: TypeAlias = Callable[[str], Reference]
 
@@ -42,47 +41,7 @@ _MAX_DEPTH: Final = 32
 MAX_EXACT: Final = 2**53
 """Beyond it JavaScript's numbers no longer hold every whole number."""
 
-_EPOCH: Final = datetime(1970, 1, 1)
-_STEP: Final = timedelta(milliseconds=1)
-_FIRST: Final = (datetime.min - _EPOCH) // _STEP
-_LAST: Final = (datetime.max - _EPOCH) // _STEP
 _BOUNDS: Final = ("x", "y", "width", "height")
-_CYCLE: Final = timedelta(days=146_097)
-"""400 years: the Gregorian calendar repeats after them."""
-
-
-def read_date(text: str, where: str = "date") -> DateValue:
-    """Return the moment that an ISO 8601 text names, to the millisecond.
-
-    Without an offset it is local time of the user, and a date alone is its midnight. A year has
-    four digits, 0001 to 9999, and the moment must lie in them in UTC too.
-
-    Raises:
-        InvalidParameterError: The text is no such date.
-    """
-    try:
-        moment = datetime.fromisoformat(text.strip())
-        shift = moment.utcoffset()
-        if shift is None:
-            shift = _local_offset(moment)
-    except (ValueError, OverflowError, OSError):
-        raise InvalidParameterError(
-            f"{where}: {quoted(text)} is no date.", "Write it like 2026-03-09T14:30 or 2026-03-09."
-        ) from None
-    ms = (moment.replace(tzinfo=None) - _EPOCH - shift) // _STEP
-    if not _FIRST <= ms <= _LAST:
-        raise InvalidParameterError(f"{where}: {quoted(text)} lies outside the years 1 to 9999.")
-    return DateValue(ms)
-
-
-def _local_offset(moment: datetime) -> timedelta:
-    """Return the offset of local time; at the ends of the calendar that of 400 years away."""
-    try:
-        offset = moment.astimezone().utcoffset()
-    except (ValueError, OverflowError, OSError):
-        nearer = moment + _CYCLE if moment.year < 5000 else moment - _CYCLE
-        offset = nearer.astimezone().utcoffset()
-    return offset or timedelta(0)
 
 
 class ValueReader:
