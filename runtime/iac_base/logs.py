@@ -1,16 +1,15 @@
-"""The program's log, on standard error and in a file if wanted; how long a call's stages took."""
+"""The program's log: standard error, and a file if wanted. Never standard output."""
 
 import logging
 import os
 import sys
-import time
 from pathlib import Path
 from typing import Final
 
 from iac_base.errors import SetupError
 from iac_base.text import escaped
 
-__all__ = ["LOGGER", "Stages", "begin"]
+__all__ = ["LOGGER", "begin"]
 
 LOGGER: Final = "iac"
 """The logger that every module of ours is below."""
@@ -65,27 +64,3 @@ def _file(path: Path) -> logging.Handler:
         raise SetupError(f"{path} cannot be written: {error.strerror}.") from error
     handler.setLevel(logging.DEBUG)
     return handler
-
-
-class Stages:
-    """The clock of one call; stages are named when they end."""
-
-    def __init__(self) -> None:
-        self._last = time.monotonic()
-        self._took: list[tuple[str, float]] = []
-
-    def end(self, name: str) -> None:
-        """Say that a stage ended now."""
-        now = time.monotonic()
-        self._took.append((name, now - self._last))
-        self._last = now
-
-    def say(self, tool: str) -> None:
-        """Log the stages, in milliseconds. Without a log nothing is loaded for it."""
-        logging = sys.modules.get("logging")
-        if logging is None:
-            return
-        logger = logging.getLogger(f"{LOGGER}.gate")
-        if logger.isEnabledFor(logging.DEBUG):
-            took = ", ".join(f"{name} {seconds * 1000:.2f}" for name, seconds in self._took)
-            logger.debug("%s: %s ms", tool, took)

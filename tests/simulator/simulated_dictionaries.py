@@ -48,7 +48,7 @@ def tables_in(folder: Path, stem: str, bundle_id: str | None = None) -> Tables:
     exec(compile(source, f"{stem}.py", "exec"), made.__dict__)
     tables = tables_of(made)
     app = tables.app._replace(name=NAMES.get(stem, stem), id=bundle_id or tables.app.id)
-    return tables._replace(app=app)
+    return replace(tables, app=app)
 
 
 def shown(loaded: Loaded) -> Loaded:

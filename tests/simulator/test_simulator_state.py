@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -136,7 +137,7 @@ def test_a_running_flag_is_seen_without_starting_the_app() -> None:
 
 
 def test_a_shipped_world_that_does_not_fit_gives_way() -> None:
-    script = Script(Simulator([DIARY._replace(key="notes")]))
+    script = Script(Simulator([replace(DIARY, key="notes")]))
     assert script.value(D + "d.journals.name()") == ["Journal 1", "Journal 2"]
 
 

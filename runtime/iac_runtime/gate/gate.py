@@ -8,6 +8,7 @@ calls again with the answer.
 """
 
 import os
+import sys
 import threading
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -17,23 +18,59 @@ from typing import TYPE_CHECKING, Any
 
 from iac_base.cancellation import Cancellation
 from iac_base.errors import ToolError, UnknownToolError, nearest
-from iac_base.logs import Stages
+from iac_base.logs import LOGGER
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.limiter import Limiter, Permit
 from iac_runtime.gate.planning import hint
-from iac_runtime.gate.plans import Asks, Call, Done, Found, Outcome, Plan, Refused, ToolContext
+from iac_runtime.gate.plans import (
+    Asks,
+    Call,
+    Done,
+    Found,
+    Outcome,
+    Plan,
+    Refused,
+    ToolContext,
+    done,
+    other_door,
+    refused,
+)
 from iac_runtime.policy.facts import Decision, Facts
 from iac_runtime.policy.permissions import Asked, Caller, Desk, default_desk
 from iac_runtime.tool import Level, at_most
 from iac_runtime.tools.catalogue import Catalogue, forget_changed
 from iac_runtime.tools.checking import check_arguments
-from iac_runtime.tools.own import DOORS, OWN_TOOLS
+from iac_runtime.tools.own import OWN_TOOLS
 from iac_runtime.tools.shape import RESULT_LIMIT, Tool
 
 if TYPE_CHECKING:
     from iac_runtime.audit import Audit
 
 __all__ = ["Asks", "Call", "Done", "Gate", "Refused"]
+
+
+class _Stages:
+    """The clock of one call; stages are named when they end."""
+
+    def __init__(self) -> None:
+        self._last = time.monotonic()
+        self._took: list[tuple[str, float]] = []
+
+    def end(self, name: str) -> None:
+        """Say that a stage ended now."""
+        now = time.monotonic()
+        self._took.append((name, now - self._last))
+        self._last = now
+
+    def say(self, tool: str) -> None:
+        """Log the stages, in milliseconds. Without a log nothing is loaded for it."""
+        logging = sys.modules.get("logging")
+        if logging is None:
+            return
+        logger = logging.getLogger(f"{LOGGER}.gate")
+        if logger.isEnabledFor(logging.DEBUG):
+            took = ", ".join(f"{name} {seconds * 1000:.2f}" for name, seconds in self._took)
+            logger.debug("%s: %s ms", tool, took)
 
 
 class Gate:
@@ -114,7 +151,7 @@ class Gate:
             ToolError: It failed, or an argument is wrong; the error carries the facts.
             SetupError: The tool's module, the policy's state or the audit cannot be used.
         """
-        stages = Stages()
+        stages = _Stages()
         plan = self.plan(call)
         stages.end("plan")
         return self._run(plan, call, stages, dry_run=dry_run, cancel=cancel)
@@ -128,7 +165,7 @@ class Gate:
         cancel: Cancellation | None = None,
     ) -> Outcome:
         """Carry out a call of a tool that was found already. Raises as `call` does."""
-        stages = Stages()
+        stages = _Stages()
         call = Call(tool.name, arguments)
         plan = self._plan(tool, call)
         stages.end("plan")
@@ -175,7 +212,7 @@ class Gate:
     def judge(self, plan: Plan, caller: Caller) -> tuple[Facts, Decision]:
         """Return what is known of a plan, and what is to be done with it."""
         facts = self.desk.facts(
-            plan.name,
+            plan.tool.name,
             plan.app,
             plan.tool.operation,
             plan.arguments,
@@ -221,7 +258,7 @@ class Gate:
         self,
         plan: Plan,
         call: Call,
-        stages: Stages,
+        stages: _Stages,
         *,
         dry_run: bool,
         cancel: Cancellation | None,
@@ -229,9 +266,9 @@ class Gate:
         facts, decision = self.judge(plan, call.caller)
         stages.end("judge")
         if dry_run:
-            return _done(plan, Found(None), decision)
+            return done(plan, Found(None), decision)
         if not at_most(decision.level, call.most):
-            return _other_door(plan, decision)
+            return other_door(plan, decision)
         if decision.action == "ask" and not call.token:
             asked = self.desk.ask(facts, decision)
             if isinstance(asked, Asked):
@@ -246,12 +283,12 @@ class Gate:
             decision = self.desk.answer(facts, call.token, call.verdict)
         if decision.action != "allow":
             self._record(plan, facts, decision, result="refused")
-            return self._refused(plan, decision)
+            return refused(plan, decision, self._way)
         stages.end("limit and answer")
         try:
             return self._carry_out(plan, facts, decision, delay, stages, cancel)
         finally:
-            stages.say(plan.name)
+            stages.say(plan.tool.name)
 
     def _wait(
         self, plan: Plan, facts: Facts, decision: Decision, cancel: Cancellation | None
@@ -273,7 +310,7 @@ class Gate:
             "Wait that long, or do more with one call.",
             retryable=True,
             app=plan.app[1],
-            command=plan.name,
+            command=plan.tool.name,
         )
 
     def _carry_out(
@@ -282,7 +319,7 @@ class Gate:
         facts: Facts,
         decision: Decision,
         delay: float,
-        stages: Stages,
+        stages: _Stages,
         cancel: Cancellation | None,
     ) -> Done:
         number = self._intent(plan, facts, decision)
@@ -295,7 +332,7 @@ class Gate:
         except ToolError as failure:
             cancelled = cancel is not None and cancel.cancelled
             result, error = "cancelled" if cancelled else failure.type, failure.message
-            failure.command = failure.command or plan.name
+            failure.command = failure.command or plan.tool.name
             failure.app = failure.app or plan.app[1]
             self.desk.saw(failure.original)
             raise
@@ -311,20 +348,7 @@ class Gate:
             notes.append(f"waited {delay:.1f} seconds, for calls came too fast")
         if self._audit is not None and self._audit.warning:
             notes.append(self._audit.warning)
-        return _done(plan, Found(found.value, tuple(notes)), decision)
-
-    def _refused(self, plan: Plan, decision: Decision) -> Refused:
-        way = self._way.format(level=decision.level) if decision.requires_prompt else ""
-        return Refused(
-            plan.name,
-            plan.app[1],
-            decision.level,
-            " ".join((f"This call is {decision.level} and may not run.", *decision.reasons)),
-            " ".join(filter(None, (way, decision.suggestion))),
-            plan.line,
-            decision.requires_prompt,
-            decision.source,
-        )
+        return done(plan, Found(found.value, tuple(notes)), decision)
 
     def _record(self, plan: Plan, facts: Facts, decision: Decision, result: str) -> None:
         self._outcome(self._intent(plan, facts, decision), result, 0.0)
@@ -340,7 +364,7 @@ class Gate:
                 self._audit = self._open_audit()
         return self._audit.intent(
             Intent(
-                plan.name,
+                plan.tool.name,
                 decision.level,
                 app=",".join(app or name.replace(",", " ") for app, name in facts.apps),
                 client=facts.client,
@@ -361,29 +385,3 @@ class Gate:
         from iac_runtime.audit import Outcome as Row
 
         self._audit.outcome(number, Row(result, seconds, error=error, delay=delay))
-
-
-def _done(plan: Plan, found: Found, decision: Decision) -> Done:
-    return Done(
-        found.value,
-        plan.line,
-        decision.level,
-        "; ".join(found.notes),
-        plan.tool.output,
-        plan.app,
-        decision.reasons,
-        decision.source,
-    )
-
-
-def _other_door(plan: Plan, decision: Decision) -> Refused:
-    door = DOORS[decision.level]
-    return Refused(
-        plan.name,
-        plan.app[1],
-        decision.level,
-        " ".join((f"This call is {decision.level}.", *decision.reasons)),
-        f"Call it with {door}, the same name and arguments.",
-        plan.line,
-        source="the tool that was used",
-    )

@@ -1,8 +1,10 @@
 """Reading the tables of a generated module: one view for references, values and the simulator."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from types import ModuleType
-from typing import NamedTuple
+from typing import TypeVar
 
 from iac_base.words import fold
 from iac_runtime.tool import App, Class, Element, Enum, Property, Record, Spec, spec_of
@@ -13,8 +15,15 @@ APPLICATION = "application"
 """The class at which every reference begins; each module with classes has it."""
 
 
-class Tables(NamedTuple):
-    """The tables of one module; `key` is the module's name and the prefix of its tools."""
+Row = TypeVar("Row", Property, Element)
+
+
+@dataclass(frozen=True, eq=False)
+class Tables:
+    """The tables of one module; `key` is the module's name and the prefix of its tools.
+
+    What is looked up in them is kept: a table never changes, and every call asks the same.
+    """
 
     key: str
     app: App
@@ -36,36 +45,61 @@ class Tables(NamedTuple):
         """Say whether the class `term` is `ancestor` or inherits from it."""
         return any(name == ancestor for name, _ in self.lineage(term))
 
-    def properties(self, term: str) -> Iterator[Property]:
-        """Yield the properties of the class `term`, its own first; an overridden one once."""
-        seen: set[str] = set()
-        for _, row in self.lineage(term):
-            for prop in row.properties:
-                if prop.term not in seen:
-                    seen.add(prop.term)
-                    yield prop
+    def properties(self, term: str) -> Sequence[Property]:
+        """Return the properties of the class `term`, its own first; an overridden one once."""
+        found = self._properties.get(term)
+        if found is None:
+            rows = (prop for _, row in self.lineage(term) for prop in row.properties)
+            found = self._properties[term] = _first_of_each(rows)
+        return found
 
-    def elements(self, term: str) -> Iterator[Element]:
-        """Yield what the class `term` contains, its own first."""
-        seen: set[str] = set()
-        for _, row in self.lineage(term):
-            for element in row.elements:
-                if element.term not in seen:
-                    seen.add(element.term)
-                    yield element
+    def elements(self, term: str) -> Sequence[Element]:
+        """Return what the class `term` contains, its own first."""
+        found = self._elements.get(term)
+        if found is None:
+            rows = (element for _, row in self.lineage(term) for element in row.elements)
+            found = self._elements[term] = _first_of_each(rows)
+        return found
 
     def find_class(self, name: str) -> str | None:
         """Return the term of the class called `name`, singular or plural, in either spelling."""
-        wanted = fold(name)
-        for term, row in self.classes.items():
-            if wanted in (fold(term), fold(row.plural)):
-                return term
-        return None
+        return self._class_names.get(fold(name))
 
     def find_property(self, term: str, name: str) -> Property | None:
         """Return the property `name` of the class `term`, in either spelling."""
-        wanted = fold(name)
-        return next((p for p in self.properties(term) if fold(p.term) == wanted), None)
+        found = self._property_names.get(term)
+        if found is None:
+            rows = reversed(self.properties(term))
+            found = self._property_names[term] = {fold(prop.term): prop for prop in rows}
+        return found.get(fold(name))
+
+    @cached_property
+    def _properties(self) -> dict[str, tuple[Property, ...]]:
+        return {}
+
+    @cached_property
+    def _elements(self) -> dict[str, tuple[Element, ...]]:
+        return {}
+
+    @cached_property
+    def _property_names(self) -> dict[str, dict[str, Property]]:
+        return {}
+
+    @cached_property
+    def _class_names(self) -> dict[str, str]:
+        found: dict[str, str] = {}
+        for term, row in self.classes.items():
+            found.setdefault(fold(term), term)
+            found.setdefault(fold(row.plural), term)
+        return found
+
+
+def _first_of_each(rows: Iterable[Row]) -> tuple[Row, ...]:
+    """Return the first row of each term."""
+    found: dict[str, Row] = {}
+    for row in rows:
+        found.setdefault(row.term, row)
+    return tuple(found.values())
 
 
 def tables_of(module: ModuleType) -> Tables:
