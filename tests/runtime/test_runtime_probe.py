@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -171,7 +172,7 @@ def test_a_command_with_the_name_of_a_property_is_asked_about() -> None:
     assert [one.id for one in found] == ["9.press-print"] * 2
     assert 'a["pages"][0]["print"]' in found[1].script
     assert list(collisions([press], 1)) == found[:1]
-    assert list(collisions([press._replace(classes={})])) == []
+    assert list(collisions([replace(press, classes={})])) == []
 
 
 def run(*arguments: str) -> Any:
