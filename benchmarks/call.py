@@ -14,7 +14,8 @@ import iac_runtime
 from iac_runtime.execution.executor import Executor
 from iac_runtime.execution.locks import Limits
 from iac_runtime.execution.workers import Worker
-from iac_runtime.language.request import Event, event_json
+from iac_runtime.language.request import Event
+from iac_runtime.language.text import event_json
 from iac_tools import mail, notes
 
 CALLS: Final = 300

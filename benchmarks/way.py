@@ -15,7 +15,7 @@ from types import FrameType
 from typing import Final
 
 from iac_runtime.gate.gate import Gate
-from iac_runtime.gate.opening import Wishes, open_gate
+from iac_runtime.gate.opening import GateOptions, open_gate
 from iac_runtime.gate.plans import Call, Done
 
 ROOT: Final = Path(__file__).parent.parent
@@ -80,7 +80,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         os.environ["IAC_DATA"] = folder
         os.environ["IAC_OSASCRIPT"] = "iac-osascript"
-        gate = open_gate(Wishes([TOOLS], allow="MODIFY", launch=["notes"]))
+        gate = open_gate(GateOptions([TOOLS], allow="MODIFY", launch=["notes"]))
         for name, call in CALLS.items():
             way = follow(gate, call)
             print(f"{name}: {len(way.files)} files, {way.moves} moves")

@@ -23,7 +23,7 @@ from iac_accessibility.writes import perform_write, plan_action, plan_menu, plan
 from iac_base.cancellation import Cancellation
 from iac_base.errors import ToolError, UnknownToolError, nearest, quoted
 from iac_base.text import clean
-from iac_runtime.language.checking import check_arguments
+from iac_runtime.tools.checking import check_arguments
 
 __all__ = ["Toolset"]
 

@@ -23,7 +23,7 @@ from iac_accessibility.target import judged, steps_of_path, target
 from iac_accessibility.values import coerce, same
 from iac_base.errors import InvalidParameterError, near_text, quoted
 from iac_base.text import escaped
-from iac_runtime.language.levels import at_most
+from iac_runtime.tool import at_most
 
 __all__ = ["perform_write", "plan_action", "plan_menu", "plan_value"]
 

@@ -9,7 +9,7 @@ every start of the server pays for it.
 # The built-in list under a name that no tool takes. An alias made by assignment loses its
 # type parameter under pyright.
 from builtins import list as ListOf  # noqa: N812
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, Literal, NamedTuple, ParamSpec, Protocol, TypeAlias, TypeVar
 
 __all__ = [
@@ -30,6 +30,8 @@ __all__ = [
     "Ref",
     "Schema",
     "Spec",
+    "at_most",
+    "highest",
     "install",
     "spec_of",
     "tool",
@@ -40,6 +42,17 @@ Level = Literal["SAFE", "MODIFY", "DANGEROUS"]
 """What a call may do: read, change, or what cannot be taken back. Ordered as written."""
 
 LEVELS: Final[tuple[Level, ...]] = ("SAFE", "MODIFY", "DANGEROUS")
+
+
+def highest(levels: Iterable[Level]) -> Level:
+    """Return the highest of some levels; SAFE for none."""
+    return LEVELS[max((LEVELS.index(level) for level in levels), default=0)]
+
+
+def at_most(level: Level, limit: Level) -> bool:
+    """Say whether `level` is no higher than `limit`."""
+    return LEVELS.index(level) <= LEVELS.index(limit)
+
 
 Access = Literal["r", "w", "rw"]
 Kind = Literal["application", "addition"]

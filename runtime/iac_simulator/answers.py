@@ -3,6 +3,7 @@
 from typing import Any
 
 from iac_runtime.tools.tables import APPLICATION
+from iac_runtime.types import find_type
 from iac_simulator.calls import Command
 from iac_simulator.encode import enumerators
 from iac_simulator.names import alternatives
@@ -19,15 +20,17 @@ def answer_by_type(world: World, command: Command, direct: Any, now: str) -> Any
     for term, listed in alternatives(command.result):
         if listed:
             return []
-        if term in ("specifier", "any"):
+        kind = find_type(term)
+        reading = kind.reading if kind is not None else ""
+        if reading in ("object", "any"):
             return direct if isinstance(direct, Refer) else UNDEFINED
-        if term == "boolean":
+        if reading == "boolean":
             return True
-        if term == "date":
+        if reading == "date":
             return {"date": now}
-        if term in ("file", "alias"):
+        if reading == "file":
             return {"path": "/Users/me/Desktop"}
-        if term in world.tables.records or term == "record":
+        if term in world.tables.records or reading == "record":
             return {"record": {}}
         if enumerators(world.tables, term):
             return enumerators(world.tables, term)[0][0]

@@ -4,10 +4,12 @@ JXA itself checks nothing since 10.11 (release notes); the app refuses, by the n
 error tables.
 """
 
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, Final
 
 from iac_runtime.tool import Property
 from iac_runtime.tools.tables import Tables
+from iac_runtime.types import Reading, find_type
 from iac_simulator.encode import enumerators
 from iac_simulator.errors import AppError
 from iac_simulator.names import alternatives, kin, property_named
@@ -48,24 +50,36 @@ def check_value(tables: Tables, type_: str, value: Any) -> None:
     raise AppError(-1700)
 
 
+def _number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _tagged(tag: str) -> Callable[[Any], bool]:
+    return lambda value: value is None or (isinstance(value, dict) and tag in value)
+
+
+_READINGS: Final[Mapping[Reading, Callable[[Any], bool]]] = {
+    "boolean": lambda value: isinstance(value, bool),
+    "date": _tagged("date"),
+    "integer": _number,
+    "number": _number,
+    "record": _tagged("record"),
+    "text": lambda value: value is None or isinstance(value, str) or _number(value),
+}
+"""How a type is read -> whether an app takes a value for it; of the others it takes any."""
+
+
 def _takes(tables: Tables, term: str, listed: bool, value: Any) -> bool:
     if listed:
         return isinstance(value, list) and all(_takes(tables, term, False, v) for v in value)
     rows = enumerators(tables, term)
     if rows:
         return value in [name for name, _ in rows]
-    if term in ("text", "string", "Unicode text"):
-        return value is None or (
-            isinstance(value, str | int | float) and not isinstance(value, bool)
-        )
-    if term == "boolean":
-        return isinstance(value, bool)
-    if term in ("integer", "real", "number", "double integer", "unsigned integer"):
-        return isinstance(value, int | float) and not isinstance(value, bool)
-    if term == "date":
-        return value is None or (isinstance(value, dict) and "date" in value)
-    if term in tables.records or term == "record":
-        return value is None or (isinstance(value, dict) and "record" in value)
+    kind = find_type(term)
+    if kind is not None and kind.reading in _READINGS:
+        return _READINGS[kind.reading](value)
+    if term in tables.records:
+        return _READINGS["record"](value)
     if term in tables.classes and term not in ("rich text", "color"):
         return value is None or isinstance(value, Refer | list | dict)
     return True

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from iac_runtime.tool import Property
 from iac_runtime.tools.tables import APPLICATION, Tables
+from iac_runtime.types import find_type
 from iac_simulator.chains import Chain, Step
 from iac_simulator.names import class_of_type, element_class, property_named
 from iac_simulator.text import text_parts
@@ -197,8 +198,9 @@ def default_value(tables: Tables, type_: str) -> Any:
     term = type_.split(" | ")[0]
     if term.startswith("list of "):
         return []
-    simple = {"text": "", "boolean": False, "integer": 0, "real": 0, "number": 0}
-    if term in simple:
-        return simple[term]
+    simple = {"text": "", "boolean": False, "integer": 0, "number": 0}
+    kind = find_type(term)
+    if kind is not None and kind.reading in simple:
+        return simple[kind.reading]
     rows = tables.enums.get(term)
     return rows[0][0] if rows else None

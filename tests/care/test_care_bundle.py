@@ -8,13 +8,16 @@ import subprocess
 import sys
 import tomllib
 import zipfile
+from importlib import metadata
 from pathlib import Path
 
 import pytest
 from apps import build_tools
+from packaging.requirements import Requirement
 
+from iac_base.errors import SetupError
 from iac_mcp.cli.main import main
-from iac_mcp.setup.bundle import NEEDS, manifest
+from iac_mcp.setup.bundle import manifest, requirements
 
 ROOT = Path(__file__).parent.parent.parent
 VALIDATOR = "@anthropic-ai/mcpb@2.1.2"
@@ -40,14 +43,34 @@ def test_nothing_of_this_machine_is_in_it(unpacked: Path) -> None:
     assert "__pycache__" not in names
     text = (unpacked / "manifest.json").read_text() + (unpacked / "pyproject.toml").read_text()
     assert str(ROOT) not in text
-    assert tomllib.loads((unpacked / "pyproject.toml").read_text())["project"][
-        "dependencies"
-    ] == list(NEEDS)
 
 
-def test_it_needs_what_the_package_needs() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    assert sorted(project["dependencies"]) == sorted(NEEDS)
+def test_it_needs_what_the_package_needs(unpacked: Path) -> None:
+    package = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    bundled = tomllib.loads((unpacked / "pyproject.toml").read_text())["project"]
+    # The metadata of a package have their own order of bounds.
+    wanted = {Requirement(need) for need in package["dependencies"]}
+    assert {Requirement(need) for need in bundled["dependencies"]} == wanted
+
+
+def test_no_package_for_tests_or_simulation_is_in_it(unpacked: Path) -> None:
+    packages = {path.name for path in (unpacked / "server").iterdir() if path.is_dir()}
+    assert packages == {
+        "iac_accessibility",
+        "iac_applescript",
+        "iac_base",
+        "iac_mcp",
+        "iac_runtime",
+        "tools",
+    }
+
+
+def test_where_the_package_is_not_installed_the_bundle_says_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(metadata, "entry_points", lambda **_wanted: ())
+    with pytest.raises(SetupError, match="not installed"):
+        requirements()
 
 
 def test_what_its_modules_import_of_ours_is_in_it(unpacked: Path) -> None:

@@ -12,11 +12,13 @@ from apps import build_tools, install_app
 
 from iac_mcp.cli import doctor as cli_doctor
 from iac_mcp.cli.main import main
-from iac_mcp.setup import checks as checks_around
-from iac_mcp.setup import checks as checks_here
-from iac_mcp.setup import checks as checks_mac
-from iac_mcp.setup import checks as doctor
-from iac_mcp.setup.findings import Check, Finding, Place, ServerProcess, server_processes
+from iac_mcp.setup import checks
+from iac_mcp.setup.findings import (
+    DoctorFinding,
+    ServerProcess,
+    Surroundings,
+    server_processes,
+)
 from iac_runtime.execution.executor import Executor
 from iac_runtime.execution.mac import AppState, Version
 from iac_runtime.execution.process import Completed
@@ -45,19 +47,19 @@ def state(name: str, installed="yes", scriptable="yes", running="yes", may="yes"
 
 
 @pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Surroundings:
     monkeypatch.setattr("iac_runtime.tools.folders.shipped_folder", lambda: None)
     tools = build_tools(tmp_path / "tools", APPS)
     run = lambda argv, stdin, timeout: Completed(b"", b"flags=0x0(none)", 0)  # noqa: E731
-    return Place(Mac(), (tools,), system="linux", folders=(str(tmp_path / "Apps"),), run=run)
+    return Surroundings(Mac(), (tools,), system="linux", folders=(str(tmp_path / "Apps"),), run=run)
 
 
-def only(found) -> Finding:
+def only(found) -> DoctorFinding:
     (finding,) = found
     return finding
 
 
-def test_the_automation_permission_is_that_of_each_app(place: Place) -> None:
+def test_the_automation_permission_is_that_of_each_app(place: Surroundings) -> None:
     mac = Mac(
         state("A"),
         state("b", may="no", reason="no"),
@@ -66,7 +68,7 @@ def test_the_automation_permission_is_that_of_each_app(place: Place) -> None:
         state("e", installed="no", may="unknown"),
         state("f", scriptable="no"),
     )
-    found = [*checks_mac.automation(replace(place, examiner=mac))]
+    found = [*checks.automation(replace(place, examiner=mac))]
     assert [(line.state, line.says.partition(" ")[0]) for line in found] == [
         ("ok", "A"),
         ("problem", "macOS"),
@@ -79,13 +81,13 @@ def test_the_automation_permission_is_that_of_each_app(place: Place) -> None:
     assert found[4].says.endswith("macOS cannot say: d")
 
 
-def test_only_the_apps_that_were_named_are_asked(place: Place) -> None:
+def test_only_the_apps_that_were_named_are_asked(place: Surroundings) -> None:
     asked = replace(place, examiner=Mac(state("A", may="unknown")), apps=("com.example.A",))
-    assert "only macOS knows" in only(checks_mac.automation(asked)).says
+    assert "only macOS knows" in only(checks.automation(asked)).says
     wedged = Mac(state("A", may="unknown", reason="It did not answer."))
-    finding = only(checks_mac.automation(replace(asked, examiner=wedged)))
+    finding = only(checks.automation(replace(asked, examiner=wedged)))
     assert (finding.state, finding.says) == ("warning", "A: It did not answer.")
-    wrong = only(checks_mac.automation(replace(asked, apps=("Acb",))))
+    wrong = only(checks.automation(replace(asked, apps=("Acb",))))
     assert (wrong.state, wrong.mend) == ("problem", "iac-mcp tools")
 
 
@@ -98,45 +100,45 @@ def test_a_real_process_is_asked_about_each_app(
     program.chmod(0o755)
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
     executor = Executor(program=str(program))
-    asked = Place(executor, (generated,), ("notes", "Mail"), system="linux")
-    found = [*checks_mac.osascript(asked), *checks_mac.automation(asked)]
+    asked = Surroundings(executor, (generated,), ("notes", "Mail"), system="linux")
+    found = [*checks.osascript(asked), *checks.automation(asked)]
     executor.close()
     assert [line.state for line in found] == ["ok", *["ok"] * (len(found) - 1)]
     assert str(program) in found[0].says
     assert "Mail" in " ".join(line.says for line in found[1:])
 
 
-def test_without_osascript_no_app_is_asked(place: Place) -> None:
+def test_without_osascript_no_app_is_asked(place: Surroundings) -> None:
     without = replace(place, examiner=Mac(osascript=None))
-    assert [*checks_mac.automation(without)] == []
-    assert only(checks_mac.osascript(without)).state == "warning"
-    assert only(checks_mac.osascript(replace(without, system="darwin"))).state == "problem"
-    assert only(checks_mac.osascript(place)).says == "/usr/bin/osascript on macOS 15.1"
+    assert [*checks.automation(without)] == []
+    assert only(checks.osascript(without)).state == "warning"
+    assert only(checks.osascript(replace(without, system="darwin"))).state == "problem"
+    assert only(checks.osascript(place)).says == "/usr/bin/osascript on macOS 15.1"
 
 
 @pytest.mark.parametrize(
     ("answer", "wanted"), [(True, "ok"), (False, "warning"), (None, "warning")]
 )
 def test_accessibility_is_asked_of_a_mac(
-    place: Place, monkeypatch: pytest.MonkeyPatch, answer: bool | None, wanted: str
+    place: Surroundings, monkeypatch: pytest.MonkeyPatch, answer: bool | None, wanted: str
 ) -> None:
-    assert [*checks_mac.accessibility(place)] == []
-    monkeypatch.setattr(checks_mac, "trusted", lambda system: answer)
-    assert only(checks_mac.accessibility(replace(place, system="darwin"))).state == wanted
+    assert [*checks.accessibility(place)] == []
+    monkeypatch.setattr(checks, "trusted", lambda system: answer)
+    assert only(checks.accessibility(replace(place, system="darwin"))).state == wanted
 
 
 def test_accessibility_cannot_be_asked_elsewhere() -> None:
-    assert checks_mac.trusted("linux") is None
+    assert checks.trusted("linux") is None
     if sys.platform != "darwin":
-        assert checks_mac.trusted("darwin") is None
+        assert checks.trusted("darwin") is None
 
 
-def test_python_is_named_and_on_a_mac_its_signature_judged(place: Place) -> None:
-    assert sys.executable in only(checks_here.python(place)).says
+def test_python_is_named_and_on_a_mac_its_signature_judged(place: Surroundings) -> None:
+    assert sys.executable in only(checks.python(place)).says
     mac = replace(place, system="darwin")
-    assert only(checks_here.python(mac)).state == "ok"
+    assert only(checks.python(mac)).state == "ok"
     hard = lambda argv, stdin, timeout: Completed(b"", b"flags=0x10000(runtime)", 0)  # noqa: E731
-    finding = only(checks_here.python(replace(mac, run=hard)))
+    finding = only(checks.python(replace(mac, run=hard)))
     assert finding.state == "problem"
     assert "iac-mcp install again" in finding.mend
 
@@ -152,54 +154,58 @@ def test_python_is_named_and_on_a_mac_its_signature_judged(place: Place) -> None
     ],
 )
 def test_the_sdk_must_be_one_that_the_server_was_made_for(
-    place: Place, monkeypatch: pytest.MonkeyPatch, version: str, wanted: str
+    place: Surroundings, monkeypatch: pytest.MonkeyPatch, version: str, wanted: str
 ) -> None:
-    monkeypatch.setattr(checks_here.metadata, "version", lambda name: version)
-    assert only(checks_here.sdk(place)).state == wanted
+    monkeypatch.setattr(checks.metadata, "version", lambda name: version)
+    assert only(checks.sdk(place)).state == wanted
 
 
-def test_an_sdk_that_is_missing_is_told(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_sdk_that_is_missing_is_told(
+    place: Surroundings, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def missing(name: str) -> str:
-        raise checks_here.metadata.PackageNotFoundError(name)
+        raise checks.metadata.PackageNotFoundError(name)
 
-    monkeypatch.setattr(checks_here.metadata, "version", missing)
-    assert "pip install 'mcp>=2.3,<3'" in only(checks_here.sdk(place)).mend
+    monkeypatch.setattr(checks.metadata, "version", missing)
+    assert "pip install 'mcp>=2.3,<3'" in only(checks.sdk(place)).mend
 
 
-def test_tools_are_counted_and_a_damaged_catalogue_is_a_problem(place: Place) -> None:
-    assert only(checks_here.tools(place)).says == "6 tools of 6 apps: 6 SAFE, 0 MODIFY, 0 DANGEROUS"
-    none = only(checks_here.tools(replace(place, tools=())))
+def test_tools_are_counted_and_a_damaged_catalogue_is_a_problem(place: Surroundings) -> None:
+    assert only(checks.tools(place)).says == "6 tools of 6 apps: 6 SAFE, 0 MODIFY, 0 DANGEROUS"
+    none = only(checks.tools(replace(place, tools=())))
     assert (none.state, none.mend) == ("problem", "iac-gen build")
     (place.tools[0] / "catalogue.json").write_text("{")
-    finding = only(checks_here.tools(place))
+    finding = only(checks.tools(place))
     assert (finding.state, finding.mend) == ("problem", "iac-gen build")
-    assert [*checks_here.fresh(place)] == []
+    assert [*checks.fresh(place)] == []
 
 
-def test_an_updated_app_is_named_with_the_command(place: Place, tmp_path: Path) -> None:
-    assert only(checks_here.fresh(place)).says == "No installed app to compare the tools with"
+def test_an_updated_app_is_named_with_the_command(place: Surroundings, tmp_path: Path) -> None:
+    assert only(checks.fresh(place)).says == "No installed app to compare the tools with"
     install_app(tmp_path / "Apps", "A", "com.example.A", b"")
-    assert only(checks_here.fresh(place)).says == "Installed apps whose tools fit: 1"
+    assert only(checks.fresh(place)).says == "Installed apps whose tools fit: 1"
     install_app(tmp_path / "Apps", "A", "com.example.A", b"new")
-    finding = only(checks_here.fresh(place))
+    finding = only(checks.fresh(place))
     assert (finding.state, finding.mend) == ("warning", "iac-gen build com.example.A")
 
 
-def test_a_state_folder_that_others_can_read_is_a_problem(place: Place, tmp_path: Path) -> None:
-    assert only(checks_here.state(place)).state == "ok"
+def test_a_state_folder_that_others_can_read_is_a_problem(
+    place: Surroundings, tmp_path: Path
+) -> None:
+    assert only(checks.state(place)).state == "ok"
     folder = tmp_path / "data" / "state"
     folder.chmod(0o755)
-    finding = only(checks_here.state(place))
+    finding = only(checks.state(place))
     assert (finding.state, finding.mend) == ("problem", f"chmod 700 '{folder}'")
 
 
-def test_a_policy_with_a_mistake_is_a_problem(place: Place, tmp_path: Path) -> None:
-    finding = only(checks_here.policy(replace(place, environ={"IAC_READ_ONLY": "1"})))
+def test_a_policy_with_a_mistake_is_a_problem(place: Surroundings, tmp_path: Path) -> None:
+    finding = only(checks.policy(replace(place, environ={"IAC_READ_ONLY": "1"})))
     assert finding.says == "preset cautious, read-only (no file, so defaults hold)"
     path = tmp_path / "data" / "policy.toml"
     path.parent.mkdir(exist_ok=True)
     path.write_text('preset = "caution"\n')
-    finding = only(checks_here.policy(place))
+    finding = only(checks.policy(place))
     assert finding.state == "problem"
     assert "line 1" in finding.says
 
@@ -215,7 +221,7 @@ def test_a_policy_with_a_mistake_is_a_problem(place: Place, tmp_path: Path) -> N
     ],
 )
 def test_a_client_must_point_at_a_python_that_is_there(
-    place: Place, desktop: Path, tmp_path: Path, command: str, wanted: str, words: str
+    place: Surroundings, desktop: Path, tmp_path: Path, command: str, wanted: str, words: str
 ) -> None:
     broken = tmp_path / "python3"
     broken.write_text("#!/bin/sh\nexit 1\n")
@@ -223,51 +229,61 @@ def test_a_client_must_point_at_a_python_that_is_there(
     command = command.replace("{tmp}", str(tmp_path))
     entry = {"command": command, "args": ["-m", "iac_mcp", "serve"]}
     desktop.write_text(json.dumps({"mcpServers": {"iac": entry}}))
-    finding = only(checks_around.clients(replace(place, system=sys.platform)))
+    finding = only(checks.clients(replace(place, system=sys.platform)))
     assert finding.state == wanted
     assert words in finding.says
     if wanted != "ok":
         assert finding.mend == "iac-mcp install claude-desktop"
 
 
-def test_a_shim_in_a_client_is_told(place: Place, desktop: Path, tmp_path: Path) -> None:
+def test_a_shim_in_a_client_is_told(place: Surroundings, desktop: Path, tmp_path: Path) -> None:
     shim = tmp_path / "shims" / "python3"
     shim.parent.mkdir()
     shim.symlink_to(sys.executable)
     entry = {"command": str(shim), "args": ["-m", "iac_mcp", "serve"]}
     desktop.write_text(json.dumps({"mcpServers": {"iac": entry}}))
-    assert "is a shim" in only(checks_around.clients(replace(place, system=sys.platform))).says
+    assert "is a shim" in only(checks.clients(replace(place, system=sys.platform))).says
 
 
-def test_a_client_that_cannot_be_read_and_no_client_at_all(place: Place, desktop: Path) -> None:
+def test_an_entry_of_an_earlier_version_is_told(place: Surroundings, desktop: Path) -> None:
+    entry = {"command": sys.executable, "args": ["-P", "-m", "iac_runtime", "serve"]}
+    desktop.write_text(json.dumps({"mcpServers": {"iac": entry}}))
+    finding = only(checks.clients(replace(place, system=sys.platform)))
+    assert (finding.state, finding.mend) == ("problem", "iac-mcp install claude-desktop")
+    assert "earlier version" in finding.says
+
+
+def test_a_client_that_cannot_be_read_and_no_client_at_all(
+    place: Surroundings, desktop: Path
+) -> None:
     here = replace(place, system=sys.platform)
-    assert only(checks_around.clients(here)).says == "No client knows this server."
+    assert only(checks.clients(here)).says == "No client knows this server."
     desktop.write_text("{ // words\n}")
-    found = [*checks_around.clients(here)]
+    found = [*checks.clients(here)]
     assert [line.state for line in found] == ["warning", "warning"]
     assert found[0].mend == "iac-mcp install claude-desktop --print"
 
 
 def test_servers_that_were_left_over_are_named(
-    place: Place, monkeypatch: pytest.MonkeyPatch
+    place: Surroundings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows = [
         ServerProcess(11, True, "launchd", ("iac-mcp", "serve")),
         ServerProcess(12, False, "Claude", ("iac-mcp", "serve")),
         ServerProcess(13, False, "Claude", ("iac-mcp", "serve")),
     ]
-    monkeypatch.setattr(checks_around, "server_processes", lambda: rows)
+    monkeypatch.setattr(checks, "server_processes", lambda: rows)
     board = Board("search", 1, {})
     board.update(version="0.0.1")
     board._write()
-    found = [*checks_around.servers(place)]
+    found = [*checks.servers(place)]
     board.close()
     assert [line.state for line in found] == ["warning", "warning", "ok"]
     assert found[0].mend == "kill 11"
     assert "is of version 0.0.1" in found[1].says
     assert found[2].says.startswith("Claude started 2 servers")
-    monkeypatch.setattr(checks_around, "server_processes", list)
-    assert only(checks_around.servers(place)).says == "0 running"
+    monkeypatch.setattr(checks, "server_processes", list)
+    assert only(checks.servers(place)).says == "0 running"
 
 
 @pytest.mark.process
@@ -286,27 +302,27 @@ def test_a_running_server_is_found_by_how_it_was_started() -> None:
 
 
 def test_a_check_that_breaks_is_one_line_and_the_others_run(
-    place: Place, monkeypatch: pytest.MonkeyPatch
+    place: Surroundings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(_place: Place):
+    def broken(_place: Surroundings):
         raise RuntimeError("odd")
 
-    monkeypatch.setattr(doctor, "CHECKS", (Check("odd", broken), Check("sdk", checks_here.sdk)))
-    found = [*doctor.examined(place)]
+    monkeypatch.setattr(checks, "CHECKS", {"odd": broken, "sdk": checks.sdk})
+    found = [*checks.examined(place)]
     assert [line.state for line in found] == ["problem", "ok"]
     assert "RuntimeError: odd" in found[0].says
 
 
 def test_colours_are_for_terminals_and_for_those_who_want_them(
-    place: Place, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    place: Surroundings, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("click._compat.isatty", lambda stream: True)
-    cli_doctor._print(Finding("x", "problem", "an app said \x1b[2J", "mend it"))
+    cli_doctor._print(DoctorFinding("problem", "an app said \x1b[2J", "mend it", "x"))
     out = capsys.readouterr().out
     assert out.startswith("\x1b[31mproblem")
     assert "\x1b[2J" not in out
     monkeypatch.setenv("NO_COLOR", "1")
-    cli_doctor._print(Finding("x", "problem", "bad"))
+    cli_doctor._print(DoctorFinding("problem", "bad", check="x"))
     assert "\x1b" not in capsys.readouterr().out
 
 

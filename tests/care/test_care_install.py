@@ -119,6 +119,17 @@ def test_options_go_along_and_stay_at_the_next_install(run, desktop: Path) -> No
     assert options() == ["--expose", "all"]
 
 
+def test_an_entry_of_an_earlier_version_is_written_anew(run, desktop: Path) -> None:
+    old = {
+        "command": "/usr/bin/python3",
+        "args": ["-P", "-m", "iac_runtime", "serve", "--read-only"],
+    }
+    desktop.write_text(json.dumps({"mcpServers": {"iac": old}}))
+    run("install", "claude-desktop")
+    entry = json.loads(desktop.read_text())["mcpServers"]["iac"]
+    assert entry["args"] == ["-P", "-m", "iac_mcp", "serve", "--read-only"]
+
+
 def test_an_option_that_serve_does_not_take_is_told_before_anything_is_written(
     run, desktop: Path
 ) -> None:
@@ -243,8 +254,8 @@ def test_the_entry_starts_the_server_wherever_the_client_does(
     assert run("install", "claude-desktop", "--", "--expose", "notes_*")[0] == 0
     entry = json.loads(desktop.read_text())["mcpServers"]["iac"]
     project = tmp_path / "project"
-    (project / "iac_runtime").mkdir(parents=True)
-    for name in ("json.py", "click.py", "iac_runtime/__init__.py"):
+    (project / "iac_mcp").mkdir(parents=True)
+    for name in ("json.py", "click.py", "iac_mcp/__init__.py"):
         (project / name).write_text("raise SystemExit('the module of a project')")
     assert "notes_list" in anyio.run(listed, entry, project)
 

@@ -8,8 +8,8 @@ import pytest
 from making import build, imported, read, sdef, source
 
 from iac_gen.classify import setters as classify_setters
-from iac_runtime.language import levels
-from iac_runtime.language.levels import effective_level
+from iac_runtime.language import compose
+from iac_runtime.language.compose import effective_level
 from iac_runtime.tool import Level
 from iac_runtime.tools.binding import Operation
 from iac_runtime.tools.tables import Tables, tables_of
@@ -123,4 +123,4 @@ def test_make_needs_the_highest_of_its_class_and_properties(
 
 
 def test_build_and_call_agree_on_what_whole_contents_are() -> None:
-    assert classify_setters.CONTENTS == levels._CONTENTS
+    assert classify_setters.CONTENTS == compose._CONTENTS

@@ -2,9 +2,8 @@
 
 from typing import Any
 
-from iac_runtime.language.paths import Last
-from iac_runtime.language.reader import Reader
-from iac_runtime.language.references import Reference
+from iac_runtime.language.reader import AppReader
+from iac_runtime.language.references import Last, Reference
 from iac_runtime.language.steps import Filter, Value
 from iac_runtime.tools.tables import Tables
 
@@ -12,11 +11,11 @@ HOME = "/Users/me"
 
 
 def parse_reference(text: str, tables: Tables, *, strict: bool = True) -> Reference:
-    return Reader(tables, HOME, strict).reference(text)
+    return AppReader(tables, HOME, strict).reference(text)
 
 
 def read_filter(raw: Any, classes: tuple[str, ...] | None, tables: Tables) -> Filter:
-    return Reader(tables, HOME).filter(raw, classes)
+    return AppReader(tables, HOME).filter(raw, classes)
 
 
 def marshal(
@@ -29,4 +28,4 @@ def marshal(
     last: Last = "folder",
     direct: bool = False,
 ) -> Value:
-    return Reader(tables, home).value(value, kind, where, last=last, direct=direct)
+    return AppReader(tables, home).value(value, kind, where, last=last, direct=direct)

@@ -5,9 +5,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from iac_runtime.language.compose import compose
-from iac_runtime.language.levels import effective_level
-from iac_runtime.language.request import jxa_line
+from iac_runtime.language.compose import compose, effective_level
+from iac_runtime.language.text import jxa_line
 from iac_runtime.policy.blocklist import processes
 from iac_runtime.policy.call_view import Sight, World, sent_for, several_in
 from iac_runtime.policy.escalation import escalate

@@ -20,8 +20,7 @@ from iac_runtime.language.steps import (
     Value,
     Whose,
 )
-from iac_runtime.language.terms import camel
-from iac_runtime.language.typespec import object_classes
+from iac_runtime.language.terms import camel, object_classes
 from iac_runtime.tool import App, Class, Element, Property
 from iac_runtime.tools.tables import Tables
 

@@ -3,7 +3,7 @@
 import pytest
 from policy_calls import DISK, HOME, facts_of
 
-from iac_runtime.language.reader import Reader
+from iac_runtime.language.reader import AppReader
 from iac_runtime.policy.call_view import World
 from iac_runtime.policy.places import FINDER, SYSTEM_EVENTS, path_of_steps
 
@@ -17,7 +17,7 @@ def path(app: str, text: str) -> str | None:
 
     key = {FINDER: "finder", SYSTEM_EVENTS: "system_events"}[app]
     tables = tables_of(importlib.import_module(f"iac_tools.{key}"))
-    return path_of_steps(Reader(tables).reference(text).steps, app, HOME)
+    return path_of_steps(AppReader(tables).reference(text).steps, app, HOME)
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from iac_base.errors import InvalidParameterError
 from iac_base.words import fold
-from iac_runtime.language.values import read_date
+from iac_runtime.language.steps import read_date
 from iac_runtime.tools.catalogue import Catalogue
 
 # A key that spells a term of the app in another way is sent as the term: left to other tests.

@@ -8,10 +8,10 @@ from diary_world import WORLD
 
 from iac_base.errors import InvalidParameterError, UnknownToolError
 from iac_runtime.gate.gate import Call, Done, Gate
-from iac_runtime.language.checking import check_arguments
 from iac_runtime.tool import Param, Spec
 from iac_runtime.tools.binding import bind
 from iac_runtime.tools.catalogue import Catalogue
+from iac_runtime.tools.checking import check_arguments
 
 
 @pytest.fixture

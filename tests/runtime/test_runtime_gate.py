@@ -10,8 +10,9 @@ from diary_world import WORLD
 from iac_base.errors import ToolError
 from iac_runtime.gate.gate import Call, Done, Gate, Refused
 from iac_runtime.gate.results import structured
-from iac_runtime.language.levels import effective_level
-from iac_runtime.language.request import Event, jxa_line
+from iac_runtime.language.compose import effective_level
+from iac_runtime.language.request import Event
+from iac_runtime.language.text import jxa_line
 from iac_runtime.tool import Level, Spec
 from iac_runtime.tools.binding import Operation
 from iac_runtime.tools.catalogue import Catalogue

@@ -11,8 +11,8 @@ from policy_calls import facts_of
 from iac_base.errors import InvalidParameterError
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.gate import Call, Done, Gate
-from iac_runtime.language.paths import Last
-from iac_runtime.language.reader import Reader
+from iac_runtime.language.reader import AppReader
+from iac_runtime.language.references import Last
 from iac_runtime.language.steps import RefValue
 from iac_runtime.language.text import value_text
 from iac_runtime.tool import App, Class, Element, Property
@@ -110,7 +110,7 @@ def committed(generated: Path, key: str) -> Tables:
 def test_a_path_is_the_reference_of_the_committed_app(
     generated: Path, key: str, path: str, last: Last, text: str, classes: tuple[str, ...]
 ) -> None:
-    found = Reader(committed(generated, key), HOME).place(path, last)
+    found = AppReader(committed(generated, key), HOME).place(path, last)
     assert found.text == text
     assert found.classes == classes
 
@@ -157,7 +157,7 @@ def test_what_is_no_path_of_this_mac_is_refused(path: str, tables: Tables) -> No
 def test_the_home_folder_is_expanded_inside_a_filter(
     text: str, canonical: str | None, tables: Tables
 ) -> None:
-    reader = Reader(tables, HOME)
+    reader = AppReader(tables, HOME)
     if canonical is None:
         with pytest.raises(InvalidParameterError):
             reader.reference(text)

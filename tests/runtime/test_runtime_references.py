@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from language_helpers import parse_reference, read_filter
 
 from iac_base.errors import InvalidParameterError
-from iac_runtime.language.reader import Reader
+from iac_runtime.language.reader import AppReader
 from iac_runtime.language.steps import (
     Boundary,
     ById,
@@ -270,13 +270,13 @@ def test_near_references_never_escape_as_another_error(text: str, tables: Tables
     "app", ["Diary", "diary", "com.example.Diary", "/Applications/Diary.app", "DIARY"]
 )
 def test_a_reference_may_begin_with_its_own_app(tables: Tables, app: str) -> None:
-    found = Reader(tables).reference(f'Application("{app}").journals[0]')
+    found = AppReader(tables).reference(f'Application("{app}").journals[0]')
     assert found.text == "journals[0]"
 
 
 def test_a_reference_of_another_app_is_not_taken_for_one_of_this(tables: Tables) -> None:
     with pytest.raises(InvalidParameterError, match='one of "Ledger", and this call goes to Diary'):
-        Reader(tables).reference("Application('Ledger').journals[0]")
+        AppReader(tables).reference("Application('Ledger').journals[0]")
     # What the app itself answers may call it by the name of another language.
-    own = Reader(tables, strict=False).reference('Application("Tagebuch").journals[0]')
+    own = AppReader(tables, strict=False).reference('Application("Tagebuch").journals[0]')
     assert own.text == "journals[0]"

@@ -12,7 +12,7 @@ import anyio
 from mcp import Client, StdioServerParameters
 
 from iac_runtime.gate.gate import Gate
-from iac_runtime.gate.opening import Wishes, open_gate
+from iac_runtime.gate.opening import GateOptions, open_gate
 from iac_runtime.serve.changes import Backing
 from iac_runtime.serve.front import identity
 from iac_runtime.serve.listing import Choice, Lines
@@ -68,7 +68,7 @@ def backing_of(folder: Path, *, gate: Gate | None = None, **choice: Any) -> Back
     """Return what lies behind the front of a server on simulated apps; close it."""
     lines = Lines([folder], Choice(**choice))
     lines()
-    return Backing(lines, lambda: open_gate(Wishes([folder], "")), gate)
+    return Backing(lines, lambda: open_gate(GateOptions([folder], "")), gate)
 
 
 def ask(target: Any, question: Question, mode: str = "auto", **more: Any) -> None:

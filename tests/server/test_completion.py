@@ -8,7 +8,7 @@ import pytest
 from mcp import Client
 from real_clients import ERAS, ask, ask_tools, backing_of
 
-from iac_runtime.gate.opening import Wishes, open_gate
+from iac_runtime.gate.opening import GateOptions, open_gate
 from iac_runtime.serve.front import identity
 from iac_runtime.serve.handlers import MOST
 
@@ -73,7 +73,7 @@ def test_what_is_not_known_has_no_values_and_many_are_cut(tools: Path) -> None:
 
 
 def test_read_only_completes_no_tool_that_can_write(tools: Path) -> None:
-    backing = backing_of(tools, gate=open_gate(Wishes([tools], "", read_only=True)))
+    backing = backing_of(tools, gate=open_gate(GateOptions([tools], "", read_only=True)))
 
     async def question(client: Client) -> None:
         found = await values(client, TOOL, "name", "notes_")

@@ -8,7 +8,7 @@ import pytest
 from mcp import Client
 from real_clients import ERAS, ask, backing_of, facts_of, program
 
-from iac_runtime.gate.opening import Wishes, open_gate
+from iac_runtime.gate.opening import GateOptions, open_gate
 from iac_runtime.policy.question import ALWAYS, DENY, KEY, ONCE
 from iac_runtime.serve.front import identity
 
@@ -186,7 +186,7 @@ def test_an_answer_is_for_one_call_with_these_arguments(tools: Path) -> None:
 
 
 def test_an_answer_of_a_client_that_cannot_ask_is_forged(tools: Path) -> None:
-    backing = backing_of(tools, gate=open_gate(Wishes([tools], "")))
+    backing = backing_of(tools, gate=open_gate(GateOptions([tools], "")))
     server = backing.server(identity(), 54.0)
     states: list[str] = []
 

@@ -11,7 +11,7 @@ from mcp import Client, MCPError
 from real_clients import ERAS, TOOLS, ask, ask_tools, write_tools
 
 from iac_base.errors import InvalidParameterError
-from iac_runtime.gate.opening import Wishes, open_gate
+from iac_runtime.gate.opening import GateOptions, open_gate
 from iac_runtime.serve.front import identity
 from iac_runtime.serve.handlers import build_server
 from iac_runtime.serve.listing import Choice, Lines
@@ -135,7 +135,7 @@ def test_whatever_is_filled_in_stays_on_its_line(prompt: object, value: str) -> 
 @pytest.mark.parametrize("era", ERAS)
 def test_a_damaged_catalogue_is_said_where_recipes_are_asked_for(tools: Path, era: str) -> None:
     lines = Lines([tools], Choice())
-    server = build_server(open_gate(Wishes([tools], "")), lines, identity())
+    server = build_server(open_gate(GateOptions([tools], "")), lines, identity())
     (tools / "catalogue.json").write_text("{", encoding="utf-8")
 
     async def question(client: Client) -> None:

@@ -13,7 +13,7 @@ from mcp import Client, MCPError
 from real_clients import ERAS, ask, ask_tools, backing_of
 
 from iac_base.errors import InvalidParameterError
-from iac_runtime.gate.opening import Wishes, open_gate
+from iac_runtime.gate.opening import GateOptions, open_gate
 from iac_runtime.gate.stored import shorten
 from iac_runtime.serve.front import identity
 from iac_runtime.serve.pages import model_text
@@ -227,7 +227,7 @@ def test_the_status_counts_calls_and_errors_and_names_the_client(tools: Path, er
 
 
 def test_a_read_only_server_shows_no_tool_that_needs_more(tools: Path) -> None:
-    backing = backing_of(tools, gate=open_gate(Wishes([tools], "", read_only=True)))
+    backing = backing_of(tools, gate=open_gate(GateOptions([tools], "", read_only=True)))
 
     async def question(client: Client) -> None:
         apps = json.loads(await text_at(client, "iac://apps"))["apps"]

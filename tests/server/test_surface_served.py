@@ -11,7 +11,7 @@ from mcp import Client, MCPError
 from real_clients import ERAS, ask, ask_tools, backing_of, facts_of, program
 
 from iac_base.errors import SetupError
-from iac_runtime.gate.opening import Wishes, open_gate
+from iac_runtime.gate.opening import GateOptions, open_gate
 from iac_runtime.search import tokens
 from iac_runtime.serve.front import CAPABILITIES, identity, notifications
 from iac_runtime.serve.handlers import build_server
@@ -188,7 +188,7 @@ def test_what_apps_can_you_control_is_answered(tools: Path) -> None:
 @pytest.mark.parametrize("era", ERAS)
 def test_read_only_hides_the_doors_that_write(tools: Path, era: str) -> None:
     lines = Lines([tools], Choice(read_only=True))
-    gate = open_gate(Wishes([tools], "", read_only=True))
+    gate = open_gate(GateOptions([tools], "", read_only=True))
 
     async def question(client: Client) -> None:
         names = {row.name for row in (await client.list_tools()).tools}

@@ -35,9 +35,8 @@ from iac_applescript.analysis.tokens import Scan, Token
 from iac_applescript.analysis.units import Sight, Unit, units_of
 from iac_applescript.analysis.vocabulary import Vocabulary
 from iac_base.secrets import is_secret
-from iac_runtime.language.levels import highest
 from iac_runtime.policy.blocklist import BUILT_IN
-from iac_runtime.tool import Level
+from iac_runtime.tool import Level, highest
 
 __all__ = ["read_applescript"]
 

@@ -4,8 +4,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from iac_applescript.analysis.tokens import Place, line_starts, place_at
-from iac_runtime.language.levels import highest
-from iac_runtime.tool import Level
+from iac_runtime.tool import Level, highest
 
 __all__ = ["Findings", "Reason", "Start"]
 

@@ -18,8 +18,7 @@ from iac_applescript.analysis.javascript_tokens import KEYWORDS, is_keyword
 from iac_applescript.analysis.tokens import Scan, Token
 from iac_applescript.analysis.vocabulary import Entry, Vocabulary
 from iac_base.secrets import is_secret
-from iac_runtime.language.levels import highest
-from iac_runtime.tool import Level
+from iac_runtime.tool import Level, highest
 
 __all__ = ["read_javascript"]
 

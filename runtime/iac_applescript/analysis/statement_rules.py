@@ -10,8 +10,7 @@ from iac_applescript.analysis.declared import Declared
 from iac_applescript.analysis.tokens import Token
 from iac_applescript.analysis.units import Unit
 from iac_applescript.analysis.vocabulary import Entry, Vocabulary
-from iac_runtime.language.levels import highest
-from iac_runtime.tool import Level
+from iac_runtime.tool import Level, highest
 
 __all__ = [
     "SAFE",

@@ -3,16 +3,16 @@
 import json
 import re
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Final
 
 import click
 
-from iac_base.errors import SetupError
 from iac_base.files import PRIVATE, open_state, replacing
 from iac_base.text import escaped
+from iac_mcp.cli.common import HELP, OUTPUT, writing
 from iac_runtime.tool import LEVELS
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 __all__ = ["audit"]
 
-F = TypeVar("F", bound=Callable[..., Any])
 
 _AGE: Final = re.compile(r"(\d{1,6})([mhdw])")
 _UNITS: Final = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
@@ -52,7 +51,7 @@ _LIMIT = click.option(
 _JSON = click.option("--json", "as_json", is_flag=True, help="JSON lines, on a terminal too.")
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(context_settings=HELP)
 def audit() -> None:
     """Show, verify, export and shorten the record of calls."""
 
@@ -82,23 +81,12 @@ def tail(limit: int, as_json: bool) -> None:
 )
 @_LIMIT
 @_JSON
-def search(
-    text: str,
-    app: str,
-    tool: str,
-    client: str,
-    level: str | None,
-    result: str,
-    since: str | None,
-    until: str | None,
-    limit: int,
-    as_json: bool,
-) -> None:
+def search(limit: int, as_json: bool, **query: str | None) -> None:
     """Show the last calls that hold TEXT and fit the options."""
     from iac_runtime.audit.reading import Query, find
 
-    query = Query(text, app, client, tool, level or "", result, since or "", until or "")
-    _show(find(open_state(), query, limit), as_json=as_json)
+    asked = Query(**{name: value or "" for name, value in query.items()})
+    _show(find(open_state(), asked, limit), as_json=as_json)
 
 
 @audit.command()
@@ -115,11 +103,7 @@ def verify() -> int:
 
 
 @audit.command()
-@click.option(
-    "--output",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="The file to write; without it, standard output.",
-)
+@OUTPUT
 def export(output: Path | None) -> None:
     """Print every row as a line of JSON, with its hash."""
     from iac_runtime.audit.reading import row_lines
@@ -157,12 +141,9 @@ def drop(before: str | None, keep: int | None, yes: bool) -> None:
 def _write(path: Path, lines: Iterable[str]) -> int:
     """Write a file whole or not at all, for its owner alone; return the number of lines."""
     count = 0
-    try:
-        with replacing(path, mode=PRIVATE) as file:
-            for count, line in enumerate(lines, 1):  # noqa: B007
-                file.write(f"{line}\n".encode("ascii"))
-    except OSError as error:
-        raise SetupError(f"{path} cannot be written ({error.strerror}).") from error
+    with writing(path), replacing(path, mode=PRIVATE) as file:
+        for count, line in enumerate(lines, 1):  # noqa: B007
+            file.write(f"{line}\n".encode("ascii"))
     return count
 
 

@@ -3,7 +3,6 @@
 Exit status of doctor: 0 without a problem (warnings are none), 1 with one.
 """
 
-import json
 import os
 from datetime import timedelta
 from pathlib import Path
@@ -12,7 +11,8 @@ from typing import Final
 import click
 
 from iac_base.text import escaped
-from iac_mcp.setup.findings import Finding, Place
+from iac_mcp.cli.common import NAME, TOOLS, print_json
+from iac_mcp.setup.findings import DoctorFinding, Surroundings
 
 __all__ = ["doctor", "status"]
 
@@ -22,13 +22,8 @@ _COLOURS: Final = {"ok": "green", "warning": "yellow", "problem": "red"}
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
 @click.option("--app", "apps", multiple=True, metavar="APP", help="Ask about this app only.")
-@click.option("--name", default="iac", show_default=True, help="The server's name in clients.")
-@click.option(
-    "--tools",
-    multiple=True,
-    type=click.Path(path_type=Path, file_okay=False),
-    help="A folder of generated tools to look in first.",
-)
+@NAME
+@TOOLS
 def doctor(as_json: bool, apps: tuple[str, ...], name: str, tools: tuple[Path, ...]) -> int:
     """Look at everything that must be right, and say how to mend what is not.
 
@@ -40,8 +35,8 @@ def doctor(as_json: bool, apps: tuple[str, ...], name: str, tools: tuple[Path, .
 
     executor = Executor()
     try:
-        place = Place(executor, tools, apps, name)
-        found: list[Finding] = []
+        place = Surroundings(executor, tools, apps, name)
+        found: list[DoctorFinding] = []
         for finding in examined(place):
             found.append(finding)
             if not as_json:
@@ -51,14 +46,13 @@ def doctor(as_json: bool, apps: tuple[str, ...], name: str, tools: tuple[Path, .
     problems = sum(finding.state == "problem" for finding in found)
     warnings = sum(finding.state == "warning" for finding in found)
     if as_json:
-        facts = {"ok": not problems, "findings": [finding.facts() for finding in found]}
-        click.echo(json.dumps(facts, ensure_ascii=False, indent=2))
+        print_json({"ok": not problems, "findings": [finding.facts() for finding in found]})
     else:
         click.echo(f"{_count(problems, 'problem')}, {_count(warnings, 'warning')}.")
     return 1 if problems else 0
 
 
-def _print(finding: Finding) -> None:
+def _print(finding: DoctorFinding) -> None:
     state = click.style(f"{finding.state:<8}", fg=_COLOURS[finding.state])
     # click leaves colours out where there is no terminal; see no-color.org for the variable.
     colour = False if os.environ.get("NO_COLOR") else None
@@ -78,7 +72,7 @@ def status(as_json: bool) -> int:
     from iac_runtime.serve.status import servers, status_facts
 
     if as_json:
-        click.echo(json.dumps(status_facts(), ensure_ascii=False, indent=2))
+        print_json(status_facts())
         return 0
     found = servers()
     for server in found:

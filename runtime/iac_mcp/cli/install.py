@@ -12,6 +12,8 @@ from typing import Final
 import click
 
 from iac_base.text import escaped
+from iac_mcp.cli.common import NAME, TOOLS
+from iac_mcp.setup import interpreter
 from iac_mcp.setup.clients import (
     CLIENTS,
     MERGED,
@@ -35,17 +37,13 @@ _PATHS: Final = ("--tools", "--policy", "--log-file", "--simulate")
 _LONGEST_NAME: Final = 17
 """Characters of a server's name: with it, mcp__NAME__TOOL fits the 64 that clients take."""
 
-_NAME: Final = click.option(
-    "--name", default="iac", show_default=True, help="The server's name in the client."
-)
-
 
 @click.command()
 @click.argument("client", required=False, type=click.Choice(tuple(CLIENTS)))
 @click.argument("options", nargs=-1, type=click.UNPROCESSED, metavar="[-- SERVE OPTIONS]")
 @click.option("--print", "only_print", is_flag=True, help="Print what to paste; change nothing.")
 @click.option("--python", default="", metavar="PATH", help="Another Python that has IAC in it.")
-@_NAME
+@NAME
 def install(
     client: str | None, options: tuple[str, ...], only_print: bool, python: str, name: str
 ) -> int:
@@ -128,13 +126,11 @@ def _absolute(options: Sequence[str]) -> list[str]:
 
 def _warn(found: Interpreter) -> None:
     """Say if macOS will not let this Python control apps, and which one it lets."""
-    from iac_mcp.setup.interpreter import better, judged, signature
-
-    state, says = judged(signature(found.real))
+    state, says = interpreter.judged(interpreter.signature(found.real))
     if state == "ok":
         return
     click.echo(f"{found.real}: {says}", err=True)
-    other = better() if state == "problem" else None
+    other = interpreter.better() if state == "problem" else None
     if other:
         click.echo(
             f"This one works: {other}. Make an environment with it, install IAC there, and pass"
@@ -145,7 +141,7 @@ def _warn(found: Interpreter) -> None:
 
 @click.command()
 @click.argument("client", required=False, type=click.Choice(MERGED))
-@_NAME
+@NAME
 def uninstall(client: str | None, name: str) -> int:
     """Take the server out of CLIENT's file; all else stays as it is.
 
@@ -171,12 +167,7 @@ def uninstall(client: str | None, name: str) -> int:
     show_default=True,
     help="The file to write.",
 )
-@click.option(
-    "--tools",
-    multiple=True,
-    type=click.Path(path_type=Path, file_okay=False),
-    help="A folder of generated tools to look in first.",
-)
+@TOOLS
 def bundle(output: Path, tools: tuple[Path, ...]) -> int:
     """Write a bundle (.mcpb) that Claude Desktop installs with a double click.
 

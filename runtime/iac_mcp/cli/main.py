@@ -3,7 +3,6 @@
 Exit status: 0 done, 1 refused or failed, 2 wrong usage or set-up.
 """
 
-import json
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -15,6 +14,7 @@ import click
 
 from iac_base.errors import IacError, SetupError, ToolError, UnknownToolError
 from iac_base.text import escaped
+from iac_mcp.cli.common import HELP, TOOLS, json_object, print_json
 from iac_mcp.cli.examples import with_examples
 from iac_runtime.gate.plans import Asks, Call, Outcome, Refused
 from iac_runtime.gate.results import clean, structured
@@ -75,7 +75,7 @@ class _Commands(click.Group):
         return with_examples(command, cmd_name) if command is not None else None
 
 
-@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=_Commands, context_settings=HELP)
 @click.version_option(VERSION)
 @click.option("-v", "--verbose", is_flag=True, help="Say more on standard error.")
 @click.option("--log-file", metavar="FILE", help="Write the log to a file as well.")
@@ -124,19 +124,19 @@ def call(tool: str, arguments: str, dry_run: bool, **raw: Any) -> int:
       iac-mcp call --dry-run mail_set '{"target": "inbox.messages[0]",
                                         "properties": {"read status": true}}'
     """
-    from iac_runtime.gate.opening import open_gate, read_wishes
+    from iac_runtime.gate.opening import open_gate, read_options
     from iac_runtime.serve.pages import Finder, through_door
 
     if tool.startswith("{") and raw["simulate"]:
         taken = raw["simulate"]
         raise click.UsageError(f"--simulate took {taken} for its state file; give it last.")
-    given = _arguments(arguments)
-    gate = open_gate(read_wishes(raw))
+    given = json_object(arguments)
+    gate = open_gate(read_options(raw))
     try:
         catalogue = gate.catalogue
         if tool == "find_tools" and catalogue is not None:
             finder = Finder(lambda: catalogue, read_only=gate.read_only)
-            click.echo(json.dumps(finder.find(given), ensure_ascii=False, indent=2))
+            print_json(finder.find(given))
             return 0
         outcome = _asked(gate, through_door(Call(tool, given)), dry_run=dry_run)
     finally:
@@ -150,8 +150,7 @@ def call(tool: str, arguments: str, dry_run: bool, **raw: Any) -> int:
     if dry_run:
         click.echo(escaped(outcome.line))
         return 0
-    content = structured(outcome.value, outcome.output, clean(outcome.note))
-    click.echo(json.dumps(content, ensure_ascii=False, indent=2))
+    print_json(structured(outcome.value, outcome.output, clean(outcome.note)))
     return 0
 
 
@@ -169,14 +168,27 @@ def _asked(gate: Any, call: Call, *, dry_run: bool) -> Outcome:
     return answered
 
 
+def terminal_at_hand() -> bool:
+    """Say whether a person can be asked here: both ends are a terminal, nothing is piped."""
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def ask_terminal(question: Question) -> Verdict:
+    """Put a question on standard error and read the answer; anything unclear is no yes."""
+    click.echo(f"\n{question.text}\n", err=True)
+    words = {label.split()[0].lower(): label for label in question.answers}
+    choice = "/".join(words)
+    try:
+        given = click.prompt(f"Your answer ({choice})", default="deny", err=True, type=str)
+    except click.Abort:
+        return "unanswered"
+    label = words.get(given.strip().lower(), "")
+    return ANSWERS.get(label, "unanswered")
+
+
 @cli.command("tools")
 @click.option("--app", metavar="KEY", help="Only the tools of one app.")
-@click.option(
-    "--tools",
-    multiple=True,
-    type=click.Path(path_type=Path, file_okay=False),
-    help="A folder of generated tools to look in first.",
-)
+@TOOLS
 def list_tools(app: str | None, tools: tuple[Path, ...]) -> None:
     """List the tools: name, level, and the highest level that arguments can reach."""
     catalogue = Catalogue(tool_folders(tools))
@@ -189,16 +201,6 @@ def list_tools(app: str | None, tools: tuple[Path, ...]) -> None:
         if found is None or row.app == found:
             reach = row.level if row.level == row.ceiling else f"{row.level} to {row.ceiling}"
             click.echo(f"{name}  {reach}")
-
-
-def _arguments(text: str) -> dict[str, Any]:
-    try:
-        given = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise click.UsageError(f"The arguments are no JSON ({error}); give one object.") from None
-    if not isinstance(given, dict):
-        raise click.UsageError('The arguments must be one JSON object, as in {"element": "note"}.')
-    return given
 
 
 def _complain(text: str) -> None:
@@ -237,25 +239,3 @@ def main(arguments: list[str] | None = None) -> int:
             _complain(f"iac-mcp: {error.filename or 'standard output'}: {error.strerror}.")
         return 1
     return status if isinstance(status, int) else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
-
-
-def terminal_at_hand() -> bool:
-    """Say whether a person can be asked here: both ends are a terminal, nothing is piped."""
-    return sys.stdin.isatty() and sys.stderr.isatty()
-
-
-def ask_terminal(question: Question) -> Verdict:
-    """Put a question on standard error and read the answer; anything unclear is no yes."""
-    click.echo(f"\n{question.text}\n", err=True)
-    words = {label.split()[0].lower(): label for label in question.answers}
-    choice = "/".join(words)
-    try:
-        given = click.prompt(f"Your answer ({choice})", default="deny", err=True, type=str)
-    except click.Abort:
-        return "unanswered"
-    label = words.get(given.strip().lower(), "")
-    return ANSWERS.get(label, "unanswered")

@@ -5,7 +5,6 @@ Exit status: 0 done, 1 the call of `check` would not run, 2 wrong usage or set-u
 
 import contextlib
 import json
-import os
 import secrets
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -14,9 +13,10 @@ from typing import Any, Final
 import click
 
 from iac_base.errors import SetupError
-from iac_base.files import write_whole
+from iac_base.files import Found, find, replace
 from iac_base.text import escaped
-from iac_runtime.gate.opening import Wishes, open_gate
+from iac_mcp.cli.common import HELP, TOOLS, json_object
+from iac_runtime.gate.opening import GateOptions, open_gate
 from iac_runtime.gate.plans import Call
 from iac_runtime.policy.blocklist import BUILT_IN, FIXED
 from iac_runtime.policy.facts import Decision, Facts
@@ -29,7 +29,7 @@ from iac_runtime.serve.pages import through_door
 from iac_runtime.tools.catalogue import Catalogue, lock_digest
 from iac_runtime.tools.folders import tool_folders
 
-__all__ = ["policy", "policy_options"]
+__all__ = ["policy"]
 
 _OPTIONS: Final = (
     click.option(
@@ -63,20 +63,20 @@ preset = "cautious"
 """
 
 
-def policy_options(command: Callable[..., Any]) -> Callable[..., Any]:
+def _policy_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options of every command that reads the policy."""
     for option in _OPTIONS:
         command = option(command)
     return command
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(context_settings=HELP)
 def policy() -> None:
     """Show, try and change what tools may do."""
 
 
 @policy.command()
-@policy_options
+@_policy_options
 def show(
     policy_file: Path | None, blocklist: tuple[str, ...], rate_limit: float | None, read_only: bool
 ) -> None:
@@ -85,45 +85,30 @@ def show(
     path = policy_path(policy_file)
     click.echo(f"file        {path}{'' if path.exists() else '  (not there: defaults hold)'}")
     settings, found = desk.settings, desk.policy
-    preset = str(settings.preset.value)
+    preset, rate = str(settings.preset.value), f"{settings.rate_limit.value:g} writes a second"
+    off = found.blocklist_remove
+    count = len(FIXED) + len(BUILT_IN) - len(off)
     rows = [
         ("preset", f"{preset}: {PRESETS[preset].says}", settings.preset.source),
-        (
-            "read-only",
-            "yes" if settings.read_only.value else "no",
-            settings.read_only.source,
-        ),
-        (
-            "rate limit",
-            f"{settings.rate_limit.value:g} writes a second",
-            settings.rate_limit.source,
+        ("read-only", "yes" if settings.read_only.value else "no", settings.read_only.source),
+        ("rate limit", rate, settings.rate_limit.source),
+        *(("blocklist", str(entry.value), entry.source) for entry in settings.blocklist),
+        *(("blocklist", f"without {entry}", found.where("blocklist")) for entry in off),
+        ("blocklist", f"{count} entries, {len(FIXED)} of them fixed", "default"),
+        ("approvers", ", ".join(found.approvers) or "nobody", found.where("approvers")),
+        *(("launch", app, found.where("launch")) for app in found.launch),
+        *(("reads", app, found.where("reads")) for app in found.reads),
+        *(("secrets", app, found.where("secrets")) for app in found.secrets),
+        *(("deny", _spoken(match), match.source) for match in found.deny),
+        *(("ask", _spoken(match), match.source) for match in found.ask),
+        *(("allow", _spoken(match), match.source) for match in found.allow),
+        *(
+            ("your rule", f"{_spoken(rule.match)} is {rule.level}", rule.match.source)
+            for rule in found.rules
         ),
     ]
-    rows += [("blocklist", str(entry.value), entry.source) for entry in settings.blocklist]
-    off = found.blocklist_remove
-    rows += [("blocklist", f"without {entry}", found.where("blocklist")) for entry in off]
-    count = len(FIXED) + len(BUILT_IN) - len(off)
-    rows.append(("blocklist", f"{count} entries, {len(FIXED)} of them fixed", "default"))
-    rows.append(
-        ("approvers", ", ".join(found.approvers) or "nobody", found.where("approvers") or "default")
-    )
-    for key, values in (
-        ("launch", found.launch),
-        ("reads", found.reads),
-        ("secrets", found.secrets),
-    ):
-        rows += [(key, value, found.where(key)) for value in values]
     for name, value, source in rows:
-        click.echo(escaped(f"{name:<11} {value}  ({source})"))
-    for kind, matches in (("deny", found.deny), ("ask", found.ask), ("allow", found.allow)):
-        for match in matches:
-            click.echo(escaped(f"{kind:<11} {_spoken(match)}  ({match.source})"))
-    for rule in found.rules:
-        click.echo(
-            escaped(
-                f"{'your rule':<11} {_spoken(rule.match)} is {rule.level}  ({rule.match.source})"
-            )
-        )
+        click.echo(escaped(f"{name:<11} {value}  ({source or 'default'})"))
 
 
 def _spoken(match: Any) -> str:
@@ -139,35 +124,22 @@ def _spoken(match: Any) -> str:
 @policy.command()
 @click.argument("tool")
 @click.argument("arguments", default="{}", metavar="[JSON]")
-@click.option(
-    "--tools",
-    multiple=True,
-    type=click.Path(path_type=Path, file_okay=False),
-    help="A folder of generated tools to look in first.",
-)
+@TOOLS
 @click.option("--client", default="", help="Decide as for this client.")
 @click.option("--json", "as_json", is_flag=True, help="Print the decision as JSON.")
-@policy_options
+@_policy_options
 def check(
     tool: str,
     arguments: str,
     tools: tuple[Path, ...],
     client: str,
     as_json: bool,
-    policy_file: Path | None,
-    blocklist: tuple[str, ...],
-    rate_limit: float | None,
-    read_only: bool,
+    **gate: Any,
 ) -> int:
     """Print what would be done with a call of TOOL, and which rule decides; nothing is sent."""
-    wishes = Wishes(
-        tools,
-        policy=policy_file,
-        read_only=read_only or None,
-        rate_limit=rate_limit,
-        blocklist=blocklist,
-    )
-    facts, decision = _judged(wishes, tool, _object(arguments), client)
+    read_only = gate.pop("read_only") or None  # A flag left out says nothing.
+    options = GateOptions(tools, policy=gate.pop("policy_file"), read_only=read_only, **gate)
+    facts, decision = _judged(options, tool, json_object(arguments), client)
     if as_json:
         click.echo(json.dumps(_told(facts, decision), indent=2))
     else:
@@ -176,21 +148,11 @@ def check(
     return 1 if decision.action == "deny" else 0
 
 
-def _object(text: str) -> dict[str, Any]:
-    try:
-        given = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise click.UsageError(f"The arguments are no JSON ({error}); give one object.") from None
-    if not isinstance(given, dict):
-        raise click.UsageError('The arguments must be one JSON object, as in {"element": "note"}.')
-    return given
-
-
 def _judged(
-    wishes: Wishes, tool: str, given: Mapping[str, Any], client: str
+    options: GateOptions, tool: str, given: Mapping[str, Any], client: str
 ) -> tuple[Facts, Decision]:
     """Return what the gate knows of a call, and what it would do with it."""
-    gate = open_gate(wishes)
+    gate = open_gate(options)
     try:
         # Whoever asks what would happen wants to know of the question, so somebody can be asked.
         caller = Caller(client, next(iter(gate.desk.policy.approvers), None))
@@ -240,43 +202,35 @@ def _told(facts: Facts, decision: Decision) -> dict[str, Any]:
 def edit(policy_file: Path | None) -> int:
     """Open the policy in $VISUAL or $EDITOR; it is replaced only if it is right."""
     path = policy_path(policy_file)
-    draft = path.with_name(f"{path.name}.draft-{secrets.token_hex(4)}")
+    found = find(path)
+    draft = find(path.with_name(f"{path.name}.draft-{secrets.token_hex(4)}"))
+    before = _SAMPLE if found.content is None else _text(found)
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    replace(draft, before.encode())
+    click.edit(filename=str(draft.path))
+    after = _text(find(draft.path))
+    if after == before and found.content is not None:
+        draft.path.unlink()
+        click.echo("Nothing was changed.")
+        return 0
     try:
-        before = _text(path)
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        _write(draft, _SAMPLE if before is None else before)
-        click.edit(filename=str(draft))
-        after = _text(draft) or ""
-        if after == (_SAMPLE if before is None else before) and before is not None:
-            draft.unlink()
-            click.echo("Nothing was changed.")
-            return 0
-        try:
-            parse_policy(after, path.name)
-        except SetupError as error:
-            raise SetupError(f"{error} The policy is as it was; your text is in {draft}.") from None
-        # The file may be a link into a folder of settings, and stays one.
-        write_whole(path, after, sync=True)
-        draft.unlink()
-    except OSError as error:
-        raise SetupError(f"{path} cannot be written: {error.strerror}.") from error
+        parse_policy(after, path.name)
+    except SetupError as error:
+        raise SetupError(
+            f"{error} The policy is as it was; your text is in {draft.path}."
+        ) from None
+    # The file may be a link into a folder of settings, and stays one.
+    replace(found, after.encode())
+    draft.path.unlink()
     click.echo(f"{path} holds from the next start on.")
     return 0
 
 
-def _text(path: Path) -> str | None:
+def _text(found: Found) -> str:
     try:
-        return path.read_bytes().decode()
-    except FileNotFoundError:
-        return None
+        return (found.content or b"").decode()
     except UnicodeDecodeError:
-        raise SetupError(f"{path} is no UTF-8; save it as UTF-8.") from None
-
-
-def _write(path: Path, text: str) -> None:
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
-        file.write(text)
+        raise SetupError(f"{found.path} is no UTF-8; save it as UTF-8.") from None
 
 
 @policy.command()

@@ -11,6 +11,7 @@ import click
 
 from iac_base.errors import SetupError
 from iac_base.files import write_whole
+from iac_mcp.cli.common import HELP, OUTPUT, writing
 from iac_mcp.setup.probe import FORMAT, ROWS, Person, answers, collisions, redacted
 from iac_mcp.setup.probe_table import APPS, Probe
 from iac_runtime.execution.mac import permitted, responsible_name
@@ -24,7 +25,7 @@ __all__ = ["probe"]
 _WHOSE = "Whose name stands in the prompt, and is control allowed? (macOS is asked, nobody else)"
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(context_settings=HELP)
 @click.argument("rows", nargs=-1, type=click.IntRange(ROWS[0], ROWS[-1]), metavar="[ROW]...")
 @click.option("--simulate", is_flag=True, help="Ask the simulator, to see what it is like.")
 @click.option(
@@ -33,11 +34,7 @@ _WHOSE = "Whose name stands in the prompt, and is control allowed? (macOS is ask
     help="Also make scratch documents in TextEdit and close them unsaved; open it first, with no"
     " document.",
 )
-@click.option(
-    "--output",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Write to this file instead of standard output.",
-)
+@OUTPUT
 def probe(rows: tuple[int, ...], simulate: bool, textedit: bool, output: Path | None) -> None:
     """Answer the open questions about JXA on this Mac (or those of the ROWs) as JSON.
 
@@ -59,15 +56,23 @@ def probe(rows: tuple[int, ...], simulate: bool, textedit: bool, output: Path | 
     except OSError as error:
         raise SetupError(f"{program[0]} cannot be started: {error.strerror}.") from error
     if 12 in wanted:
-        found = sorted(
-            [*found, _whose(person, simulate=simulate)], key=lambda answer: answer["row"]
-        )
-    report = {**_circumstances(simulate=simulate), "answers": found}
+        found.append(_whose(person, simulate=simulate))
+        found.sort(key=lambda answer: answer["row"])
+    report = {
+        "probe": FORMAT,
+        "iac": VERSION,
+        "simulated": simulate,
+        "macos": platform.mac_ver()[0],
+        "machine": platform.machine(),
+        "python": platform.python_version(),
+        "answers": found,
+    }
     text = json.dumps(report, ensure_ascii=False, indent=1) + "\n"
     if output is None:
         click.echo(text, nl=False)
     else:
-        _write(output, text)
+        with writing(output):
+            write_whole(output, text)
         click.echo(f"{len(found)} answers in {output}. Look through it before you send it.")
 
 
@@ -96,22 +101,3 @@ def _whose(person: Person, *, simulate: bool) -> dict[str, Any]:
     process = redacted(responsible_name(), person)
     allowed = {name: permitted(app) for app, name in APPS.items()}
     return {**row, "value": {"process": process, "allowed": allowed}}
-
-
-def _circumstances(*, simulate: bool) -> dict[str, Any]:
-    return {
-        "probe": FORMAT,
-        "iac": VERSION,
-        "simulated": simulate,
-        "macos": platform.mac_ver()[0],
-        "machine": platform.machine(),
-        "python": platform.python_version(),
-    }
-
-
-def _write(path: Path, text: str) -> None:
-    """Write the whole file or none of it."""
-    try:
-        write_whole(path, text)
-    except OSError as error:
-        raise SetupError(f"{path} cannot be written: {error.strerror}.") from error

@@ -6,8 +6,10 @@ same input gives the same bytes: no time and no host are in it.
 
 import io
 import json
+import sys
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
+from importlib import metadata
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,27 +18,15 @@ from iac_base.files import find, replace
 from iac_runtime.tools.catalogue import read_shelves
 from iac_runtime.version import VERSION
 
-__all__ = ["NEEDS", "bundle_files", "manifest", "write_bundle"]
+__all__ = ["manifest", "requirements", "write_bundle"]
 
 _EPOCH: Final = (1980, 1, 1, 0, 0, 0)
 """The earliest time that a zip file can say."""
 
-_CODE: Final = frozenset({".py", ".js", ".json", ".jsonl", ".lock", ".toml", ".typed"})
-
-NEEDS: Final = (
-    "click>=8.1,<9",
-    "jsonschema>=4.21,<5",
-    "mcp>=2.3,<3",
-    "platformdirs>=4.2,<5",
-    "psutil>=6,<8",
-    "python-jsonpath>=2,<3",
-    "rich>=13.7,<16",
-    "tomlkit>=0.13,<1",
-)
-"""What the server depends on: as in pyproject.toml, which an installed package has not."""
-
-PACKAGES: Final = ("iac_accessibility", "iac_applescript", "iac_base", "iac_mcp", "iac_runtime")
+_PACKAGES: Final = ("iac_accessibility", "iac_applescript", "iac_base", "iac_mcp", "iac_runtime")
 """What a server needs of this project."""
+
+_CODE: Final = frozenset({".py", ".js", ".json", ".jsonl", ".lock", ".toml", ".typed"})
 
 _MAIN: Final = '''\
 """Start the server of this bundle with the tools that lie beside it."""
@@ -92,14 +82,14 @@ def manifest(apps: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def bundle_files(folders: Sequence[Path]) -> tuple[dict[str, bytes], int]:
-    """Return the files of a bundle by their names in it, and how many apps it has tools of.
+def write_bundle(output: Path, folders: Sequence[Path]) -> tuple[int, int]:
+    """Write a bundle; return its size in bytes and how many apps it has tools of.
 
     Args:
         folders: Output folders, in the order in which they are searched.
 
     Raises:
-        SetupError: There are no tools, or a file cannot be read.
+        SetupError: There are no tools, or a file cannot be read or written.
     """
     shelves = read_shelves(folders)
     apps = sorted(str(row["name"]) for shelf in shelves for row in shelf.apps.values())
@@ -110,14 +100,27 @@ def bundle_files(folders: Sequence[Path]) -> tuple[dict[str, bytes], int]:
     }
     packages = Path(__file__).resolve().parents[2]
     try:
-        for name in PACKAGES:
-            files |= dict(_under(packages / name, f"server/{name}"))
+        for package in _PACKAGES:
+            files |= dict(_under(packages / package, f"server/{package}"))
         for at, shelf in enumerate(shelves):
             # Numbered, so that the order in which they are searched is that of their names.
             files |= dict(_under(shelf.folder, f"server/tools/{at:02}"))
     except OSError as error:
         raise SetupError(f"{error.filename} cannot be read: {error.strerror}.") from error
-    return files, len(apps)
+    content = _zipped(files)
+    replace(find(output)._replace(mode=0o644), content)
+    return len(content), len(apps)
+
+
+def _zipped(files: Mapping[str, bytes]) -> bytes:
+    memory = io.BytesIO()
+    with zipfile.ZipFile(memory, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in sorted(files):
+            row = zipfile.ZipInfo(name, _EPOCH)
+            row.external_attr = 0o644 << 16
+            row.compress_type = zipfile.ZIP_DEFLATED
+            archive.writestr(row, files[name])
+    return memory.getvalue()
 
 
 def _under(folder: Path, name: str) -> Iterator[tuple[str, bytes]]:
@@ -126,8 +129,25 @@ def _under(folder: Path, name: str) -> Iterator[tuple[str, bytes]]:
             yield f"{name}/{path.relative_to(folder).as_posix()}", path.read_bytes()
 
 
+def requirements() -> list[str]:
+    """Return what the server depends on, as the metadata of the installed package has it.
+
+    Raises:
+        SetupError: It runs from a folder without being installed.
+    """
+    # By its command our distribution is known, whatever it is called.
+    for found in metadata.entry_points(group="console_scripts", name="iac-mcp"):
+        if found.value.startswith("iac_") and found.dist is not None:
+            needs = found.dist.requires or []
+            # Extras are for building tools, for tests and for the simulator.
+            return sorted(need for need in needs if "extra ==" not in need)
+    raise SetupError(
+        f"IAC is not installed in {sys.executable}, so what a bundle needs is not known."
+    )
+
+
 def _project() -> str:
-    needs = "".join(f"    {json.dumps(need)},\n" for need in NEEDS)
+    needs = "".join(f"    {json.dumps(need)},\n" for need in requirements())
     return (
         f'[project]\nname = "iac-bundle"\nversion = "{VERSION}"\n'
         f'requires-python = ">=3.11"\ndependencies = [\n{needs}]\n\n[tool.uv]\npackage = false\n'
@@ -136,22 +156,3 @@ def _project() -> str:
 
 def _json(value: Mapping[str, Any]) -> bytes:
     return json.dumps(value, ensure_ascii=False, indent=2).encode() + b"\n"
-
-
-def write_bundle(output: Path, folders: Sequence[Path]) -> tuple[int, int]:
-    """Write a bundle; return its size in bytes and how many apps it has tools of.
-
-    Raises:
-        SetupError: There are no tools, or a file cannot be read or written.
-    """
-    files, apps = bundle_files(folders)
-    memory = io.BytesIO()
-    with zipfile.ZipFile(memory, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name in sorted(files):
-            row = zipfile.ZipInfo(name, _EPOCH)
-            row.external_attr = 0o644 << 16
-            row.compress_type = zipfile.ZIP_DEFLATED
-            archive.writestr(row, files[name])
-    content = memory.getvalue()
-    replace(find(output)._replace(mode=0o644), content)
-    return len(content), apps

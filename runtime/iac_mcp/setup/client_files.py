@@ -1,7 +1,8 @@
 """A client's JSON file as a person wrote it: a server put in or taken out, nothing else touched.
 
 Numbers, escapes, order and white space of what stays are never written anew (RFC 8259 leaves them
-to the writer, and a client's file belongs to its user).
+to the writer, and a client's file belongs to its user). The libraries that edit JSON in place
+write back what they have parsed, and none can tell what was before the edit.
 """
 
 import json
@@ -9,31 +10,18 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple, NoReturn
 
-__all__ = [
-    "Member",
-    "NotJsonError",
-    "Object",
-    "add",
-    "change",
-    "drop",
-    "entry_of",
-    "merged",
-    "object_at",
-    "parse",
-    "servers_of",
-    "undone",
-    "without",
-]
+__all__ = ["NotJsonError", "entry_of", "merged", "servers_of", "undone", "without"]
 
 _SPACE: Final = re.compile(r"[ \t\n\r]*")
 _INDENT: Final = "  "
+_BOM: Final = "\ufeff"
 
 
 class NotJsonError(ValueError):
     """A text is no JSON; the reason has the line and the column."""
 
 
-class Member(NamedTuple):
+class _Member(NamedTuple):
     """A member of an object, as positions in the text.
 
     Attributes:
@@ -49,14 +37,14 @@ class Member(NamedTuple):
     end: int
 
 
-class Object(NamedTuple):
+class _Object(NamedTuple):
     """An object, as positions in the text: of its braces (`end` is after), and its members."""
 
     start: int
     end: int
-    members: tuple[Member, ...]
+    members: tuple[_Member, ...]
 
-    def find(self, key: str) -> Member | None:
+    def find(self, key: str) -> _Member | None:
         """Return the member of this key; of several the last, as every reader takes it."""
         return next((member for member in reversed(self.members) if member.key == key), None)
 
@@ -69,7 +57,7 @@ def _no_constant(word: str) -> NoReturn:
 _DECODER: Final = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=_no_constant)
 
 
-def parse(text: str) -> Any:
+def _parse(text: str) -> Any:
     """Return what a text says, numbers as texts.
 
     Raises:
@@ -84,24 +72,24 @@ def parse(text: str) -> Any:
         raise NotJsonError("it is nested too deep") from None
 
 
-def object_at(text: str, start: int) -> Object:
-    """Return the object that begins at `start` of a text that `parse` took."""
-    members: list[Member] = []
+def _object_at(text: str, start: int) -> _Object:
+    """Return the object that begins at `start` of a text that `_parse` took."""
+    members: list[_Member] = []
     before = start + 1
     at = _skip(text, before)
     while text[at] != "}":
         key, after = _DECODER.raw_decode(text, at)
         value = _skip(text, _skip(text, after) + 1)
         end = _DECODER.raw_decode(text, value)[1]
-        members.append(Member(str(key), before, at, value, end))
+        members.append(_Member(str(key), before, at, value, end))
         at = _skip(text, end)
         if text[at] == ",":
             before = at + 1
             at = _skip(text, before)
-    return Object(start, at + 1, tuple(members))
+    return _Object(start, at + 1, tuple(members))
 
 
-def add(text: str, where: Object, owner: Member | None, key: str, value: Any) -> str:
+def _add(text: str, where: _Object, owner: _Member | None, key: str, value: Any) -> str:
     """Return the text with a member at the end of an object, spaced like its neighbours.
 
     Args:
@@ -119,14 +107,14 @@ def add(text: str, where: Object, owner: Member | None, key: str, value: Any) ->
     return f"{text[: where.start]}{{{lead}{member}{outer or ''}}}{text[where.end :]}"
 
 
-def change(text: str, member: Member, value: Any) -> str:
+def _change(text: str, member: _Member, value: Any) -> str:
     """Return the text with another value for a member."""
     lead = text[member.before : member.start]
     return f"{text[: member.value]}{_written(text, lead, value)}{text[member.end :]}"
 
 
-def drop(text: str, where: Object, member: Member) -> str:
-    """Return the text without a member: what `add` put there is gone to the last blank."""
+def _drop(text: str, where: _Object, member: _Member) -> str:
+    """Return the text without a member: what `_add` put there is gone to the last blank."""
     at = where.members.index(member)
     if len(where.members) == 1:
         return f"{text[: where.start]}{{}}{text[where.end :]}"
@@ -150,7 +138,7 @@ def _written(text: str, lead: str, value: Any) -> str:
     return written.replace("\n", line + pad)
 
 
-def _line_start(text: str, owner: Member | None) -> str | None:
+def _line_start(text: str, owner: _Member | None) -> str | None:
     """Return the line break and indent before the closing brace; None in a text of one line."""
     if owner is None:
         return "\r\n" if "\r\n" in text else "\n"
@@ -160,12 +148,9 @@ def _line_start(text: str, owner: Member | None) -> str | None:
 
 def _unit(text: str) -> str:
     """Return what one level is indented by: that of the first member."""
-    first = object_at(text, _skip(text, 0)).members[:1]
+    first = _object_at(text, _skip(text, 0)).members[:1]
     lead = text[first[0].before : first[0].start] if first else ""
     return (lead.rpartition("\n")[2] if "\n" in lead else "") or _INDENT
-
-
-_BOM: Final = "\ufeff"
 
 
 def servers_of(text: str, root: str) -> dict[str, Any]:
@@ -177,7 +162,7 @@ def servers_of(text: str, root: str) -> dict[str, Any]:
     body = text.removeprefix(_BOM)
     if not body.strip():
         return {}
-    said = parse(body)
+    said = _parse(body)
     if not isinstance(said, dict):
         raise NotJsonError("it is JSON, but no object")
     servers = said.get(root, {})
@@ -221,22 +206,22 @@ def merged(text: str | None, root: str, name: str, entry: Mapping[str, Any]) -> 
     outer = _outer(body)
     owner = outer.find(root)
     if owner is None:
-        return mark + add(body, outer, None, root, {name: dict(entry)})
-    servers = object_at(body, owner.value)
+        return mark + _add(body, outer, None, root, {name: dict(entry)})
+    servers = _object_at(body, owner.value)
     old = servers.find(name)
     if old is None:
-        return mark + add(body, servers, owner, name, dict(entry))
+        return mark + _add(body, servers, owner, name, dict(entry))
     if body[old.value] != "{":
-        return mark + change(body, old, dict(entry))
+        return mark + _change(body, old, dict(entry))
     for key, value in entry.items():
         # Each change moves what is behind it, so the entry is looked up anew.
         old = _entry(body, root, name)
-        fields = object_at(body, old.value)
+        fields = _object_at(body, old.value)
         field = fields.find(key)
         if field is None:
-            body = add(body, fields, old, key, value)
+            body = _add(body, fields, old, key, value)
         elif json.loads(body[field.value : field.end]) != value:
-            body = change(body, field, value)
+            body = _change(body, field, value)
     return mark + body
 
 
@@ -251,7 +236,7 @@ def without(text: str, root: str, name: str) -> str:
     while name in servers_of(body, root):
         owner = _outer(body).find(root)
         assert owner is not None
-        body = drop(body, object_at(body, owner.value), _entry(body, root, name))
+        body = _drop(body, _object_at(body, owner.value), _entry(body, root, name))
     return mark + body
 
 
@@ -283,12 +268,12 @@ def _split(text: str) -> tuple[str, str]:
     return text[: len(text) - len(body)], body
 
 
-def _entry(body: str, root: str, name: str) -> Member:
+def _entry(body: str, root: str, name: str) -> _Member:
     owner = _outer(body).find(root)
-    member = object_at(body, owner.value).find(name) if owner else None
+    member = _object_at(body, owner.value).find(name) if owner else None
     assert member is not None
     return member
 
 
-def _outer(body: str) -> Object:
-    return object_at(body, len(body) - len(body.lstrip(" \t\r\n")))
+def _outer(body: str) -> _Object:
+    return _object_at(body, len(body) - len(body.lstrip(" \t\r\n")))

@@ -7,6 +7,7 @@ that are not merged hold comments as a rule, or are TOML: for those there is a s
 import json
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 from types import MappingProxyType
@@ -27,6 +28,7 @@ __all__ = [
     "entry",
     "install",
     "installed_entry",
+    "is_former",
     "is_ours",
     "place",
     "serves",
@@ -35,6 +37,11 @@ __all__ = [
 ]
 
 Shape = Literal["plain", "typed", "toml"]
+
+_SUFFIX: Final = ".before-iac"
+
+_FORMER: Final = "iac_runtime"
+"""The package that entries of earlier versions start."""
 
 
 class Launch(NamedTuple):
@@ -50,101 +57,88 @@ class Client(NamedTuple):
 
     Attributes:
         places: Its file by platform (`sys.platform`; "" for every other).
+        then: What to do afterwards.
         root: The key under which servers stand.
         shape: What an entry looks like; `typed` says `"type": "stdio"` too.
         merged: Whether the file is changed here, or only a snippet is printed.
-        then: What to do afterwards.
     """
 
     key: str
     name: str
     places: Mapping[str, str]
-    root: str
-    shape: Shape
-    merged: bool
     then: str
+    root: str = "mcpServers"
+    shape: Shape = "plain"
+    merged: bool = True
+
+
+def _application(folder: str, file: str) -> dict[str, str]:
+    """Return the file of an app by platform, each with its own folder for settings."""
+    return {
+        "darwin": f"~/Library/Application Support/{folder}/{file}",
+        "win32": f"%APPDATA%/{folder}/{file}",
+        "": f"~/.config/{folder}/{file}",
+    }
 
 
 _ROWS: Final = (
     Client(
         "claude-desktop",
         "Claude Desktop",
-        {
-            "darwin": "~/Library/Application Support/Claude/claude_desktop_config.json",
-            "win32": "%APPDATA%/Claude/claude_desktop_config.json",
-            "": "~/.config/Claude/claude_desktop_config.json",
-        },
-        "mcpServers",
-        "plain",
-        True,
+        _application("Claude", "claude_desktop_config.json"),
         "Quit Claude Desktop and start it again.",
     ),
     Client(
         "claude-code",
         "Claude Code",
         {"": "~/.claude.json"},
-        "mcpServers",
-        "typed",
-        True,
         "Start a new session of Claude Code; /mcp shows the server.",
+        shape="typed",
     ),
     Client(
         "cursor",
         "Cursor",
         {"": "~/.cursor/mcp.json"},
-        "mcpServers",
-        "plain",
-        True,
         "Switch the server on in Cursor's settings, under MCP.",
     ),
     Client(
         "vscode",
         "VS Code",
-        {
-            "darwin": "~/Library/Application Support/Code/User/mcp.json",
-            "win32": "%APPDATA%/Code/User/mcp.json",
-            "": "~/.config/Code/User/mcp.json",
-        },
-        "servers",
-        "typed",
-        True,
+        _application("Code/User", "mcp.json"),
         "Run MCP: List Servers in VS Code and start it.",
+        root="servers",
+        shape="typed",
     ),
     Client(
         "windsurf",
         "Windsurf",
         {"": "~/.codeium/windsurf/mcp_config.json"},
-        "mcpServers",
-        "plain",
-        False,
         "Refresh the servers in Windsurf's settings.",
+        merged=False,
     ),
     Client(
         "zed",
         "Zed",
         {"": "~/.config/zed/settings.json"},
-        "context_servers",
-        "plain",
-        False,
         "Zed reads its settings at once.",
+        root="context_servers",
+        merged=False,
     ),
     Client(
         "gemini",
         "Gemini CLI",
         {"": "~/.gemini/settings.json"},
-        "mcpServers",
-        "plain",
-        False,
         "Start Gemini CLI again; it starts servers in trusted folders only.",
+        merged=False,
     ),
     Client(
         "codex",
         "Codex CLI",
         {"": "~/.codex/config.toml"},
-        "mcp_servers",
-        "toml",
-        False,
         "Start Codex again.",
+        root="mcp_servers",
+        shape="toml",
+        merged=False,
     ),
 )
 
@@ -206,13 +200,18 @@ def serves(command: Sequence[str]) -> bool:
     """Say whether a command line is that of `iac-mcp serve`, however it was started."""
     words = [word.replace("\\", "/").rpartition("/")[2] for word in command]
     before = words[: words.index("serve")] if "serve" in words else []
-    return "iac-mcp" in before or any(
-        flag == "-m" and module.partition(".")[0] in ("iac_mcp", "iac_runtime")
-        for flag, module in pairwise(before)
-    )
+    return "iac-mcp" in before or _module(before) in ("iac_mcp", _FORMER)
 
 
-_SUFFIX: Final = ".before-iac"
+def is_former(said: Mapping[str, Any]) -> bool:
+    """Say whether an entry of this server names a module that the server was in once."""
+    return _module([word for word in said.get("args", ()) if isinstance(word, str)]) == _FORMER
+
+
+def _module(command: Sequence[str]) -> str:
+    """Return the package that a command line has Python run, empty if it does not."""
+    named = (module.partition(".")[0] for flag, module in pairwise(command) if flag == "-m")
+    return next(named, "")
 
 
 class NotMergedError(SetupError):
@@ -311,7 +310,9 @@ def uninstall(client: Client, path: Path, name: str) -> Removed:
         if not is_ours(old):
             raise NotMergedError(f'{path}: the server called "{name}" is another one; it stays.')
         backup = find(_backup_of(found.path))
-        earlier = _readable(backup)
+        earlier = None
+        with suppress(UnicodeError):
+            earlier = _text(backup)
         after = undone(text, client.root, name, earlier)
     except (NotJsonError, UnicodeError) as error:
         raise _refused(path, error, "") from None
@@ -341,13 +342,6 @@ def installed_entry(client: Client, path: Path, name: str) -> dict[str, Any] | N
 
 def _text(found: Found) -> str | None:
     return None if found.content is None else found.content.decode()
-
-
-def _readable(backup: Found) -> str | None:
-    try:
-        return _text(backup)
-    except UnicodeError:
-        return None
 
 
 def _backup_of(path: Path) -> Path:

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol
@@ -16,28 +16,57 @@ from iac_runtime.tools.freshness import FOLDERS
 if TYPE_CHECKING:
     import psutil
 
-__all__ = ["Check", "Examiner", "Finding", "Place", "ServerProcess", "State", "server_processes"]
+__all__ = [
+    "DoctorFinding",
+    "Examiner",
+    "ServerProcess",
+    "State",
+    "Surroundings",
+    "ok",
+    "problem",
+    "server_processes",
+    "warning",
+]
 
 State = Literal["ok", "warning", "problem"]
 
+_FOSTER: Final = frozenset({"init", "launchd", "systemd"})
+"""Who takes over a process whose parent is gone."""
 
-class Finding(NamedTuple):
+
+class DoctorFinding(NamedTuple):
     """One line of `doctor`.
 
     Attributes:
         says: What was found, one line.
         mend: The command or the step that mends it; empty for what is right.
+        check: Which check found it; `examined` fills it in.
     """
 
-    check: str
     state: State
     says: str
     mend: str = ""
+    check: str = ""
 
     def facts(self) -> dict[str, Any]:
         """Return it as one JSON object; without `mend` where there is nothing to mend."""
-        facts = self._asdict()
-        return facts if self.mend else {key: facts[key] for key in ("check", "state", "says")}
+        facts = {"check": self.check, "state": self.state, "says": self.says}
+        return {**facts, "mend": self.mend} if self.mend else facts
+
+
+def ok(says: str) -> DoctorFinding:
+    """Return the finding that something is right."""
+    return DoctorFinding("ok", says)
+
+
+def warning(says: str, mend: str) -> DoctorFinding:
+    """Return the finding that something could be better."""
+    return DoctorFinding("warning", says, mend)
+
+
+def problem(says: str, mend: str) -> DoctorFinding:
+    """Return the finding that something does not work."""
+    return DoctorFinding("problem", says, mend)
 
 
 class Examiner(Protocol):
@@ -49,7 +78,7 @@ class Examiner(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Surroundings:
     """What is looked at: this machine, unless a test says otherwise.
 
     Attributes:
@@ -74,17 +103,6 @@ class Place:
     def is_mac(self) -> bool:
         """Whether apps can be controlled at all."""
         return self.system == "darwin"
-
-
-class Check(NamedTuple):
-    """A row of `doctor`: what it is called, and how it is looked at."""
-
-    name: str
-    look: Callable[[Place], Iterable[Finding]]
-
-
-_FOSTER: Final = frozenset({"init", "launchd", "systemd"})
-"""Who takes over a process whose parent is gone."""
 
 
 class ServerProcess(NamedTuple):

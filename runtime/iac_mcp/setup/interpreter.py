@@ -30,9 +30,20 @@ __all__ = [
     "signature",
 ]
 
-OLDEST: Final = (3, 11)
-
+_OLDEST: Final = (3, 11)
 _SECONDS: Final = 20.0
+
+_CODESIGN: Final = "/usr/bin/codesign"
+_ENTITLEMENT: Final = "com.apple.security.automation.apple-events"
+
+_KNOWN: Final = (
+    "Library/Frameworks/Python.framework/Versions",
+    "opt/homebrew/opt",
+    "usr/local/opt",
+)
+"""Where python.org and Homebrew put theirs; searched for a Python that works."""
+
+_MINORS: Final = ("3.14", "3.13", "3.12", "3.11")
 
 # Without the environment's settings and the folder of the call: so a client starts it. It must
 # run on any Python, to say that one is too old.
@@ -79,7 +90,7 @@ def examine(path: str = "", environ: Mapping[str, str] | None = None) -> Interpr
     if found is None:
         raise SetupError(f"{chosen} is no Python that can be started; give another with --python.")
     executable, version, has, base, real = found
-    if tuple(version) < OLDEST:
+    if tuple(version) < _OLDEST:
         spoken = ".".join(str(part) for part in version[:2])
         raise SetupError(f"{chosen} is Python {spoken}; IAC needs 3.11 or newer.")
     env: dict[str, str] = {}
@@ -124,20 +135,6 @@ def framework_program(base: str, real: str) -> str:
     return str(app) if app.is_file() else real
 
 
-_CODESIGN: Final = "/usr/bin/codesign"
-_ENTITLEMENT: Final = "com.apple.security.automation.apple-events"
-_CODESIGN_SECONDS: Final = 20.0
-
-_KNOWN: Final = (
-    "Library/Frameworks/Python.framework/Versions",
-    "opt/homebrew/opt",
-    "usr/local/opt",
-)
-"""Where python.org and Homebrew put theirs; searched for a Python that works."""
-
-_MINORS: Final = ("3.14", "3.13", "3.12", "3.11")
-
-
 class Signature(NamedTuple):
     """What `codesign` says of a program.
 
@@ -157,8 +154,8 @@ def signature(path: str, run: Runner = run_process, system: str = sys.platform) 
     if system != "darwin":
         return Signature("unknown")
     try:
-        shown = run([_CODESIGN, "-d", "--verbose=2", path], b"", _CODESIGN_SECONDS)
-        given = run([_CODESIGN, "-d", "--entitlements", "-", "--xml", path], b"", _CODESIGN_SECONDS)
+        shown = run([_CODESIGN, "-d", "--verbose=2", path], b"", _SECONDS)
+        given = run([_CODESIGN, "-d", "--entitlements", "-", "--xml", path], b"", _SECONDS)
     except OSError:
         return Signature("unknown")
     words = shown.stderr.decode("utf-8", "replace")

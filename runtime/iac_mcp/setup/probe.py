@@ -28,6 +28,14 @@ _SECONDS: Final = 20.0
 _MOST: Final = 20_000
 _SHORTEST: Final = 3
 
+_UNANSWERED: Final[Mapping[int, tuple[str, str]]] = {
+    9: (COLLISION, "None of the apps that there are tools of has one."),
+    10: (RECORD, "No command of an app that every Mac has takes one without doing something."),
+}
+
+_DEBUGGED: Final = ("/usr/bin/env", "AEDebugSends=1")
+_CHANNELLED: Final = ("/bin/sh", "-c", 'exec "$@" 3<&0 4>&1', "sh")
+
 
 class Person(NamedTuple):
     """What must not be sent on: the home folder, and names of the user and the computer."""
@@ -118,16 +126,6 @@ def answers(
         if not asked and row in _UNANSWERED:
             question, reason = _UNANSWERED[row]
             yield {"id": str(row), "row": row, "question": question, "unmeasured": reason}
-
-
-_UNANSWERED: Final[Mapping[int, tuple[str, str]]] = {
-    9: (COLLISION, "None of the apps that there are tools of has one."),
-    10: (RECORD, "No command of an app that every Mac has takes one without doing something."),
-}
-
-
-_DEBUGGED: Final = ("/usr/bin/env", "AEDebugSends=1")
-_CHANNELLED: Final = ("/bin/sh", "-c", 'exec "$@" 3<&0 4>&1', "sh")
 
 
 class _Running:

@@ -28,7 +28,8 @@ from iac_runtime.execution.locks import DEFAULT_TIMEOUT, Limits, Locks, NoTurnEr
 from iac_runtime.execution.process import Completed, Grace, Runner
 from iac_runtime.execution.streams import run_process
 from iac_runtime.execution.workers import Workers
-from iac_runtime.language.request import Event, event_json
+from iac_runtime.language.request import Event
+from iac_runtime.language.text import event_json
 
 if TYPE_CHECKING:
     from iac_runtime.execution.mac import AppState, Version

@@ -35,12 +35,11 @@ from iac_runtime.gate.plans import (
     other_door,
     refused,
 )
-from iac_runtime.language.checking import check_arguments
-from iac_runtime.language.levels import at_most
 from iac_runtime.policy.facts import Decision, Facts
 from iac_runtime.policy.permissions import Asked, Caller, Desk, default_desk
-from iac_runtime.tool import Level
+from iac_runtime.tool import Level, at_most
 from iac_runtime.tools.catalogue import Catalogue, forget_changed
+from iac_runtime.tools.checking import check_arguments
 from iac_runtime.tools.own import OWN_TOOLS
 from iac_runtime.tools.shape import RESULT_LIMIT, Tool
 

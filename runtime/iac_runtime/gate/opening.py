@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "HOME",
+    "GateOptions",
     "Simulation",
-    "Wishes",
     "limiter_of",
     "open_audit",
     "open_gate",
-    "read_wishes",
+    "read_options",
     "simulation",
 ]
 
@@ -123,7 +123,7 @@ def _apps(catalogue: Catalogue) -> list[Tables]:
 WAY: Final = "The user can start this program with --allow {level}."
 
 
-class Wishes(NamedTuple):
+class GateOptions(NamedTuple):
     """What a command line said; the defaults are what holds without a word.
 
     Attributes:
@@ -150,15 +150,15 @@ class Wishes(NamedTuple):
         return Flags(self.read_only, self.rate_limit, self.blocklist)
 
 
-def read_wishes(raw: Mapping[str, Any]) -> Wishes:
-    """Return the wishes among the options of a command line, given as texts by name.
+def read_options(raw: Mapping[str, Any]) -> GateOptions:
+    """Return what a command line says of the gate, given as texts by name.
 
     Raises:
         SetupError: A number is none.
     """
     policy = raw.get("policy")
     timeout = _number("--timeout", raw.get("timeout"))
-    return Wishes(
+    return GateOptions(
         tools=[Path(folder) for folder in raw.get("tools") or ()],
         simulate=raw.get("simulate"),
         allow=raw.get("allow") or "SAFE",
@@ -180,18 +180,18 @@ def _number(flag: str, text: str | None) -> float | None:
         raise SetupError(f"{flag} wants a number, not {quoted(text)}.") from None
 
 
-def open_gate(wishes: Wishes) -> Gate:
+def open_gate(options: GateOptions) -> Gate:
     """Return the gate of `iac-mcp`: judged by the user's policy, limited, audited.
 
     Raises:
         SetupError: A folder, the policy, a setting or a wish is not right.
     """
-    level = _level(wishes.allow)
-    if not (math.isfinite(wishes.timeout) and wishes.timeout > 0):
-        raise SetupError(f"--timeout wants seconds above 0, not {wishes.timeout:g}.")
-    catalogue = Catalogue(tool_folders(wishes.tools))
-    launch = [_bundle_id(catalogue, app) for app in wishes.launch]
-    home = None if wishes.simulate is None else HOME
+    level = _level(options.allow)
+    if not (math.isfinite(options.timeout) and options.timeout > 0):
+        raise SetupError(f"--timeout wants seconds above 0, not {options.timeout:g}.")
+    catalogue = Catalogue(tool_folders(options.tools))
+    launch = [_bundle_id(catalogue, app) for app in options.launch]
+    home = None if options.simulate is None else HOME
 
     def identify(name: str) -> str:
         return identify_in(gate.catalogue or catalogue)(name)
@@ -199,12 +199,12 @@ def open_gate(wishes: Wishes) -> Gate:
     def stale() -> list[str]:
         return _stale(gate.catalogue or catalogue)
 
-    desk = open_desk(wishes.flags, wishes.policy, home=home, identify=identify)
-    executor = Executor(timeout=wishes.timeout)
+    desk = open_desk(options.flags, options.policy, home=home, identify=identify)
+    executor = Executor(timeout=options.timeout)
     world: Simulation | None = None
-    if wishes.simulate is not None:
-        world = simulation(catalogue, Path(wishes.simulate) if wishes.simulate else None)
-        executor = Executor(world, timeout=wishes.timeout)
+    if options.simulate is not None:
+        world = simulation(catalogue, Path(options.simulate) if options.simulate else None)
+        executor = Executor(world, timeout=options.timeout)
     gate = Gate(
         catalogue,
         executor,
@@ -215,7 +215,7 @@ def open_gate(wishes: Wishes) -> Gate:
         desk=desk,
         audit=open_audit,
         limiter=limiter_of(desk),
-        stale=stale if wishes.simulate is None else tuple,
+        stale=stale if options.simulate is None else tuple,
         renewed=world.renew if world is not None else None,
         added=added_tools,
     )

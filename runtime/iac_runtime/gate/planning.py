@@ -13,11 +13,11 @@ from iac_base.errors import InvalidParameterError, ToolError, UnknownToolError, 
 from iac_base.words import text_literal
 from iac_runtime.gate.plans import Call, Found, Plan, ToolContext
 from iac_runtime.gate.results import look_again, plain_result
-from iac_runtime.language.compose import compose
-from iac_runtime.language.levels import at_most, effective_level
-from iac_runtime.language.request import Event, EventOp, jxa_line
+from iac_runtime.language.compose import compose, effective_level
+from iac_runtime.language.request import Event, EventOp
 from iac_runtime.language.terms import contains
-from iac_runtime.tool import Level
+from iac_runtime.language.text import jxa_line
+from iac_runtime.tool import Level, at_most
 from iac_runtime.tools.binding import Operation, bind
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.shape import RESULT_LIMIT, Tool

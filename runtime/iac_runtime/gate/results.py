@@ -13,14 +13,14 @@ from iac_base.errors import InvalidParameterError, ToolError
 from iac_base.words import fold, text_literal
 from iac_runtime.execution.appleerrors import describe
 from iac_runtime.execution.executor import Answer
-from iac_runtime.language.reader import Reader
+from iac_runtime.language.reader import AppReader
 from iac_runtime.language.request import Absent, Event
 from iac_runtime.language.steps import ById, ByIndex, ByName, RefValue, Step, Value, Whose
 from iac_runtime.language.terms import code_key
 from iac_runtime.language.text import steps_text
-from iac_runtime.language.typespec import parse_type
 from iac_runtime.tools.binding import Operation
 from iac_runtime.tools.tables import Tables
+from iac_runtime.types import parse_type
 
 __all__ = ["Plain", "RefText", "cap", "clean", "look_again", "plain_result", "structured"]
 
@@ -72,7 +72,7 @@ def _list_call(steps: tuple[Step, ...], tool: Operation) -> str:
         return ""
     collection = steps[:-1]
     try:
-        found = Reader(tool.tables, strict=False).reference(steps_text(collection))
+        found = AppReader(tool.tables, strict=False).reference(steps_text(collection))
     except InvalidParameterError:
         return ""
     if not found.selectable or not found.classes:
@@ -208,7 +208,7 @@ def _reference(shown: str, ident: str | int | None, tables: Tables) -> str:
     """Return the canonical text of a display string, by id where the id is known."""
     relative = _PREFIX.sub("", shown, count=1)
     try:
-        found = Reader(tables, strict=False).reference(relative)
+        found = AppReader(tables, strict=False).reference(relative)
     except InvalidParameterError:
         return relative
     steps = found.steps

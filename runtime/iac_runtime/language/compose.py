@@ -1,33 +1,38 @@
-"""From a tool and its checked arguments to the request: one function per operation."""
+"""From a tool and its checked arguments to the request, and to the level that it needs."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from iac_base.errors import InvalidParameterError, ToolError, near_text, quoted
-from iac_runtime.language.paths import Last, has_folders, is_path
-from iac_runtime.language.reader import Reader
-from iac_runtime.language.references import Reference, insertion
+from iac_base.errors import InvalidParameterError, ToolError, quoted
+from iac_runtime.language.reader import AppReader
+from iac_runtime.language.references import Last, Reference, has_folders, insertion, is_path
 from iac_runtime.language.request import ABSENT, Absent, Column, Event, EventOp, Order
 from iac_runtime.language.steps import Every, RecordValue, Step, Value, Whose
 from iac_runtime.language.terms import (
+    all_columns,
     camel,
-    class_named,
     contains,
     find_properties,
+    id_classes,
+    id_property,
+    is_text,
+    known_class,
+    known_properties,
     loose_name,
+    named_columns,
     unknown_name,
+    usual_columns,
 )
-from iac_runtime.language.typespec import parse_type
-from iac_runtime.tool import Op, Param, Property
+from iac_runtime.tool import Level, Op, Param, at_most, highest
 from iac_runtime.tools.binding import Operation, parameters
 from iac_runtime.tools.tables import Tables
+from iac_runtime.types import parse_type
 
-__all__ = ["class_term", "compose", "place"]
+__all__ = ["compose", "effective_level"]
 
 _INTO: Final = frozenset({"of", "at", "to", "folder"})
 """Parameters whose file path is a folder to look or put into, not an item."""
 
-_MAX_COLUMNS: Final = 80
 _MAX_TARGETS: Final = 100
 """Objects that one get reads."""
 
@@ -36,21 +41,20 @@ _OWN: Final = frozenset(
 )
 """What the object tools take themselves; what else a dictionary declares goes along as it is."""
 
-_ID_CODE: Final = "ID  "
-
-_FILE_ROWS: Final = frozenset(
-    {
-        ("rdwrread", "----"),
-        ("rdwrgeof", "----"),
-        ("rdwrseof", "----"),
-        ("rdwrclos", "----"),
-        ("rdwrwrit", "refn"),
-    }
-)
+_FILE_PARAMETERS: Final[Mapping[str, str]] = {
+    "rdwrclos": "----",
+    "rdwrgeof": "----",
+    "rdwrread": "----",
+    "rdwrseof": "----",
+    "rdwrwrit": "refn",
+}
 """Parameters of Standard Additions that are `any` and take a file or its reference number."""
 
-_TEXT_CODES: Final = frozenset({"ctxt", "cpar", "cwor", "cha ", "catr"})
-"""Classes of the Text Suite: what an app answers for such an object is its text."""
+_ALL: Final = "pALL"
+"""The code of the property that holds all properties of an object as a record (ASRegistry.h)."""
+
+_CONTENTS: Final = frozenset({"body", "ctxt", "pcnt", "PCnt", "text"})
+"""The codes of whole contents: replacing them loses the old ones, and a new object has none."""
 
 
 def compose(tool: Operation, arguments: Mapping[str, Any], home: str) -> Event:
@@ -60,51 +64,27 @@ def compose(tool: Operation, arguments: Mapping[str, Any], home: str) -> Event:
         InvalidParameterError: A name, a reference or a value is wrong.
     """
     given = {key: value for key, value in arguments.items() if value is not None}
-    return _OPERATIONS[tool.spec.op](tool, given, home)
-
-
-def place(text: str | None, tables: Tables, home: str, *, item: bool = False) -> Reference:
-    """Return the object that a reference, or where files are objects a path, names."""
-    return Reader(tables, home).place(text or "", "item" if item else "folder")
-
-
-def class_term(name: str, tables: Tables) -> str:
-    """Return the term of the class called `name`.
-
-    Raises:
-        InvalidParameterError: The app has no such class.
-    """
-    found = class_named(name, tables)
-    if found is None:
-        raise InvalidParameterError(
-            f"element: {tables.app.name} has no class {quoted(name)}.",
-            near_text(name, list(tables.classes)),
-        )
-    return found
+    return _OPERATIONS[tool.spec.op](tool, given, AppReader(tool.tables, home))
 
 
 def _event(tool: Operation, op: EventOp, **more: Any) -> Event:
+    """Return a request to the app of a tool, by the tool's own event."""
     app = tool.tables.app
     return Event(app.id, app.kind, op, tool.spec.event, **more)
 
 
-def _id_classes(tables: Tables) -> tuple[tuple[str, str], ...]:
-    """Return the classes whose objects have an id, and its property, by JXA name."""
-    found = ((row.jxa, _id_property(term, tables)) for term, row in tables.classes.items())
-    return tuple((name, ident.jxa) for name, ident in found if ident is not None)
-
-
-def _command(tool: Operation, given: Mapping[str, Any], home: str) -> Event:
+def _command(tool: Operation, given: Mapping[str, Any], reader: AppReader) -> Event:
     direct: Value | Absent = ABSENT
     named: list[tuple[str, Value]] = []
-    tables, reader = tool.tables, Reader(tool.tables, home)
     for key, row in parameters(tool).items():
         if not row.code:
             continue
         value: Value = None
         if key in given:
             last: Last = "folder" if row.term in _INTO else "item"
-            named_file = (tool.spec.event, row.code) in _FILE_ROWS and is_path(str(given[key]))
+            named_file = _FILE_PARAMETERS.get(tool.spec.event) == row.code and is_path(
+                str(given[key])
+            )
             kind = "file" if named_file else row.type
             value = reader.value(given[key], kind, key, last=last, direct=row.code == "----")
         if row.code == "----":
@@ -117,7 +97,7 @@ def _command(tool: Operation, given: Mapping[str, Any], home: str) -> Event:
         command=tool.spec.jxa,
         direct=direct,
         named=tuple(named),
-        id_classes=_id_classes(tables) if tool.spec.result else (),
+        id_classes=id_classes(tool.tables) if tool.spec.result else (),
         writes=tool.spec.level != "SAFE",
     )
 
@@ -126,7 +106,9 @@ def _jxa(row: Param) -> str:
     return row.jxa or camel(row.term)
 
 
-def _more(tool: Operation, given: Mapping[str, Any], home: str) -> tuple[tuple[str, Value], ...]:
+def _more(
+    tool: Operation, given: Mapping[str, Any], reader: AppReader
+) -> tuple[tuple[str, Value], ...]:
     """Return the parameters that the app's own get, set or count declares beyond the usual ones.
 
     JXA takes them with the command of that name, as in `app.get(x, {as: "text"})`; that an app
@@ -143,15 +125,15 @@ def _more(tool: Operation, given: Mapping[str, Any], home: str) -> tuple[tuple[s
                 f'JavaScript for Automation has no way to pass "{key}" to {tool.spec.op}.',
                 "Leave it out.",
             )
-        value = Reader(tool.tables, home).value(given[key], row.type, key, last="item")
+        value = reader.value(given[key], row.type, key, last="item")
         named.append((_jxa(row), value))
     return tuple(named)
 
 
-def _get(tool: Operation, given: Mapping[str, Any], home: str) -> Event:
+def _get(tool: Operation, given: Mapping[str, Any], reader: AppReader) -> Event:
     target = given.get("target")
     if not isinstance(target, list | tuple):
-        return _get_one(tool, given, home)
+        return _get_one(tool, given, reader)
     if not target or len(target) > _MAX_TARGETS:
         raise InvalidParameterError(
             f"target holds {len(target)} references; one get reads 1 to {_MAX_TARGETS}."
@@ -160,26 +142,26 @@ def _get(tool: Operation, given: Mapping[str, Any], home: str) -> Event:
     for number, text in enumerate(target):
         if not isinstance(text, str):
             raise InvalidParameterError(f"target[{number}] wants a reference.")
-        parts.append(_get_one(tool, {**given, "target": text}, home))
+        parts.append(_get_one(tool, {**given, "target": text}, reader))
     return _event(tool, "each", parts=tuple(parts), writes=False)
 
 
-def _get_one(tool: Operation, given: Mapping[str, Any], home: str) -> Event:
+def _get_one(tool: Operation, given: Mapping[str, Any], reader: AppReader) -> Event:
     tables = tool.tables
-    found = place(given.get("target"), tables, home, item=True)
+    found = reader.place(given.get("target"), "item")
     op: EventOp = "get"
     columns: tuple[Column, ...] = ()
     if "properties" in given:
-        op, columns = "columns", _columns(given["properties"], found.classes, tables)
+        op, columns = "columns", named_columns(given["properties"], found.classes, tables)
     elif found.classes and not found.selectable and not _holds_text(found, tables):
-        op, columns = "properties", _all_columns(found.classes[0], tables)
+        op, columns = "properties", all_columns(found.classes[0], tables)
     return _event(
         tool,
         op,
         target=found.steps,
-        more=_more(tool, given, home),
+        more=_more(tool, given, reader),
         columns=columns,
-        id_classes=_id_classes(tables) if op == "get" else (),
+        id_classes=id_classes(tables) if op == "get" else (),
         writes=False,
     )
 
@@ -190,49 +172,15 @@ def _holds_text(found: Reference, tables: Tables) -> bool:
         kind.many or kind.name == "text" for kind in parse_type(found.prop.type)
     ):
         return True
-    return any(_is_text(name, tables) for name in found.classes or ())
+    return any(is_text(name, tables) for name in found.classes or ())
 
 
-def _is_text(term: str, tables: Tables) -> bool:
-    return any(row.code in _TEXT_CODES for _, row in tables.lineage(term))
-
-
-def _id_property(term: str, tables: Tables) -> Property | None:
-    """Return the property that holds the id of an object; Calendar calls it `uid`."""
-    named = tables.find_property(term, "id")
-    if named is not None:
-        return named
-    return next((row for row in tables.properties(term) if row.code == _ID_CODE), None)
-
-
-def _columns(names: Any, classes: tuple[str, ...] | None, tables: Tables) -> tuple[Column, ...]:
-    columns: dict[str, Column] = {}
-    for name in [names] if isinstance(names, str) else names:
-        rows = find_properties(classes, name, tables)
-        if not rows and classes is not None:
-            raise unknown_name(name, classes, tables, what="property")
-        column = (
-            Column(rows[0].term, rows[0].jxa) if rows else Column(name, loose_name(name, tables))
-        )
-        if rows and not any("r" in row.access for row in rows):
-            raise InvalidParameterError(f'"{rows[0].term}" can be set but not read.')
-        columns[column.label] = column
-    return tuple(columns.values())
-
-
-def _all_columns(term: str, tables: Tables) -> tuple[Column, ...]:
-    rows = [row for row in tables.properties(term) if "r" in row.access]
-    return tuple(Column(row.term, row.jxa) for row in rows[:_MAX_COLUMNS])
-
-
-def _set(tool: Operation, given: Mapping[str, Any], home: str) -> Event:
-    tables, reader = tool.tables, Reader(tool.tables, home)
-    found = place(given.get("target"), tables, home, item=True)
+def _set(tool: Operation, given: Mapping[str, Any], reader: AppReader) -> Event:
+    tables = tool.tables
+    found = reader.place(given.get("target"), "item")
     values: dict[str, Value] = {}
     for name, value in given.get("properties", {}).items():
-        rows = find_properties(found.classes, name, tables)
-        if not rows and found.classes is not None:
-            raise unknown_name(name, found.classes, tables, what="property")
+        rows = known_properties(found.classes, name, tables)
         if rows and not any("w" in row.access for row in rows):
             raise InvalidParameterError(f'"{rows[0].term}" of {found.text} is read-only.')
         kind = " | ".join(dict.fromkeys(row.type for row in rows)) or "any"
@@ -242,16 +190,15 @@ def _set(tool: Operation, given: Mapping[str, Any], home: str) -> Event:
         values[jxa] = reader.value(value, kind, name, last="item")
     if not values:
         raise InvalidParameterError("properties names nothing to set.")
-    more = _more(tool, given, home)
+    more = _more(tool, given, reader)
     return _event(tool, "set", target=found.steps, named=tuple(values.items()), more=more)
 
 
-def _collection(
-    given: Mapping[str, Any], tables: Tables, home: str
-) -> tuple[tuple[Step, ...], str]:
+def _collection(given: Mapping[str, Any], reader: AppReader) -> tuple[tuple[Step, ...], str]:
     """Return the steps to the collection that `element`, `of` and `where` name, and its class."""
-    term = class_term(given["element"], tables)
-    owner = place(given.get("of"), tables, home)
+    tables = reader.tables
+    term = known_class(given["element"], tables, "element")
+    owner = reader.place(given.get("of"))
     if owner.selectable:
         raise InvalidParameterError(
             f"of: {owner.text} names several objects.", "Pick one, as in [0]."
@@ -261,25 +208,25 @@ def _collection(
         raise unknown_name(plural, owner.classes, tables, what="element")
     steps: tuple[Step, ...] = (*owner.steps, Every(plural))
     if given.get("where"):
-        steps = (*steps, Whose(Reader(tables, home).filter(given["where"], (term,))))
+        steps = (*steps, Whose(reader.filter(given["where"], (term,))))
     return steps, term
 
 
-def _count(tool: Operation, given: Mapping[str, Any], home: str) -> Event:
-    steps, _ = _collection(given, tool.tables, home)
-    more = _more(tool, given, home)
+def _count(tool: Operation, given: Mapping[str, Any], reader: AppReader) -> Event:
+    steps, _ = _collection(given, reader)
+    more = _more(tool, given, reader)
     return _event(tool, "count", target=steps, more=more, writes=False)
 
 
-def _list(tool: Operation, given: Mapping[str, Any], home: str) -> Event:
+def _list(tool: Operation, given: Mapping[str, Any], reader: AppReader) -> Event:
     tables = tool.tables
-    steps, term = _collection(given, tables, home)
-    ident = _id_property(term, tables)
+    steps, term = _collection(given, reader)
+    ident = id_property(term, tables)
     name = tables.find_property(term, "name")
     if "properties" in given:
-        columns = _columns(given["properties"], (term,), tables)
+        columns = named_columns(given["properties"], (term,), tables)
     else:
-        columns = _usual_columns(term, tables)
+        columns = usual_columns(term, tables)
     offset, limit = given.get("offset", 0), given.get("limit")
     if offset < 0 or (limit is not None and limit < 0):
         raise InvalidParameterError("limit and offset count from 0.")
@@ -287,7 +234,7 @@ def _list(tool: Operation, given: Mapping[str, Any], home: str) -> Event:
         tool,
         "list",
         target=steps,
-        more=_more(tool, given, home),
+        more=_more(tool, given, reader),
         columns=columns,
         id_column=ident.jxa if ident else "",
         name_column=name.jxa if name else "",
@@ -305,35 +252,15 @@ def _order(names: Any, term: str, tables: Tables) -> tuple[Order, ...]:
         exact = any(name in (row.term, row.jxa) for row in tables.properties(term))
         descending = name.startswith("-") and not exact
         plain = name.removeprefix("-").strip() if descending else name
-        (column,) = _columns(plain, (term,), tables)
+        (column,) = named_columns(plain, (term,), tables)
         found.append(Order(column.jxa, descending))
     return tuple(found)
 
 
-def _usual_columns(term: str, tables: Tables) -> tuple[Column, ...]:
-    """Return what to read of each item where nothing is asked for: name and id.
-
-    Of text, the text. Where there is no name, a few plain values (a message's subject) tell the
-    items apart.
-    """
-    if _is_text(term, tables):
-        return (Column("text", ""),)
-    name, ident = tables.find_property(term, "name"), _id_property(term, tables)
-    named = [row for row in (name, ident) if row is not None]
-    if name is None:
-        plain = [
-            row
-            for row in tables.properties(term)
-            if row.type in ("text", "date", "integer") and "r" in row.access and row not in named
-        ]
-        named += plain[:3]
-    return tuple(Column(row.term, row.jxa) for row in named)
-
-
-def _make(tool: Operation, given: Mapping[str, Any], home: str) -> Event:
-    tables, reader = tool.tables, Reader(tool.tables, home)
+def _make(tool: Operation, given: Mapping[str, Any], reader: AppReader) -> Event:
+    tables = tool.tables
     rows = parameters(tool)
-    term = class_term(given["element"], tables)
+    term = known_class(given["element"], tables, "element")
     named: list[tuple[str, Value]] = []
     for key, row in rows.items():
         if key not in given or not row.code:
@@ -353,29 +280,23 @@ def _make(tool: Operation, given: Mapping[str, Any], home: str) -> Event:
         "command",
         command="make",
         named=tuple(named),
-        id_classes=_id_classes(tables),
+        id_classes=id_classes(tables),
     )
 
 
-def _at(text: str, reader: Reader) -> Value:
+def _at(text: str, reader: AppReader) -> Value:
     if is_path(text) and not has_folders(reader.tables):
         return reader.value(text, "file", "at")
     return insertion(reader.place(text)).value
 
 
-def _new_properties(given: Any, term: str, reader: Reader) -> RecordValue:
-    def find(name: str) -> Property:
-        rows = find_properties((term,), name, reader.tables)
-        if not rows:
-            raise unknown_name(name, (term,), reader.tables, what="property")
-        return rows[0]
-
+def _new_properties(given: Any, term: str, reader: AppReader) -> RecordValue:
     if not isinstance(given, Mapping):
         raise InvalidParameterError("properties wants an object.")
-    return reader.record(given, find)
+    return reader.record(given, lambda name: known_properties((term,), name, reader.tables)[0])
 
 
-_OPERATIONS: Final[Mapping[Op, Callable[[Operation, Mapping[str, Any], str], Event]]] = {
+_OPERATIONS: Final[Mapping[Op, Callable[[Operation, Mapping[str, Any], AppReader], Event]]] = {
     "command": _command,
     "get": _get,
     "set": _set,
@@ -383,3 +304,80 @@ _OPERATIONS: Final[Mapping[Op, Callable[[Operation, Mapping[str, Any], str], Eve
     "count": _count,
     "make": _make,
 }
+
+
+def effective_level(tool: Operation, arguments: Mapping[str, Any], home: str) -> Level:
+    """Return the level of a call; `arguments` are those of the operation and are valid.
+
+    For `set` the highest of the named properties on the target's class, for `make` of the class
+    and its properties, for copying the same of what is copied, for deleting of the target's
+    class. What the tables do not know needs the tool's ceiling. The answer lies between the
+    tool's level and its ceiling.
+    """
+    spec, tables = tool.spec, tool.tables
+    wanted: Level = spec.level
+    if spec.level == spec.ceiling:
+        return wanted
+    reader = AppReader(tables, home)
+    if spec.op == "set":
+        found = reader.place(arguments.get("target"), "item")
+        wanted = _setting_level(found.classes, arguments.get("properties"), tables, spec.ceiling)
+    elif spec.op == "make":
+        term = tables.find_class(str(arguments.get("element")))
+        if term is None:
+            wanted = spec.ceiling
+        else:
+            given = _setting_level(
+                (term,), arguments.get("properties"), tables, spec.ceiling, making=True
+            )
+            wanted = highest((tables.classes[term].make, given))
+    elif spec.event == "coredelo" and isinstance(arguments.get("target"), str):
+        classes = reader.place(arguments["target"], "item").classes
+        wanted = (
+            highest(tables.classes[term].delete for term in classes) if classes else spec.ceiling
+        )
+    elif spec.event == "coreclon":
+        wanted = _copying_level(tool, arguments, reader)
+    if not at_most(wanted, spec.ceiling):
+        wanted = spec.ceiling
+    return highest((wanted, spec.level))
+
+
+def _copying_level(tool: Operation, arguments: Mapping[str, Any], reader: AppReader) -> Level:
+    """Return the level of making what is copied, with the properties that the copy is given."""
+    tables, ceiling = tool.tables, tool.spec.ceiling
+    by_code = {row.code: arguments.get(key) for key, row in parameters(tool).items()}
+    direct, given = by_code.get("----"), by_code.get("prdt")
+    levels: list[Level] = [tool.spec.level]
+    for text in direct if isinstance(direct, list | tuple) else [direct]:
+        classes = reader.place(text, "item").classes if isinstance(text, str) else None
+        if not classes:
+            return ceiling
+        levels.extend(tables.classes[term].make for term in classes if term in tables.classes)
+        levels.append(_setting_level(classes, given, tables, ceiling, making=True))
+    return highest(levels)
+
+
+def _setting_level(
+    classes: tuple[str, ...] | None,
+    given: Any,
+    tables: Tables,
+    unknown: Level,
+    *,
+    making: bool = False,
+) -> Level:
+    if not given:
+        return "SAFE"
+    levels: list[Level] = []
+    for name, value in given.items():
+        for row in find_properties(classes, name, tables) or (None,):
+            if row is None:
+                levels.append(unknown)
+            elif row.code == _ALL and isinstance(value, Mapping):
+                # It sets what its record names, so it weighs what those weigh.
+                levels.append(_setting_level(classes, value, tables, unknown, making=making))
+            elif making and row.code in _CONTENTS and row.level == "DANGEROUS":
+                levels.append("MODIFY")
+            else:
+                levels.append(row.level)
+    return highest(levels)

@@ -5,19 +5,26 @@ and. A key is a property, or a way to one (`container.name`). JXA's spellings (`
 `_match`) are taken too. JXA has no `_notEquals`, so `!=` becomes `_not`; its `_and` and `_or` want
 two tests, so one alone stands for itself (JXA release notes 10.10, "Filtering arrays").
 
-A filter stands in a reference, a value in a filter, a reference in a value. The three are read by
-modules that do not know each other; here they meet.
+A filter stands in a reference, a value in a filter, a reference in a value: here they meet.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from iac_base.errors import InvalidParameterError, near_text, quoted
 from iac_base.words import fold
-from iac_runtime.language.paths import Last, folder_reference, full_path, has_folders, is_path
-from iac_runtime.language.references import Reference, start, walk
+from iac_runtime.language.references import (
+    Last,
+    Reference,
+    folder_reference,
+    full_path,
+    has_folders,
+    is_path,
+    start,
+    walk,
+)
 from iac_runtime.language.steps import (
     Boundary,
     Compare,
@@ -28,158 +35,44 @@ from iac_runtime.language.steps import (
     RecordValue,
     Value,
 )
-from iac_runtime.language.syntax import Chain, Name, Part, application_of, read_syntax
-from iac_runtime.language.terms import find_properties, unknown_name
+from iac_runtime.language.syntax import (
+    MAX_DEPTH,
+    Chain,
+    NamePart,
+    Part,
+    read_syntax,
+)
+from iac_runtime.language.terms import find_properties, known_properties
 from iac_runtime.language.text import steps_text
-from iac_runtime.language.values import Marshal
+from iac_runtime.language.values import ValueReader
 from iac_runtime.tool import Property
 from iac_runtime.tools.tables import Tables
 
-__all__ = ["ReadValue", "Reader", "read_filter"]
+__all__ = ["AppReader"]
 
-ReadValue: TypeAlias = Callable[[Any, str, str], Value]
-"""How to read a value: the raw one, its type, and what to call it in an error."""
-
+_SAID: Final[Mapping[Operator, tuple[str, ...]]] = {
+    "=": ("=", "==", "equals", "is"),
+    ">": (">", "greaterthan", "after"),
+    ">=": (">=", "greaterthanequals"),
+    "<": ("<", "lessthan", "before"),
+    "<=": ("<=", "lessthanequals"),
+    "_contains": ("contains",),
+    "_beginsWith": ("beginswith", "startswith"),
+    "_endsWith": ("endswith",),
+}
 _OPERATORS: Final[Mapping[str, Operator]] = {
-    "=": "=",
-    "==": "=",
-    "equals": "=",
-    "is": "=",
-    ">": ">",
-    "greaterthan": ">",
-    "after": ">",
-    ">=": ">=",
-    "greaterthanequals": ">=",
-    "<": "<",
-    "lessthan": "<",
-    "before": "<",
-    "<=": "<=",
-    "lessthanequals": "<=",
-    "contains": "_contains",
-    "beginswith": "_beginsWith",
-    "startswith": "_beginsWith",
-    "endswith": "_endsWith",
+    word: operator for operator, words in _SAID.items() for word in words
 }
 _UNEQUAL: Final = ("!=", "<>", "notequals", "isnot")
 _KNOWN: Final = ("=", "!=", ">", ">=", "<", "<=", "contains", "begins with", "ends with")
 _JOINS: Final = ("and", "or", "not")
-MAX_DEPTH: Final = 16
-
-
-def read_filter(
-    raw: Any,
-    classes: tuple[str, ...] | None,
-    tables: Tables,
-    read_value: ReadValue,
-    depth: int = 0,
-) -> Filter:
-    """Return the filter that `raw` describes, over objects of `classes` (None: not known).
-
-    Raises:
-        InvalidParameterError: A name, an operator or a value is wrong; the nearest names are given.
-    """
-    if not isinstance(raw, Mapping) or not raw:
-        raise InvalidParameterError(
-            f"A filter is an object with at least one property, not {quoted(str(raw))}.",
-            'For example {"name": "x"} or {"name": {"contains": "x"}}.',
-        )
-    if depth > MAX_DEPTH:
-        raise InvalidParameterError(f"The filter is nested deeper than {MAX_DEPTH} levels.")
-    tests: list[Filter] = []
-    for key, value in raw.items():
-        word = fold(str(key))
-        if word in _JOINS and isinstance(value, list | tuple | Mapping):
-            parts = [value] if isinstance(value, Mapping) else list(value)
-            inner = tuple(
-                read_filter(part, classes, tables, read_value, depth + 1) for part in parts
-            )
-            tests.append(_join(word, inner))
-            continue
-        way, asked = (
-            _match(value) if str(key) == "_match" else (_way(str(key), classes, tables), value)
-        )
-        found = _item(way, classes, tables, read_value, depth)
-        tests.append(_tests(found, asked, read_value))
-    return _join("and", tuple(tests))
-
-
-def _join(word: str, tests: tuple[Filter, ...]) -> Filter:
-    if not tests:
-        raise InvalidParameterError(f'"{word}" in a filter holds no test.')
-    if word == "not":
-        return Join("not", tests)
-    if len(tests) == 1:
-        return tests[0]
-    return Join("and" if word == "and" else "or", tests)
-
-
-def _match(value: Any) -> tuple[tuple[Part, ...], Any]:
-    if isinstance(value, list) and len(value) == 2:
-        way, asked = value
-        if isinstance(way, Chain) and way.parts:
-            return way.parts, asked
-    raise InvalidParameterError("_match wants [ObjectSpecifier().property, value].")
-
-
-def _way(key: str, classes: tuple[str, ...] | None, tables: Tables) -> tuple[Part, ...]:
-    """Return the parts that a key names: one property, or a way to one from the item."""
-    if find_properties(classes, key, tables) or not ("." in key or "[" in key):
-        return (Name(key),)
-    return read_syntax(key)
-
-
-def _item(
-    way: tuple[Part, ...],
-    classes: tuple[str, ...] | None,
-    tables: Tables,
-    read_value: ReadValue,
-    depth: int,
-) -> Reference:
-    """Return what a test looks at, as a reference that begins at the item."""
-    if classes is not None and len(way) == 1 and isinstance(way[0], Name):
-        name = way[0].name
-        if not find_properties(classes, name, tables):
-            raise unknown_name(name, classes, tables, what="property")
-    return walk(
-        Reference((), classes),
-        way,
-        tables,
-        lambda raw, inner: read_filter(raw, inner, tables, read_value, depth + 1),
-    )
-
-
-def _tests(found: Reference, value: Any, read_value: ReadValue) -> Filter:
-    if isinstance(value, Mapping) and value and not ("x" in value and "y" in value):
-        tests = (_compare(found, str(op), item, read_value) for op, item in value.items())
-        return _join("and", tuple(tests))
-    return _compare(found, "=", value, read_value)
-
-
-def _compare(found: Reference, word: str, value: Any, read_value: ReadValue) -> Filter:
-    key = fold(word) or word
-    if key in _UNEQUAL:
-        return Join("not", (_compare(found, "=", value, read_value),))
-    operator = _OPERATORS.get(key)
-    if operator is None:
-        raise InvalidParameterError(
-            f"{quoted(word)} is no comparison in a filter.", near_text(word, _KNOWN)
-        )
-    kind = found.prop.type if found.prop is not None else "any"
-    if operator in ("_contains", "_beginsWith", "_endsWith"):
-        kind = "text" if isinstance(value, str) else "any"
-    last = found.steps[-1]
-    if isinstance(last, Boundary):
-        raise InvalidParameterError(f"{found.text} is a place; nothing can be compared with it.")
-    where = last.name if isinstance(last, Go) else found.text
-    return Compare(found.steps, operator, read_value(value, kind, where))
-
 
 _MAX_NESTING: Final = 4
 """References inside the filters of references."""
 
 
 @dataclass(frozen=True, slots=True)
-class Reader:
+class AppReader:
     """Reads for one app.
 
     Attributes:
@@ -203,10 +96,12 @@ class Reader:
                 f"References stand in filters of references more than {_MAX_NESTING} deep."
             )
         inner = replace(self, _nesting=self._nesting + 1)
-        parts = read_syntax(text)
+        written = read_syntax(text)
         if self.strict:
-            self._of_this_app(application_of(text))
-        return walk(start(self.tables), parts, self.tables, inner.filter, strict=self.strict)
+            self._of_this_app(written.application)
+        return walk(
+            start(self.tables), written.parts, self.tables, inner.filter, strict=self.strict
+        )
 
     def _of_this_app(self, name: str) -> None:
         """Refuse a reference that names another app: here it would mean something else."""
@@ -218,12 +113,13 @@ class Reader:
                 "Leave the application out of it, or call a tool of that app.",
             )
 
-    def place(self, text: str, last: Last = "folder") -> Reference:
+    def place(self, text: str | None, last: Last = "folder") -> Reference:
         """Return the object that a reference, or where files are objects a path, names.
 
         Raises:
             InvalidParameterError: As `reference`.
         """
+        text = text or ""
         if not (is_path(text) and has_folders(self.tables)):
             return self.reference(text)
         steps = folder_reference(full_path(text, self.home), self.home, self.tables, last)
@@ -233,14 +129,10 @@ class Reader:
         """Return the filter that `raw` describes, over objects of `classes` (None: not known).
 
         Raises:
-            InvalidParameterError: A name, an operator or a value is wrong.
+            InvalidParameterError: A name, an operator or a value is wrong; the nearest names are
+                given.
         """
-        return read_filter(
-            raw,
-            classes,
-            self.tables,
-            lambda value, kind, where: self.value(value, kind, where, last="item"),
-        )
+        return self._filter(raw, classes, 0)
 
     def value(
         self,
@@ -251,14 +143,100 @@ class Reader:
         last: Last = "folder",
         direct: bool = False,
     ) -> Value:
-        """Return `value` as a tagged value; see `Marshal.value`."""
-        return self._marshal(last).value(value, kind, where, direct=direct)
+        """Return `value` as a tagged value; see `ValueReader.value`."""
+        return self._values(last).value(value, kind, where, direct=direct)
 
     def record(
         self, value: Mapping[str, Any], find: Callable[[str], Property | None]
     ) -> RecordValue:
         """Return a record; `find` gives the field of a name, or None to take it as it is."""
-        return self._marshal("item").record(value, find)
+        return self._values("item").record(value, find)
 
-    def _marshal(self, last: Last) -> Marshal:
-        return Marshal(self.tables, self.home, self.reference, last)
+    def _values(self, last: Last) -> ValueReader:
+        return ValueReader(self.tables, self.home, self.reference, last)
+
+    def _filter(self, raw: Any, classes: tuple[str, ...] | None, depth: int) -> Filter:
+        if not isinstance(raw, Mapping) or not raw:
+            raise InvalidParameterError(
+                f"A filter is an object with at least one property, not {quoted(str(raw))}.",
+                'For example {"name": "x"} or {"name": {"contains": "x"}}.',
+            )
+        if depth > MAX_DEPTH:
+            raise InvalidParameterError(f"The filter is nested deeper than {MAX_DEPTH} levels.")
+        tests: list[Filter] = []
+        for key, value in raw.items():
+            word = fold(str(key))
+            if word in _JOINS and isinstance(value, list | tuple | Mapping):
+                parts = [value] if isinstance(value, Mapping) else value
+                inner = tuple(self._filter(part, classes, depth + 1) for part in parts)
+                tests.append(_join(word, inner))
+            elif str(key) == "_match":
+                way, asked = _match(value)
+                tests.append(self._tests(self._item(way, classes, depth), asked))
+            else:
+                way = self._way(str(key), classes)
+                tests.append(self._tests(self._item(way, classes, depth), value))
+        return _join("and", tuple(tests))
+
+    def _way(self, key: str, classes: tuple[str, ...] | None) -> tuple[Part, ...]:
+        """Return the parts that a key names: one property, or a way to one from the item."""
+        if find_properties(classes, key, self.tables) or not ("." in key or "[" in key):
+            return (NamePart(key),)
+        return read_syntax(key).parts
+
+    def _item(
+        self, way: tuple[Part, ...], classes: tuple[str, ...] | None, depth: int
+    ) -> Reference:
+        """Return what a test looks at, as a reference that begins at the item."""
+        if classes is not None and len(way) == 1 and isinstance(way[0], NamePart):
+            known_properties(classes, way[0].name, self.tables)
+        return walk(
+            Reference((), classes),
+            way,
+            self.tables,
+            lambda raw, inner: self._filter(raw, inner, depth + 1),
+        )
+
+    def _tests(self, found: Reference, value: Any) -> Filter:
+        if isinstance(value, Mapping) and value and not ("x" in value and "y" in value):
+            tests = (self._compare(found, str(op), item) for op, item in value.items())
+            return _join("and", tuple(tests))
+        return self._compare(found, "=", value)
+
+    def _compare(self, found: Reference, word: str, value: Any) -> Filter:
+        key = fold(word) or word
+        if key in _UNEQUAL:
+            return Join("not", (self._compare(found, "=", value),))
+        operator = _OPERATORS.get(key)
+        if operator is None:
+            raise InvalidParameterError(
+                f"{quoted(word)} is no comparison in a filter.", near_text(word, _KNOWN)
+            )
+        last = found.steps[-1]
+        if isinstance(last, Boundary):
+            raise InvalidParameterError(
+                f"{found.text} is a place; nothing can be compared with it."
+            )
+        kind = found.prop.type if found.prop is not None else "any"
+        if operator in ("_contains", "_beginsWith", "_endsWith"):
+            kind = "text" if isinstance(value, str) else "any"
+        where = last.name if isinstance(last, Go) else found.text
+        return Compare(found.steps, operator, self.value(value, kind, where, last="item"))
+
+
+def _join(word: str, tests: tuple[Filter, ...]) -> Filter:
+    if not tests:
+        raise InvalidParameterError(f'"{word}" in a filter holds no test.')
+    if word == "not":
+        return Join("not", tests)
+    if len(tests) == 1:
+        return tests[0]
+    return Join("and" if word == "and" else "or", tests)
+
+
+def _match(value: Any) -> tuple[tuple[Part, ...], Any]:
+    if isinstance(value, list) and len(value) == 2:
+        way, asked = value
+        if isinstance(way, Chain) and way.parts:
+            return way.parts, asked
+    raise InvalidParameterError("_match wants [ObjectSpecifier().property, value].")

@@ -1,15 +1,21 @@
-"""What a reference means: its steps, checked against the class table of the app.
+"""What a reference or a path means: steps, checked against the class table of the app.
 
 Where a type says `any`, anything may follow. Rules of element access: JXA release notes 10.10,
 "Object specifiers". A filter inside a reference is read by whoever calls (`ReadTest`), because it
 holds values and those can be references again.
+
+Finder and System Events want references in place of file paths. Apple's guide names a folder step
+by step from the startup disk (Mac Automation Scripting Guide, "Reference Files and Folders"); the
+home folder, the desktop and the trash are properties of the application, other volumes its disks.
 """
 
+import posixpath
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from itertools import zip_longest
+from typing import Any, Final, Literal, TypeAlias
 
-from iac_base.errors import InvalidParameterError
+from iac_base.errors import InvalidParameterError, quoted
 from iac_base.words import fold
 from iac_runtime.language.steps import (
     Boundary,
@@ -23,26 +29,50 @@ from iac_runtime.language.steps import (
     Step,
     Whose,
 )
-from iac_runtime.language.syntax import Key, Name, Part, Select
+from iac_runtime.language.syntax import KeyPart, NamePart, Part, SelectPart
 from iac_runtime.language.terms import (
     CLASS_PROPERTY,
     element_named,
     element_of,
     field_named,
     loose_name,
+    object_classes,
     only_elements,
     owners,
     unknown_name,
 )
 from iac_runtime.language.text import steps_text
-from iac_runtime.language.typespec import object_classes
 from iac_runtime.tool import Property
 from iac_runtime.tools.tables import APPLICATION, Tables
 
-__all__ = ["ReadTest", "Reference", "insertion", "start", "walk"]
+__all__ = [
+    "Last",
+    "ReadTest",
+    "Reference",
+    "folder_reference",
+    "full_path",
+    "has_folders",
+    "insertion",
+    "is_path",
+    "start",
+    "walk",
+]
 
 ReadTest: TypeAlias = Callable[[Any, tuple[str, ...] | None], Filter]
 """How to read a filter over objects of some classes (None: not known)."""
+
+Last = Literal["folder", "item", "file"]
+"""What a path ends in: a folder, a file, or either."""
+
+_PLACES: Final = (
+    ("~/Desktop", ("desktop", "desktop folder")),
+    ("~/.Trash", ("trash",)),
+    ("~", ("home", "home folder")),
+)
+"""Folder -> the property of the application that holds it; Finder's name, System Events' name."""
+
+_VOLUMES: Final = "/Volumes/"
+_CLASSES: Final = {"folder": ("folder",), "file": ("file",), "item": ("item", "disk item")}
 
 _PICKS: Final = ("first", "last", "end", "beginning")
 _MAX_INDEX: Final = 2**31 - 1
@@ -116,53 +146,125 @@ def walk(
     Raises:
         InvalidParameterError: A name is unknown, or a part cannot follow the one before it.
     """
-    found = begin
-    for number, part in enumerate(parts):
-        following = parts[number + 1] if number + 1 < len(parts) else None
-        found = _part(found, part, following, tables, read_test, strict)
-    return found
+    walker = _Walker(tables, read_test, strict)
+    for part, following in zip_longest(parts, parts[1:]):
+        begin = walker.after(begin, part, following)
+    return begin
 
 
-def _part(
-    here: Reference,
-    part: Part,
-    following: Part | None,
-    tables: Tables,
-    read_test: ReadTest,
-    strict: bool,
-) -> Reference:
-    if here.steps and isinstance(here.steps[-1], Boundary):
+@dataclass(frozen=True, slots=True)
+class _Walker:
+    tables: Tables
+    read_test: ReadTest
+    strict: bool
+
+    def after(self, here: Reference, part: Part, following: Part | None) -> Reference:
+        if here.steps and isinstance(here.steps[-1], Boundary):
+            raise InvalidParameterError(
+                f"Nothing can follow {here.text}, which is a place to insert at."
+            )
+        if isinstance(part, NamePart):
+            return self._name(here, part.name, following)
+        if isinstance(part, KeyPart):
+            if isinstance(part.key, str) and not here.selectable and not _is_list(here):
+                # Brackets also hold a name that is no JavaScript identifier.
+                return self._name(here, part.key, following)
+            self._must_select(here, str(part.key))
+            step = _index(part.key) if isinstance(part.key, int) else ByName(part.key)
+            return here.then(step, here.classes)
+        self._must_select(here, part.how)
+        return self._select(here, part)
+
+    def _must_select(self, here: Reference, how: str) -> None:
+        if here.selectable or here.classes is None or not self.strict:
+            return
+        if _is_list(here):
+            raise InvalidParameterError(
+                f"{here.text} is a list; no item of it can be named by [{how}].",
+                "Read it with get and use the references that it gives.",
+            )
         raise InvalidParameterError(
-            f"Nothing can follow {here.text}, which is a place to insert at."
+            f"{here.text} is one object, so nothing can be picked from it by {how}."
         )
-    if isinstance(part, Name):
-        return _name(here, part.name, following, tables, strict)
-    if isinstance(part, Key):
-        if isinstance(part.key, str) and not here.selectable and not _is_list(here):
-            # Brackets also hold a name that is no JavaScript identifier.
-            return _name(here, part.key, following, tables, strict)
-        _must_select(here, str(part.key), strict)
-        step = _index(part.key) if isinstance(part.key, int) else ByName(part.key)
-        return here.then(step, here.classes)
-    _must_select(here, part.how, strict)
-    return _select(here, part, read_test)
+
+    def _select(self, here: Reference, part: SelectPart) -> Reference:
+        argument = part.argument
+        if part.how == "whose":
+            return here.then(
+                Whose(self.read_test(argument, here.classes)), here.classes, selectable=True
+            )
+        whole = isinstance(argument, int) and not isinstance(argument, bool)
+        if part.how == "at" and whole:
+            return here.then(_index(argument), here.classes)
+        if part.how == "byName" and isinstance(argument, str):
+            return here.then(ByName(argument), here.classes)
+        if part.how == "byId" and (isinstance(argument, str) or whole):
+            if isinstance(argument, int) and abs(argument) > _MAX_ID:
+                raise InvalidParameterError(
+                    f"The id {argument} is beyond 2^53, which JavaScript cannot hold exactly.",
+                    "Pick the object by its name or position.",
+                )
+            return here.then(ById(argument), here.classes)
+        wanted = {"at": "a whole number", "byName": "a text", "byId": "a text or a whole number"}
+        raise InvalidParameterError(f"{part.how}(…) after {here.text} wants {wanted[part.how]}.")
+
+    def _name(self, here: Reference, name: str, following: Part | None) -> Reference:
+        word = fold(name)
+        if here.selectable and word in ("first", "last"):
+            return here.then(ByIndex(0 if word == "first" else -1), here.classes)
+        if here.selectable and word in ("end", "beginning"):
+            return here.then(_boundary(word), here.classes)
+        if self._repeats(here, word, following):
+            return here
+        known = self._known_name(here, name)
+        if known is not None:
+            return known
+        if word in ("end", "beginning") and here.classes != ():
+            return here.then(_boundary(word), here.classes)
+        if here.classes is not None and self.strict:
+            raise unknown_name(name, here.classes, self.tables, here.prop)
+        jxa = loose_name(name, self.tables)
+        picked = isinstance(following, KeyPart | SelectPart) or (
+            isinstance(following, NamePart) and fold(following.name) in _PICKS
+        )
+        # What can only be elements is taken for all of them, so that it counts as many.
+        if picked or only_elements(jxa, self.tables):
+            return here.then(Every(jxa), None, selectable=True)
+        return here.then(Go(jxa), None)
+
+    def _known_name(self, here: Reference, name: str) -> Reference | None:
+        """Return the property or the elements called `name`; of one class's, the property."""
+        for owner in owners(here.classes, self.tables):
+            prop = field_named(self.tables.properties(owner), name)
+            if prop is not None:
+                return here.then(Go(prop.jxa), object_classes(prop.type, self.tables), prop=prop)
+            element = element_of(owner, name, self.tables)
+            if element is not None:
+                return here.then(
+                    Every(self.tables.classes[element].plural), (element,), selectable=True
+                )
+        if fold(name) == "class" and here.classes != ():
+            return here.then(Go("class"), (), prop=CLASS_PROPERTY)
+        return None
+
+    def _repeats(self, here: Reference, word: str, following: Part | None) -> bool:
+        """Say whether a name only says again what a filtered collection holds.
+
+        JXA shows an item of one as `notes.whose({…}).notes.at(0)` (Calendar Scripting Guide). What
+        a person writes so can also mean the notes in those notes, if notes can hold such.
+        """
+        if len(here.steps) < 2 or not isinstance(here.steps[-1], Whose):
+            return False
+        collection = next(step for step in reversed(here.steps) if not isinstance(step, Whose))
+        if not isinstance(collection, Every) or word != fold(collection.name):
+            return False
+        if not isinstance(following, KeyPart | SelectPart):
+            return False
+        return not self.strict or element_named(here.classes, collection.name, self.tables) is None
 
 
 def _is_list(here: Reference) -> bool:
     return here.prop is not None and here.prop.type.startswith("list of")
-
-
-def _must_select(here: Reference, how: str, strict: bool) -> None:
-    if here.selectable or here.classes is None or not strict:
-        return
-    if _is_list(here):
-        raise InvalidParameterError(
-            f"{here.text} is a list; no item of it can be named by [{how}].",
-            "Read it with get and use the references that it gives.",
-        )
-    raise InvalidParameterError(
-        f"{here.text} is one object, so nothing can be picked from it by {how}."
-    )
 
 
 def _index(number: int) -> ByIndex:
@@ -171,84 +273,77 @@ def _index(number: int) -> ByIndex:
     return ByIndex(number)
 
 
-def _select(here: Reference, part: Select, read_test: ReadTest) -> Reference:
-    argument = part.argument
-    if part.how == "whose":
-        return here.then(Whose(read_test(argument, here.classes)), here.classes, selectable=True)
-    whole = isinstance(argument, int) and not isinstance(argument, bool)
-    if part.how == "at" and whole:
-        return here.then(_index(argument), here.classes)
-    if part.how == "byName" and isinstance(argument, str):
-        return here.then(ByName(argument), here.classes)
-    if part.how == "byId" and (isinstance(argument, str) or whole):
-        if isinstance(argument, int) and abs(argument) > _MAX_ID:
-            raise InvalidParameterError(
-                f"The id {argument} is beyond 2^53, which JavaScript cannot hold exactly.",
-                "Pick the object by its name or position.",
-            )
-        return here.then(ById(argument), here.classes)
-    wanted = {"at": "a whole number", "byName": "a text", "byId": "a text or a whole number"}
-    raise InvalidParameterError(f"{part.how}(…) after {here.text} wants {wanted[part.how]}.")
-
-
-def _name(
-    here: Reference, name: str, following: Part | None, tables: Tables, strict: bool
-) -> Reference:
-    word = fold(name)
-    if here.selectable and word in ("first", "last"):
-        return here.then(ByIndex(0 if word == "first" else -1), here.classes)
-    if here.selectable and word in ("end", "beginning"):
-        return here.then(_boundary(word), here.classes)
-    if _repeats(here, word, following, tables, strict):
-        return here
-    known = _known_name(here, name, tables)
-    if known is not None:
-        return known
-    if word in ("end", "beginning") and here.classes != ():
-        return here.then(_boundary(word), here.classes)
-    if here.classes is not None and strict:
-        raise unknown_name(name, here.classes, tables, here.prop)
-    jxa = loose_name(name, tables)
-    picked = isinstance(following, Key | Select) or (
-        isinstance(following, Name) and fold(following.name) in _PICKS
-    )
-    # What can only be elements is taken for all of them, so that it counts as many.
-    if picked or only_elements(jxa, tables):
-        return here.then(Every(jxa), None, selectable=True)
-    return here.then(Go(jxa), None)
-
-
-def _known_name(here: Reference, name: str, tables: Tables) -> Reference | None:
-    """Return the property or the elements called `name`; of one class's, the property."""
-    for owner in owners(here.classes, tables):
-        prop = field_named(tables.properties(owner), name)
-        if prop is not None:
-            return here.then(Go(prop.jxa), object_classes(prop.type, tables), prop=prop)
-        element = element_of(owner, name, tables)
-        if element is not None:
-            return here.then(Every(tables.classes[element].plural), (element,), selectable=True)
-    if fold(name) == "class" and here.classes != ():
-        return here.then(Go("class"), (), prop=CLASS_PROPERTY)
-    return None
-
-
-def _repeats(
-    here: Reference, word: str, following: Part | None, tables: Tables, strict: bool
-) -> bool:
-    """Say whether a name only says again what a filtered collection holds.
-
-    JXA shows an item of one as `notes.whose({…}).notes.at(0)` (Calendar Scripting Guide). What a
-    person writes so can also mean the notes in those notes, if notes can hold such.
-    """
-    if len(here.steps) < 2 or not isinstance(here.steps[-1], Whose):
-        return False
-    collection = next(step for step in reversed(here.steps) if not isinstance(step, Whose))
-    if not isinstance(collection, Every) or word != fold(collection.name):
-        return False
-    if not isinstance(following, Key | Select):
-        return False
-    return not strict or element_named(here.classes, collection.name, tables) is None
-
-
 def _boundary(word: str) -> Boundary:
     return Boundary("end" if word == "end" else "beginning")
+
+
+def is_path(text: str) -> bool:
+    """Say whether a text has the form of a file path: absolute, or under `~`."""
+    return text == "~" or text.startswith(("/", "~/"))
+
+
+def full_path(text: str, home: str, where: str = "path") -> str:
+    """Return `text` as an absolute path without `.`, `..` and doubled slashes.
+
+    Raises:
+        InvalidParameterError: It is relative, names another user's home, or holds a NUL.
+    """
+    if "\0" in text:
+        raise InvalidParameterError(f"{where}: the path {quoted(text)} holds a NUL character.")
+    if not is_path(text) or (text.startswith("~") and not home):
+        raise InvalidParameterError(
+            f"{where}: {quoted(text)} is no absolute path.", "Begin it with / or ~/."
+        )
+    path = home + text[1:] if text.startswith("~") else text
+    return posixpath.normpath("/" + path.lstrip("/"))
+
+
+def has_folders(tables: Tables) -> bool:
+    """Say whether the app is one that names files by objects: Finder, System Events."""
+    return (
+        APPLICATION in tables.classes
+        and "folder" in tables.classes
+        and tables.find_property(APPLICATION, "startup disk") is not None
+    )
+
+
+def folder_reference(
+    path: str, home: str, tables: Tables, last: Last = "folder"
+) -> tuple[Step, ...]:
+    """Return the steps to what lies at an absolute path, from the nearest known place.
+
+    `last` says among what the last name is looked for.
+    """
+    steps, rest = _place(path, home, tables)
+    names = [name for name in rest.split("/") if name]
+    for name in names:
+        steps += [Every(tables.classes["folder"].plural), ByName(name)]
+    if names and last != "folder":
+        steps[-2] = Every(_plural(last, tables))
+    return tuple(steps)
+
+
+def _place(path: str, home: str, tables: Tables) -> tuple[list[Step], str]:
+    """Return the way to the nearest place of its own, and what of the path follows it."""
+    for place, terms in _PLACES:
+        root = place.replace("~", home, 1)
+        if not home or not (path == root or path.startswith(root + "/")):
+            continue
+        for term in terms:
+            prop = tables.find_property(APPLICATION, term)
+            if prop is not None:
+                return [Go(prop.jxa)], path[len(root) :]
+    disks = element_named((APPLICATION,), "disks", tables)
+    if path.startswith(_VOLUMES) and disks is not None:
+        volume, _, rest = path.removeprefix(_VOLUMES).partition("/")
+        return [Every(tables.classes[disks].plural), ByName(volume)], rest
+    disk = tables.find_property(APPLICATION, "startup disk")
+    assert disk is not None
+    return [Go(disk.jxa)], path
+
+
+def _plural(last: Last, tables: Tables) -> str:
+    held = {row.term for row in tables.elements("folder")} & tables.classes.keys()
+    wanted = (*_CLASSES[last], *_CLASSES["item"], "folder")
+    term = next((term for term in wanted if term in held), "folder")
+    return tables.classes[term].plural

@@ -6,7 +6,9 @@ last object is not documented by Apple; only a Mac can confirm it.
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
+
+from iac_base.errors import InvalidParameterError, quoted
 
 __all__ = [
     "Boundary",
@@ -26,7 +28,15 @@ __all__ = [
     "Step",
     "Value",
     "Whose",
+    "read_date",
 ]
+
+_EPOCH: Final = datetime(1970, 1, 1)
+_STEP: Final = timedelta(milliseconds=1)
+_FIRST: Final = (datetime.min - _EPOCH) // _STEP
+_LAST: Final = (datetime.max - _EPOCH) // _STEP
+_CYCLE: Final = timedelta(days=146_097)
+"""400 years: the Gregorian calendar repeats after them."""
 
 Operator = Literal["=", ">", ">=", "<", "<=", "_contains", "_beginsWith", "_endsWith"]
 
@@ -119,7 +129,7 @@ class DateValue:
     @property
     def iso(self) -> str:
         """The moment as JavaScript's `toISOString` writes it."""
-        moment = datetime(1970, 1, 1) + timedelta(milliseconds=self.ms)
+        moment = _EPOCH + self.ms * _STEP
         return f"{moment.isoformat(timespec='milliseconds')}Z"
 
 
@@ -150,3 +160,37 @@ Value: TypeAlias = (
     | None
 )
 """A tagged value. Enumerators and class names travel as text, a missing value as None."""
+
+
+def read_date(text: str, where: str = "date") -> DateValue:
+    """Return the moment that an ISO 8601 text names, to the millisecond.
+
+    Without an offset it is local time of the user, and a date alone is its midnight. A year has
+    four digits, 0001 to 9999, and the moment must lie in them in UTC too.
+
+    Raises:
+        InvalidParameterError: The text is no such date.
+    """
+    try:
+        moment = datetime.fromisoformat(text.strip())
+        shift = moment.utcoffset()
+        if shift is None:
+            shift = _local_offset(moment)
+    except (ValueError, OverflowError, OSError):
+        raise InvalidParameterError(
+            f"{where}: {quoted(text)} is no date.", "Write it like 2026-03-09T14:30 or 2026-03-09."
+        ) from None
+    ms = (moment.replace(tzinfo=None) - _EPOCH - shift) // _STEP
+    if not _FIRST <= ms <= _LAST:
+        raise InvalidParameterError(f"{where}: {quoted(text)} lies outside the years 1 to 9999.")
+    return DateValue(ms)
+
+
+def _local_offset(moment: datetime) -> timedelta:
+    """Return the offset of local time; at the ends of the calendar that of 400 years away."""
+    try:
+        offset = moment.astimezone().utcoffset()
+    except (ValueError, OverflowError, OSError):
+        nearer = moment + _CYCLE if moment.year < 5000 else moment - _CYCLE
+        offset = nearer.astimezone().utcoffset()
+    return offset or timedelta(0)

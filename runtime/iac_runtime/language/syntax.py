@@ -16,23 +16,31 @@ from iac_base.errors import InvalidParameterError, quoted
 from iac_base.words import fold
 
 __all__ = [
-    "MAX_LENGTH",
+    "MAX_DEPTH",
     "Chain",
-    "Key",
+    "KeyPart",
     "Moment",
-    "Name",
+    "NamePart",
     "Part",
-    "Select",
-    "Token",
-    "application_of",
+    "SelectPart",
+    "Written",
     "read_syntax",
-    "tokenize",
 ]
 
-MAX_LENGTH = 10_000
-"""Characters of a reference; longer ones are refused."""
+_MAX_LENGTH: Final = 10_000
+_MAX_DIGITS: Final = 40
+_MAX_PARTS: Final = 64
+MAX_DEPTH: Final = 16
+"""What a reference may have: characters, digits of a number, steps, levels of a filter."""
 
-MAX_DIGITS = 40
+_SELECTORS: Final = {
+    "at": "at",
+    "byname": "byName",
+    "byid": "byId",
+    "whose": "whose",
+    "where": "whose",
+}
+_LIKE: Final = 'References read like windows[0].tabs["Docs"].'
 
 _TOKEN = re.compile(
     r"""\s*(?:
@@ -47,7 +55,69 @@ _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|.)", re.DOTALL)
 _PLAIN = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "v": "\v", "0": "\0"}
 
 
-class Token(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class NamePart:
+    """A property, a collection, or one of first, last, end, beginning."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class KeyPart:
+    """What stands in brackets."""
+
+    key: str | int
+
+
+@dataclass(frozen=True, slots=True)
+class SelectPart:
+    """`.at(…)`, `.byName(…)`, `.byId(…)` or `.whose(…)`."""
+
+    how: str
+    argument: Any
+
+
+Part: TypeAlias = NamePart | KeyPart | SelectPart
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """`ObjectSpecifier().a.b[0]` in a filter: the way from the tested item on."""
+
+    parts: tuple[Part, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """`new Date("…")` in a filter."""
+
+    iso: str
+
+
+class Written(NamedTuple):
+    """A reference as it is written.
+
+    Attributes:
+        application: The name in `Application("…")`, where it begins with that; else empty.
+        parts: What follows the application; none mean the application itself.
+    """
+
+    application: str
+    parts: tuple[Part, ...]
+
+
+def read_syntax(text: str) -> Written:
+    """Return what a reference is made of.
+
+    Raises:
+        InvalidParameterError: The text is no reference; the message names the character.
+    """
+    parser = _Parser(text)
+    application = parser.application()
+    return Written(application or "", parser.reference(named=application is None))
+
+
+class ReferenceToken(NamedTuple):
     """A piece of a reference; `at` is its position, counted from 0."""
 
     kind: Literal["string", "number", "name", "mark", "end"]
@@ -67,7 +137,7 @@ class Token(NamedTuple):
         Raises:
             InvalidParameterError: It has more digits than any number that an app takes.
         """
-        if len(self.text) > MAX_DIGITS:
+        if len(self.text) > _MAX_DIGITS:
             raise InvalidParameterError(f"The number {quoted(self.text)} has too many digits.")
         found: int | float = json.loads(self.text)
         return found
@@ -80,116 +150,38 @@ def _unescape(found: re.Match[str]) -> str:
     return _PLAIN.get(word, word)
 
 
-def tokenize(text: str) -> list[Token]:
-    """Return the tokens of `text` and one of kind `end`.
-
-    Raises:
-        InvalidParameterError: A character or a quote that no reference has.
-    """
-    if len(text) > MAX_LENGTH:
-        raise InvalidParameterError(f"The reference is longer than {MAX_LENGTH} characters.")
-    tokens: list[Token] = []
+def _tokens(text: str) -> list[ReferenceToken]:
+    """Return the tokens of `text` and one of kind `end`."""
+    if len(text) > _MAX_LENGTH:
+        raise InvalidParameterError(f"The reference is longer than {_MAX_LENGTH} characters.")
+    tokens: list[ReferenceToken] = []
     at = 0
     stripped = text.rstrip()
     while at < len(stripped):
         found = _TOKEN.match(stripped, at)
         if found is None or found.lastgroup is None:
-            rest = stripped[at:].lstrip()
-            what = (
-                "A quote is not closed"
-                if rest[0] in "\"'"
-                else f"{quoted(rest[0])} is out of place"
-            )
+            odd = stripped[at:].lstrip()[0]
+            what = "A quote is not closed" if odd in "\"'" else f"{quoted(odd)} is out of place"
             raise InvalidParameterError(
-                f"{what} in the reference {quoted(text)} at character {at + 1}.",
-                'References read like windows[0].tabs["Docs"].',
+                f"{what} in the reference {quoted(text)} at character {at + 1}.", _LIKE
             )
         kind = found.lastgroup
-        start = found.start(kind)
-        tokens.append(Token(kind, found.group(kind), start))  # type: ignore[arg-type]
+        tokens.append(ReferenceToken(kind, found[kind], found.start(kind)))  # type: ignore[arg-type]
         at = found.end()
-    tokens.append(Token("end", "", len(stripped)))
-    return tokens
+    return [*tokens, ReferenceToken("end", "", len(stripped))]
 
 
-MAX_PARTS: Final = 64
-MAX_DEPTH: Final = 16
-_SELECTORS: Final = {
-    "at": "at",
-    "byname": "byName",
-    "byid": "byId",
-    "whose": "whose",
-    "where": "whose",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Name:
-    """A property, a collection, or one of first, last, end, beginning."""
-
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
-class Key:
-    """What stands in brackets."""
-
-    key: str | int
-
-
-@dataclass(frozen=True, slots=True)
-class Select:
-    """`.at(…)`, `.byName(…)`, `.byId(…)` or `.whose(…)`."""
-
-    how: str
-    argument: Any
-
-
-Part: TypeAlias = Name | Key | Select
-
-
-@dataclass(frozen=True, slots=True)
-class Chain:
-    """`ObjectSpecifier().a.b[0]` in a filter: the way from the tested item on."""
-
-    parts: tuple[Part, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Moment:
-    """`new Date("…")` in a filter."""
-
-    iso: str
-
-
-def read_syntax(text: str) -> tuple[Part, ...]:
-    """Return the parts of a reference; none mean the application itself.
-
-    Raises:
-        InvalidParameterError: The text is no reference; the message names the character.
-    """
-    return _Reader(text).reference()
-
-
-def application_of(text: str) -> str:
-    """Return the name in `Application("…")` where a reference begins with it, else empty text."""
-    if not text.lstrip()[:12].casefold().startswith("application("):
-        return ""
-    named = tokenize(text)[2]
-    return named.string() if named.kind == "string" else ""
-
-
-class _Reader:
+class _Parser:
     def __init__(self, text: str) -> None:
         self.text = text
-        self.tokens = tokenize(text)
+        self.tokens = _tokens(text)
         self.at = 0
         self.depth = 0
 
-    def peek(self, ahead: int = 0) -> Token:
+    def peek(self, ahead: int = 0) -> ReferenceToken:
         return self.tokens[min(self.at + ahead, len(self.tokens) - 1)]
 
-    def take(self) -> Token:
+    def take(self) -> ReferenceToken:
         token = self.peek()
         self.at += 1
         return token
@@ -203,44 +195,45 @@ class _Reader:
         token = self.peek(ahead)
         return token.kind == "mark" and token.text == text
 
-    def fail(self, token: Token, wanted: str) -> NoReturn:
+    def fail(self, token: ReferenceToken, wanted: str) -> NoReturn:
         what = "ends too early" if token.kind == "end" else f"has {quoted(token.text)}"
         raise InvalidParameterError(
             f"The reference {quoted(self.text)} {what} at character {token.at + 1}; "
             f"{wanted} is expected there.",
-            'References read like windows[0].tabs["Docs"].',
+            _LIKE,
         )
 
-    def reference(self) -> tuple[Part, ...]:
-        parts: list[Part] = []
-        if self.peek().kind == "name" and not self.application():
-            parts.append(self.named(self.take().text))
-        while self.peek().kind != "end":
-            parts.append(self.part())
-            if len(parts) > MAX_PARTS:
-                raise InvalidParameterError(f"The reference has more than {MAX_PARTS} steps.")
-        return tuple(parts)
-
-    def application(self) -> bool:
-        """Skip the application at the start; say whether there was one."""
-        if fold(self.peek().text) != "application":
-            return False
+    def application(self) -> str | None:
+        """Skip the application at the start; return its name (empty: not said), None for none."""
+        if self.peek().kind != "name" or fold(self.peek().text) != "application":
+            return None
         if self.sees("(", 1):
             self.at += 2
             token = self.take()
             if token.kind not in ("string", "number"):
                 self.fail(token, "a name in quotes")
             self.mark(")")
-            return True
+            return token.string() if token.kind == "string" else ""
         if self.sees(".", 1) and fold(self.peek(2).text) == "currentapplication":
             self.at += 3
             self.mark("(")
             self.mark(")")
-            return True
+            return ""
         if self.sees(".", 1) or self.peek(1).kind == "end":
             self.at += 1
-            return True
-        return False
+            return ""
+        return None
+
+    def reference(self, *, named: bool) -> tuple[Part, ...]:
+        """Read what follows the application; where none is named, a name comes first."""
+        parts: list[Part] = []
+        if named and self.peek().kind == "name":
+            parts.append(self.named(self.take().text))
+        while self.peek().kind != "end":
+            parts.append(self.part())
+            if len(parts) > _MAX_PARTS:
+                raise InvalidParameterError(f"The reference has more than {_MAX_PARTS} steps.")
+        return tuple(parts)
 
     def part(self) -> Part:
         if self.sees("["):
@@ -254,7 +247,7 @@ class _Reader:
             else:
                 self.fail(token, "a name in quotes or a whole number")
             self.mark("]")
-            return Key(key)
+            return KeyPart(key)
         self.mark(".")
         token = self.take()
         if token.kind != "name":
@@ -263,18 +256,18 @@ class _Reader:
 
     def named(self, name: str) -> Part:
         if not self.sees("("):
-            return Name(name)
+            return NamePart(name)
         self.at += 1
         if self.sees(")"):
             # A trailing call means the value of the specifier, which is what every tool reads.
             self.at += 1
-            return Name(name)
+            return NamePart(name)
         how = _SELECTORS.get(fold(name))
         if how is None:
             self.fail(self.peek(-1), "one of .at( .byName( .byId( .whose(")
         argument = self.literal()
         self.mark(")")
-        return Select(how, argument)
+        return SelectPart(how, argument)
 
     def literal(self) -> Any:
         self.depth += 1
@@ -314,7 +307,7 @@ class _Reader:
         self.mark(":")
         return name, self.literal()
 
-    def word(self, token: Token) -> Any:
+    def word(self, token: ReferenceToken) -> Any:
         if token.text in ("true", "false", "null"):
             return {"true": True, "false": False, "null": None}[token.text]
         if token.text == "new Date":

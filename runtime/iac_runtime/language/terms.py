@@ -1,19 +1,22 @@
-"""What a name means in the class tables: properties, elements, classes, in either spelling.
+"""What the class tables know: what a name means, and which properties show an object.
 
 Names are taken as the dictionary or as JXA spells them, in any case. A name is looked for in the
 class, then in its subclasses (a property typed `item` may hold a folder).
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Literal
+from typing import Any, Final, Literal
 
 from iac_base.errors import InvalidParameterError, near_text, quoted
 from iac_base.words import fold
+from iac_runtime.language.request import Column
 from iac_runtime.tool import Class, Property
 from iac_runtime.tools.tables import Tables
+from iac_runtime.types import find_type, parse_type
 
 __all__ = [
     "CLASS_PROPERTY",
+    "all_columns",
     "camel",
     "class_named",
     "code_key",
@@ -22,15 +25,32 @@ __all__ = [
     "element_of",
     "field_named",
     "find_properties",
-    "known_names",
+    "id_classes",
+    "id_property",
+    "is_text",
+    "known_class",
+    "known_properties",
     "loose_name",
+    "named_columns",
+    "object_classes",
     "only_elements",
     "owners",
     "unknown_name",
+    "usual_columns",
 ]
 
 CLASS_PROPERTY = Property("class", "pcls", "class", "type", "r", "SAFE")
 """Every object answers its class, whether the dictionary says so or not."""
+
+_ID_CODE: Final = "ID  "
+
+_TEXT_CODES: Final = frozenset({"ctxt", "cpar", "cwor", "cha ", "catr"})
+"""Classes of the Text Suite: what an app answers for such an object is its text."""
+
+_HOLDING: Final = frozenset({"any", "insertion", "object", "record"})
+"""How types are read that may hold an object, or something that names can follow."""
+
+_MAX_COLUMNS: Final = 80
 
 What = Literal["property", "element", "property or element"]
 
@@ -60,6 +80,24 @@ def class_named(name: str, tables: Tables) -> str | None:
     )
 
 
+def known_class(name: str, tables: Tables, where: str) -> str:
+    """Return the term of the class called `name`.
+
+    Args:
+        where: What to call the name in an error.
+
+    Raises:
+        InvalidParameterError: The app has no such class.
+    """
+    found = class_named(name, tables)
+    if found is None:
+        raise InvalidParameterError(
+            f"{where}: {tables.app.name} has no class {quoted(name)}.",
+            near_text(name, list(tables.classes)),
+        )
+    return found
+
+
 def find_properties(classes: tuple[str, ...] | None, name: str, tables: Tables) -> list[Property]:
     """Return every property `name` that an object of one of `classes` can have."""
     found = [
@@ -70,6 +108,18 @@ def find_properties(classes: tuple[str, ...] | None, name: str, tables: Tables) 
     if not found and fold(name) == "class":
         return [CLASS_PROPERTY]
     return list(dict.fromkeys(found))
+
+
+def known_properties(classes: tuple[str, ...] | None, name: str, tables: Tables) -> list[Property]:
+    """Return every property `name`, as `find_properties`; none only where `classes` is None.
+
+    Raises:
+        InvalidParameterError: No object of `classes` has such a property.
+    """
+    found = find_properties(classes, name, tables)
+    if not found and classes is not None:
+        raise unknown_name(name, classes, tables, what="property")
+    return found
 
 
 def element_named(classes: tuple[str, ...] | None, name: str, tables: Tables) -> str | None:
@@ -83,7 +133,7 @@ def contains(classes: tuple[str, ...], term: str, tables: Tables) -> bool:
     return element_named(classes, tables.classes[term].plural, tables) is not None
 
 
-def known_names(classes: tuple[str, ...], tables: Tables, what: What) -> list[str]:
+def _known_names(classes: tuple[str, ...], tables: Tables, what: What) -> list[str]:
     """Return the terms that can follow an object of one of `classes`."""
     names: dict[str, None] = {}
     for owner in owners(classes, tables):
@@ -111,7 +161,7 @@ def unknown_name(
     owner = " or ".join(classes[:3])
     return InvalidParameterError(
         f"{tables.key}: {quoted(name)} is no {what} of {owner}.",
-        near_text(name, known_names(classes, tables, what)),
+        near_text(name, _known_names(classes, tables, what)),
     )
 
 
@@ -193,3 +243,86 @@ def element_of(owner: str, name: str, tables: Tables) -> str | None:
         if called and any(tables.descends(term, parent) for parent in declared):
             return term
     return None
+
+
+def object_classes(text: str, tables: Tables) -> tuple[str, ...] | None:
+    """Return the classes whose objects a property of this type can hold.
+
+    None means that anything may follow (`any`, `specifier`); an empty tuple that nothing can:
+    the property holds a value. A class of the app wins over a builtin name (`text`), because
+    such text has parts (words, paragraphs).
+    """
+    classes: list[str] = []
+    for kind in parse_type(text):
+        if kind.name in tables.classes:
+            classes.append(kind.name)
+        elif kind.name in tables.enums or kind.name in tables.records:
+            continue
+        elif (row := find_type(kind.name)) is None or row.reading in _HOLDING:
+            return None
+    return tuple(classes)
+
+
+def id_property(term: str, tables: Tables) -> Property | None:
+    """Return the property that holds the id of an object; Calendar calls it `uid`."""
+    named = tables.find_property(term, "id")
+    if named is not None:
+        return named
+    return next((row for row in tables.properties(term) if row.code == _ID_CODE), None)
+
+
+def id_classes(tables: Tables) -> tuple[tuple[str, str], ...]:
+    """Return the classes whose objects have an id, and its property, by JXA name."""
+    found = ((row.jxa, id_property(term, tables)) for term, row in tables.classes.items())
+    return tuple((name, ident.jxa) for name, ident in found if ident is not None)
+
+
+def is_text(term: str, tables: Tables) -> bool:
+    """Say whether the class is one of the Text Suite."""
+    return any(row.code in _TEXT_CODES for _, row in tables.lineage(term))
+
+
+def named_columns(
+    names: Any, classes: tuple[str, ...] | None, tables: Tables
+) -> tuple[Column, ...]:
+    """Return what to read for the properties of these names, each once.
+
+    Raises:
+        InvalidParameterError: An object of `classes` has no such property, or it cannot be read.
+    """
+    found: dict[str, Column] = {}
+    for name in [names] if isinstance(names, str) else names:
+        rows = known_properties(classes, name, tables)
+        column = (
+            Column(rows[0].term, rows[0].jxa) if rows else Column(name, loose_name(name, tables))
+        )
+        if rows and not any("r" in row.access for row in rows):
+            raise InvalidParameterError(f'"{rows[0].term}" can be set but not read.')
+        found[column.label] = column
+    return tuple(found.values())
+
+
+def all_columns(term: str, tables: Tables) -> tuple[Column, ...]:
+    """Return every property of a class that can be read, up to a limit."""
+    rows = [row for row in tables.properties(term) if "r" in row.access]
+    return tuple(Column(row.term, row.jxa) for row in rows[:_MAX_COLUMNS])
+
+
+def usual_columns(term: str, tables: Tables) -> tuple[Column, ...]:
+    """Return what to read of each item where nothing is asked for: name and id.
+
+    Of text, the text. Where there is no name, a few plain values (a message's subject) tell the
+    items apart.
+    """
+    if is_text(term, tables):
+        return (Column("text", ""),)
+    name, ident = tables.find_property(term, "name"), id_property(term, tables)
+    named = [row for row in (name, ident) if row is not None]
+    if name is None:
+        plain = [
+            row
+            for row in tables.properties(term)
+            if row.type in ("text", "date", "integer") and "r" in row.access and row not in named
+        ]
+        named += plain[:3]
+    return tuple(Column(row.term, row.jxa) for row in named)

@@ -1,10 +1,20 @@
-"""The one text form of references, filters and values: JavaScript as a person would write it."""
+"""What crosses to the app, written out: as text that a person would write, and as JSON.
+
+The text of references, filters and values is JavaScript; so is the line of a request. That line is
+for reading (dry runs, refusals, a client's display); it is never run. It sends the same Apple
+events as the harness, but for what the harness asks afterwards to name a result.
+
+The JSON is for the harness. In it an object is always a tagged value, so that no data can be taken
+for a tag.
+"""
 
 import json
 import re
 from collections.abc import Mapping
+from typing import Any
 
 from iac_base.words import text_literal
+from iac_runtime.language.request import Absent, Event
 from iac_runtime.language.steps import (
     Boundary,
     ById,
@@ -23,7 +33,15 @@ from iac_runtime.language.steps import (
     Whose,
 )
 
-__all__ = ["filter_text", "member", "object_text", "steps_text", "value_text"]
+__all__ = [
+    "event_json",
+    "filter_text",
+    "jxa_line",
+    "member",
+    "object_text",
+    "steps_text",
+    "value_text",
+]
 
 _IDENTIFIER = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*\Z")
 
@@ -106,3 +124,158 @@ def object_text(fields: Mapping[str, str]) -> str:
         for name, value in fields.items()
     )
     return f"{{{', '.join(rows)}}}"
+
+
+def event_json(event: Event, mark: str) -> dict[str, Any]:
+    """Return the request as the harness reads it; `mark` frames the answer."""
+    request: dict[str, Any] = {
+        "mark": mark,
+        "app": event.app,
+        "kind": event.kind,
+        "op": event.op,
+        "command": event.command,
+        "target": [_step_json(step) for step in event.target],
+        "named": [[name, _value_json(value)] for name, value in event.named],
+        "more": [[name, _value_json(value)] for name, value in event.more],
+        "columns": [[column.label, column.jxa] for column in event.columns],
+        "idColumn": event.id_column,
+        "nameColumn": event.name_column,
+        "order": [list(row) for row in event.order],
+        "offset": event.offset,
+        "limit": event.limit,
+        "idClasses": [list(pair) for pair in event.id_classes],
+        "parts": [event_json(part, mark) for part in event.parts],
+    }
+    if not isinstance(event.direct, Absent):
+        request["direct"] = _value_json(event.direct)
+    if event.kind == "application" and not event.may_launch:
+        request["needRunning"] = True
+    return request
+
+
+def _step_json(step: Step) -> Any:
+    match step:
+        case Go(name) | Every(name):
+            return ["go", name]
+        case ByIndex(index):
+            return ["at", index]
+        case ByName(name):
+            return ["name", name]
+        case ById(ident):
+            return ["id", ident]
+        case Boundary(place):
+            return ["go", place]
+        case Whose(test):
+            return ["whose", _filter_json(test)]
+
+
+def _filter_json(test: Filter) -> Any:
+    if isinstance(test, Join):
+        return [test.word, [_filter_json(part) for part in test.tests]]
+    return [
+        "test",
+        [_step_json(step) for step in test.path],
+        test.operator,
+        _value_json(test.value),
+    ]
+
+
+def _value_json(value: Value) -> Any:
+    match value:
+        case PathValue(path):
+            return {"path": path}
+        case DateValue(ms):
+            return {"date": ms}
+        case RefValue(steps):
+            return {"ref": [_step_json(step) for step in steps]}
+        case RecordValue(fields):
+            return {"record": [[name, _value_json(part)] for name, part in fields]}
+        case tuple():
+            return [_value_json(part) for part in value]
+    return value
+
+
+def jxa_line(event: Event) -> str:
+    """Return the request as one line of JavaScript."""
+    if event.kind == "addition":
+        root, before = (
+            "app",
+            "const app = Application.currentApplication(); app.includeStandardAdditions = true; ",
+        )
+    else:
+        root, before = f"Application({text_literal(event.app)})", ""
+    return before + _line(event, root)
+
+
+def _line(event: Event, root: str) -> str:
+    target = steps_text(event.target, root)
+    more = {name: value_text(value, root) for name, value in event.more}
+    match event.op:
+        case "command":
+            return f"{root}{member(event.command)}({', '.join(_arguments(event, root))})"
+        case "get":
+            return _read(target, root, more)
+        case "properties":
+            return _read(f"{target}.properties", root, more)
+        case "count":
+            return f"{root}.count({target}, {object_text(more)})" if more else f"{target}.length"
+        case "columns":
+            return _columns(event, target, root, more)
+        case "each":
+            return f"[{', '.join(_line(part, root) for part in event.parts)}]"
+        case "list":
+            return _list(event, target, root, more)
+        case "set":
+            return _set(event, target, root, more)
+        case "activate" | "launch" | "quit" | "running":
+            return f"{root}.{event.op}()"
+        case "test":
+            return f"{root}.running()"
+
+
+def _columns(event: Event, target: str, root: str, more: Mapping[str, str]) -> str:
+    if len(event.columns) == 1:
+        return _read(f"{target}{member(event.columns[0].jxa)}", root, more)
+    reads = {c.label: _read(f"x{member(c.jxa)}", root, more) for c in event.columns}
+    return f"const x = {target}; ({object_text(reads)})"
+
+
+def _list(event: Event, target: str, root: str, more: Mapping[str, str]) -> str:
+    names = [column.jxa for column in event.columns] + [row.jxa for row in event.order]
+    names += [name for name in (event.id_column or event.name_column,) if name]
+    names = list(dict.fromkeys(names))
+    if not names:
+        return f"{root}.count({target}, {object_text(more)})" if more else f"{target}.length"
+    if len(names) == 1:
+        return _read(f"{target}{_dot(names[0])}", root, more)
+    reads = (_read(f"x{_dot(name)}", root, more) for name in names)
+    return f"const x = {target}; [{', '.join(reads)}]"
+
+
+def _set(event: Event, target: str, root: str, more: Mapping[str, str]) -> str:
+    sets = [(member(name), value_text(value, root)) for name, value in event.named]
+    one = len(sets) == 1
+    begin = "" if one else f"const x = {target}; "
+    owner = target if one else "x"
+    if more:
+        calls = (f"{root}.set({owner}{n}, {object_text({'to': v, **more})})" for n, v in sets)
+        return begin + "; ".join(calls)
+    return begin + "; ".join(f"{owner}{name} = {value}" for name, value in sets)
+
+
+def _read(specifier: str, root: str, more: Mapping[str, str]) -> str:
+    return f"{root}.get({specifier}, {object_text(more)})" if more else f"{specifier}()"
+
+
+def _dot(name: str) -> str:
+    return member(name) if name else ""
+
+
+def _arguments(event: Event, root: str) -> list[str]:
+    arguments: list[str] = []
+    named = {name: value_text(value, root) for name, value in event.named}
+    if not isinstance(event.direct, Absent) and (event.direct is not None or named):
+        arguments.append(value_text(event.direct, root))
+    if named:
+        arguments.append(object_text(named))
+    return arguments

@@ -1,139 +1,50 @@
-"""Arguments to tagged values, by the type that the dictionary declares; dates, colours, rectangles.
-
-A colour is red, green and blue from 0 to 1 (AppleScript: 0 to 65535). Bounds are
-`{x, y, width, height}` in points from the top left of the main screen (AppleScript: left, top,
-right, bottom). Source: WWDC 2014 session 306; for bounds working scripts.
+"""Arguments to tagged values, by the type that the dictionary declares.
 
 A type decides how a text is read, not what an app may accept: declared types are often wrong, so
 a value is refused here only where it cannot be read at all. In a union of text-like types the
 form decides, in this order: absolute or `~` path, date, reference, enumerator, text.
-Value forms: JXA release notes 10.10, "Data types"; colours and rectangles: WWDC 2014 session 306.
+
+A colour is red, green and blue from 0 to 1 (AppleScript: 0 to 65535). Bounds are
+`{x, y, width, height}` in points from the top left of the main screen (AppleScript: left, top,
+right, bottom). Value forms: JXA release notes 10.10, "Data types"; colours and rectangles: WWDC
+2014 session 306; for bounds working scripts.
 How a reference is read is the caller's to say (`ReadReference`), for it can hold values.
 """
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime, timedelta
 from typing import Any, Final, TypeAlias
 
 from iac_base.errors import InvalidParameterError, near_text, quoted
 from iac_base.words import fold
-from iac_runtime.language.paths import Last, folder_reference, full_path, has_folders, is_path
-from iac_runtime.language.references import Reference, insertion
-from iac_runtime.language.steps import DateValue, PathValue, RecordValue, RefValue, Value
+from iac_runtime.language.references import (
+    Last,
+    Reference,
+    folder_reference,
+    full_path,
+    has_folders,
+    insertion,
+    is_path,
+)
+from iac_runtime.language.steps import PathValue, RecordValue, RefValue, Value, read_date
 from iac_runtime.language.syntax import Moment
-from iac_runtime.language.terms import camel, class_named, field_named, loose_name
-from iac_runtime.language.typespec import ANY, BUILTIN, REFERENCES, Type, parse_type
+from iac_runtime.language.terms import camel, class_named, field_named, known_class, loose_name
 from iac_runtime.tool import Property
 from iac_runtime.tools.tables import APPLICATION, Tables
+from iac_runtime.types import ANY, Alternative, Reading, find_type, parse_type
 
-__all__ = [
-    "MAX_DEPTH",
-    "MAX_EXACT",
-    "Marshal",
-    "ReadReference",
-    "color",
-    "enumerator",
-    "read_date",
-    "rectangle",
-]
+__all__ = ["MAX_EXACT", "ReadReference", "ValueReader"]
 
-_EPOCH: Final = datetime(1970, 1, 1)
-_STEP: Final = timedelta(milliseconds=1)
-_FIRST: Final = (datetime.min - _EPOCH) // _STEP
-_LAST: Final = (datetime.max - _EPOCH) // _STEP
-_CYCLE: Final = timedelta(days=146_097)
-"""400 years: the Gregorian calendar repeats after them."""
+ReadReference: TypeAlias = Callable[[str], Reference]
 
-
-def read_date(text: str, where: str = "date") -> DateValue:
-    """Return the moment that an ISO 8601 text names, to the millisecond.
-
-    Without an offset it is local time of the user, and a date alone is its midnight. A year has
-    four digits, 0001 to 9999, and the moment must lie in them in UTC too.
-
-    Raises:
-        InvalidParameterError: The text is no such date.
-    """
-    try:
-        moment = datetime.fromisoformat(text.strip())
-        shift = moment.utcoffset()
-        if shift is None:
-            shift = _local_offset(moment)
-    except (ValueError, OverflowError, OSError):
-        raise InvalidParameterError(
-            f"{where}: {quoted(text)} is no date.", "Write it like 2026-03-09T14:30 or 2026-03-09."
-        ) from None
-    ms = (moment.replace(tzinfo=None) - _EPOCH - shift) // _STEP
-    if not _FIRST <= ms <= _LAST:
-        raise InvalidParameterError(f"{where}: {quoted(text)} lies outside the years 1 to 9999.")
-    return DateValue(ms)
-
-
-def _local_offset(moment: datetime) -> timedelta:
-    """Return the offset of local time; at the ends of the calendar that of 400 years away."""
-    try:
-        offset = moment.astimezone().utcoffset()
-    except (ValueError, OverflowError, OSError):
-        nearer = moment + _CYCLE if moment.year < 5000 else moment - _CYCLE
-        offset = nearer.astimezone().utcoffset()
-    return offset or timedelta(0)
-
+_MAX_DEPTH: Final = 32
+MAX_EXACT: Final = 2**53
+"""Beyond it JavaScript's numbers no longer hold every whole number."""
 
 _BOUNDS: Final = ("x", "y", "width", "height")
 
 
-def color(value: Sequence[Any], where: str) -> Value:
-    """Return a colour: three numbers from 0 to 1.
-
-    Raises:
-        InvalidParameterError: It is something else.
-    """
-    if len(value) != 3 or not all(_is_number(part) and 0 <= part <= 1 for part in value):
-        raise InvalidParameterError(
-            f"{where}: {quoted(str(value))} is no colour.",
-            "Give red, green and blue from 0 to 1, as in [1, 0.5, 0].",
-        )
-    return tuple(value)
-
-
-def rectangle(value: Any, where: str) -> Value:
-    """Return a rectangle: x, y, width and height.
-
-    Raises:
-        InvalidParameterError: It is something else.
-    """
-    fields = value if isinstance(value, dict) else {}
-    if set(fields) != set(_BOUNDS) or not all(_is_number(part) for part in fields.values()):
-        raise InvalidParameterError(
-            f"{where}: {quoted(str(value))} is no rectangle.",
-            'Write {"x": 0, "y": 0, "width": 400, "height": 300}.',
-        )
-    return RecordValue(tuple((key, fields[key]) for key in _BOUNDS))
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 2**53
-
-
-ReadReference: TypeAlias = Callable[[str], Reference]
-
-_FILES: Final = frozenset({"file", "alias"})
-MAX_DEPTH: Final = 32
-MAX_EXACT: Final = 2**53
-"""Beyond it JavaScript's numbers no longer hold every whole number."""
-
-
-def enumerator(text: str, rows: tuple[tuple[str, str], ...]) -> str | None:
-    """Return the dictionary's spelling of an enumerator, found without case or by its code."""
-    for name, code in rows:
-        if text in (name, code):
-            return name
-    wanted = fold(text)
-    return next((name for name, _ in rows if wanted and wanted == fold(name)), None)
-
-
-class Marshal:
+class ValueReader:
     """Reads values for one app.
 
     Args:
@@ -163,7 +74,7 @@ class Marshal:
         kinds, tables = parse_type(kind), self.tables
         objects = APPLICATION in tables.classes and tables.app.kind != "addition"
         if direct and kinds == ANY and objects:
-            kinds = (Type("specifier"), *kinds)
+            kinds = (Alternative("specifier"), *kinds)
         return self._union(value, kinds, where, 0)
 
     def record(
@@ -182,25 +93,25 @@ class Marshal:
             fields[key] = self._union(part, kinds, name, depth + 1)
         return RecordValue(tuple(fields.items()))
 
-    def _union(self, value: Any, kinds: tuple[Type, ...], where: str, depth: int) -> Value:
-        if depth > MAX_DEPTH:
-            raise InvalidParameterError(f"{where} is nested deeper than {MAX_DEPTH} levels.")
+    def _union(self, value: Any, kinds: Sequence[Alternative], where: str, depth: int) -> Value:
+        if depth > _MAX_DEPTH:
+            raise InvalidParameterError(f"{where} is nested deeper than {_MAX_DEPTH} levels.")
         if value is None:
             return None
         if isinstance(value, Moment):
             return read_date(value.iso, where)
-        lists = [kind for kind in kinds if kind.many]
+        lists = [kind._replace(many=False) for kind in kinds if kind.many]
+        single = [kind for kind in kinds if not kind.many]
         if isinstance(value, list | tuple):
             # Dictionaries often say one file or one object where the app takes several.
-            inner = tuple(Type(kind.name) for kind in lists or kinds if lists or self._plural(kind))
+            inner = lists or [kind for kind in single if self._plural(kind.name)]
             if inner:
                 return tuple(
                     self._union(part, inner, f"{where}[{n}]", depth + 1)
                     for n, part in enumerate(value)
                 )
-        single = tuple(kind for kind in kinds if not kind.many)
         if not single:
-            return (self._union(value, tuple(Type(k.name) for k in lists), where, depth + 1),)
+            return (self._union(value, lists, where, depth + 1),)
         if len(single) == 1:
             return self._single(value, single[0].name, where, depth)
         return self._choose(value, [kind.name for kind in single], where, depth)
@@ -223,15 +134,16 @@ class Marshal:
         plain = "text" in names or "any" in names
 
         def rank(name: str) -> int:
-            if name in _FILES:
+            reading = _reading(name)
+            if reading == "file":
                 return 0 if is_path(text) else 9
-            if name == "date":
+            if reading == "date":
                 return 1 if text[:4].isdigit() and text[4:5] == "-" else 9
             if self._is_reference(name):
                 return 2 if is_path(text) or self._reads(text, strict=plain) else 8
             if name in self.tables.enums:
-                return 3 if enumerator(text, self.tables.enums[name]) else 7
-            return 4 if name in ("text", "any") else 6
+                return 3 if _enumerator(text, self.tables.enums[name]) else 7
+            return 4 if reading in ("text", "any") else 6
 
         return sorted(names, key=rank)
 
@@ -243,65 +155,31 @@ class Marshal:
             return False
         return not strict or len(found.steps) > 1 or bool(found.steps and found.classes)
 
-    def _plural(self, kind: Type) -> bool:
-        return kind.name in _FILES or self._is_reference(kind.name)
+    def _plural(self, name: str) -> bool:
+        return _reading(name) == "file" or self._is_reference(name)
 
     def _is_reference(self, name: str) -> bool:
-        if name in REFERENCES or (name in self.tables.classes and name not in BUILTIN):
-            return True
+        reading = _reading(name)
+        if reading is None:
+            return name in self.tables.classes
         # Where files are objects, a class of that name is what a command wants.
-        return name in _FILES and name in self.tables.classes and has_folders(self.tables)
+        files = reading == "file" and name in self.tables.classes and has_folders(self.tables)
+        return files or reading in ("object", "insertion")
 
     def _single(self, value: Any, name: str, where: str, depth: int) -> Value:
-        tables = self.tables
-        if name in tables.enums and name not in BUILTIN:
+        tables, reading = self.tables, _reading(name)
+        if name in tables.enums and reading is None:
             return self._enum(value, name, where)
         if self._is_reference(name):
             return self._reference(value, name, where)
-        if name in tables.records and name != "record":
+        if name in tables.records and reading != "record":
             return self.record(_mapping(value, where), self._field_of(name), depth)
-        match name:
-            case "text":
-                return _text(value, where)
-            case "boolean":
-                if not isinstance(value, bool):
-                    raise _wrong(value, "true or false", where)
-                return value
-            case "integer" | "real" | "number":
-                return _number(value, name, where)
-            case "date":
-                return read_date(_text(value, where), where)
-            case "file" | "alias":
-                return PathValue(full_path(_text(value, where), self.home, where))
-            case "type" | "class" | "property":
-                return self._term(_text(value, where), name, where)
-            case "RGB color" | "color" if isinstance(value, list | tuple):
-                return color(value, where)
-            case "rectangle":
-                return rectangle(value, where)
-            case "record":
-                return self.record(_mapping(value, where), self._any_field, depth)
-            case "missing value":
-                raise _wrong(value, "null", where)
-        return self._anything(value, where, depth)
-
-    def _term(self, text: str, name: str, where: str) -> str:
-        if name == "property":
-            return loose_name(text, self.tables)
-        found = class_named(text, self.tables)
-        if found is not None:
-            return self.tables.classes[found].jxa
-        if name == "class":
-            raise InvalidParameterError(
-                f"{where}: {self.tables.app.name} has no class {quoted(text)}.",
-                near_text(text, list(self.tables.classes)),
-            )
-        return text
+        return _READERS[reading or "any"](self, value, where, depth)
 
     def _enum(self, value: Any, name: str, where: str) -> str:
         rows = self.tables.enums[name]
         text = _text(value, where)
-        found = enumerator(text, rows)
+        found = _enumerator(text, rows)
         if found is None:
             raise InvalidParameterError(
                 f"{where}: {quoted(text)} is no {name}.", near_text(text, [row[0] for row in rows])
@@ -317,7 +195,7 @@ class Marshal:
             last: Last = "file" if name == "file" and self.last == "item" else self.last
             return RefValue(folder_reference(path, self.home, self.tables, last))
         found = self.read_reference(text)
-        return insertion(found).value if name == "location specifier" else found.value
+        return insertion(found).value if _reading(name) == "insertion" else found.value
 
     def _field_of(self, record: str) -> Callable[[str], Property]:
         rows = self.tables.records[record].properties
@@ -341,16 +219,59 @@ class Marshal:
                 return prop._replace(type="any")
         return None
 
+    def _property(self, value: Any, where: str, _depth: int) -> str:
+        return loose_name(_text(value, where), self.tables)
+
+    def _class_name(self, value: Any, where: str, _depth: int) -> str:
+        text = _text(value, where)
+        found = class_named(text, self.tables)
+        return text if found is None else self.tables.classes[found].jxa
+
+    def _class(self, value: Any, where: str, _depth: int) -> str:
+        term = known_class(_text(value, where), self.tables, where)
+        return self.tables.classes[term].jxa
+
+    def _file(self, value: Any, where: str, _depth: int) -> Value:
+        return PathValue(full_path(_text(value, where), self.home, where))
+
+    def _color(self, value: Any, where: str, depth: int) -> Value:
+        if not isinstance(value, list | tuple):
+            return self._anything(value, where, depth)
+        if len(value) != 3 or not all(_is_measure(part) and 0 <= part <= 1 for part in value):
+            raise InvalidParameterError(
+                f"{where}: {quoted(str(value))} is no colour.",
+                "Give red, green and blue from 0 to 1, as in [1, 0.5, 0].",
+            )
+        return tuple(value)
+
+    def _record(self, value: Any, where: str, depth: int) -> Value:
+        return self.record(_mapping(value, where), self._any_field, depth)
+
     def _anything(self, value: Any, where: str, depth: int) -> Value:
         if value is None or isinstance(value, str | bool):
             return value
         if isinstance(value, int | float):
-            return _number(value, "number", where)
+            return _number(value, where)
         if isinstance(value, list | tuple):
             return tuple(
                 self._union(part, ANY, f"{where}[{n}]", depth + 1) for n, part in enumerate(value)
             )
-        return self.record(_mapping(value, where), self._any_field, depth)
+        return self._record(value, where, depth)
+
+
+def _reading(name: str) -> Reading | None:
+    """Return how a type is read; None where its name is one of the app."""
+    found = find_type(name)
+    return None if found is None else found.reading
+
+
+def _enumerator(text: str, rows: tuple[tuple[str, str], ...]) -> str | None:
+    """Return the dictionary's spelling of an enumerator, found without case or by its code."""
+    for name, code in rows:
+        if text in (name, code):
+            return name
+    wanted = fold(text)
+    return next((name for name, _ in rows if wanted and wanted == fold(name)), None)
 
 
 def _text(value: Any, where: str) -> str:
@@ -359,21 +280,54 @@ def _text(value: Any, where: str) -> str:
     return value
 
 
-def _number(value: Any, name: str, where: str) -> int | float:
+def _boolean(value: Any, where: str) -> bool:
+    if not isinstance(value, bool):
+        raise _wrong(value, "true or false", where)
+    return value
+
+
+def _number(value: Any, where: str) -> int | float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise _wrong(value, "a number", where)
     if isinstance(value, float) and not math.isfinite(value):
         raise _wrong(value, "a number", where)
-    if name == "integer" and isinstance(value, float):
-        if not value.is_integer():
-            raise _wrong(value, "a whole number", where)
-        return _number(int(value), name, where)
     if isinstance(value, int) and abs(value) > MAX_EXACT:
         raise InvalidParameterError(
             f"{where}: the number is beyond 2^53, which JavaScript cannot hold exactly.",
             "Give it as a text, if the app takes one.",
         )
     return +value
+
+
+def _integer(value: Any, where: str) -> int | float:
+    found = _number(value, where)
+    if isinstance(found, float):
+        if not found.is_integer():
+            raise _wrong(value, "a whole number", where)
+        return _number(int(found), where)
+    return found
+
+
+def _rectangle(value: Any, where: str) -> Value:
+    fields = value if isinstance(value, dict) else {}
+    if set(fields) != set(_BOUNDS) or not all(_is_measure(part) for part in fields.values()):
+        raise InvalidParameterError(
+            f"{where}: {quoted(str(value))} is no rectangle.",
+            'Write {"x": 0, "y": 0, "width": 400, "height": 300}.',
+        )
+    return RecordValue(tuple((key, fields[key]) for key in _BOUNDS))
+
+
+def _is_measure(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < MAX_EXACT
+
+
+def _date(value: Any, where: str) -> Value:
+    return read_date(_text(value, where), where)
+
+
+def _missing(value: Any, where: str) -> Value:
+    raise _wrong(value, "null", where)
 
 
 def _mapping(value: Any, where: str) -> Mapping[str, Any]:
@@ -384,3 +338,32 @@ def _mapping(value: Any, where: str) -> Mapping[str, Any]:
 
 def _wrong(value: Any, wanted: str, where: str) -> InvalidParameterError:
     return InvalidParameterError(f"{where} wants {wanted}, not {quoted(str(value))}.")
+
+
+_Read: TypeAlias = Callable[[ValueReader, Any, str, int], Value]
+"""How a value is read: by whom, the raw value, what to call it in an error, how deep it lies."""
+
+
+def _alone(read: Callable[[Any, str], Value]) -> _Read:
+    """Return the reader of values that need no knowledge of the app."""
+    return lambda _reader, value, where, _depth: read(value, where)
+
+
+_READERS: Final[Mapping[Reading, _Read]] = {
+    "any": ValueReader._anything,
+    "boolean": _alone(_boolean),
+    "class": ValueReader._class,
+    "class name": ValueReader._class_name,
+    "color": ValueReader._color,
+    "date": _alone(_date),
+    "file": ValueReader._file,
+    "integer": _alone(_integer),
+    "missing": _alone(_missing),
+    "number": _alone(_number),
+    "plain": ValueReader._anything,
+    "property": ValueReader._property,
+    "record": ValueReader._record,
+    "rectangle": _alone(_rectangle),
+    "text": _alone(_text),
+}
+"""Reading -> reader. Objects and places are references, which `_single` sees to."""

@@ -32,11 +32,11 @@ from iac_runtime.language.steps import (
     Whose,
 )
 from iac_runtime.language.text import steps_text, value_text
-from iac_runtime.language.typespec import parse_type
 from iac_runtime.policy.places import FILE_APPS, Files, Mac, from_file_url, path_of_steps
 from iac_runtime.policy.taint import Taint
 from iac_runtime.tool import Param
 from iac_runtime.tools.tables import APPLICATION, Tables
+from iac_runtime.types import parse_type
 
 __all__ = [
     "MOVES",

@@ -21,7 +21,6 @@ from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
 from iac_base.text import escaped
-from iac_runtime.language.levels import at_most
 from iac_runtime.language.request import Absent, Event
 from iac_runtime.language.steps import (
     DateValue,
@@ -39,7 +38,7 @@ from iac_runtime.policy.escalation import raised_level
 from iac_runtime.policy.facts import Action, Decision, Facts, Raised
 from iac_runtime.policy.model import PRESETS, LevelRule, Match, Policy, matches
 from iac_runtime.policy.settings import Settings
-from iac_runtime.tool import Level
+from iac_runtime.tool import Level, at_most
 
 __all__ = ["Scope", "decide", "scope_of"]
 

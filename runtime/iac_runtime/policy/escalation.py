@@ -11,12 +11,11 @@ from collections.abc import Callable
 from typing import Final, Literal, NamedTuple
 
 from iac_base.text import escaped
-from iac_runtime.language.levels import highest
 from iac_runtime.policy import escalation_files as files
 from iac_runtime.policy import escalation_values as values
 from iac_runtime.policy.call_view import Sight, World
 from iac_runtime.policy.facts import Raised
-from iac_runtime.tool import LEVELS, Level
+from iac_runtime.tool import LEVELS, Level, highest
 
 __all__ = ["RULES", "Rule", "escalate", "raised_level"]
 

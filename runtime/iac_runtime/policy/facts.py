@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import Any, Literal, NamedTuple
 
-from iac_runtime.language.request import Event, event_json
+from iac_runtime.language.request import Event
+from iac_runtime.language.text import event_json
 from iac_runtime.tool import Level
 
 __all__ = ["Action", "Decision", "Facts", "Raised", "call_digest"]

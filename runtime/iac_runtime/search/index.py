@@ -15,12 +15,11 @@ from math import log
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from iac_base.errors import IacError
-from iac_runtime.language.levels import at_most
 from iac_runtime.search.entries import AppNames, AppWords, Hint, added_words, app_words
 from iac_runtime.search.ranking import App, Offer, Row, rank
 from iac_runtime.search.request import Request, Speller, known_words, read_request, stems
 from iac_runtime.search.rows import COLUMNS, IndexRow, app_of, owners, rows_of
-from iac_runtime.tool import Level, Op
+from iac_runtime.tool import Level, Op, at_most
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.own import OWN_TOOLS
 

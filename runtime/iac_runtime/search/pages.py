@@ -5,30 +5,20 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
-from iac_runtime.language.paths import has_folders
+from iac_runtime.language.references import has_folders
 from iac_runtime.search.entries import listing_entry
 from iac_runtime.search.index import Hit
 from iac_runtime.tool import Level
 from iac_runtime.tools.binding import Operation
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.tables import APPLICATION, Tables
+from iac_runtime.types import TYPES, find_type
 
 __all__ = ["Page", "page", "tokens"]
 
 _EXAMPLES: Final[Mapping[str, Any]] = {
-    "boolean": True,
-    "date": "2026-03-01T09:30:00Z",
-    "file": "~/Documents/example.txt",
-    "folder": "~/Documents",
-    "integer": 1,
-    "number": 1.5,
-    "real": 1.5,
-    "text": "example",
-    "record": {},
-    "color": [1, 0, 0],
-    "point": [0, 0],
-    "rectangle": {"x": 0, "y": 0, "width": 800, "height": 600},
-}
+    name: row.example for name, row in TYPES.items() if row.example is not None
+} | {"folder": "~/Documents"}
 """An example of each plain type, by its name in the grammar of types."""
 
 _PATHS: Final = frozenset({"folder", "file"})
@@ -153,7 +143,8 @@ def _value(kind: str, tables: Tables) -> Any:
         return _route(tables, first)
     if first in tables.records:
         return {}
-    if first in ("specifier", "location specifier"):
+    row = find_type(first)
+    if row is not None and row.reading in ("object", "insertion"):
         return _route(tables, None)
     return _EXAMPLES.get(first, "example")
 

@@ -198,15 +198,15 @@ def _early(raw: Mapping[str, Any]) -> Any:
 
 
 def _open(raw: Mapping[str, Any]) -> Any:
-    from iac_runtime.gate.opening import open_gate, read_wishes
+    from iac_runtime.gate.opening import open_gate, read_options
 
-    wishes = read_wishes(raw)
-    if wishes.allow.upper() == "DANGEROUS" and wishes.simulate is None:
+    options = read_options(raw)
+    if options.allow.upper() == "DANGEROUS" and options.simulate is None:
         raise SetupError(
             "serve asks about every DANGEROUS call, so --allow goes up to MODIFY"
             " (with --simulate, up to DANGEROUS)."
         )
-    return open_gate(wishes)
+    return open_gate(options)
 
 
 def _patience(raw: Mapping[str, Any]) -> float:

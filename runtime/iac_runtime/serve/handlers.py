@@ -22,7 +22,6 @@ from iac_base.words import fold
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.plans import Call, Done
 from iac_runtime.gate.results import clean
-from iac_runtime.language.levels import at_most
 from iac_runtime.serve.calling import (
     PATIENCE,
     THREADS,
@@ -41,7 +40,7 @@ from iac_runtime.serve.resource_texts import TEMPLATES
 from iac_runtime.serve.resources import Sources, resource_handlers
 from iac_runtime.serve.routing import LIST_TTL_MS, Identity
 from iac_runtime.serve.status import Board, status_facts
-from iac_runtime.tool import Level
+from iac_runtime.tool import Level, at_most
 from iac_runtime.tools.catalogue import Catalogue
 
 __all__ = ["MOST", "build_server", "completed", "completion_handler", "prompt_handlers"]

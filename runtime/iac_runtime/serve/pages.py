@@ -17,11 +17,11 @@ from iac_base.errors import (
 )
 from iac_base.text import clean_text
 from iac_runtime.gate.plans import Call
-from iac_runtime.language.checking import check_arguments
 from iac_runtime.search import Hit, Page, page
 from iac_runtime.search.entries import AppWords, added_words
 from iac_runtime.tool import Element, Level, Property
 from iac_runtime.tools.catalogue import Catalogue
+from iac_runtime.tools.checking import check_arguments
 from iac_runtime.tools.own import (
     DOORS,
     META_TOOLS,

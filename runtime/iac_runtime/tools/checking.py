@@ -34,10 +34,9 @@ def check_arguments(arguments: Mapping[str, Any], schema: _Schema) -> dict[str, 
     _bounded(arguments)
     rows: Mapping[str, _Schema] = schema.get("properties", {})
     required = schema.get("required", ())
-    keys = {fold(key): key for key in rows}
     found: dict[str, Any] = {}
     for name, value in arguments.items():
-        key = name if name in rows else keys.get(fold(str(name)))
+        key = name if name in rows else {fold(key): key for key in rows}.get(fold(str(name)))
         if key is None:
             near = near_text(str(name), [row.rstrip("_") for row in rows])
             raise InvalidParameterError(f"There is no argument {quoted(str(name))}.", near)

@@ -1,0 +1,63 @@
+"""What the commands of `iac-mcp` share: options, arguments as JSON, answers, files."""
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from iac_base.errors import SetupError
+
+__all__ = ["HELP", "NAME", "OUTPUT", "TOOLS", "json_object", "print_json", "writing"]
+
+HELP: Final = {"help_option_names": ["-h", "--help"]}
+
+NAME: Final = click.option(
+    "--name", default="iac", show_default=True, help="The server's name in the client."
+)
+OUTPUT: Final = click.option(
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write to this file instead of standard output.",
+)
+TOOLS: Final = click.option(
+    "--tools",
+    multiple=True,
+    type=click.Path(path_type=Path, file_okay=False),
+    help="A folder of generated tools to look in first.",
+)
+
+
+def json_object(text: str) -> dict[str, Any]:
+    """Return the arguments of a tool as they were given on the command line.
+
+    Raises:
+        UsageError: They are no JSON object.
+    """
+    try:
+        given = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise click.UsageError(f"The arguments are no JSON ({error}); give one object.") from None
+    if not isinstance(given, dict):
+        raise click.UsageError('The arguments must be one JSON object, as in {"element": "note"}.')
+    return given
+
+
+def print_json(facts: Mapping[str, Any]) -> None:
+    """Print one JSON object for people and programs."""
+    click.echo(json.dumps(facts, ensure_ascii=False, indent=2))
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Tell in one line what keeps a file from being written.
+
+    Raises:
+        SetupError: It cannot be written.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise SetupError(f"{path} cannot be written: {error.strerror}.") from error

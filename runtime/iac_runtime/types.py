@@ -1,0 +1,280 @@
+"""The types that mean the same in every app, a row each, and the one grammar that names them.
+
+A type is one string: alternatives joined by ` | `, each a term with `list of ` before it or not. A
+term is a name of `TYPES`, or of a class, record or enumeration of the app. A list whose items may
+be of several types joins those with a bare bar: `list of text|number` takes both in one list, `list
+of text | list of number` one or the other. No term has a bar in it, so a reader that splits at
+` | ` first and the rest at `|` reads both.
+
+Generator, runtime and simulator read this table. Codes and spellings are those of real dictionaries
+and Apple's intrinsic ones (docs/dictionaries.md, "Types").
+"""
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
+
+__all__ = [
+    "ANY",
+    "CODES",
+    "SPELLINGS",
+    "TYPES",
+    "Alternative",
+    "DataType",
+    "Reading",
+    "alternatives",
+    "find_type",
+    "parse_type",
+]
+
+Reading: TypeAlias = Literal[
+    "any",
+    "boolean",
+    "class",
+    "class name",
+    "color",
+    "date",
+    "file",
+    "insertion",
+    "integer",
+    "missing",
+    "number",
+    "object",
+    "plain",
+    "property",
+    "record",
+    "rectangle",
+    "text",
+]
+"""How a value is read: `iac_runtime.language.values` has a reader of each.
+
+`any` and `plain` take what comes; after a property of type `any` names can follow, for it may
+hold an object. A `class` must be one of the app, a `class name` need not.
+"""
+
+_STRING: Final = {"type": "string"}
+_NUMBERS: Final = {"type": "array", "items": {"type": "number"}}
+
+
+class DataType(NamedTuple):
+    """A type.
+
+    Attributes:
+        reading: How a value of it is read and sent.
+        schema: Its JSON schema.
+        annotation: Its Python annotation in a generated module.
+        words: What to call a value of it in a sentence.
+        example: A value that is read wherever the type is; None where that depends on the app.
+        hint: What to say of how it is written; empty where the schema says it all.
+        secret: Whether a value of it can be a secret; "require password to wake" is a yes or no.
+        spellings: What dictionaries call it besides, in lower case.
+        codes: The four-character codes that mean it.
+        aliases: Names that a module may have for it, too.
+    """
+
+    reading: Reading
+    schema: Mapping[str, Any] = _STRING
+    annotation: str = "str"
+    words: str = ""
+    example: Any = None
+    hint: str = ""
+    secret: bool = True
+    spellings: tuple[str, ...] = ()
+    codes: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()
+
+
+TYPES: Final[Mapping[str, DataType]] = {
+    "file": DataType(
+        "file",
+        words="a file",
+        example="~/Documents/example.txt",
+        hint="Absolute path or ~",
+        spellings=("alias", "file specification", "file url", "fsrf", "furl"),
+        codes=("file", "alis", "furl", "fsrf", "fss "),
+        aliases=("alias",),
+    ),
+    "date": DataType(
+        "date",
+        {"type": "string", "format": "date-time"},
+        words="a date",
+        example="2026-03-01T09:30:00Z",
+        hint="ISO 8601",
+        secret=False,
+        codes=("ldt ",),
+    ),
+    "color": DataType(
+        "color",
+        {**_NUMBERS, "minItems": 3, "maxItems": 3},
+        "ListOf[float]",
+        "a colour",
+        [1, 0, 0],
+        "Red, green, blue, each 0 to 1",
+        spellings=("rgb color",),
+        codes=("cRGB", "colr"),
+        aliases=("RGB color",),
+    ),
+    "class": DataType("class", words="a class", hint="Class name"),
+    "type": DataType(
+        "class name",
+        words="a class name",
+        hint="Class name",
+        spellings=("type class",),
+        codes=("type",),
+    ),
+    "any": DataType(
+        "any",
+        {
+            "anyOf": [
+                _STRING,
+                {"type": "number"},
+                {"type": "boolean"},
+                {"type": "array", "items": _STRING},
+            ]
+        },
+        "Any",
+        "any value",
+        spellings=("script",),
+        codes=("****", "scpt"),
+    ),
+    "boolean": DataType(
+        "boolean",
+        {"type": "boolean"},
+        "bool",
+        "true or false",
+        True,
+        secret=False,
+        codes=("bool",),
+    ),
+    "data": DataType(
+        "plain",
+        words="data",
+        spellings=("raw data",),
+        codes=("PICT", "TIFF", "RTF ", "tdta", "imag", "bmrk"),
+    ),
+    "filter": DataType("plain", words="a filter"),
+    "integer": DataType(
+        "integer",
+        {"type": "integer"},
+        "int",
+        "a whole number",
+        1,
+        spellings=("double integer", "short integer", "small integer", "unsigned integer"),
+        codes=("comp", "magn", "long", "shor"),
+    ),
+    "location specifier": DataType(
+        "insertion",
+        annotation="Ref",
+        words="a place",
+        spellings=("insertion point", "location"),
+        codes=("insl",),
+    ),
+    "missing value": DataType("missing", words="a missing value", codes=("msng", "null")),
+    "number": DataType("number", {"type": "number"}, "float", "a number", 1.5, codes=("nmbr",)),
+    "point": DataType(
+        "plain",
+        {**_NUMBERS, "minItems": 2, "maxItems": 2},
+        "ListOf[float]",
+        "a point",
+        [0, 0],
+        secret=False,
+        codes=("QDpt",),
+    ),
+    "property": DataType("property", words="a property", codes=("prop",)),
+    "real": DataType(
+        "number",
+        {"type": "number"},
+        "float",
+        "a number",
+        1.5,
+        spellings=("double real", "small real"),
+        codes=("doub", "sing", "exte"),
+    ),
+    "record": DataType(
+        "record", {"type": "object"}, "Mapping[str, Any]", "a record", {}, codes=("reco",)
+    ),
+    "rectangle": DataType(
+        "rectangle",
+        {
+            "type": "object",
+            "properties": {key: {"type": "number"} for key in ("x", "y", "width", "height")},
+            "required": ["x", "y", "width", "height"],
+            "additionalProperties": False,
+        },
+        "Mapping[str, float]",
+        "a rectangle",
+        {"x": 0, "y": 0, "width": 800, "height": 600},
+        secret=False,
+        spellings=("bounding rectangle",),
+        codes=("qdrt",),
+    ),
+    "specifier": DataType(
+        "object",
+        annotation="Ref",
+        words="an object",
+        spellings=("item", "object", "object specifier", "reference"),
+        codes=("obj ",),
+    ),
+    "text": DataType(
+        "text",
+        words="text",
+        example="example",
+        spellings=(
+            "international text",
+            "string",
+            "styled text",
+            "unicode text",
+            "utf8",
+            "version",
+        ),
+        codes=("TEXT", "ctxt", "utxt", "itxt", "STXT", "utf8", "ut16"),
+    ),
+}
+"""Term -> type. Of a value that may be of several, the first here that has a hint gives it."""
+
+SPELLINGS: Final[Mapping[str, str]] = {"list": "list of any"} | {
+    spelling: name for name, row in TYPES.items() for spelling in row.spellings
+}
+"""What dictionaries write, in lower case -> type."""
+
+CODES: Final[Mapping[str, str]] = {"list": "list of any", "RGBA": "list of real"} | {
+    code: name for name, row in TYPES.items() for code in row.codes
+}
+"""Four-character code -> type."""
+
+_ALIASES: Final = {alias: row for row in TYPES.values() for alias in row.aliases}
+
+
+def find_type(name: str) -> DataType | None:
+    """Return the type that a module means by `name`, None where the name is one of the app."""
+    return TYPES.get(name) or _ALIASES.get(name)
+
+
+class Alternative(NamedTuple):
+    """One way to read a value: a term, and whether it is a list of such."""
+
+    name: str
+    many: bool = False
+
+
+ANY: Final = (Alternative("any"),)
+
+
+def alternatives(kind: str) -> list[str]:
+    """Return the alternatives of a type as they are written, without `missing value`."""
+    return [part for part in kind.split(" | ") if part != "missing value"]
+
+
+@lru_cache(maxsize=4096)
+def parse_type(text: str) -> tuple[Alternative, ...]:
+    """Return the alternatives that a type names, in order; nothing named means `any`."""
+    found: list[Alternative] = []
+    for part in (part.strip() for part in text.split(" | ")):
+        if part.startswith("list of "):
+            # `list of text|number` is one list that may mix the two.
+            items = part.removeprefix("list of ").split("|")
+            found += [Alternative(item, True) for item in items]
+            found += [Alternative("any", True)] if len(items) > 1 else []
+        elif part:
+            found.append(Alternative(part))
+    return tuple(found) or ANY
