@@ -1,8 +1,23 @@
 """Errors: those an app answers with, and those of a world that is not as its dictionary says."""
 
-from iac_simulator.texts import text_of
+from typing import Final
 
-__all__ = ["AppError", "StateError", "Unreachable"]
+from iac_runtime.apple_errors import APP_ERROR, APP_GONE, APPLE_ERRORS
+
+__all__ = ["LANGUAGES", "AppError", "StateError", "Unreachable", "missing_app", "text_of"]
+
+LANGUAGES: Final = ("en", "de")
+
+
+def text_of(number: int, app: str, language: str = "en") -> str:
+    """Return what JXA says for `number` from the app called `app`."""
+    row = APPLE_ERRORS.get(number, APP_ERROR)
+    return (row.said if language == "en" else row.german).format(app=app)
+
+
+def missing_app(language: str) -> str:
+    """Return what JXA says, without a number, of an app that there is not."""
+    return APP_GONE.said if language == "en" else APP_GONE.german
 
 
 class AppError(Exception):

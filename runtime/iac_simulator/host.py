@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from iac_simulator.desk import OPERATIONS, Desk
-from iac_simulator.errors import AppError, Unreachable
+from iac_simulator.errors import AppError, Unreachable, missing_app, text_of
 from iac_simulator.scenario import Fault
 from iac_simulator.streams import Streams
-from iac_simulator.texts import LANGUAGES, NOT_FOUND, text_of
 
 __all__ = ["Exit", "Outside", "TimedOut", "handler"]
 
@@ -118,7 +117,7 @@ def handler(
         except AppError as error:
             reply = {"error": {"number": error.number, "message": _message(desk(), request, error)}}
         except Unreachable:
-            reply = {"missing": NOT_FOUND[LANGUAGES.index(desk().language)]}
+            reply = {"missing": missing_app(desk().language)}
         except OSError as error:
             reply = {"missing": str(error.strerror)}
         settle(struck)

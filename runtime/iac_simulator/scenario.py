@@ -13,9 +13,8 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Final
 
-from iac_simulator.errors import StateError
+from iac_simulator.errors import LANGUAGES, StateError
 from iac_simulator.storage import locked
-from iac_simulator.texts import LANGUAGES
 
 __all__ = ["Fault", "Faults", "Scenario", "read_scenario", "scenario_of"]
 

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from iac_base.errors import ErrorType, ToolError
+from iac_runtime.apple_errors import APPLE_ERRORS
 from iac_runtime.execution import mac as responsible
-from iac_runtime.execution.appleerrors import (
-    KNOWN,
+from iac_runtime.execution.answers import (
     ErrorLine,
     describe,
     parse_error_line,
@@ -22,7 +22,7 @@ from iac_runtime.execution.appleerrors import (
     silent_failure,
     timed_out,
 )
-from iac_runtime.execution.mac import Process, resolve, responsible_of, shown_name
+from iac_runtime.execution.mac import RunningProcess, resolve, responsible_of, shown_name
 
 PAGE = Path(__file__).parents[2] / "docs" / "errors.md"
 
@@ -58,7 +58,7 @@ def described(number: int | None, original: str = "text", *, writes: bool = Fals
 
 
 def test_the_table_has_the_numbers_that_are_known_and_no_other() -> None:
-    assert sorted(KNOWN) == sorted(number for number, _ in ROWS)
+    assert sorted(APPLE_ERRORS) == sorted(number for number, _ in ROWS)
 
 
 @pytest.mark.parametrize(("number", "type_"), ROWS)
@@ -77,11 +77,11 @@ def test_every_number_has_its_type_in_any_language(
 
 
 def test_who_may_send_it_again_follows_from_whether_it_can_have_been_done() -> None:
-    reads = {number for number in KNOWN if described(number).retryable}
-    writes = {number for number in KNOWN if described(number, writes=True).retryable}
+    reads = {number for number in APPLE_ERRORS if described(number).retryable}
+    writes = {number for number in APPLE_ERRORS if described(number, writes=True).retryable}
     assert reads == {-600, -609, -1712, -10000, -10011, -10810}
     assert writes == {-600, -10011, -10810}
-    by_itself = {number: row.retry for number, row in KNOWN.items() if row.retry != "never"}
+    by_itself = {number: row.retry for number, row in APPLE_ERRORS.items() if row.retry != "never"}
     assert by_itself == {
         -600: "launch",
         -1708: "launch",
@@ -281,19 +281,24 @@ CLAUDE = "/Applications/Claude.app/Contents"
 def test_the_process_that_is_asked_for_is_the_one_that_inherits_to_us(
     paths: Sequence[str], shown: str
 ) -> None:
-    chain = [Process(100 - row, path.rpartition("/")[2], path) for row, path in enumerate(paths)]
-    found = responsible_of([*chain, Process(1, "launchd", "/sbin/launchd")])
+    chain = [
+        RunningProcess(100 - row, path.rpartition("/")[2], path) for row, path in enumerate(paths)
+    ]
+    found = responsible_of([*chain, RunningProcess(1, "launchd", "/sbin/launchd")])
     assert found is not None
     assert shown_name(found) == shown
 
 
 def test_what_macos_says_goes_before_what_the_tree_says() -> None:
-    table = {7: [Process(7, "python", "/opt/bin/python")], 9: [Process(9, "iTerm2", ITERM)]}
+    table = {
+        7: [RunningProcess(7, "python", "/opt/bin/python")],
+        9: [RunningProcess(9, "iTerm2", ITERM)],
+    }
     assert resolve(7, lambda pid: 9, lambda pid: table.get(pid, [])) == "iTerm"
     assert resolve(7, lambda pid: None, lambda pid: table.get(pid, [])) == "python"
     assert "program" in resolve(8, lambda pid: None, lambda pid: table.get(pid, []))
     assert responsible_of([]) is None
-    assert shown_name(Process(3, "login", "")) == "login"
+    assert shown_name(RunningProcess(3, "login", "")) == "login"
 
 
 def test_the_tree_of_processes_of_this_machine_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -330,6 +335,6 @@ def test_the_page_of_errors_has_every_number_under_its_type() -> None:
             first, _, last = part.partition(" to ")
             found |= dict.fromkeys(range(int(last or first), int(first) + 1), type_)
     # One number of a family may stand apart from it.
-    assert {number: found.get(number) for number in KNOWN} == {
-        number: row.type for number, row in KNOWN.items()
+    assert {number: found.get(number) for number in APPLE_ERRORS} == {
+        number: row.type for number, row in APPLE_ERRORS.items()
     }

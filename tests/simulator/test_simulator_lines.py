@@ -3,7 +3,7 @@
 import pytest
 from simulated_diary import DIARY, WORLD, Script
 
-from iac_simulator import Scenario, Simulator, texts
+from iac_simulator import Scenario, Simulator, errors
 
 D = 'const d = Application("Diary"); '
 
@@ -54,8 +54,8 @@ def test_old_systems_name_the_place(source: str, line: str, engine: str) -> None
 
 def test_another_language_changes_every_text_and_no_number() -> None:
     english, german = (
-        {n: texts.text_of(n, "Diary", language) for n in [*range(-11000, 1003), -25211]}
-        for language in texts.LANGUAGES
+        {n: errors.text_of(n, "Diary", language) for n in [*range(-11000, 1003), -25211]}
+        for language in errors.LANGUAGES
     )
     assert english.keys() == german.keys()
     assert [n for n in english if english[n] == german[n]] == []

@@ -22,9 +22,9 @@ from typing import TYPE_CHECKING, Final
 from iac_base.cancellation import Cancellation
 from iac_base.errors import InvalidParameterError, ToolError
 from iac_base.files import open_state
-from iac_runtime.execution.answers import Answer, Caller, Reply, answer_of, framed
-from iac_runtime.execution.appleerrors import KNOWN
-from iac_runtime.execution.locks import DEFAULT_TIMEOUT, Limits, Locks, NoTurnError
+from iac_runtime.apple_errors import APPLE_ERRORS
+from iac_runtime.execution.answers import AppAnswer, CallFacts, ExchangeReply, answer_of, framed
+from iac_runtime.execution.locks import DEFAULT_TIMEOUT, ExecutionLimits, Locks, NoTurnError
 from iac_runtime.execution.process import Completed, Grace, Runner
 from iac_runtime.execution.streams import run_process
 from iac_runtime.execution.workers import Workers
@@ -33,9 +33,13 @@ from iac_runtime.language.request import Event, event_json
 if TYPE_CHECKING:
     from iac_runtime.execution.mac import AppState, Version
 
-__all__ = ["DEFAULT_TIMEOUT", "HARNESS", "Answer", "Executor"]
+__all__ = ["DEFAULT_TIMEOUT", "HARNESS", "Executor", "request_bytes"]
 
 HARNESS: Final = Path(__file__).parent / "jxa" / "harness.js"
+_NUMBERS: Final = {
+    role: [number for number, row in APPLE_ERRORS.items() if row.harness == role]
+    for role in ("stop", "unfiltered")
+}
 _DELAY: Final = "sysodela"
 """The event that does nothing but wait, for the seconds of its direct parameter."""
 
@@ -70,13 +74,13 @@ class Executor:
         program: str | None = None,
         timeout: float = DEFAULT_TIMEOUT,
         *,
-        limits: Limits | None = None,
+        limits: ExecutionLimits | None = None,
         workers: bool = True,
         state: Path | None = None,
     ) -> None:
         self._runner = runner
         self._program = program or os.environ.get("IAC_OSASCRIPT") or "osascript"
-        self._limits = replace(limits or Limits(), timeout=timeout)
+        self._limits = replace(limits or ExecutionLimits(), timeout=timeout)
         self._grace = Grace(self._limits.grace)
         self._argv = (self._program, "-l", "JavaScript", str(HARNESS))
         self._state = state
@@ -101,7 +105,7 @@ class Executor:
         command: str,
         timeout: float | None = None,
         cancel: Cancellation | None = None,
-    ) -> Answer:
+    ) -> AppAnswer:
         """Send one request and return the answer.
 
         The app has `timeout` seconds from the moment that it is the call's turn; for the turn the
@@ -117,7 +121,7 @@ class Executor:
             SetupError: The state folder is not as it must be.
         """
         seconds = self._limits.timeout if timeout is None else timeout
-        caller = Caller(app, command, event.writes, seconds)
+        facts = CallFacts(app, command, event.writes, seconds)
         if (
             event.code == _DELAY
             and isinstance(event.direct, int | float)
@@ -128,14 +132,14 @@ class Executor:
                 f" {event.direct:g}.",
                 "Wait in several calls.",
             )
-        with self._call(cancel or Cancellation(), caller) as wanted:
+        with self._call(cancel or Cancellation(), facts) as wanted:
             if self._runner is not None:
-                return self._attempts(event, caller, wanted)
+                return self._attempts(event, facts, wanted)
             try:
                 with self._turns().turn(event.app, time.monotonic() + seconds, wanted):
-                    return self._attempts(event, caller, wanted)
+                    return self._attempts(event, facts, wanted)
             except NoTurnError as error:
-                raise _no_turn(error, caller, cancelled=wanted.cancelled) from None
+                raise _no_turn(error, facts, cancelled=wanted.cancelled) from None
 
     def run(
         self,
@@ -160,9 +164,9 @@ class Executor:
             ToolError: No turn could be had, or the executor was closed.
             OSError: The program cannot be started.
         """
-        caller = Caller(", ".join(apps), "script", writes=True, timeout=timeout)
+        facts = CallFacts(", ".join(apps), "script", writes=True, timeout=timeout)
         command = (self._program, *argv[1:]) if argv[0] == "osascript" else tuple(argv)
-        with self._call(cancel or Cancellation(), caller) as wanted:
+        with self._call(cancel or Cancellation(), facts) as wanted:
             if self._runner is not None:
                 return self._runner(command, stdin, timeout)
             with contextlib.ExitStack() as turns:
@@ -171,7 +175,7 @@ class Executor:
                         deadline = time.monotonic() + timeout
                         turns.enter_context(self._turns().turn(app, deadline, wanted))
                 except NoTurnError as error:
-                    raise _no_turn(error, caller, cancelled=wanted.cancelled) from None
+                    raise _no_turn(error, facts, cancelled=wanted.cancelled) from None
                 return run_process(
                     command,
                     stdin,
@@ -204,11 +208,11 @@ class Executor:
         from iac_runtime.execution.mac import app_state
 
         event = Event(bundle_id, "application", "test", "", writes=False)
-        caller = Caller(bundle_id, "test", writes=False, timeout=timeout)
+        facts = CallFacts(bundle_id, "test", writes=False, timeout=timeout)
         try:
-            with self._call(Cancellation(), caller) as wanted:
-                reply = self._single(event, _new_mark(), timeout, wanted, caller)
-            return app_state(answer_of(reply, caller).value, bundle_id)
+            with self._call(Cancellation(), facts) as wanted:
+                reply = self._single(event, _new_mark(), timeout, wanted, facts)
+            return app_state(answer_of(reply, facts).value, bundle_id)
         except ToolError as error:
             return app_state(None, bundle_id, str(error))
 
@@ -233,7 +237,7 @@ class Executor:
         return self._workers.states() if self._workers is not None else {}
 
     @contextlib.contextmanager
-    def _call(self, wanted: Cancellation, caller: Caller) -> Iterator[Cancellation]:
+    def _call(self, wanted: Cancellation, facts: CallFacts) -> Iterator[Cancellation]:
         """Make a call known to `close`."""
         with self._change:
             if self._closed:
@@ -241,8 +245,8 @@ class Executor:
                     "UNAVAILABLE",
                     "The connection to the apps was closed.",
                     "Connect again.",
-                    app=caller.app,
-                    command=caller.command,
+                    app=facts.app,
+                    command=facts.command,
                 )
             self._under_way.add(wanted)
         try:
@@ -259,41 +263,41 @@ class Executor:
                 self._locks = Locks(folder, self._limits.running, self._limits.waiting)
             return self._locks
 
-    def _attempts(self, event: Event, caller: Caller, cancel: Cancellation) -> Answer:
-        deadline = time.monotonic() + caller.timeout
+    def _attempts(self, event: Event, facts: CallFacts, cancel: Cancellation) -> AppAnswer:
+        deadline = time.monotonic() + facts.timeout
         try:
-            return self._attempt(event, caller, deadline, cancel)
+            return self._attempt(event, facts, deadline, cancel)
         except ToolError as error:
             retry = _retry_of(error) if not event.writes else "never"
             if retry == "never" or (retry == "launch" and not event.may_launch):
                 raise
         if retry == "launch":
             launch = Event(event.app, event.kind, "launch", "ascrnoop")
-            self._attempt(launch, caller, deadline, cancel)
-        return self._attempt(event, caller, deadline, cancel)
+            self._attempt(launch, facts, deadline, cancel)
+        return self._attempt(event, facts, deadline, cancel)
 
     def _attempt(
-        self, event: Event, caller: Caller, deadline: float, cancel: Cancellation
-    ) -> Answer:
+        self, event: Event, facts: CallFacts, deadline: float, cancel: Cancellation
+    ) -> AppAnswer:
         mark = _new_mark()
-        reply: Reply | None = None
+        reply: ExchangeReply | None = None
         if self._workers is not None:
-            line = json.dumps(event_json(event, mark)).encode() + b"\n"
-            with _started(self._program, caller):
+            line = request_bytes(event, mark) + b"\n"
+            with _started(self._program, facts):
                 reply = self._workers.exchange(event.app, line, mark, deadline, cancel)
         if reply is None:
             seconds = max(0.0, deadline - time.monotonic())
-            reply = self._single(event, mark, seconds, cancel, caller)
-        return answer_of(reply, caller)
+            reply = self._single(event, mark, seconds, cancel, facts)
+        return answer_of(reply, facts)
 
     def _single(
-        self, event: Event, mark: str, seconds: float, cancel: Cancellation, caller: Caller
-    ) -> Reply:
+        self, event: Event, mark: str, seconds: float, cancel: Cancellation, facts: CallFacts
+    ) -> ExchangeReply:
         """Carry out a request in a process of its own, or in one run of the runner."""
-        request = json.dumps(event_json(event, mark)).encode()
+        request = request_bytes(event, mark)
         if self._runner is not None and cancel.cancelled:
-            return Reply("cancelled")
-        with _started(self._program, caller):
+            return ExchangeReply("cancelled")
+        with _started(self._program, facts):
             if self._runner is not None:
                 return framed(self._runner(self._argv, request, seconds), mark)
             done = run_process(
@@ -307,18 +311,23 @@ class Executor:
             return framed(done, mark)
 
 
+def request_bytes(event: Event, mark: str) -> bytes:
+    """Return a request as the harness reads it: JSON, ASCII; `mark` frames or names the answer."""
+    return json.dumps({**event_json(event, mark), "numbers": _NUMBERS}).encode()
+
+
 def _new_mark() -> str:
     """Return what frames or names an answer; nothing that an app prints can guess it."""
     return os.urandom(8).hex()
 
 
 def _retry_of(error: ToolError) -> str:
-    row = KNOWN.get(error.number) if error.number is not None else None
+    row = APPLE_ERRORS.get(error.number) if error.number is not None else None
     return row.retry if row is not None else "never"
 
 
 @contextlib.contextmanager
-def _started(program: str, caller: Caller) -> Iterator[None]:
+def _started(program: str, facts: CallFacts) -> Iterator[None]:
     """Turn the failure to start the program into an error of the call."""
     try:
         yield
@@ -330,26 +339,26 @@ def _started(program: str, caller: Caller) -> Iterator[None]:
             f"{program} could not be started: {error.strerror or error}.",
             way if absent else "Nothing was sent. Call again when this machine is less busy.",
             retryable=not absent,
-            app=caller.app,
-            command=caller.command,
+            app=facts.app,
+            command=facts.command,
         ) from error
 
 
-def _no_turn(error: NoTurnError, caller: Caller, *, cancelled: bool) -> ToolError:
+def _no_turn(error: NoTurnError, facts: CallFacts, *, cancelled: bool) -> ToolError:
     """Return the error for a call that was never sent."""
     if cancelled:
         message = "The call was cancelled before it was sent."
-        return ToolError("USER_CANCELLED", message, app=caller.app, command=caller.command)
+        return ToolError("USER_CANCELLED", message, app=facts.app, command=facts.command)
     message = (
         "Too many calls are waiting."
         if error.full
-        else f"{caller.app} was busy with other calls for {caller.timeout:g} seconds."
+        else f"{facts.app} was busy with other calls for {facts.timeout:g} seconds."
     )
     return ToolError(
         "BUSY",
         message,
         "Nothing was sent. Call again when some of them have ended.",
         retryable=True,
-        app=caller.app,
-        command=caller.command,
+        app=facts.app,
+        command=facts.command,
     )

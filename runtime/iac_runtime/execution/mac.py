@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AppState",
     "Permitted",
-    "Process",
+    "RunningProcess",
     "Version",
     "app_state",
     "meaning",
@@ -93,7 +93,7 @@ def _ask(library: Any, bundle_id: str) -> int:
         dispose(ctypes.byref(target))
 
 
-Known = Literal["yes", "no", "unknown"]
+YesNo = Literal["yes", "no", "unknown"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,9 +118,9 @@ class AppState:
     """
 
     bundle_id: str
-    installed: Known
-    scriptable: Known
-    running: Known
+    installed: YesNo
+    scriptable: YesNo
+    running: YesNo
     permitted: Permitted
     reason: str
 
@@ -151,13 +151,13 @@ def app_state(facts: Any, bundle_id: str, failure: str = "") -> AppState:
     return AppState(bundle_id, installed, scriptable, running, may, reason)
 
 
-def _known(value: Any) -> Known:
+def _known(value: Any) -> YesNo:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return "unknown"
 
 
-def _reason(installed: Known, scriptable: Known, running: Known, may: Permitted) -> str:
+def _reason(installed: YesNo, scriptable: YesNo, running: YesNo, may: Permitted) -> str:
     if installed == "no":
         return "It is not installed."
     if scriptable == "no":
@@ -176,7 +176,7 @@ _DISCLAIMER: Final = "disclaimer"
 _LAUNCHD: Final = 1
 
 
-class Process(NamedTuple):
+class RunningProcess(NamedTuple):
     """A process: its number, its name, and the path of its program (empty where not readable)."""
 
     pid: int
@@ -184,7 +184,7 @@ class Process(NamedTuple):
     path: str
 
 
-def responsible_of(chain: Sequence[Process]) -> Process | None:
+def responsible_of(chain: Sequence[RunningProcess]) -> RunningProcess | None:
     """Return the responsible process of `chain[0]`; None for an empty chain.
 
     Args:
@@ -194,7 +194,7 @@ def responsible_of(chain: Sequence[Process]) -> Process | None:
     the nearest: an editor, not the `Python.app` that a framework's interpreter runs in. Without
     an app above (a launch agent, SSH) the process answers for itself.
     """
-    heirs: list[Process] = []
+    heirs: list[RunningProcess] = []
     for process in chain:
         if process.pid == _LAUNCHD:
             break
@@ -207,7 +207,7 @@ def responsible_of(chain: Sequence[Process]) -> Process | None:
     return heirs[0] if heirs else None
 
 
-def shown_name(process: Process) -> str:
+def shown_name(process: RunningProcess) -> str:
     """Return the name under which System Settings lists a process: its app's, else its file's."""
     bundle = _bundle(process.path)
     return bundle or PurePosixPath(process.path).name or process.name
@@ -222,7 +222,7 @@ def responsible_name() -> str:
 def resolve(
     pid: int,
     ask: Callable[[int], int | None],
-    parents: Callable[[int], Sequence[Process]],
+    parents: Callable[[int], Sequence[RunningProcess]],
 ) -> str:
     """Return the shown name of who is responsible for `pid`.
 
@@ -258,7 +258,7 @@ def _asked(pid: int) -> int | None:
     return answer if answer > 0 else None
 
 
-def parents_of(pid: int) -> list[Process]:
+def parents_of(pid: int) -> list[RunningProcess]:
     """Return a process of this machine and those above it, nearest first; empty if it is gone."""
     import psutil
 
@@ -270,12 +270,12 @@ def parents_of(pid: int) -> list[Process]:
     return [_row(row) for row in rows]
 
 
-def _row(process: "psutil.Process") -> Process:
+def _row(process: "psutil.Process") -> RunningProcess:
     import psutil
 
     try:
         with process.oneshot():
-            return Process(process.pid, process.name(), process.exe())
+            return RunningProcess(process.pid, process.name(), process.exe())
     except psutil.Error:
         # The program of another user's process (login, sshd) cannot be read.
-        return Process(process.pid, "", "")
+        return RunningProcess(process.pid, "", "")

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, Literal
 
 from iac_base.cancellation import Cancellation
-from iac_runtime.execution.locks import Limits
+from iac_runtime.execution.locks import ExecutionLimits
 from iac_runtime.execution.process import NO_GRACE, Child, Completed, Grace, end, has_ended, spawn
 
 __all__ = ["WORDS_KEPT", "Ended", "Tail", "converse", "run_process"]
@@ -152,7 +152,7 @@ def _waker(cancel: Cancellation) -> Iterator[int]:
 WORDS_KEPT: Final = 64 * 1024
 """Bytes of standard error that are kept: the last ones, where the reason stands."""
 
-_LIMITS: Final = Limits()
+_LIMITS: Final = ExecutionLimits()
 
 
 def run_process(

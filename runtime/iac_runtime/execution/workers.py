@@ -14,8 +14,9 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from iac_base.cancellation import Cancellation
-from iac_runtime.execution.answers import Reply, parsed
-from iac_runtime.execution.locks import Limits
+from iac_runtime.apple_errors import APPLE_ERRORS
+from iac_runtime.execution.answers import ExchangeReply, parsed
+from iac_runtime.execution.locks import ExecutionLimits
 from iac_runtime.execution.process import (
     ANSWERS,
     NO_GRACE,
@@ -29,13 +30,13 @@ from iac_runtime.execution.process import (
 )
 from iac_runtime.execution.streams import WORDS_KEPT, Ended, Tail, converse
 
-__all__ = ["LOST", "Line", "Worker", "Workers"]
+__all__ = ["LOST", "Worker", "WorkerLine", "Workers"]
 
 _PATIENCE: Final = 1.0
 """Seconds that a worker has to end by itself."""
 
 
-class Line(NamedTuple):
+class WorkerLine(NamedTuple):
     """What a worker answered: how it went, and for `answered` the line."""
 
     how: Ended
@@ -80,11 +81,11 @@ class Worker:
         """The last of what it wrote to standard output and standard error."""
         return self._stdout.content(), self._stderr.content()
 
-    def hear(self, deadline: float, cancel: Cancellation) -> Line:
+    def hear(self, deadline: float, cancel: Cancellation) -> WorkerLine:
         """Wait for a line: the one by which a worker says that it is there, or one more."""
         return self._converse(b"", deadline, cancel)
 
-    def exchange(self, request: bytes, deadline: float, cancel: Cancellation) -> Line:
+    def exchange(self, request: bytes, deadline: float, cancel: Cancellation) -> WorkerLine:
         """Send a request (a line) and return its answer."""
         self.calls += 1
         line = self._converse(request, deadline, cancel)
@@ -117,7 +118,7 @@ class Worker:
         self._heard += data
         self._lines += data.count(b"\n")
 
-    def _converse(self, message: bytes, deadline: float, cancel: Cancellation) -> Line:
+    def _converse(self, message: bytes, deadline: float, cancel: Cancellation) -> WorkerLine:
         child = self._child
         how: Ended = "answered"
         if message or not self._lines:
@@ -135,19 +136,19 @@ class Worker:
                 cancel,
             )
         if how != "answered":
-            return Line(how)
+            return WorkerLine(how)
         end = self._heard.find(b"\n") + 1
         if end > self._cap or (not end and len(self._heard) > self._cap):
-            return Line("answered", too_large=True)
+            return WorkerLine("answered", too_large=True)
         if not end:
-            return Line("gone")
+            return WorkerLine("gone")
         body = bytes(self._heard[:end])
         del self._heard[:end]
         self._lines -= 1
-        return Line("answered", body)
+        return WorkerLine("answered", body)
 
 
-LOST: Final = frozenset((-600, -609))
+LOST: Final = frozenset(n for n, row in APPLE_ERRORS.items() if row.type == "APP_NOT_RUNNING")
 """The numbers after which a worker's connection to the app is gone for good."""
 
 _HELLO: Final = "hello"
@@ -162,7 +163,7 @@ class Workers:
         grace: How long one that must be ended has.
     """
 
-    def __init__(self, argv: Sequence[str], limits: Limits, grace: Grace) -> None:
+    def __init__(self, argv: Sequence[str], limits: ExecutionLimits, grace: Grace) -> None:
         self._argv = tuple(argv)
         self._grace = grace
         self._limits = limits
@@ -176,7 +177,7 @@ class Workers:
 
     def exchange(
         self, app: str, request: bytes, mark: str, deadline: float, cancel: Cancellation
-    ) -> Reply | None:
+    ) -> ExchangeReply | None:
         """Have a request carried out by the worker of an app; its lock is the caller's to hold.
 
         Args:
@@ -249,7 +250,9 @@ class Workers:
             return None
         return worker
 
-    def _start(self, app: str, deadline: float, cancel: Cancellation) -> Worker | Reply | None:
+    def _start(
+        self, app: str, deadline: float, cancel: Cancellation
+    ) -> Worker | ExchangeReply | None:
         """Return a worker that said hello; else why the call ends, or None to do without."""
         worker = Worker(self._argv, self._limits.answer)
         patience = time.monotonic() + self._limits.hello
@@ -262,9 +265,9 @@ class Workers:
             return worker
         worker.end(self._grace)
         if line.how == "cancelled":
-            return Reply("cancelled")
+            return ExchangeReply("cancelled")
         if line.how == "timeout" and deadline <= patience:
-            return Reply("timeout")
+            return ExchangeReply("timeout")
         self._without.add(app)
         import logging
 
@@ -319,7 +322,7 @@ class Workers:
                 worker.see_off(self._grace)
 
 
-def _meaning(line: Line, mark: str) -> Reply:
+def _meaning(line: WorkerLine, mark: str) -> ExchangeReply:
     if line.too_large:
-        return Reply("too large")
-    return parsed(line.body, mark) if line.how == "answered" else Reply(line.how)
+        return ExchangeReply("too large")
+    return parsed(line.body, mark) if line.how == "answered" else ExchangeReply(line.how)
