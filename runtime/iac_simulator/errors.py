@@ -1,10 +1,28 @@
-"""Errors: those an app answers with, and those of a world that is not as its dictionary says."""
+"""Errors: what an app answers with, a state that is not right, and the words of osascript.
 
-from typing import Final
+Only the common ones are translated; scripts tell errors of this kind apart by words, because they
+all have the number -2700.
+
+Source: lines in public threads of 10.10 to 10.13 (offsets and a line number) and of 10.14 on.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, Final
 
 from iac_runtime.apple_errors import APP_ERROR, APP_GONE, APPLE_ERRORS
 
-__all__ = ["LANGUAGES", "AppError", "StateError", "Unreachable", "missing_app", "text_of"]
+__all__ = [
+    "LANGUAGES",
+    "EventRefusedError",
+    "StateError",
+    "Unreachable",
+    "error_line",
+    "error_text",
+    "in_words",
+    "missing_app",
+    "text_of",
+]
 
 LANGUAGES: Final = ("en", "de")
 
@@ -20,7 +38,7 @@ def missing_app(language: str) -> str:
     return APP_GONE.said if language == "en" else APP_GONE.german
 
 
-class AppError(Exception):
+class EventRefusedError(Exception):
     """An app refused an event with this number."""
 
     def __init__(self, number: int) -> None:
@@ -38,3 +56,141 @@ class StateError(ValueError):
     def __init__(self, text: str) -> None:
         # Keys and values of a state file are foreign and may hold line breaks of any kind.
         super().__init__(" ".join(text.splitlines()))
+
+
+_PLACE: Final = re.compile(r"<input>:(\d+):(\d+)")
+_CALLEE: Final = re.compile(r"[\w$.\]\[\"']*")
+
+
+def in_words(error: Mapping[str, Any], script: str, prefix: int) -> str:
+    """Return the text of an uncaught JavaScript error.
+
+    Args:
+        error: `text`, `name`, `message` and `stack` as `__run` gives them.
+        script: The source.
+        prefix: Characters that stood before the first line when it was evaluated.
+    """
+    message = str(error["message"])
+    for pattern, say in _TABLE:
+        found = pattern.fullmatch(message)
+        if found:
+            return f"{error['name']}: {say(found, _expression(error, script, prefix))}"
+    return str(error["text"])
+
+
+def _expression(error: Mapping[str, Any], script: str, prefix: int) -> tuple[str, str, str]:
+    """Return the failing expression, the call it is in and what follows on its line.
+
+    All are empty where the stack does not tell the place.
+    """
+    place = _PLACE.search(str(error["stack"]))
+    lines = script.split("\n")
+    if place is None or int(place[1]) > len(lines):
+        return "", "", ""
+    line, column = lines[int(place[1]) - 1], int(place[2]) - 1
+    column -= prefix if place[1] == "1" else 0
+    column = min(max(column, 0), len(line))
+    start = column
+    while start > 0 and re.match(r"[\w$.\])(\[\"']", line[start - 1]):
+        start -= 1
+    tail = _CALLEE.match(line, column)
+    end = tail.end() if tail else column
+    callee = line[start:end].lstrip("([")
+    return callee, callee + _parenthesised(line[end:]), line[end:]
+
+
+def _parenthesised(text: str) -> str:
+    """Return the balanced parentheses that `text` begins with."""
+    depth = 0
+    for index, letter in enumerate(text):
+        depth += (letter == "(") - (letter == ")")
+        if depth == 0:
+            return text[: index + 1] if letter == ")" else ""
+    return ""
+
+
+Say = Callable[[re.Match[str], tuple[str, str, str]], str]
+
+
+def _not_a_function(_found: re.Match[str], where: tuple[str, str, str]) -> str:
+    callee, call, _ = where
+    if not callee:
+        return "undefined is not a function"
+    return f"{callee} is not a function. (In '{call}', '{callee}' is undefined)"
+
+
+def _no_object(found: re.Match[str], where: tuple[str, str, str]) -> str:
+    callee = where[0] or f"{found['what']}.{found['name']}"
+    return f"{found['what']} is not an object (evaluating '{callee}')"
+
+
+def _no_target(found: re.Match[str], where: tuple[str, str, str]) -> str:
+    """An assignment is named whole, to the end of its statement."""
+    rest = where[2].partition(";")[0].rstrip()
+    said = _no_object(found, where)
+    return f"{said[:-2]}{rest}')" if where[0] else said
+
+
+_TABLE: Final[tuple[tuple[re.Pattern[str], Say], ...]] = (
+    (re.compile(r"(?P<name>\S+) is not defined"), lambda m, _: f"Can't find variable: {m['name']}"),
+    (re.compile(r"not a function|\S+ is not a function"), _not_a_function),
+    (
+        re.compile(r"cannot read property '(?P<name>.*)' of (?P<what>null|undefined)"),
+        _no_object,
+    ),
+    (
+        re.compile(r"cannot set property '(?P<name>.*)' of (?P<what>null|undefined)"),
+        _no_target,
+    ),
+    (
+        re.compile(r"unexpected token in expression: '(?P<token>.*)'"),
+        lambda m, _: f"Unexpected token '{m['token']}'",
+    ),
+)
+
+
+_SELF_NAMED: Final = ("Not authorized", "Keine Erlaubnis")
+"""Messages that JXA prints without the name of the error class before them."""
+
+_LINE: Final = re.compile(r"<input>:(\d+)")
+
+
+def error_text(reply: Mapping[str, Any], script: str, *, translated: bool) -> str:
+    """Return the text of an uncaught error; `translated` asks for JavaScriptCore's words."""
+    error = reply["error"]
+    if error["message"].startswith(_SELF_NAMED):
+        return str(error["message"])
+    if error["coded"] or not translated:
+        return str(error["text"])
+    return in_words(error, script, reply.get("prefix", 0))
+
+
+def error_line(
+    error: Mapping[str, Any], text: str, script: str, file: str | None, style: str
+) -> str:
+    """Return the line for an error, with its line end.
+
+    Args:
+        error: `number`, `line` and `stack` as `__run` gives them.
+        text: What `error_text` made of it.
+        script: The source.
+        file: The script's file, None for `-e` and standard input.
+        style: `new` or `old`.
+    """
+    where = f"{file}: " if file is not None else ""
+    if style == "new":
+        return f"{where}execution error: Error: {text} ({error['number']})\n"
+    lines = script.split("\n")
+    number = min(error.get("line") or _script_line(str(error.get("stack", ""))), len(lines))
+    start = sum(len(line) + 1 for line in lines[: number - 1])
+    place = f"{start}:{start + len(lines[number - 1])}: "
+    name = f"{file}:" if file is not None else ""
+    return f"{name}{place}execution error: Error on line {number}: {text} ({error['number']})\n"
+
+
+def _script_line(stack: str) -> int:
+    """Return the line of the script's own outermost frame, 1 where the engine does not tell."""
+    frames = stack.split("\n")
+    ours = next((i for i, frame in enumerate(frames) if "__run" in frame), len(frames))
+    found = [place for frame in frames[:ours] if (place := _LINE.search(frame))]
+    return int(found[-1][1]) if found else 1

@@ -7,9 +7,8 @@ chains and values stay as they are on the wire. Source: JXA release notes 10.10,
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from iac_simulator.chains import Chain, chain_of
-from iac_simulator.errors import AppError
-from iac_simulator.values import from_wire, instant, stored
+from iac_simulator.errors import EventRefusedError
+from iac_simulator.values import Chain, chain_of, from_wire, instant, stored
 
 __all__ = ["fold", "holds"]
 
@@ -38,10 +37,10 @@ def fold(wire: Any) -> dict[str, Any]:
     """Return the folded form of the argument of `whose` as it came over the wire.
 
     Raises:
-        AppError: -1700: no filter, an unknown operator, or too few entries of and, or, not.
+        EventRefusedError: -1700: no filter, an unknown operator, or too few parts of and, or, not.
     """
     if not isinstance(wire, dict) or wire.get("$") != "record" or not wire["v"]:
-        raise AppError(-1700)
+        raise EventRefusedError(-1700)
     parts = [part for key, value in wire["v"].items() for part in _entry(key, value)]
     return parts[0] if len(parts) == 1 else {"and": parts}
 
@@ -49,14 +48,14 @@ def fold(wire: Any) -> dict[str, Any]:
 def _entry(key: str, value: Any) -> list[dict[str, Any]]:
     if key in _LEAST:
         if not isinstance(value, list) or len(value) < _LEAST[key]:
-            raise AppError(-1700)
+            raise EventRefusedError(-1700)
         return [{key[1:]: [fold(item) for item in value]}]
     if key == "_match":
         if not (isinstance(value, list) and len(value) == 2 and _tag(value[0]) == "it"):
-            raise AppError(-1700)
+            raise EventRefusedError(-1700)
         return _tests(value[0]["v"], value[1])
     if key.startswith("_"):
-        raise AppError(-1700)
+        raise EventRefusedError(-1700)
     return _tests([["p", key]], value)
 
 
@@ -64,7 +63,7 @@ def _tests(chain: list[Any], value: Any) -> list[dict[str, Any]]:
     if _tag(value) != "record":
         return [{"match": [chain, "=", value]}]
     if not value["v"] or not set(value["v"]) <= set(_OPERATORS):
-        raise AppError(-1700)
+        raise EventRefusedError(-1700)
     return [{"match": [chain, _OPERATORS[key], item]} for key, item in value["v"].items()]
 
 
@@ -79,7 +78,7 @@ def holds(folded: Mapping[str, Any], read: Read) -> bool:
         chain, operator, wire = value
         try:
             left = read(chain_of(chain))
-        except AppError:
+        except EventRefusedError:
             return False
         return _compare(left, operator, stored(from_wire(wire)))
     if key == "and":

@@ -1,18 +1,120 @@
-"""What a running script reaches: the apps, its streams, the clock, its environment."""
+"""What a running script reaches: the apps, its streams, the clock, its environment, its process."""
 
 import codecs
+import errno
+import io
 import json
 import os
+import signal
+import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple, Protocol
 
-from iac_simulator.desk import OPERATIONS, Desk
-from iac_simulator.errors import AppError, Unreachable, missing_app, text_of
-from iac_simulator.scenario import Fault
-from iac_simulator.streams import Streams
+from iac_simulator.dispatcher import OPERATIONS, Dispatcher
+from iac_simulator.errors import EventRefusedError, Unreachable, missing_app, text_of
+from iac_simulator.scenario import InjectedFault
 
-__all__ = ["Exit", "Outside", "TimedOut", "handler"]
+__all__ = [
+    "AVAILABLE",
+    "Buffers",
+    "Descriptors",
+    "Exit",
+    "Outside",
+    "Streams",
+    "TimedOut",
+    "handler",
+    "suffer",
+]
+
+AVAILABLE: Final = 0
+"""The size that asks for what there is, and waits until there is something."""
+
+_CHUNK: Final = 65536
+
+
+class Streams(Protocol):
+    """What a file handle of a script reads and writes, by file descriptor."""
+
+    def read(self, descriptor: int, size: int | None) -> bytes:
+        """Return `size` bytes, fewer at the end; None for all of them, or `AVAILABLE`.
+
+        Raises:
+            OSError: The descriptor cannot be read.
+        """
+        ...
+
+    def write(self, descriptor: int, data: bytes) -> None:
+        """Write all of `data`.
+
+        Raises:
+            OSError: The descriptor cannot be written.
+        """
+
+    def close(self, descriptor: int) -> None:
+        """Close a descriptor.
+
+        Raises:
+            OSError: It is not open.
+        """
+
+
+class Descriptors:
+    """The file descriptors of this process."""
+
+    def read(self, descriptor: int, size: int | None) -> bytes:
+        if size == AVAILABLE:
+            return os.read(descriptor, _CHUNK)
+        parts: list[bytes] = []
+        left = size
+        while left is None or left > 0:
+            part = os.read(descriptor, _CHUNK if left is None else min(left, _CHUNK))
+            if not part:
+                break
+            parts.append(part)
+            left = None if left is None else left - len(part)
+        return b"".join(parts)
+
+    def write(self, descriptor: int, data: bytes) -> None:
+        view = memoryview(data)
+        while view:
+            view = view[os.write(descriptor, view) :]
+
+    def close(self, descriptor: int) -> None:
+        os.close(descriptor)
+
+
+@dataclass(frozen=True)
+class Buffers:
+    """The three standard streams of a run inside another program.
+
+    That program's own descriptors are not the script's: a read or a write of one is refused.
+    """
+
+    stdin: io.BytesIO
+    written: dict[int, bytearray] = field(default_factory=lambda: {1: bytearray(), 2: bytearray()})
+
+    def read(self, descriptor: int, size: int | None) -> bytes:
+        if descriptor != 0:
+            raise _no_descriptor(descriptor)
+        return self.stdin.read() if size is None or size == AVAILABLE else self.stdin.read(size)
+
+    def write(self, descriptor: int, data: bytes) -> None:
+        if descriptor not in self.written:
+            raise _no_descriptor(descriptor)
+        self.written[descriptor].extend(data)
+
+    def close(self, descriptor: int) -> None:
+        if descriptor not in (0, *self.written):
+            raise _no_descriptor(descriptor)
+
+
+def _no_descriptor(descriptor: int) -> OSError:
+    text = (
+        f"descriptor {descriptor} does not exist in a simulator inside a program: run"
+        " iac-osascript, which has all of them"
+    )
+    return OSError(errno.EBADF, text)
 
 
 class Exit(BaseException):
@@ -87,10 +189,10 @@ Handled = Callable[[Mapping[str, Any], Callable[[Any], Any]], Any]
 
 
 def handler(
-    desk: Callable[[], Desk],
+    dispatcher: Callable[[], Dispatcher],
     outside: Outside,
     handled: Handled,
-    settle: Callable[[Sequence[Fault]], None],
+    settle: Callable[[Sequence[InjectedFault]], None],
 ) -> Callable[[str], str]:
     """Return the `__send` of a run: a request as JSON in, its answer as JSON out.
 
@@ -107,17 +209,19 @@ def handler(
         outside.check()
         request = json.loads(text)
         name = request["op"]
-        struck: list[Fault] = []
+        struck: list[InjectedFault] = []
         try:
             if name in OPERATIONS:
-                value = handled(request, lambda r: desk().answer(name, r, struck))
+                value = handled(request, lambda r: dispatcher().answer(name, r, struck))
             else:
                 value = getattr(host, name)(request)
             reply = {"value": value}
-        except AppError as error:
-            reply = {"error": {"number": error.number, "message": _message(desk(), request, error)}}
+        except EventRefusedError as error:
+            reply = {
+                "error": {"number": error.number, "message": _message(dispatcher(), request, error)}
+            }
         except Unreachable:
-            reply = {"missing": missing_app(desk().language)}
+            reply = {"missing": missing_app(dispatcher().language)}
         except OSError as error:
             reply = {"missing": str(error.strerror)}
         settle(struck)
@@ -126,7 +230,58 @@ def handler(
     return send
 
 
-def _message(desk: Desk, request: Mapping[str, Any], error: AppError) -> str:
-    world = desk.worlds.get(request.get("root", {}).get("key"))
+def _message(dispatcher: Dispatcher, request: Mapping[str, Any], error: EventRefusedError) -> str:
+    world = dispatcher.worlds.get(request.get("root", {}).get("key"))
     name = world.tables.app.name if world is not None else "osascript"
-    return text_of(error.number, name, desk.language)
+    return text_of(error.number, name, dispatcher.language)
+
+
+_SEGFAULT: Final = 139
+
+
+def suffer(faults: Sequence[InjectedFault], outside: Outside) -> None:
+    """Carry out what `faults` say about the process, in order: wait, fork, write, end.
+
+    Inside another program (`outside.own` is False) nothing is forked and no signal touched; a
+    segmentation fault there is the status -11, as a caller of the program would see it.
+
+    Raises:
+        Exit: A fault ends the script.
+    """
+    for fault in faults:
+        if fault.ignore_term and outside.own:
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        if fault.fork and outside.own:
+            _fork(fault)
+        if fault.delay:
+            outside.sleep(fault.delay)
+            outside.check()
+        if fault.write:
+            outside.streams.write(fault.descriptor, fault.write.encode() * fault.repeat)
+        if fault.exit is not None:
+            if fault.exit == _SEGFAULT:
+                _crash(outside)
+            raise Exit(fault.exit)
+
+
+def _fork(fault: InjectedFault) -> None:
+    """Leave a child behind that holds all descriptors and sleeps; it is ready at the return."""
+    ready, said = os.pipe()
+    if os.fork() == 0:
+        try:
+            if fault.setsid:
+                os.setsid()
+            os.close(said)
+            time.sleep(fault.fork)
+        finally:
+            os._exit(0)
+    os.close(said)
+    os.read(ready, 1)
+    os.close(ready)
+
+
+def _crash(outside: Outside) -> None:
+    if outside.own:
+        signal.signal(signal.SIGSEGV, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGSEGV)
+    raise Exit(-signal.SIGSEGV)

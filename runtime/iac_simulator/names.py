@@ -9,11 +9,11 @@ from typing import Literal, NamedTuple
 
 from iac_runtime.tool import Property
 from iac_runtime.tools.tables import APPLICATION, Tables
-from iac_simulator.chains import Chain
+from iac_simulator.values import Chain
 
 __all__ = [
     "STANDARD_PROPERTIES",
-    "Place",
+    "ChainMeaning",
     "alternatives",
     "class_by_constructor",
     "class_of_type",
@@ -33,7 +33,7 @@ STANDARD_PROPERTIES = ("id", "name", "version", "frontmost", "running")
 """What every application object answers, dictionary or not."""
 
 
-class Place(NamedTuple):
+class ChainMeaning(NamedTuple):
     """What a chain denotes: its kind, its class if it has one, its property if it is one."""
 
     kind: Kind
@@ -128,22 +128,26 @@ def is_member(tables: Tables, term: str | None, name: str) -> bool:
     return element_class(tables, None, name) is not None
 
 
-def place_of(tables: Tables, chain: Chain) -> Place:
+def place_of(tables: Tables, chain: Chain) -> ChainMeaning:
     """Return what `chain` denotes; commands are not looked at."""
-    place = Place("application", APPLICATION)
+    place = ChainMeaning("application", APPLICATION)
     for kind, value in chain:
         if kind == "p":
             place = _named(tables, place, value)
         elif kind in ("i", "n", "id"):
-            place = Place("unknown") if place.kind == "unknown" else Place("object", place.term)
+            place = (
+                ChainMeaning("unknown")
+                if place.kind == "unknown"
+                else ChainMeaning("object", place.term)
+            )
         elif kind == "w":
-            place = Place("elements", place.term)
+            place = ChainMeaning("elements", place.term)
         elif kind == "new":
-            place = Place("object", value)
+            place = ChainMeaning("object", value)
     return place
 
 
-def _named(tables: Tables, owner: Place, name: str) -> Place:
+def _named(tables: Tables, owner: ChainMeaning, name: str) -> ChainMeaning:
     if owner.kind == "unknown":
         return owner
     for term in [owner.term, None] if owner.term is not None else [None]:
@@ -154,14 +158,18 @@ def _named(tables: Tables, owner: Place, name: str) -> Place:
             )
         if prop is not None:
             cls = class_of_type(tables, prop.type)
-            return Place("object" if cls else "value", cls, prop)
+            return ChainMeaning("object" if cls else "value", cls, prop)
         cls = element_class(tables, term, name)
         if cls is not None:
-            return Place("elements", cls)
+            return ChainMeaning("elements", cls)
     if owner.kind == "application":
         cls = class_by_constructor(tables, name)
         if cls is not None:
-            return Place("class", cls)
+            return ChainMeaning("class", cls)
         if name in STANDARD_PROPERTIES:
-            return Place("value")
-    return Place("value") if name in ("class", "properties", "id", "name") else Place("unknown")
+            return ChainMeaning("value")
+    return (
+        ChainMeaning("value")
+        if name in ("class", "properties", "id", "name")
+        else ChainMeaning("unknown")
+    )

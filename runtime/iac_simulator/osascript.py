@@ -23,13 +23,12 @@ from pathlib import Path
 from typing import Any
 
 from iac_runtime.tools.tables import Tables, tables_of
-from iac_simulator import storage
+from iac_simulator import state as storage
 from iac_simulator.engine import MissingEngineError
 from iac_simulator.errors import StateError
-from iac_simulator.host import Outside
+from iac_simulator.host import Descriptors, Outside
 from iac_simulator.scenario import read_scenario, share_counts
 from iac_simulator.simulator import Simulator
-from iac_simulator.streams import Descriptors
 
 __all__ = ["load_tables", "main"]
 

@@ -1,7 +1,7 @@
 """Scenarios: what goes wrong, with which event, how often; and the machine's habits.
 
 A scenario is data (TOML or JSON); docs/simulator.md has the table of its keys. What is said here
-about an app's event is carried out by `desk`, what is said about the process by `process`.
+about an app's event is carried out by `dispatcher`, what is said about the process by `process`.
 """
 
 import difflib
@@ -14,15 +14,15 @@ from pathlib import Path
 from typing import Any, Final
 
 from iac_simulator.errors import LANGUAGES, StateError
-from iac_simulator.storage import locked
+from iac_simulator.state import locked
 
-__all__ = ["Fault", "Faults", "Scenario", "read_scenario", "scenario_of"]
+__all__ = ["FaultScenario", "Faults", "InjectedFault", "read_scenario", "scenario_of"]
 
 _ANY: Final = ""
 
 
 @dataclass(frozen=True)
-class Fault:
+class InjectedFault:
     """Something that goes wrong with some events, or at the start of a script.
 
     When: `on` is `event` or `start`; `app` a bundle id or name and `event` a code, empty for any;
@@ -65,7 +65,7 @@ class Fault:
 
 
 @dataclass(frozen=True)
-class Scenario:
+class FaultScenario:
     """`faults` in order; the `language` of error texts; `error_lines` is `new` or `old`.
 
     With `strict`, a name that the dictionary lacks is told on stderr when an event uses it; JXA
@@ -73,7 +73,7 @@ class Scenario:
     The old lines (10.10 to 10.13) have character offsets and the line number.
     """
 
-    faults: tuple[Fault, ...] = ()
+    faults: tuple[InjectedFault, ...] = ()
     language: str = "en"
     error_lines: str = "new"
     strict: bool = False
@@ -94,7 +94,7 @@ _KINDS: Final[Mapping[str, tuple[type, ...]]] = {
 }
 
 
-def scenario_of(data: Any, where: str = "scenario") -> Scenario:
+def scenario_of(data: Any, where: str = "scenario") -> FaultScenario:
     """Return the scenario in plain data.
 
     Raises:
@@ -106,16 +106,16 @@ def scenario_of(data: Any, where: str = "scenario") -> Scenario:
     if not isinstance(rows, list):
         raise StateError(f"{where}: fault must be a list of tables: write [[fault]].")
     machine = {key: value for key, value in data.items() if key != "fault"}
-    known = {row.name: _kind(row.type) for row in fields(Scenario) if row.name != "faults"}
+    known = {row.name: _kind(row.type) for row in fields(FaultScenario) if row.name != "faults"}
     _check(machine, {**known, "fault": "Any"}, where)
-    kinds = {row.name: _kind(row.type) for row in fields(Fault)}
+    kinds = {row.name: _kind(row.type) for row in fields(InjectedFault)}
     faults = []
     for number, row in enumerate(rows, 1):
         if not isinstance(row, dict):
             raise StateError(f"{where}: fault {number}: must be a table.")
         _check(row, kinds, f"{where}: fault {number}")
-        faults.append(Fault(**row))
-    return Scenario(tuple(faults), **machine)
+        faults.append(InjectedFault(**row))
+    return FaultScenario(tuple(faults), **machine)
 
 
 def _kind(type_: Any) -> str:
@@ -136,7 +136,7 @@ def _check(row: Mapping[str, Any], kinds: Mapping[str, str], where: str) -> None
             raise StateError(f"{where}: {key} must be one of {', '.join(_CHOICES[key])}.")
 
 
-def read_scenario(path: Path) -> Scenario:
+def read_scenario(path: Path) -> FaultScenario:
     """Return the scenario in a file; the suffix `.toml` or `.json` says how it is written.
 
     Raises:
@@ -162,7 +162,7 @@ class Faults:
     `counts` holds how often each fault of the scenario found what it fits, in the same order.
     """
 
-    scenario: Scenario
+    scenario: FaultScenario
     counts: list[int] = field(default_factory=list)
     shared: AbstractContextManager[object] = field(default_factory=nullcontext, repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
@@ -170,9 +170,9 @@ class Faults:
     def __post_init__(self) -> None:
         self.counts += [0] * (len(self.scenario.faults) - len(self.counts))
 
-    def strike(self, on: str, names: Sequence[str] = (), event: str = "") -> list[Fault]:
+    def strike(self, on: str, names: Sequence[str] = (), event: str = "") -> list[InjectedFault]:
         """Count an occasion and return the faults that strike, in the order of the scenario."""
-        struck: list[Fault] = []
+        struck: list[InjectedFault] = []
         if not self.scenario.faults:
             return struck
         with self._lock, self.shared:

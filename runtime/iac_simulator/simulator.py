@@ -16,18 +16,17 @@ from typing import Any, Final
 from iac_runtime.execution.process import Completed
 from iac_runtime.tool import App
 from iac_runtime.tools.tables import Tables
-from iac_simulator import storage
-from iac_simulator.check import check_world
-from iac_simulator.desk import Desk, SentEvent
+from iac_simulator import state as storage
+from iac_simulator.dispatcher import Dispatcher, SentEvent
 from iac_simulator.engine import engine_name, load_engine
 from iac_simulator.errors import StateError
-from iac_simulator.host import Outside, TimedOut
+from iac_simulator.host import Buffers, Outside, TimedOut
 from iac_simulator.plausible import plausible_world
-from iac_simulator.run import Setting, run_script
-from iac_simulator.scenario import Faults, Scenario
-from iac_simulator.streams import Buffers
+from iac_simulator.run import RunSetting, run_script
+from iac_simulator.scenario import Faults, FaultScenario
+from iac_simulator.state import check_world
 from iac_simulator.values import instant, to_iso
-from iac_simulator.world import World
+from iac_simulator.world import AppWorld
 
 __all__ = ["Simulator", "demo_state"]
 
@@ -48,20 +47,20 @@ def demo_state() -> dict[str, Any]:
     return state
 
 
-class _Worlds(Mapping[str, World]):
+class _Worlds(Mapping[str, AppWorld]):
     """The worlds of a state by app key; one that nobody described is made on first use."""
 
     def __init__(self, tables: Mapping[str, Tables], state: dict[str, Any]) -> None:
         self._tables, self._state = tables, state
         self._made: dict[str, dict[str, Any]] = {}
 
-    def __getitem__(self, key: str) -> World:
+    def __getitem__(self, key: str) -> AppWorld:
         tables = self._tables[key]
         if key in self._state:
-            return World(tables, self._state[key])
+            return AppWorld(tables, self._state[key])
         if key not in self._made:
             self._made[key] = plausible_world(tables)
-        return World(tables, self._made[key])
+        return AppWorld(tables, self._made[key])
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._tables)
@@ -100,10 +99,10 @@ class Simulator:
         state: Mapping[str, Any] | None = None,
         *,
         engine: str | None = None,
-        faults: Scenario | None = None,
+        faults: FaultScenario | None = None,
     ) -> None:
         self._engine = engine_name(engine)
-        self.faults = Faults(faults or Scenario())
+        self.faults = Faults(faults or FaultScenario())
         self._warnings: list[str] = []
         self.events: list[SentEvent] = []
         self._apps = {tables.key: tables for tables in apps}
@@ -133,7 +132,9 @@ class Simulator:
             check_world(apps[key], world)
         self._state = state
         self._worlds = _Worlds(apps, state)
-        self._desk = Desk(self._worlds, self._now, self._log, self.faults, self._warnings.append)
+        self._dispatcher = Dispatcher(
+            self._worlds, self._now, self._log, self.faults, self._warnings.append
+        )
 
     def _fits(self, key: str, world: Any) -> bool:
         """Say whether a shipped world fits the app: another version may have other terms."""
@@ -200,7 +201,7 @@ class Simulator:
                         outside.streams.write(2, f"warning: {text}\n".encode())
                     self._warnings.clear()
 
-        setting = Setting(lambda: self._desk, outside, handled, moment, self._engine)
+        setting = RunSetting(lambda: self._dispatcher, outside, handled, moment, self._engine)
         return run_script(argv, setting)
 
     def state(self) -> dict[str, Any]:

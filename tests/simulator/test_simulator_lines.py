@@ -3,14 +3,14 @@
 import pytest
 from simulated_diary import DIARY, WORLD, Script
 
-from iac_simulator import Scenario, Simulator, errors
+from iac_simulator import FaultScenario, Simulator, errors
 
 D = 'const d = Application("Diary"); '
 
 
 def script(engine: str, **machine: str) -> Script:
     state = {"diary": WORLD}
-    return Script(Simulator([DIARY], state, engine=engine, faults=Scenario(**machine)))
+    return Script(Simulator([DIARY], state, engine=engine, faults=FaultScenario(**machine)))
 
 
 def test_lines_are_answered_one_by_one(engine: str) -> None:
@@ -84,7 +84,7 @@ def test_a_script_meets_the_language(source: str, number: int) -> None:
 def test_the_strict_variant_tells_names_that_the_dictionary_lacks(
     source: str, said: str | None
 ) -> None:
-    strict = Script(Simulator([DIARY], {"diary": WORLD}, faults=Scenario(strict=True)))
+    strict = Script(Simulator([DIARY], {"diary": WORLD}, faults=FaultScenario(strict=True)))
     err = strict.run(D + source).stderr.decode()
     assert [line for line in err.splitlines() if line.startswith("warning: ")] == (
         [f"warning: {said}"] if said else []

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from simulated_diary import ADDITION, DIARY, NOW, WORLD, Script
 
 from iac_simulator import Simulator, StateError
-from iac_simulator.check import check_world
+from iac_simulator.state import check_world
 
 D = 'const d = Application("Diary"); '
 

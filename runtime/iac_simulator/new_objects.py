@@ -6,19 +6,19 @@ from typing import NamedTuple
 from iac_runtime.tools.tables import fold
 from iac_simulator.follow import refer
 from iac_simulator.names import elements_of
-from iac_simulator.world import Node, World
+from iac_simulator.world import AppWorld, WorldObject
 
-__all__ = ["Room", "plural_for", "room_for"]
+__all__ = ["NewObjectPlace", "plural_for", "room_for"]
 
 
-class Room(NamedTuple):
+class NewObjectPlace(NamedTuple):
     """A list of a world: its holder and its key there."""
 
-    owner: Node
+    owner: WorldObject
     plural: str
 
 
-def room_for(world: World, owner: Node, term: str) -> Room | None:
+def room_for(world: AppWorld, owner: WorldObject, term: str) -> NewObjectPlace | None:
     """Return the list for a new `term` when only `owner` is named; None where it has no place.
 
     A list that the world has comes first; then the app's own defaults (`defaultList`), then the
@@ -26,15 +26,15 @@ def room_for(world: World, owner: Node, term: str) -> Room | None:
     """
     plural = plural_for(world, owner, term)
     if plural is not None and isinstance(owner.data.get(plural), list):
-        return Room(owner, plural)
+        return NewObjectPlace(owner, plural)
     for node in (*_defaults(world, owner), *world.descendants(owner)):
         inner = plural_for(world, node, term)
         if inner is not None and isinstance(node.data.get(inner), list):
-            return Room(node, inner)
-    return Room(owner, plural) if plural is not None else None
+            return NewObjectPlace(node, inner)
+    return NewObjectPlace(owner, plural) if plural is not None else None
 
 
-def plural_for(world: World, owner: Node, term: str) -> str | None:
+def plural_for(world: AppWorld, owner: WorldObject, term: str) -> str | None:
     """Return the collection of `owner` for objects of `term`; None where its class has none.
 
     A list that the world has for a superclass is taken before a new one: a document file goes into
@@ -50,7 +50,7 @@ def plural_for(world: World, owner: Node, term: str) -> str | None:
     return next(held, plurals[0])
 
 
-def _defaults(world: World, owner: Node, depth: int = 3) -> Iterator[Node]:
+def _defaults(world: AppWorld, owner: WorldObject, depth: int = 3) -> Iterator[WorldObject]:
     for key, value in owner.data.items():
         if depth and fold(key).startswith("default") and isinstance(value, dict) and "ref" in value:
             target = refer(world, value["ref"])

@@ -6,11 +6,8 @@ from typing import Any, Final, NamedTuple
 
 from iac_runtime.tools.tables import Tables
 from iac_simulator import filters
-from iac_simulator.answers import answer_by_type
-from iac_simulator.calls import Command, command_named, read_arguments, timeout_of
-from iac_simulator.chains import Chain, chain_of, notation
-from iac_simulator.encode import direct_of, encoded, properties_of
-from iac_simulator.errors import AppError, Unreachable
+from iac_simulator.commands import AppCommand, command_named, read_arguments, reflect, timeout_of
+from iac_simulator.errors import EventRefusedError, Unreachable
 from iac_simulator.follow import Value, answer
 from iac_simulator.names import (
     element_class,
@@ -20,13 +17,23 @@ from iac_simulator.names import (
     property_named,
     unknown_name,
 )
-from iac_simulator.reflection import reflect
-from iac_simulator.scenario import Fault, Faults
-from iac_simulator.values import UNDEFINED, Refer, Undefined, from_wire, to_wire
-from iac_simulator.verbs import VERBS, Call, change, make, shift
-from iac_simulator.world import World
+from iac_simulator.plausible import answer_by_type
+from iac_simulator.scenario import Faults, InjectedFault
+from iac_simulator.typed_values import direct_of, encoded, properties_of
+from iac_simulator.values import (
+    UNDEFINED,
+    AppReference,
+    Chain,
+    Undefined,
+    chain_of,
+    from_wire,
+    notation,
+    to_wire,
+)
+from iac_simulator.verbs import VERBS, VerbCall, change, make, shift
+from iac_simulator.world import AppWorld
 
-__all__ = ["CURRENT", "OPERATIONS", "Desk", "SentEvent"]
+__all__ = ["CURRENT", "OPERATIONS", "Dispatcher", "SentEvent"]
 
 OPERATIONS: Final = frozenset(
     "application kind member names reflect installed filter get set length call create".split()
@@ -53,28 +60,28 @@ class SentEvent(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Desk:
+class Dispatcher:
     """The apps of a simulator. `now` gives the moment as ISO 8601, `log` gets each event,
     `warn` what the strict variant has to say.
     """
 
-    worlds: Mapping[str, World]
+    worlds: Mapping[str, AppWorld]
     now: Callable[[], str]
     log: Callable[[SentEvent], None]
     faults: Faults
     warn: Callable[[str], None]
-    struck: list[Fault] = field(default_factory=list)
+    struck: list[InjectedFault] = field(default_factory=list)
 
     @property
     def language(self) -> str:
         """The language of error texts."""
         return self.faults.scenario.language
 
-    def answer(self, name: str, request: Request, struck: list[Fault]) -> Any:
+    def answer(self, name: str, request: Request, struck: list[InjectedFault]) -> Any:
         """Carry out the request called `name`; what struck on the way is added to `struck`.
 
         Raises:
-            AppError: The app refuses.
+            EventRefusedError: The app refuses.
             Unreachable: There is no such app.
         """
         if self.faults.scenario.strict and name in ("get", "set", "length", "call"):
@@ -170,15 +177,15 @@ class Desk:
 
     # What sends an event.
 
-    def _world(self, request: Request) -> World:
+    def _world(self, request: Request) -> AppWorld:
         world = self.worlds.get(request["root"]["key"])
         if world is None:
-            raise AppError(-1708)
+            raise EventRefusedError(-1708)
         return world
 
     def _send(
         self,
-        world: World,
+        world: AppWorld,
         event: str,
         direct: Any,
         params: Mapping[str, Any],
@@ -197,42 +204,42 @@ class Desk:
         for data in self._answering(world):
             number = data.get("@errors", {}).get(event)
             if number is not None:
-                raise AppError(number)
+                raise EventRefusedError(number)
             results = data.get("@results", {})
             if event in results:
                 return answer(world, Value(results[event]))
         given = run()
         for fault in struck:
             if fault.error is not None:
-                raise AppError(fault.error)
+                raise EventRefusedError(fault.error)
             if fault.size:
                 given = "x" * fault.size
             elif fault.value is not None:
                 given = answer(world, Value(fault.value))
         return given
 
-    def _disturb(self, world: World, fault: Fault) -> None:
+    def _disturb(self, world: AppWorld, fault: InjectedFault) -> None:
         """Do what happens before the app gets to its work.
 
         Raises:
-            AppError: It does not get there.
+            EventRefusedError: It does not get there.
         """
         if fault.shift:
             shift(world, fault.shift)
         if fault.quit:
             world.data["@running"] = False
-            raise AppError(-600 if fault.error is None else fault.error)
+            raise EventRefusedError(-600 if fault.error is None else fault.error)
         if fault.error is not None and not fault.after:
-            raise AppError(fault.error)
+            raise EventRefusedError(fault.error)
 
-    def _answering(self, world: World) -> list[Mapping[str, Any]]:
+    def _answering(self, world: AppWorld) -> list[Mapping[str, Any]]:
         """Return the worlds whose faults and answers count: an addition is loaded into an app."""
         if world.tables.app.kind != "addition":
             return [world.data]
         return [world.data, *(other.data for other in self.worlds.values() if other is not world)]
 
-    def _direct(self, world: World, chain: Chain) -> Refer:
-        return Refer(world.tables.key, chain)
+    def _direct(self, world: AppWorld, chain: Chain) -> AppReference:
+        return AppReference(world.tables.key, chain)
 
     def _get(self, request: Request) -> Any:
         if request["root"]["key"] == CURRENT:
@@ -249,12 +256,12 @@ class Desk:
                 direct_of(world.tables, direct, "any"),
                 {},
                 timeout,
-                lambda: VERBS["coregetd"](Call(world, direct, {}, self.now())),
+                lambda: VERBS["coregetd"](VerbCall(world, direct, {}, self.now())),
             )
         )
 
-    def _call_get(self, world: World, chain: Chain, now: str) -> Any:
-        return to_wire(VERBS["coregetd"](Call(world, self._direct(world, chain), {}, now)))
+    def _call_get(self, world: AppWorld, chain: Chain, now: str) -> Any:
+        return to_wire(VERBS["coregetd"](VerbCall(world, self._direct(world, chain), {}, now)))
 
     def _of_current(self, request: Request) -> Any:
         name = request["chain"][-1][1]
@@ -266,7 +273,7 @@ class Desk:
             "version": "1.0",
         }
         if len(request["chain"]) != 1 or name not in known:
-            raise AppError(-1708)
+            raise EventRefusedError(-1708)
         return known[name]
 
     def _set(self, request: Request) -> Any:
@@ -290,7 +297,7 @@ class Desk:
         world = self._world(request)
         direct = self._direct(world, chain_of(request["chain"]))
         shown = direct_of(world.tables, direct, "any")
-        call = Call(world, direct, {}, self.now())
+        call = VerbCall(world, direct, {}, self.now())
         return to_wire(
             self._send(world, "corecnte", shown, {}, None, lambda: VERBS["corecnte"](call))
         )
@@ -300,7 +307,7 @@ class Desk:
         world, term = self._world(request), request["term"]
         record = from_wire(request["properties"])
         if not isinstance(record, dict) or "record" not in record:
-            raise AppError(-1700)
+            raise EventRefusedError(-1700)
         params: dict[str, Any] = {"kocl": {"type": world.tables.classes[term].code}}
         data = from_wire(request["data"]) if "data" in request else None
         at = None
@@ -311,7 +318,7 @@ class Desk:
         if "at" in request:
             at = self._direct(world, chain_of(request["at"]["chain"]))
             params["insh"] = encoded(world.tables, at, "any")
-        call = Call(world, None, {}, self.now())
+        call = VerbCall(world, None, {}, self.now())
         made = self._send(
             world,
             "corecrel",
@@ -320,7 +327,9 @@ class Desk:
             None,
             lambda: make(call, term, record["record"], data, at),
         )
-        return to_wire(made if isinstance(made, Refer) else Refer(world.tables.key, ()))
+        return to_wire(
+            made if isinstance(made, AppReference) else AppReference(world.tables.key, ())
+        )
 
     def _call(self, request: Request) -> Any:
         chain = chain_of(request["chain"])
@@ -329,15 +338,17 @@ class Desk:
         if target is None:
             modifiers = request["args"][-1] if args else None
             if args and timeout_of(args[-1]) is None and request["root"]["key"] == CURRENT:
-                raise AppError(-1708)
+                raise EventRefusedError(-1708)
             return self._get({**request, "modifiers": modifiers})
         world, command = target
         receiver = self._direct(world, chain[:-1]) if len(chain) > 1 else None
         if receiver is not None and request["root"]["key"] != world.tables.key:
-            receiver = Refer(request["root"]["key"], chain[:-1])
+            receiver = AppReference(request["root"]["key"], chain[:-1])
         return self._run(world, command, receiver, args)
 
-    def _command(self, request: Request, chain: Chain, given: bool) -> tuple[World, Command] | None:
+    def _command(
+        self, request: Request, chain: Chain, given: bool
+    ) -> tuple[AppWorld, AppCommand] | None:
         """Return the app and command that the last step means, or None where it is to be read."""
         if chain[-1].kind != "p":
             return None
@@ -356,28 +367,30 @@ class Desk:
         if world is None or not given:
             return None
         if place_of(world.tables, chain).kind == "unknown":
-            raise AppError(-1708)
+            raise EventRefusedError(-1708)
         return None
 
-    def _is_own(self, world: World, chain: Chain) -> bool:
+    def _is_own(self, world: AppWorld, chain: Chain) -> bool:
         """Say whether the last step is a property that the object before it really has."""
         before = place_of(world.tables, chain[:-1])
         if before.term is None:
             return False
         return property_named(world.tables, before.term, chain[-1].value) is not None
 
-    def _run(self, world: World, command: Command, receiver: Refer | None, args: list[Any]) -> Any:
+    def _run(
+        self, world: AppWorld, command: AppCommand, receiver: AppReference | None, args: list[Any]
+    ) -> Any:
         tables = world.tables
         call = read_arguments(command, receiver, args)
         params = self._params(tables, command, call.named)
         type_ = command.direct.type if command.direct else "any"
         direct = None if call.direct is None else direct_of(tables, call.direct, type_)
         verb = VERBS.get(command.event)
-        live = Call(world, call.direct, call.named, self.now())
+        live = VerbCall(world, call.direct, call.named, self.now())
 
         def run() -> Any:
             if call.refused:
-                raise AppError(-1700)
+                raise EventRefusedError(-1700)
             value = verb(live) if verb is not None else UNDEFINED
             if isinstance(value, Undefined) and verb is None:
                 return answer_by_type(world, command, call.direct, self.now())
@@ -385,7 +398,9 @@ class Desk:
 
         return to_wire(self._send(world, command.event, direct, params, call.timeout, run))
 
-    def _params(self, tables: Tables, command: Command, named: Mapping[str, Any]) -> dict[str, Any]:
+    def _params(
+        self, tables: Tables, command: AppCommand, named: Mapping[str, Any]
+    ) -> dict[str, Any]:
         term = named.get("new") if command.event == "corecrel" else None
         made = tables.find_class(term) if isinstance(term, str) else None
         params = {}

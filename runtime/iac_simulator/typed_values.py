@@ -1,0 +1,142 @@
+"""Values and their types: what an app accepts, and how an event carries it.
+
+JXA itself checks nothing since 10.11 (release notes); the app refuses, by the numbers of Apple's
+error tables.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from iac_runtime.tool import Enum, Property
+from iac_runtime.tools.tables import Tables, fold
+from iac_simulator.errors import EventRefusedError
+from iac_simulator.names import alternatives, kin, property_named
+from iac_simulator.values import AppReference, FilterItem, Undefined, Unmade, notation
+
+__all__ = ["check_value", "direct_of", "encoded", "enumerators", "properties_of", "settable"]
+
+_STANDARD_ENUMS: Final[Mapping[str, Enum]] = {
+    "save options": (("yes", "yes "), ("no", "no  "), ("ask", "ask ")),
+}
+_TYPES: Final = ("type", "type class", "class")
+
+
+def enumerators(tables: Tables, term: str) -> Enum:
+    """Return the rows of the enumeration `term`; empty for what is none."""
+    return tables.enums.get(term) or _STANDARD_ENUMS.get(term, ())
+
+
+def encoded(tables: Tables, value: Any, type_: str) -> Any:
+    """Return `value` for a parameter of `type_` in the log's notation.
+
+    Raises:
+        EventRefusedError: -1700: undefined, or an object that exists in the script only.
+    """
+    if isinstance(value, Undefined | Unmade | FilterItem):
+        raise EventRefusedError(-1700)
+    if isinstance(value, list):
+        return [encoded(tables, item, type_) for item in value]
+    if isinstance(value, AppReference):
+        return {"ref": notation(value.chain)}
+    if isinstance(value, str):
+        return _word(tables, value, type_)
+    if isinstance(value, dict) and "record" in value:
+        fields = [
+            f
+            for term, _ in alternatives(type_)
+            if term in tables.records
+            for f in tables.records[term].properties
+        ]
+        return {"record": dict(_field(tables, fields, k, v) for k, v in value["record"].items())}
+    return value
+
+
+def _word(tables: Tables, value: str, type_: str) -> Any:
+    for term, _ in alternatives(type_):
+        for name, code in enumerators(tables, term):
+            if name == value or fold(name) == fold(value) != "":
+                return {"enum": code}
+        if term in _TYPES:
+            cls = tables.find_class(value)
+            if cls is not None:
+                return {"type": tables.classes[cls].code}
+    return value
+
+
+def _field(tables: Tables, rows: list[Property], key: str, value: Any) -> tuple[str, Any]:
+    row = next((r for r in rows if r.jxa == key), None)
+    if row is None:
+        return key, encoded(tables, value, "any")
+    return row.code, encoded(tables, value, row.type)
+
+
+def properties_of(tables: Tables, term: str | None, record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the properties of a new `term` as a record of the log, by property codes."""
+    fields: dict[str, Any] = {}
+    for key, value in record.items():
+        row = property_named(tables, term, key) or property_named(tables, None, key)
+        fields[row.code if row else key] = encoded(tables, value, row.type if row else "any")
+    return {"record": fields}
+
+
+def direct_of(tables: Tables, value: Any, type_: str) -> Any:
+    """Return a direct parameter: there a reference is plain text, and text is marked."""
+    if isinstance(value, AppReference):
+        return notation(value.chain)
+    shown = encoded(tables, value, type_)
+    return {"text": shown} if isinstance(shown, str) else shown
+
+
+def settable(tables: Tables, term: str, name: str) -> Property:
+    """Return the property `name` of `term` if it can be set.
+
+    Raises:
+        EventRefusedError: -10006 there is none, -10003 it is read-only.
+    """
+    prop = property_named(tables, term, name)
+    for sub in kin(tables, term) if prop is None else ():
+        prop = prop or property_named(tables, sub, name)
+    if prop is None:
+        raise EventRefusedError(-10006)
+    if prop.access == "r":
+        raise EventRefusedError(-10003)
+    return prop
+
+
+def check_value(tables: Tables, type_: str, value: Any) -> None:
+    """Refuse a value that no alternative of `type_` takes.
+
+    Raises:
+        EventRefusedError: -1700 wrong type, -10023 no such enumerator.
+    """
+    if isinstance(value, Undefined):
+        raise EventRefusedError(-1700)
+    options = alternatives(type_)
+    if any(_takes(tables, term, listed, value) for term, listed in options):
+        return
+    if isinstance(value, str) and any(enumerators(tables, term) for term, _ in options):
+        raise EventRefusedError(-10023)
+    raise EventRefusedError(-1700)
+
+
+def _takes(tables: Tables, term: str, listed: bool, value: Any) -> bool:
+    if listed:
+        return isinstance(value, list) and all(_takes(tables, term, False, v) for v in value)
+    rows = enumerators(tables, term)
+    if rows:
+        return value in [name for name, _ in rows]
+    if term in ("text", "string", "Unicode text"):
+        return value is None or (
+            isinstance(value, str | int | float) and not isinstance(value, bool)
+        )
+    if term == "boolean":
+        return isinstance(value, bool)
+    if term in ("integer", "real", "number", "double integer", "unsigned integer"):
+        return isinstance(value, int | float) and not isinstance(value, bool)
+    if term == "date":
+        return value is None or (isinstance(value, dict) and "date" in value)
+    if term in tables.records or term == "record":
+        return value is None or (isinstance(value, dict) and "record" in value)
+    if term in tables.classes and term not in ("rich text", "color"):
+        return value is None or isinstance(value, AppReference | list | dict)
+    return True
