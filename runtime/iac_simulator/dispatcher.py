@@ -1,6 +1,6 @@
 """Where requests of a script arrive: names are decided, events logged, worlds asked and changed."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
@@ -17,20 +17,12 @@ from iac_simulator.names import (
     property_named,
     unknown_name,
 )
+from iac_simulator.new_objects import VerbCall, make
 from iac_simulator.plausible import answer_by_type
 from iac_simulator.scenario import Faults, InjectedFault
 from iac_simulator.typed_values import direct_of, encoded, properties_of
-from iac_simulator.values import (
-    UNDEFINED,
-    AppReference,
-    Chain,
-    Undefined,
-    chain_of,
-    from_wire,
-    notation,
-    to_wire,
-)
-from iac_simulator.verbs import VERBS, VerbCall, change, make, shift
+from iac_simulator.values import AppReference, Chain, chain_of, from_wire, notation, to_wire
+from iac_simulator.verbs import VERBS, change, shift
 from iac_simulator.world import AppWorld
 
 __all__ = ["CURRENT", "OPERATIONS", "Dispatcher", "SentEvent"]
@@ -38,9 +30,18 @@ __all__ = ["CURRENT", "OPERATIONS", "Dispatcher", "SentEvent"]
 OPERATIONS: Final = frozenset(
     "application kind member names reflect installed filter get set length call create".split()
 )
+"""The requests; each is carried out by the method of its name."""
 
 CURRENT: Final = ""
 """The key of the current application: osascript itself, which has no dictionary of its own."""
+
+_OF_CURRENT: Final[Mapping[str, Any]] = {
+    "id": "com.apple.osascript",
+    "name": "osascript",
+    "running": True,
+    "frontmost": False,
+    "version": "1.0",
+}
 
 Request = Mapping[str, Any]
 
@@ -87,27 +88,10 @@ class Dispatcher:
         if self.faults.scenario.strict and name in ("get", "set", "length", "call"):
             self._hold_against_dictionary(request)
         try:
-            return self._operations[name](request)
+            return getattr(self, f"_{name}")(request)
         finally:
             struck += self.struck
             self.struck.clear()
-
-    @property
-    def _operations(self) -> Mapping[str, Callable[[Request], Any]]:
-        return {
-            "application": self._application,
-            "kind": self._kind,
-            "member": self._member,
-            "names": self._names,
-            "reflect": self._reflect,
-            "installed": self._installed,
-            "filter": lambda request: filters.fold(request["filter"]),
-            "get": self._get,
-            "set": self._set,
-            "length": self._length,
-            "call": self._call,
-            "create": self._create,
-        }
 
     def _hold_against_dictionary(self, request: Request) -> None:
         tables, chain = self._tables(request), chain_of(request["chain"])
@@ -118,14 +102,20 @@ class Dispatcher:
 
     # What a script can ask without an event.
 
+    def _applications(self) -> Iterator[tuple[str, AppWorld]]:
+        """Yield the apps that are no additions."""
+        for key, world in self.worlds.items():
+            if world.tables.app.kind == "application":
+                yield key, world
+
     def _application(self, request: Request) -> Any:
         name = request["name"]
         if name is None:
             return {"key": CURRENT, "name": "osascript", "current": True, "dictionary": True}
         stem = str(name).rstrip("/").rpartition("/")[2].removesuffix(".app")
-        for key, world in self.worlds.items():
+        for key, world in self._applications():
             app = world.tables.app
-            if app.kind == "application" and stem in (app.name, app.id):
+            if stem in (app.name, app.id):
                 dictionary = world.data.get("@dictionary", True) is not False
                 return {"key": key, "name": app.name, "current": False, "dictionary": dictionary}
         raise Unreachable(name)
@@ -147,9 +137,9 @@ class Dispatcher:
         tables, name = self._tables(request), request["name"]
         if tables is None:
             return not request.get("command")
-        place = place_of(tables, chain_of(request["chain"]))
         if request.get("command"):
             return command_named(tables, name) is not None
+        place = place_of(tables, chain_of(request["chain"]))
         if request.get("own"):
             return place.term is not None and element_class(tables, place.term, name) is not None
         return is_member(tables, place.term, name) or command_named(tables, name) is not None
@@ -161,19 +151,18 @@ class Dispatcher:
 
     def _installed(self, _request: Request) -> list[dict[str, Any]]:
         return [
-            {
-                "id": world.tables.app.id,
-                "name": world.tables.app.name,
-                "running": world.data.get("@running", True),
-            }
-            for world in self.worlds.values()
-            if world.tables.app.kind == "application"
+            {"id": app.id, "name": app.name, "running": world.data.get("@running", True)}
+            for _, world in self._applications()
+            for app in [world.tables.app]
         ]
 
     def _reflect(self, request: Request) -> Any:
         tables = self._tables(request)
         arguments = [from_wire(argument) for argument in request["args"]]
         return to_wire(reflect(tables, request["name"], arguments)) if tables else None
+
+    def _filter(self, request: Request) -> Any:
+        return filters.fold(request["filter"])
 
     # What sends an event.
 
@@ -183,31 +172,22 @@ class Dispatcher:
             raise EventRefusedError(-1708)
         return world
 
-    def _send(
-        self,
-        world: AppWorld,
-        event: str,
-        direct: Any,
-        params: Mapping[str, Any],
-        timeout: float | None,
-        run: Callable[[], Any],
-    ) -> Any:
+    def _send(self, world: AppWorld, event: SentEvent, run: Callable[[], Any]) -> Any:
         """Log an event, then let faults, canned answers and the world have their say."""
-        app = world.tables.app
-        self.log(SentEvent(app.id, event, direct, params, timeout))
-        struck = self.faults.strike("event", (app.id, app.name, world.tables.key), event)
+        app, code = world.tables.app, event.event
+        self.log(event)
+        struck = self.faults.strike("event", (app.id, app.name, world.tables.key), code)
         self.struck.extend(struck)
         for fault in struck:
             self._disturb(world, fault)
-        if event != "aevtquit" and world.data.get("@running") is False:
+        if code != "aevtquit" and world.data.get("@running") is False:
             del world.data["@running"]
         for data in self._answering(world):
-            number = data.get("@errors", {}).get(event)
+            number = data.get("@errors", {}).get(code)
             if number is not None:
                 raise EventRefusedError(number)
-            results = data.get("@results", {})
-            if event in results:
-                return answer(world, Value(results[event]))
+            if code in data.get("@results", {}):
+                return answer(world, Value(data["@results"][code]))
         given = run()
         for fault in struck:
             if fault.error is not None:
@@ -238,98 +218,78 @@ class Dispatcher:
             return [world.data]
         return [world.data, *(other.data for other in self.worlds.values() if other is not world)]
 
-    def _direct(self, world: AppWorld, chain: Chain) -> AppReference:
-        return AppReference(world.tables.key, chain)
+    def _standard(
+        self,
+        world: AppWorld,
+        event: str,
+        chain: Chain,
+        run: Callable[[], Any] | None = None,
+        params: Mapping[str, Any] | None = None,
+        modifiers: Any = None,
+    ) -> Any:
+        """Send an event of the core suite about what `chain` names; `run` stands for its verb."""
+        direct = world.reference(chain)
+        sent = SentEvent(
+            world.tables.app.id,
+            event,
+            direct_of(world.tables, direct, "any"),
+            params or {},
+            timeout_of(from_wire(modifiers)),
+        )
+        call = VerbCall(world, direct, {}, self.now())
+        return to_wire(self._send(world, sent, run or (lambda: VERBS[event](call))))
 
     def _get(self, request: Request) -> Any:
+        chain = chain_of(request["chain"])
         if request["root"]["key"] == CURRENT:
-            return self._of_current(request)
-        world, chain = self._world(request), chain_of(request["chain"])
-        timeout = timeout_of(from_wire(request.get("modifiers")))
+            if len(chain) != 1 or chain[0].value not in _OF_CURRENT:
+                raise EventRefusedError(-1708)
+            return _OF_CURRENT[chain[0].value]
+        world = self._world(request)
         if len(chain) == 1 and chain[0].value in ("id", "running"):
-            return self._call_get(world, chain, self.now())
-        direct = self._direct(world, chain)
-        return to_wire(
-            self._send(
-                world,
-                "coregetd",
-                direct_of(world.tables, direct, "any"),
-                {},
-                timeout,
-                lambda: VERBS["coregetd"](VerbCall(world, direct, {}, self.now())),
-            )
-        )
+            call = VerbCall(world, world.reference(chain), {}, self.now())
+            return to_wire(VERBS["coregetd"](call))
+        return self._standard(world, "coregetd", chain, modifiers=request.get("modifiers"))
 
-    def _call_get(self, world: AppWorld, chain: Chain, now: str) -> Any:
-        return to_wire(VERBS["coregetd"](VerbCall(world, self._direct(world, chain), {}, now)))
+    def _length(self, request: Request) -> Any:
+        return self._standard(self._world(request), "corecnte", chain_of(request["chain"]))
 
-    def _of_current(self, request: Request) -> Any:
-        name = request["chain"][-1][1]
-        known = {
-            "id": "com.apple.osascript",
-            "name": "osascript",
-            "running": True,
-            "frontmost": False,
-            "version": "1.0",
-        }
-        if len(request["chain"]) != 1 or name not in known:
-            raise EventRefusedError(-1708)
-        return known[name]
-
-    def _set(self, request: Request) -> Any:
+    def _set(self, request: Request) -> None:
         world, chain = self._world(request), chain_of(request["chain"])
         value = from_wire(request["value"])
         place = place_of(world.tables, chain)
-        type_ = place.prop.type if place.prop else "any"
-        direct = self._direct(world, chain)
-        params = {"data": encoded(world.tables, value, type_)}
-        self._send(
+        self._standard(
             world,
             "coresetd",
-            direct_of(world.tables, direct, "any"),
-            params,
-            timeout_of(from_wire(request.get("modifiers"))),
+            chain,
             lambda: change(world, chain, value),
-        )
-        return None
-
-    def _length(self, request: Request) -> Any:
-        world = self._world(request)
-        direct = self._direct(world, chain_of(request["chain"]))
-        shown = direct_of(world.tables, direct, "any")
-        call = VerbCall(world, direct, {}, self.now())
-        return to_wire(
-            self._send(world, "corecnte", shown, {}, None, lambda: VERBS["corecnte"](call))
+            {"data": encoded(world.tables, value, place.prop.type if place.prop else "any")},
+            request.get("modifiers"),
         )
 
     def _create(self, request: Request) -> Any:
         """Make what a constructor described: `.make()`, or pushed to the place `at`."""
         world, term = self._world(request), request["term"]
+        tables = world.tables
         record = from_wire(request["properties"])
         if not isinstance(record, dict) or "record" not in record:
             raise EventRefusedError(-1700)
-        params: dict[str, Any] = {"kocl": {"type": world.tables.classes[term].code}}
+        params: dict[str, Any] = {"kocl": {"type": tables.classes[term].code}}
         data = from_wire(request["data"]) if "data" in request else None
-        at = None
+        at = world.reference(chain_of(request["at"]["chain"])) if "at" in request else None
         if record["record"]:
-            params["prdt"] = properties_of(world.tables, term, record["record"])
+            params["prdt"] = properties_of(tables, term, record["record"])
         if data is not None:
-            params["data"] = encoded(world.tables, data, "any")
-        if "at" in request:
-            at = self._direct(world, chain_of(request["at"]["chain"]))
-            params["insh"] = encoded(world.tables, at, "any")
+            params["data"] = encoded(tables, data, "any")
+        if at is not None:
+            params["insh"] = encoded(tables, at, "any")
         call = VerbCall(world, None, {}, self.now())
         made = self._send(
             world,
-            "corecrel",
-            None,
-            params,
-            None,
+            SentEvent(tables.app.id, "corecrel", None, params),
             lambda: make(call, term, record["record"], data, at),
         )
-        return to_wire(
-            made if isinstance(made, AppReference) else AppReference(world.tables.key, ())
-        )
+        return to_wire(made if isinstance(made, AppReference) else world.reference(()))
 
     def _call(self, request: Request) -> Any:
         chain = chain_of(request["chain"])
@@ -341,9 +301,7 @@ class Dispatcher:
                 raise EventRefusedError(-1708)
             return self._get({**request, "modifiers": modifiers})
         world, command = target
-        receiver = self._direct(world, chain[:-1]) if len(chain) > 1 else None
-        if receiver is not None and request["root"]["key"] != world.tables.key:
-            receiver = AppReference(request["root"]["key"], chain[:-1])
+        receiver = AppReference(request["root"]["key"], chain[:-1]) if len(chain) > 1 else None
         return self._run(world, command, receiver, args)
 
     def _command(
@@ -391,12 +349,12 @@ class Dispatcher:
         def run() -> Any:
             if call.refused:
                 raise EventRefusedError(-1700)
-            value = verb(live) if verb is not None else UNDEFINED
-            if isinstance(value, Undefined) and verb is None:
-                return answer_by_type(world, command, call.direct, self.now())
-            return value
+            if verb is not None:
+                return verb(live)
+            return answer_by_type(world, command, call.direct, live.now)
 
-        return to_wire(self._send(world, command.event, direct, params, call.timeout, run))
+        sent = SentEvent(tables.app.id, command.event, direct, params, call.timeout)
+        return to_wire(self._send(world, sent, run))
 
     def _params(
         self, tables: Tables, command: AppCommand, named: Mapping[str, Any]

@@ -17,7 +17,7 @@ from iac_simulator.names import (
     kin,
     property_named,
 )
-from iac_simulator.values import AppReference, Chain, ChainStep, is_mark, parse, stored
+from iac_simulator.values import Chain, ChainStep, is_mark, parse, stored
 from iac_simulator.world import TEXT, AppWorld, WorldObject, default_value, text_in
 
 __all__ = ["Found", "Many", "Value", "answer", "follow", "refer"]
@@ -70,7 +70,7 @@ def answer(world: AppWorld, found: Found) -> Any:
         return [answer(world, item) for item in found.items]
     if isinstance(found, WorldObject):
         text = text_in(found.data)
-        return text if text is not None else AppReference(world.tables.key, found.chain)
+        return text if text is not None else world.reference(found.chain)
     return _given(world, found.value)
 
 
@@ -80,7 +80,7 @@ def _given(world: AppWorld, value: Any) -> Any:
     if is_mark(value):
         if "ref" in value:
             node = refer(world, value["ref"])
-            return AppReference(world.tables.key, node.chain if node else parse(value["ref"]))
+            return world.reference(node.chain if node else parse(value["ref"]))
         if "record" in value:
             return {"record": {key: _given(world, item) for key, item in value["record"].items()}}
     return value

@@ -81,6 +81,6 @@ def answer_by_type(world: AppWorld, command: AppCommand, direct: Any, now: str) 
                 return direct
             nodes = world.descendants(world.root)
             found = next((n for n in nodes if world.tables.descends(n.term, term)), None)
-            return AppReference(world.tables.key, found.chain) if found else UNDEFINED
+            return world.reference(found.chain) if found else UNDEFINED
         return default_value(world.tables, term)
     return UNDEFINED

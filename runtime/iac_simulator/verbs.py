@@ -1,128 +1,29 @@
 """What the standard commands do to a world. Each takes a call and returns the app's answer."""
 
+import contextlib
 import copy
 from collections.abc import Callable, Mapping
 from pathlib import PurePosixPath
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from iac_runtime.tools.tables import APPLICATION
 from iac_simulator.errors import EventRefusedError
 from iac_simulator.follow import Found, Many, Value, answer, follow
-from iac_simulator.new_objects import NewObjectPlace, plural_for, room_for
+from iac_simulator.new_objects import (
+    NewObjectPlace,
+    VerbCall,
+    identify,
+    insert,
+    make,
+    object_at,
+    place_for,
+    target,
+)
 from iac_simulator.typed_values import check_value, settable
-from iac_simulator.values import UNDEFINED, AppReference, parse, stored
-from iac_simulator.world import TEXT, AppWorld, WorldObject
+from iac_simulator.values import UNDEFINED, AppReference, Chain, parse, stored
+from iac_simulator.world import AppWorld, WorldObject
 
-__all__ = ["VERBS", "VerbCall", "change", "make", "shift"]
-
-_STAMPS: Final = ("creation date", "modification date", "date created", "date modified")
-
-
-class VerbCall(NamedTuple):
-    """A command on its way into a world; `now` is the moment for dates, ISO 8601 in UTC."""
-
-    world: AppWorld
-    direct: Any
-    named: Mapping[str, Any]
-    now: str
-
-
-def make(
-    call: VerbCall, term: str, properties: Mapping[str, Any], data: Any, at: Any
-) -> AppReference:
-    """Make a `term` and return the reference to it.
-
-    Raises:
-        EventRefusedError: -10024 it has no place there; what `settable` and `check_value` raise.
-    """
-    world = call.world
-    made: dict[str, Any] = {}
-    for name, value in properties.items():
-        prop = settable(world.tables, term, name)
-        check_value(world.tables, prop.type, value)
-        made[name] = stored(value)
-    if isinstance(data, str):
-        made[TEXT] = data
-    room, first = _place(world, term, at)
-    items = room.owner.data.setdefault(room.plural, [])
-    room.owner.attach()
-    if isinstance(data, str) and TEXT in room.owner.data:
-        room.owner.data[TEXT] = "\n".join(part.get(TEXT, "") for part in [*items, made])
-    listed = world.tables.classes[term].plural
-    if listed != room.plural:
-        made = {"@class": term, **made}
-    _identify(world, term, made)
-    for prop in world.tables.properties(term):
-        if prop.term in _STAMPS and prop.jxa not in made:
-            made[prop.jxa] = {"date": call.now}
-    items.insert(0 if first else len(items), made)
-    return _reference(world, room, made)
-
-
-def _reference(world: AppWorld, room: NewObjectPlace, made: dict[str, Any]) -> AppReference:
-    held = next(n for n in world.held(room.owner, room.plural) if n.data is made)
-    return AppReference(world.tables.key, held.chain)
-
-
-def _identify(world: AppWorld, term: str, made: dict[str, Any]) -> None:
-    """Give a new object its id: a number that the world never gives twice, or a word with it."""
-    prop = world.id_property(term)
-    if prop is None or prop.jxa in made:
-        return
-    known = [world.id_of(node.data, node.term) for node in world.descendants(world.root)]
-    numbers = [number for number in known if isinstance(number, int)]
-    number = max([int(world.data.get("@next", 1)), *(number + 1 for number in numbers)])
-    world.data["@next"] = number + 1
-    word = world.tables.classes[term].jxa
-    made[prop.jxa] = number if prop.type in ("integer", "number", "real") else f"{word}-{number}"
-
-
-def _place(world: AppWorld, term: str, at: Any) -> tuple[NewObjectPlace, bool]:
-    room: NewObjectPlace | None
-    if isinstance(at, AppReference) and at.chain and at.chain[-1].kind == "l":
-        *before, place = at.chain
-        owner, plural = _object(world, tuple(before[:-1])), before[-1].value
-        if not isinstance(owner.data.get(plural), list):
-            plural = plural_for(world, owner, term) or plural
-        return NewObjectPlace(owner, plural), place.value == "beginning"
-    owner = _target(world, at) if at is not None else world.root
-    plural = plural_for(world, owner, term)
-    if plural is None and isinstance(at, AppReference) and at.chain and at.chain[-1].kind == "p":
-        # `at: folder.notes` names the list itself.
-        found = follow(world, at.chain)
-        if isinstance(found, Many):
-            return NewObjectPlace(_object(world, at.chain[:-1]), at.chain[-1].value), False
-    room = room_for(world, owner, term)
-    if room is None:
-        raise EventRefusedError(-10024)
-    return room, False
-
-
-def _object(world: AppWorld, chain: Any) -> WorldObject:
-    found = follow(world, chain)
-    if isinstance(found, Value) and isinstance(found.value, str) and found.owner is not None:
-        found.owner.data[found.name] = {TEXT: found.value}
-        found = follow(world, chain)
-    if not isinstance(found, WorldObject):
-        raise EventRefusedError(-10024)
-    return found
-
-
-def _target(world: AppWorld, value: Any) -> WorldObject:
-    """Return the object that a place or a direct parameter names: a reference or a path."""
-    if isinstance(value, dict) and "path" in value:
-        node = world.by_path(value["path"])
-        if node is None:
-            raise EventRefusedError(-43)
-        return node
-    if not isinstance(value, AppReference):
-        raise EventRefusedError(-1700)
-    found = follow(world, value.chain)
-    if isinstance(found, Many):
-        return _object(world, value.chain[:-1])
-    if not isinstance(found, WorldObject):
-        raise EventRefusedError(-1700)
-    return found
+__all__ = ["VERBS", "change", "shift"]
 
 
 def _nodes(world: AppWorld, direct: Any) -> list[WorldObject]:
@@ -131,7 +32,7 @@ def _nodes(world: AppWorld, direct: Any) -> list[WorldObject]:
         return [node for item in direct for node in _nodes(world, item)]
     if isinstance(direct, AppReference):
         return _flat(follow(world, direct.chain))
-    return [_target(world, direct)]
+    return [target(world, direct)]
 
 
 def _flat(found: Found) -> list[WorldObject]:
@@ -163,15 +64,6 @@ def _delete(call: VerbCall) -> Any:
     return UNDEFINED
 
 
-def _carry(call: VerbCall, node: WorldObject, data: dict[str, Any], to: Any) -> AppReference:
-    room, first = _place(call.world, node.term, to)
-    if call.world.tables.classes[node.term].plural != room.plural:
-        data["@class"] = node.term
-    items = room.owner.data.setdefault(room.plural, [])
-    items.insert(0 if first else len(items), data)
-    return _reference(call.world, room, data)
-
-
 def _single(made: list[AppReference]) -> Any:
     return made[0] if len(made) == 1 else list(made)
 
@@ -182,32 +74,34 @@ def _move(call: VerbCall) -> Any:
         raise EventRefusedError(-1715)
     moved = []
     for node in _nodes(call.world, call.direct):
-        _place(call.world, node.term, to)
+        place_for(call.world, node.term, to)
         _remove(node)
-        moved.append(_carry(call, node, node.data, to))
+        # A place named by position may be another one now.
+        place = place_for(call.world, node.term, to)
+        moved.append(insert(call.world, place, node.term, node.data))
     return _single(moved)
 
 
 def _duplicate(call: VerbCall) -> Any:
+    world, to = call.world, call.named.get("to")
     made = []
-    for node in _nodes(call.world, call.direct):
+    for node in _nodes(world, call.direct):
         if node.home is None:
             raise EventRefusedError(-1708)
         data = copy.deepcopy(node.data)
-        prop = call.world.id_property(node.term)
+        prop = world.id_property(node.term)
         if prop is not None:
             data.pop(prop.jxa, None)
-        _identify(call.world, node.term, data)
-        to = call.named.get("to")
+        identify(world, node.term, data)
         if to is not None:
-            made.append(_carry(call, node, data, to))
-            continue
-        name = call.world.name_of(data)
-        if name is not None:
-            data["name"] = f"{name} copy"
-        node.home.items.append(data)
-        room = NewObjectPlace(node.home.owner, node.home.plural)
-        made.append(_reference(call.world, room, data))
+            place = place_for(world, node.term, to)
+        else:
+            name = world.name_of(data)
+            if name is not None:
+                data["name"] = f"{name} copy"
+            node.attach()
+            place = NewObjectPlace(node.home.owner, node.home.plural)
+        made.append(insert(world, place, node.term, data))
     return _single(made)
 
 
@@ -216,7 +110,7 @@ def _exists(call: VerbCall) -> bool:
         if isinstance(call.direct, AppReference):
             found = follow(call.world, call.direct.chain)
             return not (isinstance(found, Value) and found.value is None)
-        _target(call.world, call.direct)
+        target(call.world, call.direct)
     except EventRefusedError:
         return False
     return True
@@ -248,17 +142,15 @@ def _size(found: Found) -> int:
 
 def _open(call: VerbCall) -> Any:
     """A path becomes a document, in an app that has documents; an object just opens."""
-    directs = call.direct if isinstance(call.direct, list) else [call.direct]
     made = []
-    for direct in directs:
+    for direct in call.direct if isinstance(call.direct, list) else [call.direct]:
         if isinstance(direct, AppReference):
             _nodes(call.world, direct)
         elif isinstance(direct, dict) and "path" in direct:
-            room = room_for(call.world, call.world.root, "document")
-            if room is not None:
-                data = {"name": PurePosixPath(direct["path"]).name, "path": direct["path"]}
-                room.owner.data.setdefault(room.plural, []).append(data)
-                made.append(_reference(call.world, room, data))
+            data = {"name": PurePosixPath(direct["path"]).name, "path": direct["path"]}
+            with contextlib.suppress(EventRefusedError):
+                place = place_for(call.world, "document", None)
+                made.append(insert(call.world, place, "document", data))
     return _single(made) if made else UNDEFINED
 
 
@@ -290,7 +182,7 @@ def _get(call: VerbCall) -> Any:
     return answer(call.world, follow(call.world, call.direct.chain))
 
 
-def change(world: AppWorld, chain: Any, value: Any) -> None:
+def change(world: AppWorld, chain: Chain, value: Any) -> None:
     """Set what `chain` names to `value`.
 
     Raises:
@@ -300,7 +192,7 @@ def change(world: AppWorld, chain: Any, value: Any) -> None:
         raise EventRefusedError(-10006)
     owner = follow(world, chain[:-1])
     if isinstance(owner, Value):
-        owner = _object(world, chain[:-1])
+        owner = object_at(world, chain[:-1])
     name = chain[-1].value
     for node in _flat(owner):
         term = node.term

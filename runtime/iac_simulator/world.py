@@ -1,8 +1,11 @@
 """The objects of one app: a world as loaded, seen through the app's tables.
 
 A world is plain JSON and stays so: an object is the dictionary that the state file holds, a
-`WorldObject` says where it was found. Collections that a world lacks are derived: Finder's `items` from its
-files and folders, an application's `notes` from every folder that holds some.
+`WorldObject` says where it was found. Collections that a world lacks are derived: Finder's `items`
+from its files and folders, an application's `notes` from every folder that holds some.
+
+A text in a world is a string, or `{"@text": ..., properties, parts}` once its parts (paragraphs,
+words, characters: `doc.text.paragraphs[1].size`) carry properties.
 """
 
 import re
@@ -13,7 +16,7 @@ from typing import Any, Final, NamedTuple
 from iac_runtime.tool import Property
 from iac_runtime.tools.tables import APPLICATION, Tables
 from iac_simulator.names import class_of_type, element_class, property_named
-from iac_simulator.values import Chain, ChainStep, is_mark
+from iac_simulator.values import AppReference, Chain, ChainStep, is_mark
 
 __all__ = ["TEXT", "AppWorld", "Home", "WorldObject", "default_value", "text_in", "text_parts"]
 
@@ -77,6 +80,10 @@ class AppWorld:
     def root(self) -> WorldObject:
         """The application object."""
         return WorldObject(self.data, APPLICATION, ())
+
+    def reference(self, chain: Chain) -> AppReference:
+        """Return the reference that `chain` is in this app."""
+        return AppReference(self.tables.key, chain)
 
     def class_of(self, data: Data, term: str) -> str:
         """Return the class of an object that is listed as `term`: `@class` names a subclass."""
