@@ -2,29 +2,25 @@
 
 The rule is Apple's (JXA release notes 10.10, "Calling commands"): the first argument is the direct
 parameter, the next an object of named ones, the last an object of event modifiers.
-
-Source: public accounts of `Automation`'s app methods; that a collection is named by its plural and
-an unknown class has no members is inferred, to be confirmed on a Mac.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeGuard
 
 from iac_runtime.tool import Param
 from iac_runtime.tools.tables import APPLICATION, Tables
 from iac_simulator.errors import EventRefusedError
 from iac_simulator.names import alternatives
-from iac_simulator.values import AppReference, Undefined
+from iac_simulator.values import UNDEFINED, AppReference
 
 __all__ = [
-    "REFLECTION",
     "STANDARD_EVENTS",
     "AppCommand",
     "Arguments",
     "command_named",
     "read_arguments",
     "reflect",
-    "standard_names",
     "timeout_of",
 ]
 
@@ -53,31 +49,22 @@ def _standard(name: str, event: str, direct: str = "", **params: tuple[str, str]
     return AppCommand(name, event, Param("", "----", direct) if direct else None, rows)
 
 
+_AT: Final = ("insh", "location specifier")
+_CLASS: Final = ("kocl", "type")
+_DATA: Final = ("data", "any")
+_RECORD: Final = ("prdt", "record")
 _SAVING: Final = ("savo", "save options")
 _STANDARD: Final[Mapping[str, AppCommand]] = {
     command.name: command
     for command in (
         _standard("get", "coregetd", "specifier"),
-        _standard("set", "coresetd", "specifier", to=("data", "any")),
-        _standard("count", "corecnte", "specifier", each=("kocl", "type")),
+        _standard("set", "coresetd", "specifier", to=_DATA),
+        _standard("count", "corecnte", "specifier", each=_CLASS),
         _standard("exists", "coredoex", "any"),
-        _standard(
-            "make",
-            "corecrel",
-            new=("kocl", "type"),
-            at=("insh", "location specifier"),
-            withProperties=("prdt", "record"),
-            withData=("data", "any"),
-        ),
+        _standard("make", "corecrel", new=_CLASS, at=_AT, withProperties=_RECORD, withData=_DATA),
         _standard("delete", "coredelo", "specifier"),
-        _standard(
-            "duplicate",
-            "coreclon",
-            "specifier",
-            to=("insh", "location specifier"),
-            withProperties=("prdt", "record"),
-        ),
-        _standard("move", "coremove", "specifier", to=("insh", "location specifier")),
+        _standard("duplicate", "coreclon", "specifier", to=_AT, withProperties=_RECORD),
+        _standard("move", "coremove", "specifier", to=_AT),
         _standard("open", "aevtodoc", "file"),
         _standard("print", "aevtpdoc", "file", withProperties=("prdt", "print settings")),
         _standard("close", "coreclos", "specifier", saving=_SAVING, savingIn=("kfil", "file")),
@@ -122,11 +109,6 @@ def command_named(tables: Tables, name: str) -> AppCommand | None:
     return found
 
 
-def standard_names(tables: Tables) -> tuple[str, ...]:
-    """Return the names of what an app answers whatever its dictionary says; none for additions."""
-    return tuple(_STANDARD) if tables.app.kind == "application" else ()
-
-
 def _codes(command: AppCommand) -> set[str]:
     return {param.code for param in command.params.values()}
 
@@ -158,7 +140,7 @@ def read_arguments(
     elif rest and not _is_record(rest[0]) and rest[0] is not None:
         direct = rest.pop(0)
     named = rest[0]["record"] if rest and _is_record(rest[0]) else {}
-    if isinstance(direct, Undefined) or set(named) - set(command.params):
+    if direct is UNDEFINED or set(named) - set(command.params):
         raise EventRefusedError(-1700)
     modifiers = rest[1] if len(rest) > 1 else None
     return Arguments(direct, named, timeout_of(modifiers), refused)
@@ -172,74 +154,43 @@ def timeout_of(modifiers: Any) -> float | None:
     return seconds if isinstance(seconds, int | float) else None
 
 
-def reflect(tables: Tables, name: str, arguments: list[Any]) -> Any:
-    """Return the answer of the reflection method `name`; None where it has none."""
-    words = [word if isinstance(word, str) else "" for word in arguments]
-    return _METHODS[name](tables, *(*words, "", "")[:2])
+def reflect(tables: Tables, name: str, arguments: Sequence[Any]) -> Any:
+    """Return the answer of an app's reflection method `name`; None where it has none.
 
-
-def _commands(tables: Tables, _term: str, _: str) -> list[str]:
-    own = [spec.jxa for spec in tables.tools.values() if spec.op == "command" and not spec.bind]
-    return sorted({*own, *standard_names(tables)})
-
-
-def _term(tables: Tables, name: str) -> str | None:
-    return tables.find_class(name or APPLICATION)
-
-
-def _elements(tables: Tables, name: str, _: str) -> list[str]:
-    term = _term(tables, name)
-    rows = tables.elements(term) if term else ()
-    return [tables.classes[row.term].plural for row in rows if row.term in tables.classes]
-
-
-def _properties(tables: Tables, name: str, _: str) -> list[str]:
-    term = _term(tables, name)
-    return [prop.jxa for prop in tables.properties(term)] if term else []
-
-
-def _parent(tables: Tables, name: str, _: str) -> str | None:
-    term = _term(tables, name)
-    parent = tables.classes[term].inherits if term else None
-    return tables.classes[parent].jxa if parent in tables.classes and parent else None
-
-
-def _command_name(tables: Tables, name: str, _: str) -> str | None:
-    for key, spec in tables.tools.items():
-        if spec.jxa == name and spec.op == "command" and not spec.bind:
-            return " ".join(key.rstrip("_").split("_"))
-    return name if name in standard_names(tables) else None
-
-
-def _element_name(tables: Tables, name: str, owner: str) -> str | None:
-    plurals = _elements(tables, owner, "")
-    term = tables.find_class(name)
-    if term is None or tables.classes[term].plural not in plurals:
-        return None
-    row = tables.classes[term]
-    return _words(row.plural) if name == row.plural else term
-
-
-def _property_name(tables: Tables, name: str, owner: str) -> str | None:
-    term = _term(tables, owner)
-    rows = tables.properties(term) if term else ()
-    return next((prop.term for prop in rows if prop.jxa == name), None)
-
-
-def _words(name: str) -> str:
-    """Return a camel-case name as words; the tables keep no other form of a plural."""
-    return "".join(f" {letter.lower()}" if letter.isupper() else letter for letter in name)
-
-
-_METHODS: Final[Mapping[str, Callable[[Tables, str, str], Any]]] = {
-    "commandsOfClass": _commands,
-    "elementsOfClass": _elements,
-    "propertiesOfClass": _properties,
-    "parentOfClass": _parent,
-    "displayNameForCommand": _command_name,
-    "displayNameForElementOfClass": _element_name,
-    "displayNameForPropertyOfClass": _property_name,
-}
-
-REFLECTION: Final = tuple(_METHODS)
-"""The names of the methods, which every application object has."""
+    Source: public accounts of `Automation`'s app methods; that a collection is named by its plural
+    and an unknown class has no members is inferred, to be confirmed on a Mac.
+    """
+    about, owner = (*(word if isinstance(word, str) else "" for word in arguments), "", "")[:2]
+    commands = {
+        spec.jxa: " ".join(key.rstrip("_").split("_"))
+        for key, spec in reversed(list(tables.tools.items()))
+        if spec.op == "command" and not spec.bind
+    }
+    standard = _STANDARD if tables.app.kind == "application" else {}
+    term = tables.find_class((owner if name.startswith("display") else about) or APPLICATION)
+    properties = list(tables.properties(term)) if term else []
+    elements = tables.elements(term) if term else ()
+    plurals = [tables.classes[row.term].plural for row in elements if row.term in tables.classes]
+    match name:
+        case "commandsOfClass":
+            return sorted({*commands, *standard})
+        case "elementsOfClass":
+            return plurals
+        case "propertiesOfClass":
+            return [prop.jxa for prop in properties]
+        case "parentOfClass":
+            parent = tables.classes.get(tables.classes[term].inherits or "") if term else None
+            return parent.jxa if parent else None
+        case "displayNameForCommand":
+            return commands.get(about, about if about in standard else None)
+        case "displayNameForElementOfClass":
+            element = tables.find_class(about)
+            if element is None or tables.classes[element].plural not in plurals:
+                return None
+            if about != tables.classes[element].plural:
+                return element
+            # The tables keep a plural in camel case only.
+            return re.sub(r"[A-Z]", lambda letter: f" {letter[0].lower()}", about)
+        case "displayNameForPropertyOfClass":
+            return next((prop.term for prop in properties if prop.jxa == about), None)
+    return None

@@ -1,13 +1,12 @@
 """Errors: what an app answers with, a state that is not right, and the words of osascript.
 
-Only the common ones are translated; scripts tell errors of this kind apart by words, because they
-all have the number -2700.
-
-Source: lines in public threads of 10.10 to 10.13 (offsets and a line number) and of 10.14 on.
+JavaScript errors are put into the words of JavaScriptCore, the engine of the real osascript. Only
+the common ones are; scripts tell them apart by words, because they all have the number -2700.
+Source of the lines: public threads of 10.10 to 10.13 (offsets and a line number) and of 10.14 on.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 from iac_runtime.apple_errors import APP_ERROR, APP_GONE, APPLE_ERRORS
@@ -19,7 +18,6 @@ __all__ = [
     "Unreachable",
     "error_line",
     "error_text",
-    "in_words",
     "missing_app",
     "text_of",
 ]
@@ -58,12 +56,16 @@ class StateError(ValueError):
         super().__init__(" ".join(text.splitlines()))
 
 
+_DENIED: Final = -1743
+"""Said by JXA without the name of the error class before it."""
+
+_LINE: Final = re.compile(r"<input>:(\d+)")
 _PLACE: Final = re.compile(r"<input>:(\d+):(\d+)")
 _CALLEE: Final = re.compile(r"[\w$.\]\[\"']*")
 
 
-def in_words(error: Mapping[str, Any], script: str, prefix: int) -> str:
-    """Return the text of an uncaught JavaScript error.
+def _in_words(error: Mapping[str, Any], script: str, prefix: int) -> str:
+    """Return the text of an uncaught JavaScript error in the words of JavaScriptCore.
 
     Args:
         error: `text`, `name`, `message` and `stack` as `__run` gives them.
@@ -71,11 +73,23 @@ def in_words(error: Mapping[str, Any], script: str, prefix: int) -> str:
         prefix: Characters that stood before the first line when it was evaluated.
     """
     message = str(error["message"])
-    for pattern, say in _TABLE:
-        found = pattern.fullmatch(message)
-        if found:
-            return f"{error['name']}: {say(found, _expression(error, script, prefix))}"
-    return str(error["text"])
+    callee, call, rest = _expression(error, script, prefix)
+    if found := re.fullmatch(r"(\S+) is not defined", message):
+        said = f"Can't find variable: {found[1]}"
+    elif re.fullmatch(r"not a function|\S+ is not a function", message):
+        said = f"{callee} is not a function. (In '{call}', '{callee}' is undefined)"
+        said = said if callee else "undefined is not a function"
+    elif found := re.fullmatch(r"cannot (\w+) property '(.*)' of (null|undefined)", message):
+        where = callee or f"{found[3]}.{found[2]}"
+        if callee and found[1] == "set":
+            # An assignment is named whole, to the end of its statement.
+            where += rest.partition(";")[0].rstrip()
+        said = f"{found[3]} is not an object (evaluating '{where}')"
+    elif found := re.fullmatch(r"unexpected token in expression: '(.*)'", message):
+        said = f"Unexpected token '{found[1]}'"
+    else:
+        return str(error["text"])
+    return f"{error['name']}: {said}"
 
 
 def _expression(error: Mapping[str, Any], script: str, prefix: int) -> tuple[str, str, str]:
@@ -109,60 +123,14 @@ def _parenthesised(text: str) -> str:
     return ""
 
 
-Say = Callable[[re.Match[str], tuple[str, str, str]], str]
-
-
-def _not_a_function(_found: re.Match[str], where: tuple[str, str, str]) -> str:
-    callee, call, _ = where
-    if not callee:
-        return "undefined is not a function"
-    return f"{callee} is not a function. (In '{call}', '{callee}' is undefined)"
-
-
-def _no_object(found: re.Match[str], where: tuple[str, str, str]) -> str:
-    callee = where[0] or f"{found['what']}.{found['name']}"
-    return f"{found['what']} is not an object (evaluating '{callee}')"
-
-
-def _no_target(found: re.Match[str], where: tuple[str, str, str]) -> str:
-    """An assignment is named whole, to the end of its statement."""
-    rest = where[2].partition(";")[0].rstrip()
-    said = _no_object(found, where)
-    return f"{said[:-2]}{rest}')" if where[0] else said
-
-
-_TABLE: Final[tuple[tuple[re.Pattern[str], Say], ...]] = (
-    (re.compile(r"(?P<name>\S+) is not defined"), lambda m, _: f"Can't find variable: {m['name']}"),
-    (re.compile(r"not a function|\S+ is not a function"), _not_a_function),
-    (
-        re.compile(r"cannot read property '(?P<name>.*)' of (?P<what>null|undefined)"),
-        _no_object,
-    ),
-    (
-        re.compile(r"cannot set property '(?P<name>.*)' of (?P<what>null|undefined)"),
-        _no_target,
-    ),
-    (
-        re.compile(r"unexpected token in expression: '(?P<token>.*)'"),
-        lambda m, _: f"Unexpected token '{m['token']}'",
-    ),
-)
-
-
-_SELF_NAMED: Final = ("Not authorized", "Keine Erlaubnis")
-"""Messages that JXA prints without the name of the error class before them."""
-
-_LINE: Final = re.compile(r"<input>:(\d+)")
-
-
 def error_text(reply: Mapping[str, Any], script: str, *, translated: bool) -> str:
     """Return the text of an uncaught error; `translated` asks for JavaScriptCore's words."""
     error = reply["error"]
-    if error["message"].startswith(_SELF_NAMED):
+    if error["number"] == _DENIED:
         return str(error["message"])
     if error["coded"] or not translated:
         return str(error["text"])
-    return in_words(error, script, reply.get("prefix", 0))
+    return _in_words(error, script, reply.get("prefix", 0))
 
 
 def error_line(

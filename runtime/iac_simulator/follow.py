@@ -14,8 +14,8 @@ from iac_simulator.names import (
     STANDARD_PROPERTIES,
     class_of_type,
     element_class,
-    kin,
     property_named,
+    property_of_kin,
 )
 from iac_simulator.values import Chain, ChainStep, is_mark, parse, stored
 from iac_simulator.world import TEXT, AppWorld, WorldObject, default_value, text_in
@@ -131,7 +131,7 @@ def _read(world: AppWorld, node: WorldObject, name: str) -> Found:
         items = world.collection(node, name)
         if items is not None:
             return Many(list(items), name)
-        prop = _of_subclass(world, node.term, name)
+        prop = property_of_kin(world.tables, node.term, name)
     if name in node.data:
         return _kept(world, node, name, prop)
     if node.term == APPLICATION and name in STANDARD_PROPERTIES:
@@ -145,12 +145,6 @@ def _read(world: AppWorld, node: WorldObject, name: str) -> Found:
         known = property_named(world.tables, None, name) or element_class(world.tables, None, name)
         raise EventRefusedError(-1728 if known else -1700)
     return _implied(world, node, name, prop)
-
-
-def _of_subclass(world: AppWorld, term: str, name: str) -> Property | None:
-    """A property of a subclass is one of an object listed under the superclass."""
-    found = (property_named(world.tables, sub, name) for sub in kin(world.tables, term))
-    return next((prop for prop in found if prop is not None), None)
 
 
 def _kept(world: AppWorld, node: WorldObject, name: str, prop: Property | None) -> Found:
@@ -179,15 +173,9 @@ def _wrapped(world: AppWorld, item: Any) -> Found:
 
 
 def _standard(world: AppWorld, name: str) -> Any:
-    app = world.tables.app
-    running = world.data.get("@running", True)
-    return {
-        "id": app.id,
-        "name": app.name,
-        "version": "1.0",
-        "frontmost": False,
-        "running": running,
-    }[name]
+    app, running = world.tables.app, world.data.get("@running", True)
+    values = (app.id, app.name, "1.0", False, running)
+    return dict(zip(STANDARD_PROPERTIES, values, strict=True))[name]
 
 
 def _properties(world: AppWorld, node: WorldObject) -> dict[str, Any]:
@@ -277,13 +265,10 @@ def _among(world: AppWorld, found: Many, step: ChainStep) -> Found:
     if step.kind == "id":
         hit = next((n for n in nodes if _same_id(world.id_of(n.data, n.term), step.value)), None)
     elif step.kind == "n":
-        names = [(world.name_of(node.data), node) for node in nodes]
         wanted = step.value
-        hit = next((node for name, node in names if name == wanted), None)
-        if hit is None:
-            hit = next(
-                (n for name, n in names if name and name.casefold() == wanted.casefold()), None
-            )
+        alike = [n for n in nodes if (world.name_of(n.data) or "").casefold() == wanted.casefold()]
+        # An exact name goes before one that differs in case.
+        hit = min(alike, key=lambda node: world.name_of(node.data) != wanted, default=None)
         if hit is None and wanted.startswith("/"):
             hit = world.by_path(wanted)
     else:

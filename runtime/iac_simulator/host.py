@@ -9,7 +9,8 @@ import signal
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple, Protocol
+from datetime import datetime
+from typing import Any, Final, NamedTuple
 
 from iac_simulator.dispatcher import OPERATIONS, Dispatcher
 from iac_simulator.errors import EventRefusedError, Unreachable, missing_app, text_of
@@ -21,7 +22,7 @@ __all__ = [
     "Descriptors",
     "Exit",
     "Outside",
-    "Streams",
+    "RunSetting",
     "TimedOut",
     "handler",
     "suffer",
@@ -33,54 +34,29 @@ AVAILABLE: Final = 0
 _CHUNK: Final = 65536
 
 
-class Streams(Protocol):
-    """What a file handle of a script reads and writes, by file descriptor."""
-
-    def read(self, descriptor: int, size: int | None) -> bytes:
-        """Return `size` bytes, fewer at the end; None for all of them, or `AVAILABLE`.
-
-        Raises:
-            OSError: The descriptor cannot be read.
-        """
-        ...
-
-    def write(self, descriptor: int, data: bytes) -> None:
-        """Write all of `data`.
-
-        Raises:
-            OSError: The descriptor cannot be written.
-        """
-
-    def close(self, descriptor: int) -> None:
-        """Close a descriptor.
-
-        Raises:
-            OSError: It is not open.
-        """
-
-
 class Descriptors:
-    """The file descriptors of this process."""
+    """The file descriptors of this process; each method raises OSError as the system does."""
 
     def read(self, descriptor: int, size: int | None) -> bytes:
+        """Return `size` bytes, fewer at the end; None for all of them, or `AVAILABLE`."""
         if size == AVAILABLE:
             return os.read(descriptor, _CHUNK)
-        parts: list[bytes] = []
-        left = size
-        while left is None or left > 0:
-            part = os.read(descriptor, _CHUNK if left is None else min(left, _CHUNK))
-            if not part:
-                break
-            parts.append(part)
-            left = None if left is None else left - len(part)
-        return b"".join(parts)
+        with open(descriptor, "rb", buffering=0, closefd=False) as stream:
+            if size is None:
+                return stream.read()
+            found = b""
+            while len(found) < size and (part := stream.read(min(size - len(found), _CHUNK))):
+                found += part
+            return found
 
     def write(self, descriptor: int, data: bytes) -> None:
+        """Write all of `data`."""
         view = memoryview(data)
         while view:
             view = view[os.write(descriptor, view) :]
 
     def close(self, descriptor: int) -> None:
+        """Close a descriptor."""
         os.close(descriptor)
 
 
@@ -115,6 +91,9 @@ def _no_descriptor(descriptor: int) -> OSError:
         " iac-osascript, which has all of them"
     )
     return OSError(errno.EBADF, text)
+
+
+Streams = Descriptors | Buffers
 
 
 class Exit(BaseException):
@@ -185,25 +164,29 @@ class _Host:
         raise Exit(int(request["status"]))
 
 
-Handled = Callable[[Mapping[str, Any], Callable[[Any], Any]], Any]
+class RunSetting(NamedTuple):
+    """What a run has around it.
+
+    `dispatcher` is asked for at each request; `handled(request, operation)` is called around each
+    request to an app and may load and save around it; `moment` is what `new Date()` is, None for
+    the real clock; `engine` names the engine.
+    """
+
+    dispatcher: Callable[[], Dispatcher]
+    outside: Outside
+    handled: Callable[[Mapping[str, Any], Callable[[Any], Any]], Any]
+    moment: datetime | None
+    engine: str
 
 
-def handler(
-    dispatcher: Callable[[], Dispatcher],
-    outside: Outside,
-    handled: Handled,
-    settle: Callable[[Sequence[InjectedFault]], None],
-) -> Callable[[str], str]:
+def handler(setting: RunSetting) -> Callable[[str], str]:
     """Return the `__send` of a run: a request as JSON in, its answer as JSON out.
-
-    Requests to apps go through `handled(request, operation)`, which may load and save around them;
-    the faults that struck go to `settle` when that is done.
 
     Raises:
         Exit: The script ended itself.
         TimedOut: The run is past its deadline; it is noticed at the next request only.
     """
-    host = _Host(outside)
+    host, outside, dispatcher = _Host(setting.outside), setting.outside, setting.dispatcher
 
     def send(text: str) -> str:
         outside.check()
@@ -212,19 +195,18 @@ def handler(
         struck: list[InjectedFault] = []
         try:
             if name in OPERATIONS:
-                value = handled(request, lambda r: dispatcher().answer(name, r, struck))
+                value = setting.handled(request, lambda r: dispatcher().answer(name, r, struck))
             else:
                 value = getattr(host, name)(request)
             reply = {"value": value}
         except EventRefusedError as error:
-            reply = {
-                "error": {"number": error.number, "message": _message(dispatcher(), request, error)}
-            }
+            message = _message(dispatcher(), request, error)
+            reply = {"error": {"number": error.number, "message": message}}
         except Unreachable:
             reply = {"missing": missing_app(dispatcher().language)}
         except OSError as error:
             reply = {"missing": str(error.strerror)}
-        settle(struck)
+        suffer(struck, outside)
         return json.dumps(reply)
 
     return send

@@ -24,6 +24,7 @@ __all__ = [
     "names_of",
     "place_of",
     "property_named",
+    "property_of_kin",
     "unknown_name",
 ]
 
@@ -64,6 +65,16 @@ def property_named(tables: Tables, term: str | None, name: str) -> Property | No
     return next(
         (prop for row in tables.classes.values() for prop in row.properties if prop.jxa == name),
         None,
+    )
+
+
+def property_of_kin(tables: Tables, term: str | None, name: str) -> Property | None:
+    """Return a property that an object listed as `term` may have: its class's or a subclass's."""
+    found = property_named(tables, term, name)
+    if found is not None or term is None:
+        return found
+    return next(
+        filter(None, (property_named(tables, sub, name) for sub in kin(tables, term))), None
     )
 
 
@@ -122,10 +133,9 @@ def is_member(tables: Tables, term: str | None, name: str) -> bool:
     """
     if name in ("class", "properties", "id", "name"):
         return True
-    rows = kin(tables, term) if term in tables.classes and term is not None else [None]
-    if any(property_named(tables, row, name) for row in rows):
-        return True
-    return element_class(tables, None, name) is not None
+    known = term if term in tables.classes else None
+    prop = property_of_kin(tables, known, name)
+    return prop is not None or element_class(tables, None, name) is not None
 
 
 def place_of(tables: Tables, chain: Chain) -> ChainMeaning:
@@ -151,11 +161,7 @@ def _named(tables: Tables, owner: ChainMeaning, name: str) -> ChainMeaning:
     if owner.kind == "unknown":
         return owner
     for term in [owner.term, None] if owner.term is not None else [None]:
-        prop = property_named(tables, term, name)
-        if prop is None and term is not None:
-            prop = next(
-                filter(None, (property_named(tables, t, name) for t in kin(tables, term))), None
-            )
+        prop = property_of_kin(tables, term, name)
         if prop is not None:
             cls = class_of_type(tables, prop.type)
             return ChainMeaning("object" if cls else "value", cls, prop)

@@ -27,7 +27,7 @@ from iac_simulator import state as storage
 from iac_simulator.engine import MissingEngineError
 from iac_simulator.errors import StateError
 from iac_simulator.host import Descriptors, Outside
-from iac_simulator.scenario import read_scenario, share_counts
+from iac_simulator.scenario import read_scenario
 from iac_simulator.simulator import Simulator
 
 __all__ = ["load_tables", "main"]
@@ -40,7 +40,7 @@ def main() -> int:
         scenario = read_scenario(Path(faults)) if faults else None
         simulator = Simulator(load_tables(_folders()), faults=scenario)
         if faults:
-            share_counts(simulator.faults, Path(f"{faults}.counts"))
+            simulator.faults.file = Path(f"{faults}.counts")
         session = _Session(simulator)
         outside = Outside(Descriptors(), time.sleep, lambda: None, own=True)
         return simulator.run(sys.argv[1:], outside, session.turn)

@@ -1,17 +1,15 @@
 """One run of osascript: arguments to script, script to result, result to text and status."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import datetime
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from iac_simulator.dispatcher import Dispatcher
 from iac_simulator.engine import Engine, EngineError, MissingEngineError, new_engine
 from iac_simulator.errors import error_line, error_text
-from iac_simulator.host import Exit, Outside, handler, suffer
+from iac_simulator.host import Exit, Outside, RunSetting, handler, suffer
 
-__all__ = ["CommandLine", "CommandLineError", "RunSetting", "read_options", "run_script"]
+__all__ = ["CommandLine", "CommandLineError", "read_options", "run_script"]
 
 
 class CommandLineError(ValueError):
@@ -78,23 +76,7 @@ def read_options(argv: Sequence[str]) -> CommandLine:
     return CommandLine(language, None, file, tuple(words), form, errors, interactive)
 
 
-Handled = Callable[[Mapping[str, Any], Callable[[Any], Any]], Any]
-
 _PROMPT: Final = b">> "
-
-
-class RunSetting(NamedTuple):
-    """What a run has around it.
-
-    `dispatcher` is asked for at each request; `handled` is called around each request to an app;
-    `moment` is what `new Date()` is, None for the real clock; `engine` names the engine.
-    """
-
-    dispatcher: Callable[[], Dispatcher]
-    outside: Outside
-    handled: Handled
-    moment: datetime | None
-    engine: str
 
 
 def run_script(argv: Sequence[str], setting: RunSetting) -> int:
@@ -121,13 +103,7 @@ def run_script(argv: Sequence[str], setting: RunSetting) -> int:
         return _fail(outside, 2, f"osascript: {options.file or 'stdin'}: {reason}\n")
     try:
         suffer(setting.dispatcher().faults.strike("start"), outside)
-        engine = new_engine(
-            setting.engine,
-            handler(
-                setting.dispatcher, outside, setting.handled, lambda struck: suffer(struck, outside)
-            ),
-            outside.check,
-        )
+        engine = new_engine(setting.engine, handler(setting), outside.check)
         if options.interactive:
             return _interactive(engine, script, setting)
         return _run(engine, options, script, setting)

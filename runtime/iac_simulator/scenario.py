@@ -1,20 +1,20 @@
 """Scenarios: what goes wrong, with which event, how often; and the machine's habits.
 
 A scenario is data (TOML or JSON); docs/simulator.md has the table of its keys. What is said here
-about an app's event is carried out by `dispatcher`, what is said about the process by `process`.
+about an app's event is carried out by `dispatcher`, what is said about the process by `host`.
 """
 
-import difflib
 import json
 import threading
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Final
 
+from iac_base.errors import near_text
 from iac_simulator.errors import LANGUAGES, StateError
-from iac_simulator.state import locked
+from iac_simulator.state import locked, read_table
 
 __all__ = ["FaultScenario", "Faults", "InjectedFault", "read_scenario", "scenario_of"]
 
@@ -125,9 +125,8 @@ def _kind(type_: Any) -> str:
 def _check(row: Mapping[str, Any], kinds: Mapping[str, str], where: str) -> None:
     for key, value in row.items():
         if key not in kinds:
-            near = difflib.get_close_matches(str(key), list(kinds), 3, 0.5)
-            hint = f" Nearest: {', '.join(near)}." if near else ""
-            raise StateError(f"{where}: {json.dumps(key)} is no key.{hint}")
+            hint = near_text(str(key), kinds)
+            raise StateError(f"{where}: {json.dumps(key)} is no key. {hint}")
         kind = kinds[key]
         wrong = kind != "Any" and not isinstance(value, _KINDS[kind])
         if wrong or (isinstance(value, bool) and kind not in ("bool", "Any")):
@@ -142,40 +141,35 @@ def read_scenario(path: Path) -> FaultScenario:
     Raises:
         StateError: It cannot be read, or says what there is not.
     """
-    import tomllib
-
-    try:
-        text = path.read_text("utf-8")
-        data = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
-    except OSError as error:
-        raise StateError(f"{path}: {error.strerror or error}.") from None
-    except ValueError as error:
-        raise StateError(f"{path}: not a scenario: {error}.") from None
-    return scenario_of(data, str(path))
+    return scenario_of(read_table(path, "scenario"), str(path))
 
 
 @dataclass
 class Faults:
     """Counts occasions and says which faults strike; safe to share between threads.
 
-    `shared` is entered around each count, to read and keep what other processes counted too.
-    `counts` holds how often each fault of the scenario found what it fits, in the same order.
+    `counts` holds how often each fault of the scenario found what it fits, in the same order. With
+    a file they are kept there, under a lock, for all processes that name it.
     """
 
     scenario: FaultScenario
     counts: list[int] = field(default_factory=list)
-    shared: AbstractContextManager[object] = field(default_factory=nullcontext, repr=False)
+    file: Path | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def __post_init__(self) -> None:
         self.counts += [0] * (len(self.scenario.faults) - len(self.counts))
 
     def strike(self, on: str, names: Sequence[str] = (), event: str = "") -> list[InjectedFault]:
-        """Count an occasion and return the faults that strike, in the order of the scenario."""
+        """Count an occasion and return the faults that strike, in the order of the scenario.
+
+        Raises:
+            OSError: The file of counts cannot be written.
+        """
         struck: list[InjectedFault] = []
         if not self.scenario.faults:
             return struck
-        with self._lock, self.shared:
+        with self._lock, self._shared():
             for index, fault in enumerate(self.scenario.faults):
                 if fault.fits(on, names, event):
                     self.counts[index] += 1
@@ -183,27 +177,15 @@ class Faults:
                         struck.append(fault)
         return struck
 
-
-def share_counts(faults: Faults, path: Path) -> None:
-    """Keep the counts of `faults` in a file under a lock, for all processes that name it.
-
-    Raises:
-        OSError: When an occasion is counted: the file cannot be written.
-    """
-    faults.shared = _Shared(faults, path)
-
-
-class _Shared(AbstractContextManager[None]):
-    def __init__(self, faults: Faults, path: Path) -> None:
-        self._faults, self._path = faults, path
-        self._stack = ExitStack()
-
-    def __enter__(self) -> None:
-        self._stack.enter_context(locked(self._path))
-        with suppress(OSError, ValueError):
-            known = json.loads(self._path.read_text("utf-8"))
-            self._faults.counts[: len(known)] = known[: len(self._faults.counts)]
-
-    def __exit__(self, *_: object) -> None:
-        with self._stack:
-            self._path.write_text(json.dumps(self._faults.counts), "utf-8")
+    @contextmanager
+    def _shared(self) -> Iterator[None]:
+        """Read what other processes counted too, and keep what is counted in the block."""
+        if self.file is None:
+            yield
+            return
+        with locked(self.file):
+            with suppress(OSError, ValueError):
+                known = json.loads(self.file.read_text("utf-8"))
+                self.counts[: len(known)] = known[: len(self.counts)]
+            yield
+            self.file.write_text(json.dumps(self.counts), "utf-8")

@@ -20,9 +20,9 @@ from iac_simulator import state as storage
 from iac_simulator.dispatcher import Dispatcher, SentEvent
 from iac_simulator.engine import engine_name, load_engine
 from iac_simulator.errors import StateError
-from iac_simulator.host import Buffers, Outside, TimedOut
+from iac_simulator.host import Buffers, Outside, RunSetting, TimedOut
 from iac_simulator.plausible import plausible_world
-from iac_simulator.run import RunSetting, run_script
+from iac_simulator.run import run_script
 from iac_simulator.scenario import Faults, FaultScenario
 from iac_simulator.state import check_world
 from iac_simulator.values import instant, to_iso

@@ -1,7 +1,6 @@
 """States: files in and out, checked against the dictionary, compared with each other."""
 
 import contextlib
-import difflib
 import json
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeGuard
 
 from iac_base import files
+from iac_base.errors import near_text
 from iac_runtime.tools.tables import APPLICATION, Tables
 from iac_simulator.errors import StateError
 from iac_simulator.names import (
@@ -29,27 +29,36 @@ __all__ = [
     "difference",
     "locked",
     "read_state",
+    "read_table",
     "write_state",
 ]
 
 
+def read_table(path: Path, what: str) -> Any:
+    """Return the content of a file of ours; the suffix `.toml` or `.json` says how it is written.
+
+    Raises:
+        StateError: It cannot be read, or is no `what`.
+    """
+    try:
+        text = path.read_text("utf-8")
+        return tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
+    except OSError as error:
+        raise StateError(f"{path}: {error.strerror or error}.") from None
+    except ValueError as error:
+        raise StateError(f"{path}: not a {what}: {error}.") from None
+
+
 def read_state(path: Path) -> dict[str, Any]:
-    """Return the state in a file; the suffix `.toml` or `.json` says how it is written.
+    """Return the state in a file.
 
     Raises:
         StateError: It cannot be read, or does not hold a table of apps.
     """
-    try:
-        text = path.read_text("utf-8")
-        found = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
-    except OSError as error:
-        raise StateError(f"{path}: {error.strerror or error}.") from None
-    except ValueError as error:
-        raise StateError(f"{path}: not a state file: {error}.") from None
+    found = _plain(read_table(path, "state file"))
     if not isinstance(found, dict):
         raise StateError(f"{path}: the state must be a table of apps.")
-    state: dict[str, Any] = _plain(found)
-    return state
+    return found
 
 
 def _plain(value: Any) -> Any:
@@ -70,30 +79,26 @@ def write_state(path: Path, state: Mapping[str, Any]) -> None:
         OSError: The file cannot be written.
         StateError: TOML cannot express it: a null in a list.
     """
-    text = _toml(state) if path.suffix == ".toml" else _json(state)
+    if path.suffix == ".toml":
+        text = _toml(state)
+    else:
+        text = json.dumps(state, ensure_ascii=False, indent=1) + "\n"
     files.write_whole(path, text)
 
 
-def _json(state: Mapping[str, Any]) -> str:
-    return json.dumps(state, ensure_ascii=False, indent=1) + "\n"
-
-
 def _toml(state: Mapping[str, Any]) -> str:
-    lines = [f"{_key(k)} = {_inline(v)}" for k, v in state.items() if not isinstance(v, dict)]
+    """Write a line for each key of a world: tomlkit takes half a second for the shipped state."""
+    lines = [f"{_inline(k)} = {_inline(v)}" for k, v in state.items() if not isinstance(v, dict)]
     for name, world in state.items():
         if isinstance(world, dict):
-            lines += ["", f"[{_key(name)}]"]
-            lines += [f"{_key(k)} = {_inline(v)}" for k, v in world.items() if v is not None]
+            lines += ["", f"[{_inline(name)}]"]
+            lines += [f"{_inline(k)} = {_inline(v)}" for k, v in world.items() if v is not None]
     return "\n".join(lines).lstrip("\n") + "\n"
-
-
-def _key(name: str) -> str:
-    return _inline(str(name))
 
 
 def _inline(value: Any) -> str:
     if isinstance(value, dict):
-        pairs = (f"{_key(k)} = {_inline(v)}" for k, v in value.items() if v is not None)
+        pairs = (f"{_inline(k)} = {_inline(v)}" for k, v in value.items() if v is not None)
         return f"{{{', '.join(pairs)}}}"
     if isinstance(value, list):
         return f"[{', '.join(_inline(item) for item in value)}]"
@@ -218,10 +223,9 @@ def _shown(key: str) -> str:
 
 
 def _unknown(app: str, place: str, key: str, what: str, known: list[str]) -> StateError:
-    near = difflib.get_close_matches(key, known, 3, 0.5)
+    where = f"{app}: {place}: " if place else f"{app}: "
     quoted = json.dumps(key, ensure_ascii=False)
-    text = f"{app}: {place + ': ' if place else ''}{quoted} is {what}."
-    return StateError(text + (f" Nearest: {', '.join(near)}." if near else ""))
+    return StateError(f"{where}{quoted} is {what}. {near_text(key, known)}")
 
 
 _IDENTITY: Final = ("id", "uid", "name")

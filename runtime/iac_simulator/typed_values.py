@@ -10,8 +10,8 @@ from typing import Any, Final
 from iac_runtime.tool import Enum, Property
 from iac_runtime.tools.tables import Tables, fold
 from iac_simulator.errors import EventRefusedError
-from iac_simulator.names import alternatives, kin, property_named
-from iac_simulator.values import AppReference, FilterItem, Undefined, Unmade, notation
+from iac_simulator.names import alternatives, property_named, property_of_kin
+from iac_simulator.values import AppReference, Undefined, notation
 
 __all__ = ["check_value", "direct_of", "encoded", "enumerators", "properties_of", "settable"]
 
@@ -32,7 +32,7 @@ def encoded(tables: Tables, value: Any, type_: str) -> Any:
     Raises:
         EventRefusedError: -1700: undefined, or an object that exists in the script only.
     """
-    if isinstance(value, Undefined | Unmade | FilterItem):
+    if isinstance(value, Undefined):
         raise EventRefusedError(-1700)
     if isinstance(value, list):
         return [encoded(tables, item, type_) for item in value]
@@ -93,9 +93,7 @@ def settable(tables: Tables, term: str, name: str) -> Property:
     Raises:
         EventRefusedError: -10006 there is none, -10003 it is read-only.
     """
-    prop = property_named(tables, term, name)
-    for sub in kin(tables, term) if prop is None else ():
-        prop = prop or property_named(tables, sub, name)
+    prop = property_of_kin(tables, term, name)
     if prop is None:
         raise EventRefusedError(-10006)
     if prop.access == "r":

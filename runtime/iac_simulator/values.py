@@ -2,7 +2,7 @@
 
 On the wire a value is JSON, or `{"$": tag, "v": ...}` for what JSON lacks. In a world and in the
 log it is JSON, or one of the marks `{"date"}`, `{"path"}`, `{"ref"}`, `{"record"}`. In between, a
-reference is a `AppReference` and an absent value is `UNDEFINED`.
+reference is an `AppReference` and an absent value is `UNDEFINED`.
 """
 
 import json
@@ -14,13 +14,12 @@ from typing import Any, Final, NamedTuple
 from iac_simulator.errors import StateError
 
 __all__ = [
+    "IN_SCRIPT",
     "UNDEFINED",
     "AppReference",
     "Chain",
     "ChainStep",
-    "FilterItem",
     "Undefined",
-    "Unmade",
     "chain_of",
     "criterion",
     "from_wire",
@@ -141,13 +140,12 @@ _MARKS: Final = ("date", "path", "ref", "record")
 
 
 class Undefined:
-    """JavaScript's undefined: nothing was given."""
-
-    def __repr__(self) -> str:
-        return "undefined"
+    """What no app can take: JavaScript's undefined, or an object that only the script has."""
 
 
 UNDEFINED: Final = Undefined()
+IN_SCRIPT: Final = Undefined()
+"""An object that was described and not made, or the one that a filter tests."""
 
 
 class AppReference(NamedTuple):
@@ -155,18 +153,6 @@ class AppReference(NamedTuple):
 
     key: str
     chain: Chain
-
-
-class FilterItem(NamedTuple):
-    """A reference relative to the object that a filter tests."""
-
-    chain: Chain
-
-
-class Unmade(NamedTuple):
-    """An object that exists in the script only."""
-
-    term: str
 
 
 def is_mark(value: object) -> bool:
@@ -188,10 +174,8 @@ def from_wire(wire: Any) -> Any:
         return {tag: value}
     if tag == "ref":
         return AppReference(wire["root"]["key"], chain_of(value))
-    if tag == "it":
-        return FilterItem(chain_of(value))
-    if tag == "new":
-        return Unmade(value)
+    if tag in ("it", "new"):
+        return IN_SCRIPT
     return float(value) if tag == "number" else UNDEFINED
 
 
@@ -224,7 +208,7 @@ def stored(value: Any) -> Any:
         if "record" in value and is_mark(value):
             return {"record": {key: stored(item) for key, item in value["record"].items()}}
         return {key: stored(item) for key, item in value.items()}
-    return None if isinstance(value, Undefined | Unmade | FilterItem) else value
+    return None if isinstance(value, Undefined) else value
 
 
 def instant(text: str) -> datetime:

@@ -21,7 +21,8 @@ D = 'const d = Application("Diary"); '
     [
         (
             {"jornals": []},
-            'diary: "jornals" is no property or element of application. Nearest: journals.',
+            'diary: "jornals" is no property or element of application. Nearest: journals,'
+            " defaultJournal.",
         ),
         (
             {"journals": [{"entries": [{"bodi": "x"}]}]},
@@ -34,7 +35,10 @@ D = 'const d = Application("Diary"); '
             {"journals": [{"@class": "jurnal"}]},
             'diary: journals[0]: "jurnal" is no class. Nearest: journal.',
         ),
-        ({"journals": [{"@result": 1}]}, 'diary: journals[0]: "@result" is no key of an object.'),
+        (
+            {"journals": [{"@result": 1}]},
+            'diary: journals[0]: "@result" is no key of an object. Known: @class, @text',
+        ),
         ({"@resluts": {}}, 'diary: "@resluts" is no key of a world. Nearest: @results.'),
         ({"@errors": 3}, "diary: @errors must be a table of event codes."),
         ([], "diary: the world of an app must be a table."),
