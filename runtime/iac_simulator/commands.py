@@ -6,13 +6,13 @@ parameter, the next an object of named ones, the last an object of event modifie
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, NamedTuple, TypeGuard
+from typing import Any, Final, NamedTuple
 
 from iac_runtime.tool import Param
 from iac_runtime.tools.tables import APPLICATION, Tables
 from iac_simulator.errors import EventRefusedError
 from iac_simulator.names import alternatives
-from iac_simulator.values import UNDEFINED, AppReference
+from iac_simulator.values import UNDEFINED, AppReference, record_in
 
 __all__ = [
     "STANDARD_EVENTS",
@@ -101,25 +101,13 @@ def command_named(tables: Tables, name: str) -> AppCommand | None:
             return AppCommand(name, spec.event, direct, named, spec.result)
         if spec.op != "command":
             # An object tool states its own parameters; the event's are those of the core suite.
-            extra = {k: p for k, p in named.items() if k and p.code not in _codes(standard)}
+            codes = {param.code for param in standard.params.values()}
+            extra = {k: p for k, p in named.items() if k and p.code not in codes}
             return standard._replace(params={**standard.params, **extra})
         found = AppCommand(
             name, spec.event, direct or standard.direct, {**standard.params, **named}, spec.result
         )
     return found
-
-
-def _codes(command: AppCommand) -> set[str]:
-    return {param.code for param in command.params.values()}
-
-
-def _is_record(value: Any) -> TypeGuard[dict[str, Any]]:
-    return isinstance(value, dict) and "record" in value
-
-
-def _takes_record(param: Param | None) -> bool:
-    terms = {term for term, _ in alternatives(param.type)} if param else set()
-    return bool(terms & {"record", "any"})
 
 
 def read_arguments(
@@ -133,24 +121,24 @@ def read_arguments(
     rest: list[Any] = list(args)
     direct: Any = receiver
     refused = False
+    first = record_in(rest[0]) if rest else None
     if receiver is None:
-        if rest and (command.direct is not None or not _is_record(rest[0])):
+        if rest and (command.direct is not None or first is None):
             direct = rest.pop(0)
-            refused = _is_record(direct) and not _takes_record(command.direct)
-    elif rest and not _is_record(rest[0]) and rest[0] is not None:
+            types = alternatives(command.direct.type) if command.direct else []
+            refused = first is not None and {"record", "any"}.isdisjoint(term for term, _ in types)
+    elif rest and first is None and rest[0] is not None:
         direct = rest.pop(0)
-    named = rest[0]["record"] if rest and _is_record(rest[0]) else {}
+    named = (record_in(rest[0]) if rest else None) or {}
     if direct is UNDEFINED or set(named) - set(command.params):
         raise EventRefusedError(-1700)
-    modifiers = rest[1] if len(rest) > 1 else None
-    return Arguments(direct, named, timeout_of(modifiers), refused)
+    return Arguments(direct, named, timeout_of(rest[1] if len(rest) > 1 else None), refused)
 
 
 def timeout_of(modifiers: Any) -> float | None:
     """Return the seconds of event modifiers (`{timeout: 20}`), or None."""
-    if not _is_record(modifiers) or not set(modifiers["record"]) <= _MODIFIERS:
-        return None
-    seconds = modifiers["record"].get("timeout")
+    given = record_in(modifiers) or {}
+    seconds = given.get("timeout") if set(given) <= _MODIFIERS else None
     return seconds if isinstance(seconds, int | float) else None
 
 

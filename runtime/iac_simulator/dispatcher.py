@@ -21,7 +21,15 @@ from iac_simulator.new_objects import VerbCall, make
 from iac_simulator.plausible import answer_by_type
 from iac_simulator.scenario import Faults, InjectedFault
 from iac_simulator.typed_values import direct_of, encoded, properties_of
-from iac_simulator.values import AppReference, Chain, chain_of, from_wire, notation, to_wire
+from iac_simulator.values import (
+    AppReference,
+    Chain,
+    chain_of,
+    from_wire,
+    notation,
+    record_in,
+    to_wire,
+)
 from iac_simulator.verbs import VERBS, change, shift
 from iac_simulator.world import AppWorld
 
@@ -72,11 +80,6 @@ class Dispatcher:
     faults: Faults
     warn: Callable[[str], None]
     struck: list[InjectedFault] = field(default_factory=list)
-
-    @property
-    def language(self) -> str:
-        """The language of error texts."""
-        return self.faults.scenario.language
 
     def answer(self, name: str, request: Request, struck: list[InjectedFault]) -> Any:
         """Carry out the request called `name`; what struck on the way is added to `struck`.
@@ -271,14 +274,14 @@ class Dispatcher:
         """Make what a constructor described: `.make()`, or pushed to the place `at`."""
         world, term = self._world(request), request["term"]
         tables = world.tables
-        record = from_wire(request["properties"])
-        if not isinstance(record, dict) or "record" not in record:
+        properties = record_in(from_wire(request["properties"]))
+        if properties is None:
             raise EventRefusedError(-1700)
         params: dict[str, Any] = {"kocl": {"type": tables.classes[term].code}}
         data = from_wire(request["data"]) if "data" in request else None
         at = world.reference(chain_of(request["at"]["chain"])) if "at" in request else None
-        if record["record"]:
-            params["prdt"] = properties_of(tables, term, record["record"])
+        if properties:
+            params["prdt"] = properties_of(tables, term, properties)
         if data is not None:
             params["data"] = encoded(tables, data, "any")
         if at is not None:
@@ -287,7 +290,7 @@ class Dispatcher:
         made = self._send(
             world,
             SentEvent(tables.app.id, "corecrel", None, params),
-            lambda: make(call, term, record["record"], data, at),
+            lambda: make(call, term, properties, data, at),
         )
         return to_wire(made if isinstance(made, AppReference) else world.reference(()))
 
@@ -330,10 +333,8 @@ class Dispatcher:
 
     def _is_own(self, world: AppWorld, chain: Chain) -> bool:
         """Say whether the last step is a property that the object before it really has."""
-        before = place_of(world.tables, chain[:-1])
-        if before.term is None:
-            return False
-        return property_named(world.tables, before.term, chain[-1].value) is not None
+        term = place_of(world.tables, chain[:-1]).term
+        return term is not None and property_named(world.tables, term, chain[-1].value) is not None
 
     def _run(
         self, world: AppWorld, command: AppCommand, receiver: AppReference | None, args: list[Any]
@@ -364,8 +365,9 @@ class Dispatcher:
         params = {}
         for key, value in named.items():
             param = command.params[key]
-            if param.code == "prdt" and isinstance(value, dict) and "record" in value:
-                params[param.code] = properties_of(tables, made, value["record"])
+            properties = record_in(value) if param.code == "prdt" else None
+            if properties is not None:
+                params[param.code] = properties_of(tables, made, properties)
             else:
                 params[param.code] = encoded(tables, value, param.type)
         return params

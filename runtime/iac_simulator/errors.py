@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from iac_runtime.apple_errors import APP_ERROR, APP_GONE, APPLE_ERRORS
+from iac_runtime.apple_errors import APP_ERROR, APPLE_ERRORS
 
 __all__ = [
     "LANGUAGES",
@@ -18,7 +18,6 @@ __all__ = [
     "Unreachable",
     "error_line",
     "error_text",
-    "missing_app",
     "text_of",
 ]
 
@@ -29,11 +28,6 @@ def text_of(number: int, app: str, language: str = "en") -> str:
     """Return what JXA says for `number` from the app called `app`."""
     row = APPLE_ERRORS.get(number, APP_ERROR)
     return (row.said if language == "en" else row.german).format(app=app)
-
-
-def missing_app(language: str) -> str:
-    """Return what JXA says, without a number, of an app that there is not."""
-    return APP_GONE.said if language == "en" else APP_GONE.german
 
 
 class EventRefusedError(Exception):

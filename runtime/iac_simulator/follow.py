@@ -12,7 +12,6 @@ from iac_simulator.errors import EventRefusedError, StateError
 from iac_simulator.filters import holds
 from iac_simulator.names import (
     STANDARD_PROPERTIES,
-    class_of_type,
     element_class,
     property_named,
     property_of_kin,
@@ -94,8 +93,7 @@ def _step(world: AppWorld, found: Found, step: ChainStep) -> Found:
     if isinstance(found, Many):
         return _among(world, found, step)
     if isinstance(found, Value) and isinstance(found.value, list) and step.kind == "i":
-        items = [_wrapped(world, item) for item in found.value]
-        return _at(items, step.value)
+        return _at([_value(world, item) for item in found.value], step.value)
     raise EventRefusedError(-1728 if isinstance(found, WorldObject) else -1700)
 
 
@@ -133,7 +131,7 @@ def _read(world: AppWorld, node: WorldObject, name: str) -> Found:
             return Many(list(items), name)
         prop = property_of_kin(world.tables, node.term, name)
     if name in node.data:
-        return _kept(world, node, name, prop)
+        return _kept(world, node, name)
     if node.term == APPLICATION and name in STANDARD_PROPERTIES:
         return Value(_standard(world, name))
     if name == "class":
@@ -147,29 +145,23 @@ def _read(world: AppWorld, node: WorldObject, name: str) -> Found:
     return _implied(world, node, name, prop)
 
 
-def _kept(world: AppWorld, node: WorldObject, name: str, prop: Property | None) -> Found:
+def _kept(world: AppWorld, node: WorldObject, name: str) -> Found:
     value = node.data[name]
-    if isinstance(value, dict):
-        if "ref" in value and is_mark(value):
-            target = refer(world, value["ref"])
-            if target is None:
-                raise EventRefusedError(-1728)
-            return target
-        if not is_mark(value):
-            cls = class_of_type(world.tables, prop.type) if prop else None
-            term = world.class_of(value, cls or "item")
-            chain = (*node.chain, ChainStep("p", name))
-            return WorldObject(value, term, chain, node, None, node.attach)
-    return Value(value, node, name)
+    if isinstance(value, dict) and not is_mark(value):
+        return world.property_object(node, name)
+    return _value(world, value, node, name)
 
 
-def _wrapped(world: AppWorld, item: Any) -> Found:
-    if is_mark(item) and "ref" in item:
-        target = refer(world, item["ref"])
-        if target is None:
-            raise EventRefusedError(-1728)
-        return target
-    return Value(item)
+def _value(
+    world: AppWorld, value: Any, owner: WorldObject | None = None, name: str = ""
+) -> WorldObject | Value:
+    """Return a value of the world, or the object that it refers to."""
+    if not is_mark(value) or "ref" not in value:
+        return Value(value, owner, name)
+    target = refer(world, value["ref"])
+    if target is None:
+        raise EventRefusedError(-1728)
+    return target
 
 
 def _standard(world: AppWorld, name: str) -> Any:
@@ -199,8 +191,7 @@ def _implied(world: AppWorld, node: WorldObject, name: str, prop: Property | Non
         return Value(next(i for i, data in enumerate(home.items) if data is node.data) + 1)
     if owner is not None and name in ("container", owner.term):
         return owner
-    derive = _DERIVED.get(name)
-    value = derive(world, node) if derive is not None else None
+    value = _DERIVED[name](world, node) if name in _DERIVED else None
     if value is not None:
         return Value(value)
     return Value(default_value(world.tables, prop.type), node, name)
@@ -225,11 +216,6 @@ def _url(world: AppWorld, node: WorldObject) -> str | None:
     return "file://" + quote(path) + folder
 
 
-def _unread(_world: AppWorld, node: WorldObject) -> int:
-    messages = node.data.get("messages", [])
-    return sum(not message.get("readStatus", False) for message in messages)
-
-
 def _plaintext(_world: AppWorld, node: WorldObject) -> str | None:
     body = node.data.get("body")
     if not isinstance(body, str):
@@ -237,16 +223,16 @@ def _plaintext(_world: AppWorld, node: WorldObject) -> str | None:
     return re.sub(r"<[^>]*>", "", re.sub(r"</div>\s*|<br[^>]*>", "\n", body)).strip()
 
 
-def _extension(world: AppWorld, node: WorldObject) -> str:
-    return (world.name_of(node.data) or "").rpartition(".")[2] if node.term.endswith("file") else ""
-
-
 _DERIVED: Final[Mapping[str, Callable[[AppWorld, WorldObject], Any]]] = {
     "displayedName": lambda world, node: world.name_of(node.data),
-    "nameExtension": _extension,
+    "nameExtension": lambda world, node: (
+        (world.name_of(node.data) or "").rpartition(".")[2] if node.term.endswith("file") else ""
+    ),
     "plaintext": _plaintext,
     "posixPath": _path,
-    "unreadCount": _unread,
+    "unreadCount": lambda _, node: sum(
+        not message.get("readStatus", False) for message in node.data.get("messages", [])
+    ),
     "url": _url,
 }
 """Properties that apps compute: a world may leave them out and they stay true after changes."""
@@ -263,7 +249,11 @@ def _among(world: AppWorld, found: Many, step: ChainStep) -> Found:
         return Many(passed, found.plural)
     nodes = [item for item in found.items if isinstance(item, WorldObject)]
     if step.kind == "id":
-        hit = next((n for n in nodes if _same_id(world.id_of(n.data, n.term), step.value)), None)
+        known = ((world.id_of(node.data, node.term), node) for node in nodes)
+        wanted = str(step.value)
+        hit = next(
+            (node for ident, node in known if ident is not None and str(ident) == wanted), None
+        )
     elif step.kind == "n":
         wanted = step.value
         alike = [n for n in nodes if (world.name_of(n.data) or "").casefold() == wanted.casefold()]
@@ -282,10 +272,6 @@ def _at(items: "list[Found]", index: int) -> Found:
     if not -len(items) <= index < len(items):
         raise EventRefusedError(-1719)
     return items[index]
-
-
-def _same_id(known: Any, wanted: Any) -> bool:
-    return known is not None and (known == wanted or str(known) == str(wanted))
 
 
 def _passes(world: AppWorld, item: Found, folded: dict[str, Any]) -> bool:

@@ -1,6 +1,5 @@
 """What a running script reaches: the apps, its streams, the clock, its environment, its process."""
 
-import codecs
 import errno
 import io
 import json
@@ -9,11 +8,10 @@ import signal
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Any, Final, NamedTuple
 
 from iac_simulator.dispatcher import OPERATIONS, Dispatcher
-from iac_simulator.errors import EventRefusedError, Unreachable, missing_app, text_of
+from iac_simulator.errors import EventRefusedError, Unreachable, text_of
 from iac_simulator.scenario import InjectedFault
 
 __all__ = [
@@ -32,6 +30,8 @@ AVAILABLE: Final = 0
 """The size that asks for what there is, and waits until there is something."""
 
 _CHUNK: Final = 65536
+_NOT_FOUND: Final = -10814
+"""JXA says the text of this number, and not the number."""
 
 
 class Descriptors:
@@ -121,61 +121,51 @@ class Outside(NamedTuple):
     own: bool = False
 
 
-@dataclass(frozen=True)
-class _Host:
-    outside: Outside
+def _services(outside: Outside) -> Mapping[str, Callable[[Mapping[str, Any]], Any]]:
+    """Return what a script may ask for besides apps, by the name of the request."""
+    streams = outside.streams
 
-    def log(self, request: Mapping[str, Any]) -> None:
-        self.outside.streams.write(2, request["text"].encode("utf-8", "replace") + b"\n")
+    def delay(request: Mapping[str, Any]) -> None:
+        outside.sleep(max(0.0, float(request["seconds"] or 0)))
+        outside.check()
 
-    def delay(self, request: Mapping[str, Any]) -> None:
-        self.outside.sleep(max(0.0, float(request["seconds"] or 0)))
-        self.outside.check()
-
-    def read(self, request: Mapping[str, Any]) -> str:
-        data = self.outside.streams.read(int(request["descriptor"]), request["size"])
-        return data.decode("latin-1")
-
-    def write(self, request: Mapping[str, Any]) -> None:
-        self.outside.streams.write(int(request["descriptor"]), request["data"].encode("latin-1"))
-
-    def close(self, request: Mapping[str, Any]) -> None:
-        self.outside.streams.close(int(request["descriptor"]))
-
-    def encode(self, request: Mapping[str, Any]) -> str:
-        return str(request["text"].encode("utf-8", "replace").decode("latin-1"))
-
-    def decode(self, request: Mapping[str, Any]) -> str | None:
+    def decode(request: Mapping[str, Any]) -> str | None:
         try:
-            return codecs.decode(request["data"].encode("latin-1"), "utf-8")
+            return str(request["data"].encode("latin-1"), "utf-8")
         except UnicodeDecodeError:
             return None
 
-    def environment(self, request: Mapping[str, Any]) -> str | None:
-        return os.environ.get(request["name"])
-
-    def surroundings(self, _request: Mapping[str, Any]) -> dict[str, str]:
-        return dict(os.environ)
-
-    def pid(self, _request: Mapping[str, Any]) -> int:
-        return os.getpid()
-
-    def exit(self, request: Mapping[str, Any]) -> None:
+    def leave(request: Mapping[str, Any]) -> None:
         raise Exit(int(request["status"]))
+
+    # Bytes are text of one byte a character on their way.
+    return {
+        "log": lambda r: streams.write(2, r["text"].encode("utf-8", "replace") + b"\n"),
+        "delay": delay,
+        "read": lambda r: streams.read(int(r["descriptor"]), r["size"]).decode("latin-1"),
+        "write": lambda r: streams.write(int(r["descriptor"]), r["data"].encode("latin-1")),
+        "close": lambda r: streams.close(int(r["descriptor"])),
+        "encode": lambda r: r["text"].encode("utf-8", "replace").decode("latin-1"),
+        "decode": decode,
+        "environment": lambda r: os.environ.get(r["name"]),
+        "surroundings": lambda _: dict(os.environ),
+        "pid": lambda _: os.getpid(),
+        "exit": leave,
+    }
 
 
 class RunSetting(NamedTuple):
     """What a run has around it.
 
     `dispatcher` is asked for at each request; `handled(request, operation)` is called around each
-    request to an app and may load and save around it; `moment` is what `new Date()` is, None for
-    the real clock; `engine` names the engine.
+    request to an app and may load and save around it; `now` is what `new Date()` is, in
+    milliseconds since 1970, None for the real clock; `engine` names the engine.
     """
 
     dispatcher: Callable[[], Dispatcher]
     outside: Outside
     handled: Callable[[Mapping[str, Any], Callable[[Any], Any]], Any]
-    moment: datetime | None
+    now: float | None
     engine: str
 
 
@@ -186,7 +176,8 @@ def handler(setting: RunSetting) -> Callable[[str], str]:
         Exit: The script ended itself.
         TimedOut: The run is past its deadline; it is noticed at the next request only.
     """
-    host, outside, dispatcher = _Host(setting.outside), setting.outside, setting.dispatcher
+    outside, dispatcher = setting.outside, setting.dispatcher
+    services = _services(outside)
 
     def send(text: str) -> str:
         outside.check()
@@ -197,25 +188,21 @@ def handler(setting: RunSetting) -> Callable[[str], str]:
             if name in OPERATIONS:
                 value = setting.handled(request, lambda r: dispatcher().answer(name, r, struck))
             else:
-                value = getattr(host, name)(request)
+                value = services[name](request)
             reply = {"value": value}
         except EventRefusedError as error:
-            message = _message(dispatcher(), request, error)
+            world = dispatcher().worlds.get(request.get("root", {}).get("key"))
+            name = world.tables.app.name if world is not None else "osascript"
+            message = text_of(error.number, name, dispatcher().faults.scenario.language)
             reply = {"error": {"number": error.number, "message": message}}
         except Unreachable:
-            reply = {"missing": missing_app(dispatcher().language)}
+            reply = {"missing": text_of(_NOT_FOUND, "", dispatcher().faults.scenario.language)}
         except OSError as error:
             reply = {"missing": str(error.strerror)}
         suffer(struck, outside)
         return json.dumps(reply)
 
     return send
-
-
-def _message(dispatcher: Dispatcher, request: Mapping[str, Any], error: EventRefusedError) -> str:
-    world = dispatcher.worlds.get(request.get("root", {}).get("key"))
-    name = world.tables.app.name if world is not None else "osascript"
-    return text_of(error.number, name, dispatcher.language)
 
 
 _SEGFAULT: Final = 139
@@ -241,9 +228,12 @@ def suffer(faults: Sequence[InjectedFault], outside: Outside) -> None:
         if fault.write:
             outside.streams.write(fault.descriptor, fault.write.encode() * fault.repeat)
         if fault.exit is not None:
-            if fault.exit == _SEGFAULT:
-                _crash(outside)
-            raise Exit(fault.exit)
+            if fault.exit != _SEGFAULT:
+                raise Exit(fault.exit)
+            if outside.own:
+                signal.signal(signal.SIGSEGV, signal.SIG_DFL)
+                os.kill(os.getpid(), signal.SIGSEGV)
+            raise Exit(-signal.SIGSEGV)
 
 
 def _fork(fault: InjectedFault) -> None:
@@ -260,10 +250,3 @@ def _fork(fault: InjectedFault) -> None:
     os.close(said)
     os.read(ready, 1)
     os.close(ready)
-
-
-def _crash(outside: Outside) -> None:
-    if outside.own:
-        signal.signal(signal.SIGSEGV, signal.SIG_DFL)
-        os.kill(os.getpid(), signal.SIGSEGV)
-    raise Exit(-signal.SIGSEGV)

@@ -13,9 +13,8 @@ from iac_simulator.values import Chain
 
 __all__ = [
     "STANDARD_PROPERTIES",
-    "ChainMeaning",
+    "Meaning",
     "alternatives",
-    "class_by_constructor",
     "class_of_type",
     "element_class",
     "elements_of",
@@ -34,7 +33,10 @@ STANDARD_PROPERTIES = ("id", "name", "version", "frontmost", "running")
 """What every application object answers, dictionary or not."""
 
 
-class ChainMeaning(NamedTuple):
+_ANYWHERE = ("class", "properties", "id", "name")
+
+
+class Meaning(NamedTuple):
     """What a chain denotes: its kind, its class if it has one, its property if it is one."""
 
     kind: Kind
@@ -100,21 +102,11 @@ def kin(tables: Tables, term: str) -> Iterator[str]:
     yield from (name for name in tables.classes if tables.descends(name, term))
 
 
-def class_by_constructor(tables: Tables, name: str) -> str | None:
-    """Return the class whose constructor is `name`: `OutgoingMessage`, `UIElement`."""
-    if not name[:1].isupper():
-        return None
-    wanted = name.casefold()
-    return next((t for t, row in tables.classes.items() if row.jxa.casefold() == wanted), None)
-
-
 def names_of(tables: Tables, term: str) -> list[str]:
     """Return the JXA names of what objects of `term` have."""
-    names = [prop.jxa for prop in tables.properties(term)]
-    names += [
-        tables.classes[e.term].plural for e in tables.elements(term) if e.term in tables.classes
-    ]
-    return names
+    listed = (row.term for row in tables.elements(term) if row.term in tables.classes)
+    plurals = (tables.classes[name].plural for name in listed)
+    return [*(prop.jxa for prop in tables.properties(term)), *plurals]
 
 
 def unknown_name(tables: Tables, chain: Chain) -> str | None:
@@ -131,51 +123,46 @@ def is_member(tables: Tables, term: str | None, name: str) -> bool:
     `layers["a"]` and `layers.a` are one expression in JavaScript. A property counts if an object of
     the collection can have it; a collection counts wherever the dictionary has it.
     """
-    if name in ("class", "properties", "id", "name"):
+    if name in _ANYWHERE:
         return True
     known = term if term in tables.classes else None
     prop = property_of_kin(tables, known, name)
     return prop is not None or element_class(tables, None, name) is not None
 
 
-def place_of(tables: Tables, chain: Chain) -> ChainMeaning:
+def place_of(tables: Tables, chain: Chain) -> Meaning:
     """Return what `chain` denotes; commands are not looked at."""
-    place = ChainMeaning("application", APPLICATION)
+    place = Meaning("application", APPLICATION)
     for kind, value in chain:
         if kind == "p":
             place = _named(tables, place, value)
         elif kind in ("i", "n", "id"):
-            place = (
-                ChainMeaning("unknown")
-                if place.kind == "unknown"
-                else ChainMeaning("object", place.term)
-            )
+            place = place if place.kind == "unknown" else Meaning("object", place.term)
         elif kind == "w":
-            place = ChainMeaning("elements", place.term)
+            place = Meaning("elements", place.term)
         elif kind == "new":
-            place = ChainMeaning("object", value)
+            place = Meaning("object", value)
     return place
 
 
-def _named(tables: Tables, owner: ChainMeaning, name: str) -> ChainMeaning:
+def _named(tables: Tables, owner: Meaning, name: str) -> Meaning:
     if owner.kind == "unknown":
         return owner
     for term in [owner.term, None] if owner.term is not None else [None]:
         prop = property_of_kin(tables, term, name)
         if prop is not None:
             cls = class_of_type(tables, prop.type)
-            return ChainMeaning("object" if cls else "value", cls, prop)
+            return Meaning("object" if cls else "value", cls, prop)
         cls = element_class(tables, term, name)
         if cls is not None:
-            return ChainMeaning("elements", cls)
+            return Meaning("elements", cls)
     if owner.kind == "application":
-        cls = class_by_constructor(tables, name)
+        # The constructor of a class: `OutgoingMessage`, `UIElement`.
+        wanted = name.casefold() if name[:1].isupper() else None
+        terms = (term for term, row in tables.classes.items() if row.jxa.casefold() == wanted)
+        cls = next(terms, None)
         if cls is not None:
-            return ChainMeaning("class", cls)
+            return Meaning("class", cls)
         if name in STANDARD_PROPERTIES:
-            return ChainMeaning("value")
-    return (
-        ChainMeaning("value")
-        if name in ("class", "properties", "id", "name")
-        else ChainMeaning("unknown")
-    )
+            return Meaning("value")
+    return Meaning("value" if name in _ANYWHERE else "unknown")

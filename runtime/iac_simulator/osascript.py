@@ -54,9 +54,8 @@ def _folders() -> list[Path]:
     if named:
         return [Path(folder) for folder in named.split(os.pathsep) if folder]
     shipped = importlib.util.find_spec("iac_tools")
-    return (
-        [Path(folder) for folder in (shipped.submodule_search_locations or [])] if shipped else []
-    )
+    places = shipped.submodule_search_locations if shipped else None
+    return [Path(folder) for folder in places or []]
 
 
 def load_tables(folders: list[Path]) -> list[Tables]:

@@ -1,5 +1,6 @@
 """One run of osascript: arguments to script, script to result, result to text and status."""
 
+import getopt
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -43,37 +44,28 @@ def read_options(argv: Sequence[str]) -> CommandLine:
     """
     language, form, errors, interactive = "AppleScript", "h", "e", False
     lines: list[str] = []
-    words = list(argv)
-    while words and words[0].startswith("-") and words[0] != "-":
-        word = words.pop(0)
-        if word == "--":
-            break
-        flag, value = word[1], word[2:]
-        if flag == "i":
+    try:
+        options, words = getopt.getopt(list(argv), "il:e:s:")
+    except getopt.GetoptError as error:
+        fault = "option requires an argument" if "requires" in error.msg else "illegal option"
+        letter = error.opt if len(error.opt) == 1 else "-"
+        raise CommandLineError(f"osascript: {fault} -- {letter}") from None
+    for option, value in options:
+        if option == "-i":
             interactive = True
-            if value:
-                words.insert(0, f"-{value}")
-            continue
-        if flag not in "les":
-            raise CommandLineError(f"osascript: illegal option -- {flag}")
-        if not value:
-            if not words:
-                raise CommandLineError(f"osascript: option requires an argument -- {flag}")
-            value = words.pop(0)
-        if flag == "l":
+        elif option == "-l":
             language = value
-        elif flag == "e":
+        elif option == "-e":
             lines.append(value)
         else:
             for letter in value:
                 if letter not in "hseo":
                     raise CommandLineError(f"osascript: unknown flag {letter!r} for -s")
                 form, errors = (letter, errors) if letter in "hs" else (form, letter)
-    if lines:
-        return CommandLine(language, tuple(lines), None, tuple(words), form, errors, interactive)
-    file = words.pop(0) if words else None
+    given = tuple(lines) if lines else None
+    file = None if lines or not words else words.pop(0)
     file = None if file == "-" else file
-    return CommandLine(language, None, file, tuple(words), form, errors, interactive)
+    return CommandLine(language, given, file, tuple(words), form, errors, interactive)
 
 
 _PROMPT: Final = b">> "
@@ -136,16 +128,12 @@ def _call(engine: Engine, name: str, request: Mapping[str, Any]) -> dict[str, An
     return reply
 
 
-def _start(setting: RunSetting) -> float | None:
-    return None if setting.moment is None else setting.moment.timestamp() * 1000
-
-
 def _run(engine: Engine, options: CommandLine, script: str, setting: RunSetting) -> int:
     request = {
         "script": script,
         "argv": list(options.argv),
         "form": options.form,
-        "now": _start(setting),
+        "now": setting.now,
     }
     reply = _call(engine, "__run", request)
     if "error" not in reply:
@@ -162,7 +150,7 @@ def _interactive(engine: Engine, script: str, setting: RunSetting) -> int:
     """Answer line by line; a script that was given is loaded first, its `run` is not called."""
     streams = setting.outside.streams
     if script:
-        _call(engine, "__step", {"line": script, "now": _start(setting)})
+        _call(engine, "__step", {"line": script, "now": setting.now})
     streams.write(1, _PROMPT)
     for line in _lines(setting.outside):
         reply = _call(engine, "__step", {"line": line, "now": None})

@@ -8,17 +8,15 @@ import json
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, get_type_hints
 
 from iac_base.errors import near_text
 from iac_simulator.errors import LANGUAGES, StateError
 from iac_simulator.state import locked, read_table
 
 __all__ = ["FaultScenario", "Faults", "InjectedFault", "read_scenario", "scenario_of"]
-
-_ANY: Final = ""
 
 
 @dataclass(frozen=True)
@@ -36,8 +34,8 @@ class InjectedFault:
     """
 
     on: str = "event"
-    app: str = _ANY
-    event: str = _ANY
+    app: str = ""
+    event: str = ""
     nth: int = 1
     times: int = 1
     error: int | None = None
@@ -57,7 +55,7 @@ class InjectedFault:
 
     def fits(self, on: str, names: Sequence[str], event: str) -> bool:
         """Say whether this is about such an occasion; `names` are those of the app."""
-        return self.on == on and (not self.app or self.app in names) and self.event in (_ANY, event)
+        return self.on == on and (not self.app or self.app in names) and self.event in ("", event)
 
     def strikes(self, count: int) -> bool:
         """Say whether it strikes at the occasion number `count`, from 1."""
@@ -84,14 +82,6 @@ _CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
     "error_lines": ("new", "old"),
     "on": ("event", "start"),
 }
-_KINDS: Final[Mapping[str, tuple[type, ...]]] = {
-    "str": (str,),
-    "int": (int,),
-    "int | None": (int,),
-    "float": (int, float),
-    "bool": (bool,),
-    "Any": (object,),
-}
 
 
 def scenario_of(data: Any, where: str = "scenario") -> FaultScenario:
@@ -106,31 +96,29 @@ def scenario_of(data: Any, where: str = "scenario") -> FaultScenario:
     if not isinstance(rows, list):
         raise StateError(f"{where}: fault must be a list of tables: write [[fault]].")
     machine = {key: value for key, value in data.items() if key != "fault"}
-    known = {row.name: _kind(row.type) for row in fields(FaultScenario) if row.name != "faults"}
-    _check(machine, {**known, "fault": "Any"}, where)
-    kinds = {row.name: _kind(row.type) for row in fields(InjectedFault)}
+    _check(machine, FaultScenario, where)
     faults = []
     for number, row in enumerate(rows, 1):
         if not isinstance(row, dict):
             raise StateError(f"{where}: fault {number}: must be a table.")
-        _check(row, kinds, f"{where}: fault {number}")
+        _check(row, InjectedFault, f"{where}: fault {number}")
         faults.append(InjectedFault(**row))
     return FaultScenario(tuple(faults), **machine)
 
 
-def _kind(type_: Any) -> str:
-    return str(getattr(type_, "__name__", type_))
-
-
-def _check(row: Mapping[str, Any], kinds: Mapping[str, str], where: str) -> None:
+def _check(row: Mapping[str, Any], table: type[FaultScenario | InjectedFault], where: str) -> None:
+    kinds = get_type_hints(table)
+    if kinds.pop("faults", None):
+        kinds["fault"] = Any
     for key, value in row.items():
         if key not in kinds:
             hint = near_text(str(key), kinds)
             raise StateError(f"{where}: {json.dumps(key)} is no key. {hint}")
         kind = kinds[key]
-        wrong = kind != "Any" and not isinstance(value, _KINDS[kind])
-        if wrong or (isinstance(value, bool) and kind not in ("bool", "Any")):
-            raise StateError(f"{where}: {key} must be {kind.removesuffix(' | None')}.")
+        fits = kind is Any or isinstance(value, int | float if kind is float else kind)
+        if not fits or (isinstance(value, bool) and kind not in (bool, Any)):
+            name = getattr(kind, "__name__", "int")
+            raise StateError(f"{where}: {key} must be {name}.")
         if key in _CHOICES and value not in _CHOICES[key]:
             raise StateError(f"{where}: {key} must be one of {', '.join(_CHOICES[key])}.")
 

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, datetime
-from functools import cache
+from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final
@@ -18,7 +18,7 @@ from iac_runtime.tool import App
 from iac_runtime.tools.tables import Tables
 from iac_simulator import state as storage
 from iac_simulator.dispatcher import Dispatcher, SentEvent
-from iac_simulator.engine import engine_name, load_engine
+from iac_simulator.engine import ENGINES, engine_name
 from iac_simulator.errors import StateError
 from iac_simulator.host import Buffers, Outside, RunSetting, TimedOut
 from iac_simulator.plausible import plausible_world
@@ -36,14 +36,10 @@ _KEPT: Final = 10_000
 """Events that are kept at least; a server runs for days."""
 
 
-@cache
-def _demo_text() -> str:
-    return files("iac_simulator").joinpath("worlds/demo.json").read_text("utf-8")
-
-
 def demo_state() -> dict[str, Any]:
     """Return the shipped world: {app key: world}, with a clock of its own."""
-    state: dict[str, Any] = json.loads(_demo_text())
+    text = files("iac_simulator").joinpath("worlds/demo.json").read_text("utf-8")
+    state: dict[str, Any] = json.loads(text)
     return state
 
 
@@ -116,7 +112,7 @@ class Simulator:
         Raises:
             MissingEngineError: It is not installed; the text says how to get it.
         """
-        load_engine(self._engine)
+        import_module(ENGINES[self._engine])
 
     def _adopt(self, state: dict[str, Any], shipped: bool) -> None:
         """Take over a state; of the shipped one only what concerns the apps that there are."""
@@ -190,7 +186,7 @@ class Simulator:
             TimedOut: `outside.check` said so.
         """
         fixed = self._state.get(_NOW)
-        moment = None if fixed is None else _moment(fixed)
+        now = None if fixed is None else _moment(fixed).timestamp() * 1000
 
         def handled(request: Mapping[str, Any], operation: Callable[[Any], Any]) -> Any:
             with self._lock, turn():
@@ -201,7 +197,7 @@ class Simulator:
                         outside.streams.write(2, f"warning: {text}\n".encode())
                     self._warnings.clear()
 
-        setting = RunSetting(lambda: self._dispatcher, outside, handled, moment, self._engine)
+        setting = RunSetting(lambda: self._dispatcher, outside, handled, now, self._engine)
         return run_script(argv, setting)
 
     def state(self) -> dict[str, Any]:

@@ -1,9 +1,9 @@
 """States: files in and out, checked against the dictionary, compared with each other."""
 
-import contextlib
 import json
 import tomllib
 from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeGuard
@@ -18,7 +18,7 @@ from iac_simulator.names import (
     element_class,
     kin,
     names_of,
-    property_named,
+    property_of_kin,
 )
 from iac_simulator.values import instant, is_mark, parse, to_iso
 
@@ -107,11 +107,9 @@ def _inline(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-@contextlib.contextmanager
-def locked(path: Path) -> Iterator[None]:
+def locked(path: Path) -> AbstractContextManager[None]:
     """Hold the lock of a state file against other processes."""
-    with files.locked(path.with_name(f"{path.name}.lock")):
-        yield
+    return files.locked(path.with_name(f"{path.name}.lock"))
 
 
 _OF_WORLD: Final = frozenset({"@results", "@errors", "@running", "@dictionary", "@name", "@next"})
@@ -153,28 +151,19 @@ def _object(tables: Tables, term: str | None, data: Mapping[str, Any], place: st
             if key not in _OF_OBJECT:
                 raise _unknown(tables.key, place, key, "no key of an object", sorted(_OF_OBJECT))
             continue
-        rows = list(_lineage(tables, term))
-        prop = next(filter(None, (property_named(tables, row, key) for row in rows)), None)
-        listed = None if prop else _listed(tables, rows, key)
+        rows = list(kin(tables, term)) if term is not None and term in tables.classes else []
+        prop = property_of_kin(tables, term if rows else None, key)
+        # Scopes are not checked since 10.11: a collection of another class is a collection.
+        owners = (element_class(tables, row, key) for row in (*rows, None) if prop is None)
+        listed = next(filter(None, owners), None)
         if listed is not None:
             _elements(tables, listed, value, here)
         elif prop is not None:
             _value(tables, class_of_type(tables, prop.type), value, here)
         elif key not in _ANYWHERE and not (term == APPLICATION and key in STANDARD_PROPERTIES):
             owner = term or "object"
-            known = sorted({name for row in rows if row for name in names_of(tables, row)})
+            known = sorted({name for row in rows for name in names_of(tables, row)})
             raise _unknown(tables.key, place, key, f"no property or element of {owner}", known)
-
-
-def _lineage(tables: Tables, term: str | None) -> Iterator[str | None]:
-    """What may describe an object of `term`: its class and its subclasses, or the dictionary."""
-    yield from kin(tables, term) if term in tables.classes and term is not None else [None]
-
-
-def _listed(tables: Tables, rows: list[str | None], key: str) -> str | None:
-    found = next(filter(None, (element_class(tables, row, key) for row in rows)), None)
-    # Scopes are not checked since 10.11: a collection of another class is a collection.
-    return found or element_class(tables, None, key)
 
 
 def _elements(tables: Tables, term: str, value: Any, place: str) -> None:

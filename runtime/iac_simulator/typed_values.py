@@ -4,14 +4,14 @@ JXA itself checks nothing since 10.11 (release notes); the app refuses, by the n
 error tables.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from iac_runtime.tool import Enum, Property
 from iac_runtime.tools.tables import Tables, fold
 from iac_simulator.errors import EventRefusedError
 from iac_simulator.names import alternatives, property_named, property_of_kin
-from iac_simulator.values import AppReference, Undefined, notation
+from iac_simulator.values import AppReference, Undefined, notation, record_in
 
 __all__ = ["check_value", "direct_of", "encoded", "enumerators", "properties_of", "settable"]
 
@@ -40,15 +40,12 @@ def encoded(tables: Tables, value: Any, type_: str) -> Any:
         return {"ref": notation(value.chain)}
     if isinstance(value, str):
         return _word(tables, value, type_)
-    if isinstance(value, dict) and "record" in value:
-        fields = [
-            f
-            for term, _ in alternatives(type_)
-            if term in tables.records
-            for f in tables.records[term].properties
-        ]
-        return {"record": dict(_field(tables, fields, k, v) for k, v in value["record"].items())}
-    return value
+    record = record_in(value)
+    if record is None:
+        return value
+    known = (tables.records[term] for term, _ in alternatives(type_) if term in tables.records)
+    rows = {row.jxa: row for found in reversed(list(known)) for row in reversed(found.properties)}
+    return {"record": _coded(tables, record, rows.get)}
 
 
 def _word(tables: Tables, value: str, type_: str) -> Any:
@@ -63,20 +60,24 @@ def _word(tables: Tables, value: str, type_: str) -> Any:
     return value
 
 
-def _field(tables: Tables, rows: list[Property], key: str, value: Any) -> tuple[str, Any]:
-    row = next((r for r in rows if r.jxa == key), None)
-    if row is None:
-        return key, encoded(tables, value, "any")
-    return row.code, encoded(tables, value, row.type)
+def _coded(
+    tables: Tables, record: Mapping[str, Any], find: Callable[[str], Property | None]
+) -> dict[str, Any]:
+    """Return the fields of a record by the codes of their rows; by their names without one."""
+    rows = {key: find(key) for key in record}
+    return {
+        row.code if row else key: encoded(tables, record[key], row.type if row else "any")
+        for key, row in rows.items()
+    }
 
 
 def properties_of(tables: Tables, term: str | None, record: Mapping[str, Any]) -> dict[str, Any]:
     """Return the properties of a new `term` as a record of the log, by property codes."""
-    fields: dict[str, Any] = {}
-    for key, value in record.items():
-        row = property_named(tables, term, key) or property_named(tables, None, key)
-        fields[row.code if row else key] = encoded(tables, value, row.type if row else "any")
-    return {"record": fields}
+
+    def find(name: str) -> Property | None:
+        return property_named(tables, term, name) or property_named(tables, None, name)
+
+    return {"record": _coded(tables, record, find)}
 
 
 def direct_of(tables: Tables, value: Any, type_: str) -> Any:
@@ -134,7 +135,7 @@ def _takes(tables: Tables, term: str, listed: bool, value: Any) -> bool:
     if term == "date":
         return value is None or (isinstance(value, dict) and "date" in value)
     if term in tables.records or term == "record":
-        return value is None or (isinstance(value, dict) and "record" in value)
+        return value is None or record_in(value) is not None
     if term in tables.classes and term not in ("rich text", "color"):
         return value is None or isinstance(value, AppReference | list | dict)
     return True

@@ -27,6 +27,7 @@ __all__ = [
     "is_mark",
     "notation",
     "parse",
+    "record_in",
     "stored",
     "to_iso",
     "to_wire",
@@ -84,21 +85,22 @@ def parse(text: str) -> Chain:
     return tuple(steps)
 
 
+def _quoted(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
 def notation(chain: Chain) -> str:
     """Return the text of `chain` as events are written: `inbox.messages[0].subject`."""
     text = ""
     for kind, value in chain:
-        if kind in ("p", "l"):
-            plain = _NAME.fullmatch(value)
-            text += f".{value}" if plain else f"[{json.dumps(value, ensure_ascii=False)}]"
-        elif kind in ("i", "n"):
-            text += f"[{json.dumps(value, ensure_ascii=False)}]"
+        if kind in ("i", "n") or (kind in ("p", "l") and not _NAME.fullmatch(value)):
+            text += f"[{_quoted(value)}]"
+        elif kind in ("p", "l"):
+            text += f".{value}"
         elif kind == "id":
-            text += f".byId({json.dumps(value, ensure_ascii=False)})"
-        elif kind == "w":
-            text += f".whose({criterion(value)})"
+            text += f".byId({_quoted(value)})"
         else:
-            text += f".{value}()"
+            text += f".whose({criterion(value)})" if kind == "w" else f".{value}()"
     return text.removeprefix(".")
 
 
@@ -106,13 +108,12 @@ def criterion(folded: Mapping[str, Any]) -> str:
     """Return the text of a folded filter (see `iac_simulator.filters.fold`)."""
     if "match" in folded:
         chain, operator, value = folded["match"]
-        left = notation((ChainStep("p", "ObjectSpecifier()"), *chain_of(chain)))
-        left = left.replace('["ObjectSpecifier()"]', "ObjectSpecifier()", 1)
         right = _literal(value)
         if operator != "=":
-            key = operator if operator.startswith("_") else json.dumps(operator)
+            key = operator if operator.startswith("_") else _quoted(operator)
             right = f"{{{key}: {right}}}"
-        return f"{{_match: [{left}, {right}]}}"
+        tested = notation((ChainStep("new", "ObjectSpecifier"), *chain_of(chain)))
+        return f"{{_match: [{tested}, {right}]}}"
     key, parts = next(iter(folded.items()))
     return f"{{_{key}: [{', '.join(criterion(part) for part in parts)}]}}"
 
@@ -121,13 +122,13 @@ def _literal(wire: Any) -> str:
     if isinstance(wire, list):
         return f"[{', '.join(_literal(item) for item in wire)}]"
     if not isinstance(wire, dict):
-        return json.dumps(wire, ensure_ascii=False)
+        return _quoted(wire)
     tag: str = wire["$"]
     value: Any = wire.get("v")
     if tag == "date":
         return f'new Date("{value}")'
     if tag == "path":
-        return f"Path({json.dumps(value, ensure_ascii=False)})"
+        return f"Path({_quoted(value)})"
     if tag in ("ref", "it"):
         return notation(chain_of(value))
     if tag == "record":
@@ -158,6 +159,11 @@ class AppReference(NamedTuple):
 def is_mark(value: object) -> bool:
     """Say whether `value` is a marked value of a world, not an object."""
     return isinstance(value, dict) and len(value) == 1 and next(iter(value)) in _MARKS
+
+
+def record_in(value: object) -> dict[str, Any] | None:
+    """Return the fields of a record, None for another value."""
+    return value["record"] if isinstance(value, dict) and "record" in value else None
 
 
 def from_wire(wire: Any) -> Any:

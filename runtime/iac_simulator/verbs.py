@@ -20,7 +20,7 @@ from iac_simulator.new_objects import (
     target,
 )
 from iac_simulator.typed_values import check_value, settable
-from iac_simulator.values import UNDEFINED, AppReference, Chain, parse, stored
+from iac_simulator.values import UNDEFINED, AppReference, Chain, parse, record_in, stored
 from iac_simulator.world import AppWorld, WorldObject
 
 __all__ = ["VERBS", "change", "shift"]
@@ -177,9 +177,13 @@ def _quit(call: VerbCall) -> Any:
 
 
 def _get(call: VerbCall) -> Any:
+    return answer(call.world, follow(call.world, _chain(call)))
+
+
+def _chain(call: VerbCall) -> Chain:
     if not isinstance(call.direct, AppReference):
         raise EventRefusedError(-1700)
-    return answer(call.world, follow(call.world, call.direct.chain))
+    return call.direct.chain
 
 
 def change(world: AppWorld, chain: Chain, value: Any) -> None:
@@ -218,9 +222,7 @@ def shift(world: AppWorld, place: str) -> None:
 
 
 def _set(call: VerbCall) -> Any:
-    if not isinstance(call.direct, AppReference):
-        raise EventRefusedError(-1700)
-    change(call.world, call.direct.chain, call.named.get("to"))
+    change(call.world, _chain(call), call.named.get("to"))
     return UNDEFINED
 
 
@@ -230,10 +232,10 @@ def _make(call: VerbCall) -> Any:
     term = call.world.tables.find_class(new) if isinstance(new, str) else None
     if term is None:
         raise EventRefusedError(-10024 if isinstance(new, str) else -1715)
-    record = named.get("withProperties") or {"record": {}}
-    if not isinstance(record, dict) or "record" not in record:
+    properties = record_in(named.get("withProperties") or {"record": {}})
+    if properties is None:
         raise EventRefusedError(-1700)
-    return make(call, term, record["record"], named.get("withData"), named.get("at"))
+    return make(call, term, properties, named.get("withData"), named.get("at"))
 
 
 VERBS: Final[Mapping[str, Callable[[VerbCall], Any]]] = {

@@ -10,12 +10,12 @@ words, characters: `doc.text.paragraphs[1].size`) carry properties.
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
 
 from iac_runtime.tool import Property
 from iac_runtime.tools.tables import APPLICATION, Tables
-from iac_simulator.names import class_of_type, element_class, property_named
+from iac_simulator.names import class_of_type, element_class, property_of_kin
 from iac_simulator.values import AppReference, Chain, ChainStep, is_mark
 
 __all__ = ["TEXT", "AppWorld", "Home", "WorldObject", "default_value", "text_in", "text_parts"]
@@ -108,9 +108,8 @@ class AppWorld:
 
     def held(self, owner: WorldObject, plural: str) -> Iterator[WorldObject]:
         """Yield the objects in the list that `owner` holds under `plural`."""
-        listed = element_class(self.tables, owner.term, plural) or element_class(
-            self.tables, None, plural
-        )
+        of_owner = element_class(self.tables, owner.term, plural)
+        listed = of_owner or element_class(self.tables, None, plural)
         items = owner.data.get(plural)
         if not isinstance(items, list):
             return
@@ -133,17 +132,28 @@ class AppWorld:
             return ChainStep("n", name)
         return ChainStep("i", index)
 
-    def children(self, owner: WorldObject) -> Iterator[WorldObject]:
-        """Yield every object that `owner` holds, in lists and then in properties."""
+    def listed(self, owner: WorldObject) -> Iterator[WorldObject]:
+        """Yield the objects in all lists that `owner` holds."""
         for key, value in owner.data.items():
             if isinstance(value, list) and element_class(self.tables, None, key):
                 yield from self.held(owner, key)
+
+    def children(self, owner: WorldObject) -> Iterator[WorldObject]:
+        """Yield every object that `owner` holds, in lists and then in properties."""
+        yield from self.listed(owner)
         for key, value in owner.data.items():
             if isinstance(value, dict) and not key.startswith("@") and not is_mark(value):
-                prop = property_named(self.tables, owner.term, key)
-                term = class_of_type(self.tables, prop.type) if prop else None
-                term = self.class_of(value, term or "item")
-                yield WorldObject(value, term, (*owner.chain, ChainStep("p", key)), owner)
+                yield self.property_object(owner, key)
+
+    def property_object(self, owner: WorldObject, name: str) -> WorldObject:
+        """Return the object that `owner` holds as its property `name`."""
+        prop = property_of_kin(self.tables, owner.term, name)
+        term = class_of_type(self.tables, prop.type) if prop else None
+        data = owner.data[name]
+        chain = (*owner.chain, ChainStep("p", name))
+        return WorldObject(
+            data, self.class_of(data, term or "item"), chain, owner, None, owner.attach
+        )
 
     def descendants(self, owner: WorldObject) -> Iterator[WorldObject]:
         """Yield every object below `owner`, each before what it holds."""
@@ -161,19 +171,19 @@ class AppWorld:
         term = element_class(self.tables, owner.term, plural)
         if term is None:
             return None
-        near = [
-            child
-            for key, value in owner.data.items()
-            if isinstance(value, list) and element_class(self.tables, None, key)
-            for child in self.held(owner, key)
-            if self.tables.descends(child.term, term)
-        ]
+        near = [node for node in self.listed(owner) if self.tables.descends(node.term, term)]
         if near:
             return near
         below = [node for node in self._below(owner) if self.tables.descends(node.term, term)]
         listed = [node for node in below if node.home is not None]
+        if owner.chain:
+            return listed or below
+        # From the application an object is named by its id alone.
+        first = ChainStep("p", plural)
+        known = ((node, self.id_of(node.data, node.term)) for node in listed or below)
         return [
-            self._from_root(node, plural) if not owner.chain else node for node in listed or below
+            node if ident is None else replace(node, chain=(first, ChainStep("id", ident)))
+            for node, ident in known
         ]
 
     def _below(self, owner: WorldObject) -> Iterator[WorldObject]:
@@ -191,13 +201,6 @@ class AppWorld:
                 yield child
                 yield from self.descendants(child)
 
-    def _from_root(self, node: WorldObject, plural: str) -> WorldObject:
-        identity = self.id_of(node.data, node.term)
-        if identity is None:
-            return node
-        chain = (ChainStep("p", plural), ChainStep("id", identity))
-        return WorldObject(node.data, node.term, chain, node.owner, node.home)
-
     def _part(self, owner: WorldObject, plural: str, parts: list[Data], index: int) -> WorldObject:
         def attach() -> None:
             owner.attach()
@@ -212,9 +215,7 @@ class AppWorld:
         disk = self.data.get("startupDisk")
         if not isinstance(disk, dict) or is_mark(disk):
             return None
-        prop = property_named(self.tables, APPLICATION, "startupDisk")
-        term = (class_of_type(self.tables, prop.type) if prop else None) or "disk"
-        node: WorldObject = WorldObject(disk, term, (ChainStep("p", "startupDisk"),), self.root)
+        node = self.property_object(self.root, "startupDisk")
         for part in filter(None, path.split("/")):
             found = next((c for c in self.children(node) if self.name_of(c.data) == part), None)
             if found is None:
