@@ -99,9 +99,8 @@ class Dispatcher:
     def _hold_against_dictionary(self, request: Request) -> None:
         tables, chain = self._tables(request), chain_of(request["chain"])
         unknown = unknown_name(tables, chain) if tables is not None else None
-        if tables is None or unknown is None or command_named(tables, chain[-1].value):
-            return
-        self.warn(f"{tables.app.name}: {notation(chain)}: {unknown} is not in the dictionary")
+        if tables is not None and unknown and not command_named(tables, chain[-1].value):
+            self.warn(f"{tables.app.name}: {notation(chain)}: {unknown} is not in the dictionary")
 
     # What a script can ask without an event.
 

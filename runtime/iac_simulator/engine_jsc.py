@@ -77,6 +77,8 @@ def library() -> Any:
 
 
 class _Core:
+    """A new engine asks `check` while a script runs, about 20 times a second."""
+
     translated = False
 
     def __init__(self, check: Check) -> None:
@@ -172,6 +174,4 @@ class _Core:
         return units.decode("utf-16-le", "surrogatepass")
 
 
-def new(check: Check) -> _Core:
-    """Return a new engine that asks `check` while a script runs, about 20 times a second."""
-    return _Core(check)
+new: Final = _Core

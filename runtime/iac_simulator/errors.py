@@ -146,8 +146,8 @@ def error_line(
     number = min(error.get("line") or _script_line(str(error.get("stack", ""))), len(lines))
     start = sum(len(line) + 1 for line in lines[: number - 1])
     place = f"{start}:{start + len(lines[number - 1])}: "
-    name = f"{file}:" if file is not None else ""
-    return f"{name}{place}execution error: Error on line {number}: {text} ({error['number']})\n"
+    place += f"execution error: Error on line {number}: {text} ({error['number']})\n"
+    return f"{where.rstrip()}{place}"
 
 
 def _script_line(stack: str) -> int:

@@ -92,9 +92,7 @@ def elements_of(tables: Tables, term: str) -> Iterator[str]:
     """Yield the classes whose objects `term` contains, and their subclasses."""
     for element in tables.elements(term):
         yield element.term
-        for name in tables.classes:
-            if name != element.term and tables.descends(name, element.term):
-                yield name
+        yield from (name for name in kin(tables, element.term) if name != element.term)
 
 
 def kin(tables: Tables, term: str) -> Iterator[str]:

@@ -73,9 +73,7 @@ def load_tables(folders: list[Path]) -> list[Tables]:
             keys = list(catalogue["apps"])
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise StateError(f"{folder}: no readable catalogue.json: {error}") from None
-        for key in keys:
-            if key not in found:
-                found[key] = _tables(folder / f"{key}.py", key)
+        found |= {key: _tables(folder / f"{key}.py", key) for key in keys if key not in found}
     return list(found.values())
 
 

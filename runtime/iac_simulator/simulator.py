@@ -116,31 +116,29 @@ class Simulator:
 
     def _adopt(self, state: dict[str, Any], shipped: bool) -> None:
         """Take over a state; of the shipped one only what concerns the apps that there are."""
-        if shipped:
-            state = {k: v for k, v in state.items() if k.startswith("@") or self._fits(k, v)}
         apps = dict(self._apps)
+        kept: dict[str, Any] = {}
         for key, world in state.items():
             if key == _NOW:
                 _moment(world)
+            elif key in apps or not shipped:
+                if key not in apps:
+                    apps[key] = _nameless(key, world)
+                try:
+                    check_world(apps[key], world)
+                except StateError:
+                    # Another version of an app than the shipped world's may have other terms.
+                    if shipped:
+                        continue
+                    raise
+            else:
                 continue
-            if key not in apps:
-                apps[key] = _nameless(key, world)
-            check_world(apps[key], world)
-        self._state = state
-        self._worlds = _Worlds(apps, state)
+            kept[key] = world
+        self._state = kept
+        self._worlds = _Worlds(apps, kept)
         self._dispatcher = Dispatcher(
             self._worlds, self._now, self._log, self.faults, self._warnings.append
         )
-
-    def _fits(self, key: str, world: Any) -> bool:
-        """Say whether a shipped world fits the app: another version may have other terms."""
-        if key not in self._apps:
-            return False
-        try:
-            check_world(self._apps[key], world)
-        except StateError:
-            return False
-        return True
 
     def _now(self) -> str:
         fixed = self._state.get(_NOW)

@@ -21,7 +21,6 @@ __all__ = [
     "ChainStep",
     "Undefined",
     "chain_of",
-    "criterion",
     "from_wire",
     "instant",
     "is_mark",
@@ -100,11 +99,11 @@ def notation(chain: Chain) -> str:
         elif kind == "id":
             text += f".byId({_quoted(value)})"
         else:
-            text += f".whose({criterion(value)})" if kind == "w" else f".{value}()"
+            text += f".whose({_criterion(value)})" if kind == "w" else f".{value}()"
     return text.removeprefix(".")
 
 
-def criterion(folded: Mapping[str, Any]) -> str:
+def _criterion(folded: Mapping[str, Any]) -> str:
     """Return the text of a folded filter (see `iac_simulator.filters.fold`)."""
     if "match" in folded:
         chain, operator, value = folded["match"]
@@ -115,7 +114,7 @@ def criterion(folded: Mapping[str, Any]) -> str:
         tested = notation((ChainStep("new", "ObjectSpecifier"), *chain_of(chain)))
         return f"{{_match: [{tested}, {right}]}}"
     key, parts = next(iter(folded.items()))
-    return f"{{_{key}: [{', '.join(criterion(part) for part in parts)}]}}"
+    return f"{{_{key}: [{', '.join(_criterion(part) for part in parts)}]}}"
 
 
 def _literal(wire: Any) -> str:
