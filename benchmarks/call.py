@@ -78,7 +78,7 @@ class Bare:
     def __init__(self, executor: Executor) -> None:
         assert executor._workers is not None
         worker: Worker = executor._workers._idle[APP]
-        self._requests, self._answers = worker._child.feed, worker._answers
+        self._requests, self._answers = worker.child.feed, worker._answers
         self._line = request_bytes(READ, "0" * 16) + b"\n"
         self._poller = select.poll()
         self._poller.register(self._answers, select.POLLIN)

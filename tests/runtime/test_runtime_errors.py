@@ -15,14 +15,15 @@ from iac_base.errors import ErrorType, ToolError
 from iac_runtime.apple_errors import APPLE_ERRORS
 from iac_runtime.execution import mac as responsible
 from iac_runtime.execution.answers import (
+    CallFacts,
     ErrorLine,
+    ExchangeReply,
+    answer_of,
     describe,
     parse_error_line,
-    script_error,
-    silent_failure,
-    timed_out,
 )
 from iac_runtime.execution.mac import RunningProcess, resolve, responsible_of, shown_name
+from iac_runtime.execution.process import Completed
 
 PAGE = Path(__file__).parents[2] / "docs" / "errors.md"
 
@@ -55,6 +56,16 @@ ROWS = [(number, type_) for type_, numbers in NUMBERS.items() for number in numb
 
 def described(number: int | None, original: str = "text", *, writes: bool = False) -> ToolError:
     return describe(number, original, app="Notes", command="notes_get", writes=writes)
+
+
+def failed(reply: ExchangeReply, *, writes: bool = False, seconds: float = 30) -> ToolError:
+    with pytest.raises(ToolError) as caught:
+        answer_of(reply, CallFacts("Notes", "notes_get", writes, seconds))
+    return caught.value
+
+
+def ended(stderr: str) -> ExchangeReply:
+    return ExchangeReply("gone", left=Completed(b"", stderr.encode(), 1))
 
 
 def test_the_table_has_the_numbers_that_are_known_and_no_other() -> None:
@@ -163,7 +174,7 @@ def test_words_decide_for_javascript_errors_only(
     ],
 )
 def test_a_timeout_says_what_to_look_for(seconds: float, writes: bool, text: str) -> None:
-    error = timed_out("Notes", "notes_get", seconds, writes=writes)
+    error = failed(ExchangeReply("timeout"), writes=writes, seconds=seconds)
     assert str(error) == text
     assert (error.type, error.retryable) == ("TIMEOUT", not writes)
 
@@ -223,24 +234,22 @@ def test_the_number_at_the_end_is_the_number(text: str, number: int, path: str) 
 
 @given(stderr=st.text())
 def test_no_output_is_too_odd(stderr: str) -> None:
-    error = script_error(stderr, app="Notes", command="notes_get", writes=True)
-    assert error is None or error.type in get_args(ErrorType)
+    error = failed(ended(stderr), writes=True)
+    assert error.type in get_args(ErrorType)
 
 
 def test_an_error_line_carries_its_facts() -> None:
-    error = script_error(
-        "execution error: Error: Not authorized. (-1743)", app="Notes", command="c", writes=False
-    )
-    assert error is not None
+    error = failed(ended("execution error: Error: Not authorized. (-1743)"))
     assert error.facts()["type"] == "PERMISSION_DENIED"
     assert error.facts()["original"] == "Error: Not authorized."
-    assert script_error("noise", app="Notes", command="c", writes=False) is None
+    assert failed(ended("noise")).facts()["original"] == "noise"
+    assert failed(ended("noise")).type == "EXECUTION_ERROR"
 
 
 def test_a_denial_names_the_pane_the_process_and_the_app(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(responsible, "responsible_name", lambda: "iTerm")
     automation = "System Settings > Privacy & Security > Automation"
-    for error in (described(-1743), silent_failure("Notes", "notes_get")):
+    for error in (described(-1743), failed(ended(""))):
         assert error.type == "PERMISSION_DENIED"
         assert not error.retryable
         assert f"{automation}: switch on Notes under iTerm" in error.suggestion

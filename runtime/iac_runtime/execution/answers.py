@@ -25,9 +25,6 @@ __all__ = [
     "framed",
     "parse_error_line",
     "parsed",
-    "script_error",
-    "silent_failure",
-    "timed_out",
 ]
 
 OUTCOME_UNKNOWN: Final = "Whether it was done is not known: look before you try again."
@@ -165,62 +162,76 @@ def answer_of(reply: ExchangeReply, facts: CallFacts) -> AppAnswer:
 
 
 def _failure(answer: dict[str, Any], facts: CallFacts) -> ToolError:
-    app, command = facts.app, facts.command
     if answer.get("kind") == _NOT_RUNNING:
         return ToolError(
             "APP_NOT_RUNNING",
-            f"{app} is not running, and reading does not start it.",
+            f"{facts.app} is not running, and reading does not start it.",
             APPLE_ERRORS[-600].suggestion,
             retryable=True,
-            app=app,
-            command=command,
+            app=facts.app,
+            command=facts.command,
         )
     number = answer.get("number")
-    return describe(
-        number if isinstance(number, int) else None,
-        str(answer.get("message", "")),
-        app=app,
-        command=command,
-        writes=facts.writes,
+    return _described(
+        number if isinstance(number, int) else None, str(answer.get("message", "")), facts
+    )
+
+
+def _described(number: int | None, original: str, facts: CallFacts) -> ToolError:
+    return describe(number, original, app=facts.app, command=facts.command, writes=facts.writes)
+
+
+def _taken_for(number: int, message: str, facts: CallFacts) -> ToolError:
+    """Return the error that `number` would be, where nobody has told it."""
+    error = _described(number, "", facts)
+    return ToolError(
+        error.type,
+        message,
+        error.suggestion,
+        retryable=error.retryable,
+        app=facts.app,
+        command=facts.command,
     )
 
 
 def _lost_call(reply: ExchangeReply, facts: CallFacts) -> ToolError:
     """Return the error of a call without an answer: it may have been carried out or not."""
-    app, command = facts.app, facts.command
     if reply.how == "timeout":
-        return timed_out(app, command, facts.timeout, writes=facts.writes)
+        unit = "second" if facts.timeout == 1 else "seconds"
+        return _taken_for(-1712, f"The command timed out after {facts.timeout:g} {unit}.", facts)
     kind: ErrorType = "EXECUTION_ERROR"
     retryable, original = not facts.writes, ""
     if reply.how == "gone":
         done = reply.left or Completed(b"", b"", 255)
         stderr = done.stderr.decode("utf-8", "replace")
-        found = script_error(stderr, app=app, command=command, writes=facts.writes)
+        found = parse_error_line(stderr)
         if found is not None:
-            return found
-        if done.status == 1 and not stderr.strip() and not done.stdout.strip():
-            return silent_failure(app, command)
-        how = "was ended by signal" if done.status < 0 else "ended with status"
-        message = f"osascript {how} {abs(done.status)} and gave no answer to {command}."
-        suggestion = "Call again; if it stays so, the app may not take these values."
+            return _described(found.number, found.text, facts)
         original = stderr.strip()[-500:]
+        if done.status == 1 and not original and not done.stdout.strip():
+            # On some hosts this is a denied permission.
+            denied = f"most likely permission to control {facts.app} was denied"
+            return _taken_for(-1743, f"osascript ended without a word; {denied}.", facts)
+        how = "was ended by signal" if done.status < 0 else "ended with status"
+        message = f"osascript {how} {abs(done.status)} and gave no answer to {facts.command}."
+        suggestion = "Call again; if it stays so, the app may not take these values."
     elif reply.how == "too large":
-        message = f"The answer of {app} was too large to be read."
+        message = f"The answer of {facts.app} was too large to be read."
         suggestion = "Ask for fewer items, or for fewer of their properties."
         retryable = False
     elif reply.how == "cancelled":
         kind, message = "USER_CANCELLED", "The call was cancelled."
         suggestion = "Call again if it is still wanted."
     else:
-        message = f"osascript gave no answer to {command} that can be read."
+        message = f"osascript gave no answer to {facts.command} that can be read."
         suggestion = "Call again; if it stays so, ask for less at once."
     return ToolError(
         kind,
         message,
         OUTCOME_UNKNOWN if facts.writes else suggestion,
         retryable=retryable,
-        app=app,
-        command=command,
+        app=facts.app,
+        command=facts.command,
         original=original,
     )
 
@@ -271,40 +282,6 @@ def describe(
         command=command,
         number=number,
         original=original,
-    )
-
-
-def script_error(stderr: str, *, app: str, command: str, writes: bool) -> ToolError | None:
-    """Return the error of osascript's own error line, or None if there is no such line."""
-    found = parse_error_line(stderr)
-    if found is None:
-        return None
-    return describe(found.number, found.text, app=app, command=command, writes=writes)
-
-
-def silent_failure(app: str, command: str) -> ToolError:
-    """Return the error for a status of 1 without a word: on some hosts a denied permission."""
-    denied = APPLE_ERRORS[-1743]
-    return ToolError(
-        denied.type,
-        f"osascript ended without a word; most likely permission to control {app} was denied.",
-        _filled(denied.suggestion, app),
-        app=app,
-        command=command,
-    )
-
-
-def timed_out(app: str, command: str, seconds: float, *, writes: bool) -> ToolError:
-    """Return the error for a call that did not end within `seconds`."""
-    error = describe(-1712, "", app=app, command=command, writes=writes)
-    unit = "second" if seconds == 1 else "seconds"
-    return ToolError(
-        error.type,
-        f"The command timed out after {seconds:g} {unit}.",
-        error.suggestion,
-        retryable=error.retryable,
-        app=app,
-        command=command,
     )
 
 

@@ -9,6 +9,7 @@ or an argument of a program.
 import contextlib
 import json
 import os
+import platform
 import shutil
 import sys
 import threading
@@ -22,7 +23,7 @@ from typing import TYPE_CHECKING, Final
 from iac_base.cancellation import Cancellation
 from iac_base.errors import InvalidParameterError, ToolError
 from iac_base.files import open_state
-from iac_runtime.apple_errors import APPLE_ERRORS
+from iac_runtime.apple_errors import APP_ERROR, APPLE_ERRORS
 from iac_runtime.execution.answers import AppAnswer, CallFacts, ExchangeReply, answer_of, framed
 from iac_runtime.execution.locks import DEFAULT_TIMEOUT, ExecutionLimits, Locks, NoTurnError
 from iac_runtime.execution.process import Completed, Grace, Runner
@@ -132,14 +133,9 @@ class Executor:
                 f" {event.direct:g}.",
                 "Wait in several calls.",
             )
-        with self._call(cancel or Cancellation(), facts) as wanted:
-            if self._runner is not None:
-                return self._attempts(event, facts, wanted)
-            try:
-                with self._turns().turn(event.app, time.monotonic() + seconds, wanted):
-                    return self._attempts(event, facts, wanted)
-            except NoTurnError as error:
-                raise _no_turn(error, facts, cancelled=wanted.cancelled) from None
+        wanted = cancel or Cancellation()
+        with self._call(wanted, facts), self._turns((event.app,), facts, wanted):
+            return self._attempts(event, facts, wanted)
 
     def run(
         self,
@@ -166,24 +162,9 @@ class Executor:
         """
         facts = CallFacts(", ".join(apps), "script", writes=True, timeout=timeout)
         command = (self._program, *argv[1:]) if argv[0] == "osascript" else tuple(argv)
-        with self._call(cancel or Cancellation(), facts) as wanted:
-            if self._runner is not None:
-                return self._runner(command, stdin, timeout)
-            with contextlib.ExitStack() as turns:
-                try:
-                    for app in sorted(apps)[:3]:
-                        deadline = time.monotonic() + timeout
-                        turns.enter_context(self._turns().turn(app, deadline, wanted))
-                except NoTurnError as error:
-                    raise _no_turn(error, facts, cancelled=wanted.cancelled) from None
-                return run_process(
-                    command,
-                    stdin,
-                    timeout,
-                    cancel=wanted,
-                    grace=self._grace,
-                    cap=self._limits.answer,
-                )
+        wanted = cancel or Cancellation()
+        with self._call(wanted, facts), self._turns(sorted(apps)[:3], facts, wanted):
+            return self._process(command, stdin, timeout, wanted)
 
     def available(self) -> bool:
         """Say whether there is an osascript to run."""
@@ -191,10 +172,10 @@ class Executor:
 
     def version(self) -> "Version":
         """Return the versions that requests meet."""
-        from iac_runtime.execution.mac import read_version
+        from iac_runtime.execution.mac import Version
 
         found = None if self._runner is not None else shutil.which(self._program)
-        return read_version(found)
+        return Version(platform.mac_ver()[0], found)
 
     def test_app(self, bundle_id: str, timeout: float = 10.0) -> "AppState":
         """Say how things stand with an app, without an event to it, a prompt or a launch.
@@ -210,7 +191,8 @@ class Executor:
         event = Event(bundle_id, "application", "test", "", writes=False)
         facts = CallFacts(bundle_id, "test", writes=False, timeout=timeout)
         try:
-            with self._call(Cancellation(), facts) as wanted:
+            wanted = Cancellation()
+            with self._call(wanted, facts):
                 reply = self._single(event, _new_mark(), timeout, wanted, facts)
             return app_state(answer_of(reply, facts).value, bundle_id)
         except ToolError as error:
@@ -237,7 +219,7 @@ class Executor:
         return self._workers.states() if self._workers is not None else {}
 
     @contextlib.contextmanager
-    def _call(self, wanted: Cancellation, facts: CallFacts) -> Iterator[Cancellation]:
+    def _call(self, wanted: Cancellation, facts: CallFacts) -> Iterator[None]:
         """Make a call known to `close`."""
         with self._change:
             if self._closed:
@@ -250,13 +232,27 @@ class Executor:
                 )
             self._under_way.add(wanted)
         try:
-            yield wanted
+            yield
         finally:
             with self._change:
                 self._under_way.discard(wanted)
                 self._change.notify_all()
 
-    def _turns(self) -> Locks:
+    @contextlib.contextmanager
+    def _turns(self, apps: Sequence[str], facts: CallFacts, cancel: Cancellation) -> Iterator[None]:
+        """Hold the turns of apps, one after the other; those of a runner are nobody else's."""
+        with contextlib.ExitStack() as held:
+            if self._runner is None:
+                locks = self._open_locks()
+                try:
+                    for app in apps:
+                        deadline = time.monotonic() + facts.timeout
+                        held.enter_context(locks.turn(app, deadline, cancel))
+                except NoTurnError as error:
+                    raise _no_turn(error, facts, cancelled=cancel.cancelled) from None
+            yield
+
+    def _open_locks(self) -> Locks:
         with self._lock:
             if self._locks is None:
                 folder = (self._state or open_state()) / "locks"
@@ -268,7 +264,9 @@ class Executor:
         try:
             return self._attempt(event, facts, deadline, cancel)
         except ToolError as error:
-            retry = _retry_of(error) if not event.writes else "never"
+            if error.number is None or event.writes:
+                raise
+            retry = APPLE_ERRORS.get(error.number, APP_ERROR).retry
             if retry == "never" or (retry == "launch" and not event.may_launch):
                 raise
         if retry == "launch":
@@ -298,17 +296,16 @@ class Executor:
         if self._runner is not None and cancel.cancelled:
             return ExchangeReply("cancelled")
         with _started(self._program, facts):
-            if self._runner is not None:
-                return framed(self._runner(self._argv, request, seconds), mark)
-            done = run_process(
-                self._argv,
-                request,
-                seconds,
-                cancel=cancel,
-                grace=self._grace,
-                cap=self._limits.answer,
-            )
-            return framed(done, mark)
+            return framed(self._process(self._argv, request, seconds, cancel), mark)
+
+    def _process(
+        self, argv: Sequence[str], stdin: bytes, seconds: float, cancel: Cancellation
+    ) -> Completed:
+        if self._runner is not None:
+            return self._runner(argv, stdin, seconds)
+        return run_process(
+            argv, stdin, seconds, cancel=cancel, grace=self._grace, cap=self._limits.answer
+        )
 
 
 def request_bytes(event: Event, mark: str) -> bytes:
@@ -319,11 +316,6 @@ def request_bytes(event: Event, mark: str) -> bytes:
 def _new_mark() -> str:
     """Return what frames or names an answer; nothing that an app prints can guess it."""
     return os.urandom(8).hex()
-
-
-def _retry_of(error: ToolError) -> str:
-    row = APPLE_ERRORS.get(error.number) if error.number is not None else None
-    return row.retry if row is not None else "never"
 
 
 @contextlib.contextmanager

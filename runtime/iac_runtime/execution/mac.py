@@ -13,7 +13,6 @@ both give the name which System Settings shows, only a Mac can confirm.
 
 import ctypes
 import os
-import platform
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -30,10 +29,8 @@ __all__ = [
     "RunningProcess",
     "Version",
     "app_state",
-    "meaning",
     "parents_of",
     "permitted",
-    "read_version",
     "resolve",
     "responsible_name",
     "responsible_of",
@@ -41,12 +38,18 @@ __all__ = [
 ]
 
 Permitted = Literal["yes", "no", "would ask", "unknown"]
+YesNo = Literal["yes", "no", "unknown"]
+
+_SOMEONE: Final = "the program that started this one"
+_DISCLAIMER: Final = "disclaimer"
+_LAUNCHD: Final = 1
 
 _FRAMEWORK: Final = "/System/Library/Frameworks/CoreServices.framework/CoreServices"
 _BUNDLE_ID: Final = int.from_bytes(b"bund", "big")
 _ANY: Final = int.from_bytes(b"****", "big")
 
 _MEANING: Final[dict[int, Permitted]] = {0: "yes", -1743: "no", -1744: "would ask"}
+"""What a status of the call means; -600 (it does not run) leaves it unknown."""
 
 
 class _Descriptor(ctypes.Structure):
@@ -57,17 +60,12 @@ class _Descriptor(ctypes.Structure):
     _fields_ = (("type", ctypes.c_uint32), ("data", ctypes.c_void_p))
 
 
-def meaning(status: int) -> Permitted:
-    """Return what a status of the call means; -600 (it does not run) leaves it unknown."""
-    return _MEANING.get(status, "unknown")
-
-
 def permitted(bundle_id: str) -> Permitted:
     """Say whether events to the app are allowed; "unknown" where this is no Mac."""
     if sys.platform != "darwin":
         return "unknown"
     try:
-        return meaning(_ask(ctypes.CDLL(_FRAMEWORK), bundle_id))
+        return _MEANING.get(_ask(ctypes.CDLL(_FRAMEWORK), bundle_id), "unknown")
     except (OSError, AttributeError):
         return "unknown"
 
@@ -91,9 +89,6 @@ def _ask(library: Any, bundle_id: str) -> int:
         return int(determine(ctypes.byref(target), _ANY, _ANY, False))
     finally:
         dispose(ctypes.byref(target))
-
-
-YesNo = Literal["yes", "no", "unknown"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,11 +118,6 @@ class AppState:
     running: YesNo
     permitted: Permitted
     reason: str
-
-
-def read_version(osascript: str | None) -> Version:
-    """Return the versions of this machine."""
-    return Version(platform.mac_ver()[0], osascript)
 
 
 def app_state(facts: Any, bundle_id: str, failure: str = "") -> AppState:
@@ -169,11 +159,6 @@ def _reason(installed: YesNo, scriptable: YesNo, running: YesNo, may: Permitted)
     if may == "would ask":
         return "macOS will ask for permission at the first call."
     return ""
-
-
-_SOMEONE: Final = "the program that started this one"
-_DISCLAIMER: Final = "disclaimer"
-_LAUNCHD: Final = 1
 
 
 class RunningProcess(NamedTuple):
@@ -247,8 +232,6 @@ def _bundle(path: str) -> str:
 
 
 def _asked(pid: int) -> int | None:
-    import ctypes
-
     try:
         ask = ctypes.CDLL(None).responsibility_get_pid_responsible_for_pid
     except (AttributeError, OSError):
