@@ -17,7 +17,6 @@ __all__ = [
     "alternatives",
     "class_of_type",
     "element_class",
-    "elements_of",
     "is_member",
     "kin",
     "names_of",
@@ -81,18 +80,19 @@ def property_of_kin(tables: Tables, term: str | None, name: str) -> Property | N
 
 
 def element_class(tables: Tables, term: str | None, plural: str) -> str | None:
-    """Return the class whose collection on `term` is `plural`; any class where `term` is None."""
-    for name in elements_of(tables, term) if term is not None else tables.classes:
-        if name in tables.classes and tables.classes[name].plural == plural:
-            return name
+    """Return the class whose collection on `term` is `plural`; any class where `term` is None.
+
+    What `term` lists as its elements may also be asked for by the name of a subclass.
+    """
+    named = [name for name, row in tables.classes.items() if row.plural == plural]
+    if term is None:
+        return named[0] if named else None
+    for element in tables.elements(term) if named else ():
+        # The class itself goes before its subclasses.
+        for name in sorted(named, key=lambda name: name != element.term):
+            if tables.descends(name, element.term):
+                return name
     return None
-
-
-def elements_of(tables: Tables, term: str) -> Iterator[str]:
-    """Yield the classes whose objects `term` contains, and their subclasses."""
-    for element in tables.elements(term):
-        yield element.term
-        yield from (name for name in kin(tables, element.term) if name != element.term)
 
 
 def kin(tables: Tables, term: str) -> Iterator[str]:

@@ -6,7 +6,6 @@ from typing import Any, Final, NamedTuple
 from iac_runtime.tools.tables import fold
 from iac_simulator.errors import EventRefusedError
 from iac_simulator.follow import Many, Value, follow, refer
-from iac_simulator.names import elements_of
 from iac_simulator.typed_values import check_value, settable
 from iac_simulator.values import AppReference, Chain, stored
 from iac_simulator.world import TEXT, AppWorld, Data, WorldObject
@@ -170,7 +169,8 @@ def _plural_for(world: AppWorld, owner: WorldObject, term: str) -> str | None:
     classes = world.tables.classes
     if owner.term not in classes or term not in classes:
         return None
-    if term not in elements_of(world.tables, owner.term):
+    elements = world.tables.elements(owner.term)
+    if not any(world.tables.descends(term, element.term) for element in elements):
         return None
     plurals = [row.plural for _, row in world.tables.lineage(term)]
     held = (plural for plural in plurals if isinstance(owner.data.get(plural), list))
