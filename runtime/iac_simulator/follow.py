@@ -133,7 +133,9 @@ def _read(world: AppWorld, node: WorldObject, name: str) -> Found:
     if name in node.data:
         return _kept(world, node, name)
     if node.term == APPLICATION and name in STANDARD_PROPERTIES:
-        return Value(_standard(world, name))
+        app, running = world.tables.app, world.data.get("@running", True)
+        values = (app.id, app.name, "1.0", False, running)
+        return Value(values[STANDARD_PROPERTIES.index(name)])
     if name == "class":
         row = world.tables.classes.get(node.term)
         return Value(row.jxa if row else node.term)
@@ -162,12 +164,6 @@ def _value(
     if target is None:
         raise EventRefusedError(-1728)
     return target
-
-
-def _standard(world: AppWorld, name: str) -> Any:
-    app, running = world.tables.app, world.data.get("@running", True)
-    values = (app.id, app.name, "1.0", False, running)
-    return dict(zip(STANDARD_PROPERTIES, values, strict=True))[name]
 
 
 def _properties(world: AppWorld, node: WorldObject) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import json
 import os
 import signal
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
@@ -71,26 +71,20 @@ class Buffers:
     written: dict[int, bytearray] = field(default_factory=lambda: {1: bytearray(), 2: bytearray()})
 
     def read(self, descriptor: int, size: int | None) -> bytes:
-        if descriptor != 0:
-            raise _no_descriptor(descriptor)
+        self._check(descriptor, (0,))
         return self.stdin.read() if size is None or size == AVAILABLE else self.stdin.read(size)
 
     def write(self, descriptor: int, data: bytes) -> None:
-        if descriptor not in self.written:
-            raise _no_descriptor(descriptor)
+        self._check(descriptor, self.written)
         self.written[descriptor].extend(data)
 
     def close(self, descriptor: int) -> None:
-        if descriptor not in (0, *self.written):
-            raise _no_descriptor(descriptor)
+        self._check(descriptor, (0, *self.written))
 
-
-def _no_descriptor(descriptor: int) -> OSError:
-    text = (
-        f"descriptor {descriptor} does not exist in a simulator inside a program: run"
-        " iac-osascript, which has all of them"
-    )
-    return OSError(errno.EBADF, text)
+    def _check(self, descriptor: int, there: Collection[int]) -> None:
+        if descriptor not in there:
+            text = f"descriptor {descriptor} does not exist in a simulator inside a program"
+            raise OSError(errno.EBADF, f"{text}: run iac-osascript, which has all of them")
 
 
 Streams = Descriptors | Buffers

@@ -109,10 +109,9 @@ def names_of(tables: Tables, term: str) -> list[str]:
 
 def unknown_name(tables: Tables, chain: Chain) -> str | None:
     """Return the first name of `chain` that the dictionary lacks; commands are not looked at."""
-    for length, step in enumerate(chain, 1):
-        if step.kind == "p" and place_of(tables, chain[:length]).kind == "unknown":
-            return str(step.value)
-    return None
+    named = (end for end, step in enumerate(chain, 1) if step.kind == "p")
+    unknown = (end for end in named if place_of(tables, chain[:end]).kind == "unknown")
+    return next((str(chain[end - 1].value) for end in unknown), None)
 
 
 def is_member(tables: Tables, term: str | None, name: str) -> bool:
@@ -121,11 +120,9 @@ def is_member(tables: Tables, term: str | None, name: str) -> bool:
     `layers["a"]` and `layers.a` are one expression in JavaScript. A property counts if an object of
     the collection can have it; a collection counts wherever the dictionary has it.
     """
-    if name in _ANYWHERE:
-        return True
     known = term if term in tables.classes else None
-    prop = property_of_kin(tables, known, name)
-    return prop is not None or element_class(tables, None, name) is not None
+    found = property_of_kin(tables, known, name) or element_class(tables, None, name)
+    return name in _ANYWHERE or found is not None
 
 
 def place_of(tables: Tables, chain: Chain) -> Meaning:

@@ -129,12 +129,7 @@ def _call(engine: Engine, name: str, request: Mapping[str, Any]) -> dict[str, An
 
 
 def _run(engine: Engine, options: CommandLine, script: str, setting: RunSetting) -> int:
-    request = {
-        "script": script,
-        "argv": list(options.argv),
-        "form": options.form,
-        "now": setting.now,
-    }
+    request = {"script": script, "argv": options.argv, "form": options.form, "now": setting.now}
     reply = _call(engine, "__run", request)
     if "error" not in reply:
         if not reply.get("empty"):

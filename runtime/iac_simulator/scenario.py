@@ -53,14 +53,6 @@ class InjectedFault:
     descriptor: int = 1
     exit: int | None = None
 
-    def fits(self, on: str, names: Sequence[str], event: str) -> bool:
-        """Say whether this is about such an occasion; `names` are those of the app."""
-        return self.on == on and (not self.app or self.app in names) and self.event in ("", event)
-
-    def strikes(self, count: int) -> bool:
-        """Say whether it strikes at the occasion number `count`, from 1."""
-        return count >= self.nth and (self.times == 0 or count < self.nth + self.times)
-
 
 @dataclass(frozen=True)
 class FaultScenario:
@@ -159,10 +151,13 @@ class Faults:
             return struck
         with self._lock, self._shared():
             for index, fault in enumerate(self.scenario.faults):
-                if fault.fits(on, names, event):
-                    self.counts[index] += 1
-                    if fault.strikes(self.counts[index]):
-                        struck.append(fault)
+                named = fault.app in ("", *names) and fault.event in ("", event)
+                if fault.on != on or not named:
+                    continue
+                self.counts[index] += 1
+                past = self.counts[index] - fault.nth
+                if past >= 0 and (fault.times == 0 or past < fault.times):
+                    struck.append(fault)
         return struck
 
     @contextmanager

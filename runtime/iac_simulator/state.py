@@ -188,12 +188,11 @@ def _value(tables: Tables, term: str | None, value: Any, place: str) -> None:
 
 def _mark(tables: Tables, value: Mapping[str, Any], place: str) -> None:
     mark, content = next(iter(value.items()))
-    if mark == "record":
-        if not isinstance(content, dict):
-            raise StateError(f"{tables.key}: {place}: a record must be a table.")
-        return
-    if not isinstance(content, str):
-        raise StateError(f"{tables.key}: {place}: a {mark} must be text.")
+    kind: type = dict if mark == "record" else str
+    fits = isinstance(content, kind)
+    if not fits:
+        named = "a table" if kind is dict else "text"
+        raise StateError(f"{tables.key}: {place}: a {mark} must be {named}.")
     try:
         if mark == "date":
             instant(content)
@@ -202,9 +201,8 @@ def _mark(tables: Tables, value: Mapping[str, Any], place: str) -> None:
     except StateError as error:
         raise StateError(f"{tables.key}: {place}: {error}") from None
     except ValueError:
-        raise StateError(
-            f"{tables.key}: {place}: {content!r} is no date; write 2026-01-31T09:00:00Z."
-        ) from None
+        wrong = f"{content!r} is no date; write 2026-01-31T09:00:00Z."
+        raise StateError(f"{tables.key}: {place}: {wrong}") from None
 
 
 def _shown(key: str) -> str:

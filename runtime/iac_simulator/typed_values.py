@@ -5,6 +5,7 @@ error tables.
 """
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Final
 
 from iac_runtime.tool import Enum, Property
@@ -73,11 +74,8 @@ def _coded(
 
 def properties_of(tables: Tables, term: str | None, record: Mapping[str, Any]) -> dict[str, Any]:
     """Return the properties of a new `term` as a record of the log, by property codes."""
-
-    def find(name: str) -> Property | None:
-        return property_named(tables, term, name) or property_named(tables, None, name)
-
-    return {"record": _coded(tables, record, find)}
+    named = partial(property_named, tables)
+    return {"record": _coded(tables, record, lambda name: named(term, name) or named(None, name))}
 
 
 def direct_of(tables: Tables, value: Any, type_: str) -> Any:
@@ -124,14 +122,13 @@ def _takes(tables: Tables, term: str, listed: bool, value: Any) -> bool:
     rows = enumerators(tables, term)
     if rows:
         return value in [name for name, _ in rows]
+    number = isinstance(value, int | float) and not isinstance(value, bool)
     if term in ("text", "string", "Unicode text"):
-        return value is None or (
-            isinstance(value, str | int | float) and not isinstance(value, bool)
-        )
+        return value is None or number or isinstance(value, str)
     if term == "boolean":
         return isinstance(value, bool)
     if term in ("integer", "real", "number", "double integer", "unsigned integer"):
-        return isinstance(value, int | float) and not isinstance(value, bool)
+        return number
     if term == "date":
         return value is None or (isinstance(value, dict) and "date" in value)
     if term in tables.records or term == "record":

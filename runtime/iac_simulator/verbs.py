@@ -54,9 +54,8 @@ def _remove(node: WorldObject) -> None:
     del items[at]
 
 
-def _delete(call: VerbCall) -> Any:
-    """An app with a `trash` keeps what is deleted there; elsewhere it is gone."""
-    trash = call.world.data.get("trash")
+def _take_away(call: VerbCall, trash: Any = None) -> Any:
+    """Remove objects; an app with a `trash` keeps there what is deleted."""
     for node in _nodes(call.world, call.direct):
         _remove(node)
         if isinstance(trash, dict) and node.home is not None and node.home.owner.data is not trash:
@@ -154,12 +153,6 @@ def _open(call: VerbCall) -> Any:
     return _single(made) if made else UNDEFINED
 
 
-def _close(call: VerbCall) -> Any:
-    for node in _nodes(call.world, call.direct):
-        _remove(node)
-    return UNDEFINED
-
-
 def _save(call: VerbCall) -> Any:
     target = call.named.get("in")
     for node in _nodes(call.world, call.direct) if call.direct is not None else []:
@@ -244,11 +237,11 @@ VERBS: Final[Mapping[str, Callable[[VerbCall], Any]]] = {
     "corecnte": _count,
     "coredoex": _exists,
     "corecrel": _make,
-    "coredelo": _delete,
+    "coredelo": lambda call: _take_away(call, call.world.data.get("trash")),
     "coreclon": _duplicate,
     "coremove": _move,
     "aevtodoc": _open,
-    "coreclos": _close,
+    "coreclos": _take_away,
     "coresave": _save,
     "aevtquit": _quit,
     "miscactv": lambda _call: UNDEFINED,
