@@ -1,6 +1,5 @@
 """What a call costs: through the gate on simulated apps, and the executor's own part of it."""
 
-import json
 import os
 import select
 import statistics
@@ -11,11 +10,10 @@ from pathlib import Path
 from typing import Final
 
 import iac_runtime
-from iac_runtime.execution.executor import Executor
-from iac_runtime.execution.locks import Limits
+from iac_runtime.execution.executor import Executor, request_bytes
+from iac_runtime.execution.locks import ExecutionLimits
 from iac_runtime.execution.workers import Worker
 from iac_runtime.language.request import Event
-from iac_runtime.language.text import event_json
 from iac_tools import mail, notes
 
 CALLS: Final = 300
@@ -51,7 +49,7 @@ def gate() -> None:
 
 def executor() -> None:
     """The executor on iac-osascript: its own part of a call, and what a worker is good for."""
-    limits = Limits(calls=1_000_000)
+    limits = ExecutionLimits(calls=1_000_000)
     with tempfile.TemporaryDirectory() as folder:
         state = Path(folder)
         worker = Executor(program="iac-osascript", limits=limits, state=state)
@@ -80,8 +78,8 @@ class Bare:
     def __init__(self, executor: Executor) -> None:
         assert executor._workers is not None
         worker: Worker = executor._workers._idle[APP]
-        self._requests, self._answers = worker._child.feed, worker._answers
-        self._line = json.dumps(event_json(READ, "0" * 16)).encode() + b"\n"
+        self._requests, self._answers = worker.child.feed, worker._answers
+        self._line = request_bytes(READ, "0" * 16) + b"\n"
         self._poller = select.poll()
         self._poller.register(self._answers, select.POLLIN)
 

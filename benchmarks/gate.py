@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from iac_base.files import open_state
-from iac_runtime.execution.executor import Answer, Executor
+from iac_runtime.execution.answers import AppAnswer
+from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.limiter import Limiter, Limits, Window
 from iac_runtime.gate.opening import open_audit
@@ -36,10 +37,10 @@ ROWS: Final = {
 class Stub(Executor):
     """An executor that answers at once."""
 
-    def execute(self, event: Any, **_more: Any) -> Answer:
+    def execute(self, event: Any, **_more: Any) -> AppAnswer:
         if event.op == "list":
-            return Answer(None, ROWS, ())
-        return Answer({"ref": 'Application("Notes").notes.byId("x-coredata://9")'}, None, ())
+            return AppAnswer(None, ROWS, ())
+        return AppAnswer({"ref": 'Application("Notes").notes.byId("x-coredata://9")'}, None, ())
 
 
 def milliseconds(call: Callable[[], object], times: int) -> float:

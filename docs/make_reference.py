@@ -15,7 +15,7 @@ from iac_base.errors import ErrorType
 from iac_gen.cli.group import cli as gen
 from iac_mcp.cli.main import cli as mcp
 from iac_mcp.setup.clients import CLIENTS
-from iac_runtime.execution.errortable import KNOWN
+from iac_runtime.apple_errors import APPLE_ERRORS
 from iac_runtime.policy.escalation import RULES
 from iac_runtime.policy.model import PRESETS
 from iac_runtime.serve.prompts import PROMPTS
@@ -212,8 +212,8 @@ def _yes(value: object) -> str:
 def _errors() -> str:
     types = ", ".join(f"`{name}`" for name in get_args(ErrorType))
     numbers = [
-        (str(number), f"`{row.type}`", row.message, row.suggestion, row.retryable, row.retry)
-        for number, row in sorted(KNOWN.items(), key=lambda pair: (pair[0] > 0, -pair[0]))
+        (str(number), row.constant, f"`{row.type}`", *row[1:5])
+        for number, row in sorted(APPLE_ERRORS.items(), key=lambda pair: (pair[0] > 0, -pair[0]))
     ]
     return _page(
         "Errors",
@@ -221,7 +221,7 @@ def _errors() -> str:
         "## Numbers",
         "`again` says whether a caller may send the same call again; `by itself`, what IAC does"
         " once.",
-        _table(("number", "type", "message", "way out", "again", "by itself"), numbers),
+        _table(("number", "constant", "type", "message", "way out", "again", "by itself"), numbers),
     )
 
 

@@ -16,7 +16,7 @@ import pytest
 from iac_base.cancellation import Cancellation
 from iac_base.errors import ToolError
 from iac_runtime.execution.executor import Executor
-from iac_runtime.execution.locks import Limits
+from iac_runtime.execution.locks import ExecutionLimits
 from iac_runtime.language.request import Event
 
 PROGRAM = Path(__file__).with_name("scripted_osascript.py")
@@ -34,7 +34,7 @@ class Scripted:
 
     def executor(self, timeout: float = 20.0, *, workers: bool = True, **limits: float) -> Executor:
         """An executor on it, with locks of its own and a short grace."""
-        found = Limits(**{"grace": 0.2, **limits})  # type: ignore[arg-type]
+        found = ExecutionLimits(**{"grace": 0.2, **limits})  # type: ignore[arg-type]
         return Executor(
             program=str(self.program),
             timeout=timeout,

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from iac_applescript.answers import Answer, read_answer
 from iac_applescript.failures.explain import Failure, explain
 from iac_base.errors import ErrorType, ToolError
-from iac_runtime.execution.appleerrors import KNOWN
+from iac_runtime.apple_errors import APPLE_ERRORS
 from iac_runtime.execution.process import Completed, Runner
 
 __all__ = ["LANGUAGES", "Ran", "compile_script", "error_of", "osascript", "run_script"]
@@ -101,7 +101,7 @@ def _last(text: str) -> str:
 
 def error_of(failure: Failure, original: str = "") -> ToolError:
     """Return a failure as the error of a call."""
-    known = KNOWN.get(failure.number) if failure.number is not None else None
+    known = APPLE_ERRORS.get(failure.number) if failure.number is not None else None
     kind = _TYPES.get(failure.cause) or (known.type if known else "EXECUTION_ERROR")
     return ToolError(
         kind,

@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from importlib import import_module
 from importlib.resources import files
-from types import ModuleType
 from typing import Final, Protocol
 
 __all__ = [
@@ -19,17 +18,14 @@ __all__ = [
     "Check",
     "Engine",
     "EngineError",
-    "EngineName",
     "MissingEngineError",
     "engine_name",
-    "load_engine",
     "new_engine",
 ]
 
 VARIABLE: Final = "IAC_SIMULATOR_ENGINE"
 
-EngineName = str
-ENGINES: Final[Mapping[EngineName, str]] = {
+ENGINES: Final[Mapping[str, str]] = {
     "quickjs": "iac_simulator.engine_quickjs",
     "jsc": "iac_simulator.engine_jsc",
 }
@@ -77,7 +73,7 @@ def _sources() -> tuple[str, ...]:
     return tuple(folder.joinpath(name).read_text("utf-8") for name in _SOURCES)
 
 
-def engine_name(name: str | None = None) -> EngineName:
+def engine_name(name: str | None = None) -> str:
     """Return the engine to use: `name`, else the environment's, else quickjs.
 
     Raises:
@@ -89,22 +85,13 @@ def engine_name(name: str | None = None) -> EngineName:
     return wanted
 
 
-def load_engine(name: EngineName) -> ModuleType:
-    """Return the module of an engine.
-
-    Raises:
-        MissingEngineError: It is not installed.
-    """
-    return import_module(ENGINES[name])
-
-
-def new_engine(name: EngineName, send: Callable[[str], str], check: Check) -> Engine:
+def new_engine(name: str, send: Callable[[str], str], check: Check) -> Engine:
     """Return a new engine with JXA's globals whose events go through `send`.
 
     Raises:
         MissingEngineError: It is not installed.
     """
-    engine: Engine = load_engine(name).new(check)
+    engine: Engine = import_module(ENGINES[name]).new(check)
     engine.bind("__send", send)
     for source in _sources():
         engine.evaluate(source)

@@ -29,7 +29,8 @@ _TICK: Final = 0.05
 """Seconds of running script between two looks at the deadline."""
 
 _P = ctypes.c_void_p
-_Call = ctypes.CFUNCTYPE(_P, _P, _P, _P, ctypes.c_size_t, ctypes.POINTER(_P), ctypes.POINTER(_P))
+_E = ctypes.POINTER(_P)
+_Call = ctypes.CFUNCTYPE(_P, _P, _P, _P, ctypes.c_size_t, _E, _E)
 _Stop = ctypes.CFUNCTYPE(ctypes.c_bool, _P, _P)
 
 _FUNCTIONS: Final[dict[str, tuple[Any, tuple[Any, ...]]]] = {
@@ -39,16 +40,13 @@ _FUNCTIONS: Final[dict[str, tuple[Any, tuple[Any, ...]]]] = {
     "JSGlobalContextCreateInGroup": (_P, (_P, _P)),
     "JSGlobalContextRelease": (None, (_P,)),
     "JSContextGetGlobalObject": (_P, (_P,)),
-    "JSEvaluateScript": (_P, (_P, _P, _P, _P, ctypes.c_int, ctypes.POINTER(_P))),
+    "JSEvaluateScript": (_P, (_P, _P, _P, _P, ctypes.c_int, _E)),
     "JSObjectMakeFunctionWithCallback": (_P, (_P, _P, _Call)),
-    "JSObjectSetProperty": (None, (_P, _P, _P, _P, ctypes.c_uint, ctypes.POINTER(_P))),
-    "JSObjectGetProperty": (_P, (_P, _P, _P, ctypes.POINTER(_P))),
-    "JSObjectCallAsFunction": (
-        _P,
-        (_P, _P, _P, ctypes.c_size_t, ctypes.POINTER(_P), ctypes.POINTER(_P)),
-    ),
+    "JSObjectSetProperty": (None, (_P, _P, _P, _P, ctypes.c_uint, _E)),
+    "JSObjectGetProperty": (_P, (_P, _P, _P, _E)),
+    "JSObjectCallAsFunction": (_P, (_P, _P, _P, ctypes.c_size_t, _E, _E)),
     "JSValueMakeString": (_P, (_P, _P)),
-    "JSValueToStringCopy": (_P, (_P, _P, ctypes.POINTER(_P))),
+    "JSValueToStringCopy": (_P, (_P, _P, _E)),
     "JSStringCreateWithCharacters": (_P, (ctypes.c_char_p, ctypes.c_size_t)),
     "JSStringGetLength": (ctypes.c_size_t, (_P,)),
     "JSStringGetCharactersPtr": (_P, (_P,)),
@@ -79,6 +77,8 @@ def library() -> Any:
 
 
 class _Core:
+    """A new engine asks `check` while a script runs, about 20 times a second."""
+
     translated = False
 
     def __init__(self, check: Check) -> None:
@@ -174,6 +174,4 @@ class _Core:
         return units.decode("utf-16-le", "surrogatepass")
 
 
-def new(check: Check) -> _Core:
-    """Return a new engine that asks `check` while a script runs, about 20 times a second."""
-    return _Core(check)
+new: Final = _Core

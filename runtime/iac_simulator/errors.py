@@ -1,11 +1,36 @@
-"""Errors: those an app answers with, and those of a world that is not as its dictionary says."""
+"""Errors: what an app answers with, a state that is not right, and the words of osascript.
 
-from iac_simulator.texts import text_of
+JavaScript errors are put into the words of JavaScriptCore, the engine of the real osascript. Only
+the common ones are; scripts tell them apart by words, because they all have the number -2700.
+Source of the lines: public threads of 10.10 to 10.13 (offsets and a line number) and of 10.14 on.
+"""
 
-__all__ = ["AppError", "StateError", "Unreachable"]
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from iac_runtime.apple_errors import APP_ERROR, APPLE_ERRORS
+
+__all__ = [
+    "LANGUAGES",
+    "EventRefusedError",
+    "StateError",
+    "Unreachable",
+    "error_line",
+    "error_text",
+    "text_of",
+]
+
+LANGUAGES: Final = ("en", "de")
 
 
-class AppError(Exception):
+def text_of(number: int, app: str, language: str = "en") -> str:
+    """Return what JXA says for `number` from the app called `app`."""
+    row = APPLE_ERRORS.get(number, APP_ERROR)
+    return (row.said if language == "en" else row.german).format(app=app)
+
+
+class EventRefusedError(Exception):
     """An app refused an event with this number."""
 
     def __init__(self, number: int) -> None:
@@ -23,3 +48,111 @@ class StateError(ValueError):
     def __init__(self, text: str) -> None:
         # Keys and values of a state file are foreign and may hold line breaks of any kind.
         super().__init__(" ".join(text.splitlines()))
+
+
+_DENIED: Final = -1743
+"""Said by JXA without the name of the error class before it."""
+
+_LINE: Final = re.compile(r"<input>:(\d+)")
+_PLACE: Final = re.compile(r"<input>:(\d+):(\d+)")
+_CALLEE: Final = re.compile(r"[\w$.\]\[\"']*")
+
+
+def _in_words(error: Mapping[str, Any], script: str, prefix: int) -> str:
+    """Return the text of an uncaught JavaScript error in the words of JavaScriptCore.
+
+    Args:
+        error: `text`, `name`, `message` and `stack` as `__run` gives them.
+        script: The source.
+        prefix: Characters that stood before the first line when it was evaluated.
+    """
+    message = str(error["message"])
+    callee, call, rest = _expression(error, script, prefix)
+    if found := re.fullmatch(r"(\S+) is not defined", message):
+        said = f"Can't find variable: {found[1]}"
+    elif re.fullmatch(r"not a function|\S+ is not a function", message):
+        said = f"{callee} is not a function. (In '{call}', '{callee}' is undefined)"
+        said = said if callee else "undefined is not a function"
+    elif found := re.fullmatch(r"cannot (\w+) property '(.*)' of (null|undefined)", message):
+        where = callee or f"{found[3]}.{found[2]}"
+        if callee and found[1] == "set":
+            # An assignment is named whole, to the end of its statement.
+            where += rest.partition(";")[0].rstrip()
+        said = f"{found[3]} is not an object (evaluating '{where}')"
+    elif found := re.fullmatch(r"unexpected token in expression: '(.*)'", message):
+        said = f"Unexpected token '{found[1]}'"
+    else:
+        return str(error["text"])
+    return f"{error['name']}: {said}"
+
+
+def _expression(error: Mapping[str, Any], script: str, prefix: int) -> tuple[str, str, str]:
+    """Return the failing expression, the call it is in and what follows on its line.
+
+    All are empty where the stack does not tell the place.
+    """
+    place = _PLACE.search(str(error["stack"]))
+    lines = script.split("\n")
+    if place is None or int(place[1]) > len(lines):
+        return "", "", ""
+    line, column = lines[int(place[1]) - 1], int(place[2]) - 1
+    column -= prefix if place[1] == "1" else 0
+    column = min(max(column, 0), len(line))
+    start = column
+    while start > 0 and re.match(r"[\w$.\])(\[\"']", line[start - 1]):
+        start -= 1
+    tail = _CALLEE.match(line, column)
+    end = tail.end() if tail else column
+    callee = line[start:end].lstrip("([")
+    return callee, callee + _parenthesised(line[end:]), line[end:]
+
+
+def _parenthesised(text: str) -> str:
+    """Return the balanced parentheses that `text` begins with."""
+    depth = 0
+    for index, letter in enumerate(text):
+        depth += (letter == "(") - (letter == ")")
+        if depth == 0:
+            return text[: index + 1] if letter == ")" else ""
+    return ""
+
+
+def error_text(reply: Mapping[str, Any], script: str, *, translated: bool) -> str:
+    """Return the text of an uncaught error; `translated` asks for JavaScriptCore's words."""
+    error = reply["error"]
+    if error["number"] == _DENIED:
+        return str(error["message"])
+    if error["coded"] or not translated:
+        return str(error["text"])
+    return _in_words(error, script, reply.get("prefix", 0))
+
+
+def error_line(
+    error: Mapping[str, Any], text: str, script: str, file: str | None, style: str
+) -> str:
+    """Return the line for an error, with its line end.
+
+    Args:
+        error: `number`, `line` and `stack` as `__run` gives them.
+        text: What `error_text` made of it.
+        script: The source.
+        file: The script's file, None for `-e` and standard input.
+        style: `new` or `old`.
+    """
+    where = f"{file}: " if file is not None else ""
+    if style == "new":
+        return f"{where}execution error: Error: {text} ({error['number']})\n"
+    lines = script.split("\n")
+    number = min(error.get("line") or _script_line(str(error.get("stack", ""))), len(lines))
+    start = sum(len(line) + 1 for line in lines[: number - 1])
+    place = f"{start}:{start + len(lines[number - 1])}: "
+    place += f"execution error: Error on line {number}: {text} ({error['number']})\n"
+    return f"{where.rstrip()}{place}"
+
+
+def _script_line(stack: str) -> int:
+    """Return the line of the script's own outermost frame, 1 where the engine does not tell."""
+    frames = stack.split("\n")
+    ours = next((i for i, frame in enumerate(frames) if "__run" in frame), len(frames))
+    found = [place for frame in frames[:ours] if (place := _LINE.search(frame))]
+    return int(found[-1][1]) if found else 1

@@ -4,29 +4,31 @@ Folded: `{"match": [chain, operator, value]}`, `{"and": [...]}`, `{"or": [...]}`
 chains and values stay as they are on the wire. Source: JXA release notes 10.10, "Filtering".
 """
 
+import operator
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from iac_simulator.chains import Chain, chain_of
-from iac_simulator.errors import AppError
-from iac_simulator.values import from_wire, instant, stored
+from iac_simulator.errors import EventRefusedError
+from iac_simulator.values import Chain, chain_of, from_wire, instant, stored
 
 __all__ = ["fold", "holds"]
 
-_OPERATORS: Final[Mapping[str, str]] = {
-    "=": "=",
+_TESTS: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
+    "=": operator.eq,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "<": operator.lt,
+    "<=": operator.le,
+    "_contains": operator.contains,
+    "_beginsWith": str.startswith,
+    "_endsWith": str.endswith,
+}
+_SYMBOLS: Final[Mapping[str, str]] = {
     "_equals": "=",
-    ">": ">",
     "_greaterThan": ">",
-    ">=": ">=",
     "_greaterThanEquals": ">=",
-    "<": "<",
     "_lessThan": "<",
-    "<=": "<=",
     "_lessThanEquals": "<=",
-    "_contains": "_contains",
-    "_beginsWith": "_beginsWith",
-    "_endsWith": "_endsWith",
 }
 _LEAST: Final[Mapping[str, int]] = {"_and": 2, "_or": 2, "_not": 1}
 
@@ -38,10 +40,10 @@ def fold(wire: Any) -> dict[str, Any]:
     """Return the folded form of the argument of `whose` as it came over the wire.
 
     Raises:
-        AppError: -1700: no filter, an unknown operator, or too few entries of and, or, not.
+        EventRefusedError: -1700: no filter, an unknown operator, or too few parts of and, or, not.
     """
     if not isinstance(wire, dict) or wire.get("$") != "record" or not wire["v"]:
-        raise AppError(-1700)
+        raise EventRefusedError(-1700)
     parts = [part for key, value in wire["v"].items() for part in _entry(key, value)]
     return parts[0] if len(parts) == 1 else {"and": parts}
 
@@ -49,23 +51,24 @@ def fold(wire: Any) -> dict[str, Any]:
 def _entry(key: str, value: Any) -> list[dict[str, Any]]:
     if key in _LEAST:
         if not isinstance(value, list) or len(value) < _LEAST[key]:
-            raise AppError(-1700)
+            raise EventRefusedError(-1700)
         return [{key[1:]: [fold(item) for item in value]}]
     if key == "_match":
         if not (isinstance(value, list) and len(value) == 2 and _tag(value[0]) == "it"):
-            raise AppError(-1700)
+            raise EventRefusedError(-1700)
         return _tests(value[0]["v"], value[1])
     if key.startswith("_"):
-        raise AppError(-1700)
+        raise EventRefusedError(-1700)
     return _tests([["p", key]], value)
 
 
 def _tests(chain: list[Any], value: Any) -> list[dict[str, Any]]:
     if _tag(value) != "record":
         return [{"match": [chain, "=", value]}]
-    if not value["v"] or not set(value["v"]) <= set(_OPERATORS):
-        raise AppError(-1700)
-    return [{"match": [chain, _OPERATORS[key], item]} for key, item in value["v"].items()]
+    tests = [(_SYMBOLS.get(key, key), item) for key, item in value["v"].items()]
+    if not tests or any(test not in _TESTS for test, _ in tests):
+        raise EventRefusedError(-1700)
+    return [{"match": [chain, test, item]} for test, item in tests]
 
 
 def _tag(wire: Any) -> str | None:
@@ -76,12 +79,12 @@ def holds(folded: Mapping[str, Any], read: Read) -> bool:
     """Say whether the object that `read` reads passes; what it cannot supply, fails a test."""
     key, value = next(iter(folded.items()))
     if key == "match":
-        chain, operator, wire = value
+        chain, test, wire = value
         try:
             left = read(chain_of(chain))
-        except AppError:
+        except EventRefusedError:
             return False
-        return _compare(left, operator, stored(from_wire(wire)))
+        return _compare(left, test, stored(from_wire(wire)))
     if key == "and":
         return all(holds(part, read) for part in value)
     if key == "or":
@@ -89,27 +92,15 @@ def holds(folded: Mapping[str, Any], read: Read) -> bool:
     return not any(holds(part, read) for part in value)
 
 
-def _compare(left: Any, operator: str, right: Any) -> bool:
+def _compare(left: Any, test: str, right: Any) -> bool:
     a, b = _comparable(left), _comparable(right)
-    if operator == "=":
-        return type(a) is type(b) and bool(a == b) if isinstance(a, bool) else bool(a == b)
-    if operator == "_contains" and isinstance(a, list):
-        return b in a
-    if operator.startswith("_"):
-        if not isinstance(a, str) or not isinstance(b, str):
-            return False
-        return {"_contains": b in a, "_beginsWith": a.startswith(b), "_endsWith": a.endswith(b)}[
-            operator
-        ]
+    if test == "=" and isinstance(a, bool) and not isinstance(b, bool):
+        return False
+    texts = isinstance(a, str) and isinstance(b, str)
+    if test.startswith("_") and not texts and not (test == "_contains" and isinstance(a, list)):
+        return False
     try:
-        return bool(
-            {
-                ">": lambda: a > b,
-                ">=": lambda: a >= b,
-                "<": lambda: a < b,
-                "<=": lambda: a <= b,
-            }[operator]()
-        )
+        return bool(_TESTS[test](a, b))
     except TypeError:
         return False
 

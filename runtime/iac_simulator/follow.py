@@ -8,19 +8,16 @@ from urllib.parse import quote
 
 from iac_runtime.tool import Property
 from iac_runtime.tools.tables import APPLICATION
-from iac_simulator.chains import Chain, Step, parse
-from iac_simulator.errors import AppError, StateError
+from iac_simulator.errors import EventRefusedError, StateError
 from iac_simulator.filters import holds
 from iac_simulator.names import (
     STANDARD_PROPERTIES,
-    class_of_type,
     element_class,
-    kin,
     property_named,
+    property_of_kin,
 )
-from iac_simulator.text import TEXT, text_in
-from iac_simulator.values import Refer, is_mark, stored
-from iac_simulator.world import Node, World, default_value
+from iac_simulator.values import Chain, ChainStep, is_mark, parse, stored
+from iac_simulator.world import TEXT, AppWorld, WorldObject, default_value, text_in
 
 __all__ = ["Found", "Many", "Value", "answer", "follow", "refer"]
 
@@ -29,7 +26,7 @@ class Value(NamedTuple):
     """A value of a world, and where a part of it would be kept."""
 
     value: Any
-    owner: Node | None = None
+    owner: WorldObject | None = None
     name: str = ""
 
 
@@ -42,14 +39,14 @@ class Many:
     nested: bool = False
 
 
-Found = Node | Value | Many
+Found = WorldObject | Value | Many
 
 
-def follow(world: World, chain: Chain) -> Found:
+def follow(world: AppWorld, chain: Chain) -> Found:
     """Return what `chain` names.
 
     Raises:
-        AppError: -1719 index out of range, -1728 nothing of that name or id, -1700 unknown name.
+        EventRefusedError: -1719 index out of range, -1728 no such name or id, -1700 unknown name.
     """
     found: Found = world.root
     for step in chain:
@@ -57,51 +54,50 @@ def follow(world: World, chain: Chain) -> Found:
     return found
 
 
-def refer(world: World, text: str) -> Node | None:
+def refer(world: AppWorld, text: str) -> WorldObject | None:
     """Return the object that a reference written in the world names, if it is there."""
     try:
         found = follow(world, parse(text))
-    except (AppError, StateError):
+    except (EventRefusedError, StateError):
         return None
-    return found if isinstance(found, Node) else None
+    return found if isinstance(found, WorldObject) else None
 
 
-def answer(world: World, found: Found) -> Any:
+def answer(world: AppWorld, found: Found) -> Any:
     """Return `found` as a script gets it: values, references in the form an app answers with."""
     if isinstance(found, Many):
         return [answer(world, item) for item in found.items]
-    if isinstance(found, Node):
+    if isinstance(found, WorldObject):
         text = text_in(found.data)
-        return text if text is not None else Refer(world.tables.key, found.chain)
+        return text if text is not None else world.reference(found.chain)
     return _given(world, found.value)
 
 
-def _given(world: World, value: Any) -> Any:
+def _given(world: AppWorld, value: Any) -> Any:
     if isinstance(value, list):
         return [_given(world, item) for item in value]
     if is_mark(value):
         if "ref" in value:
             node = refer(world, value["ref"])
-            return Refer(world.tables.key, node.chain if node else parse(value["ref"]))
+            return world.reference(node.chain if node else parse(value["ref"]))
         if "record" in value:
             return {"record": {key: _given(world, item) for key, item in value["record"].items()}}
     return value
 
 
-def _step(world: World, found: Found, step: Step) -> Found:
+def _step(world: AppWorld, found: Found, step: ChainStep) -> Found:
     if step.kind == "new":
-        raise AppError(-1728)
+        raise EventRefusedError(-1728)
     if step.kind == "p":
         return _named(world, found, step.value)
     if isinstance(found, Many):
         return _among(world, found, step)
     if isinstance(found, Value) and isinstance(found.value, list) and step.kind == "i":
-        items = [_wrapped(world, item) for item in found.value]
-        return _at(items, step.value)
-    raise AppError(-1728 if isinstance(found, Node) else -1700)
+        return _at([_value(world, item) for item in found.value], step.value)
+    raise EventRefusedError(-1728 if isinstance(found, WorldObject) else -1700)
 
 
-def _named(world: World, found: Found, name: str) -> Found:
+def _named(world: AppWorld, found: Found, name: str) -> Found:
     if isinstance(found, Many):
         items = [_named(world, item, name) for item in found.items]
         nested = found.nested or any(isinstance(item, Many) for item in items)
@@ -111,11 +107,11 @@ def _named(world: World, found: Found, name: str) -> Found:
     return _read(world, found, name)
 
 
-def _text_holder(world: World, found: Value) -> Node:
+def _text_holder(world: AppWorld, found: Value) -> WorldObject:
     """Return the text of a property as an object whose parts can be named and changed."""
     owner, name = found.owner, found.name
     if owner is None or not isinstance(found.value, str):
-        raise AppError(-1728 if found.value is None else -1700)
+        raise EventRefusedError(-1728 if found.value is None else -1700)
     data = {TEXT: found.value}
 
     def attach() -> None:
@@ -124,20 +120,22 @@ def _text_holder(world: World, found: Value) -> Node:
 
     classes = world.tables.classes
     term = "rich text" if "rich text" in classes and "text" not in classes else "text"
-    return Node(data, term, (*owner.chain, Step("p", name)), owner, None, attach)
+    return WorldObject(data, term, (*owner.chain, ChainStep("p", name)), owner, None, attach)
 
 
-def _read(world: World, node: Node, name: str) -> Found:
+def _read(world: AppWorld, node: WorldObject, name: str) -> Found:
     prop = property_named(world.tables, node.term, name)
     if prop is None:
         items = world.collection(node, name)
         if items is not None:
             return Many(list(items), name)
-        prop = _of_subclass(world, node.term, name)
+        prop = property_of_kin(world.tables, node.term, name)
     if name in node.data:
-        return _kept(world, node, name, prop)
+        return _kept(world, node, name)
     if node.term == APPLICATION and name in STANDARD_PROPERTIES:
-        return Value(_standard(world, name))
+        app, running = world.tables.app, world.data.get("@running", True)
+        values = (app.id, app.name, "1.0", False, running)
+        return Value(values[STANDARD_PROPERTIES.index(name)])
     if name == "class":
         row = world.tables.classes.get(node.term)
         return Value(row.jxa if row else node.term)
@@ -145,93 +143,68 @@ def _read(world: World, node: Node, name: str) -> Found:
         return Value(_properties(world, node))
     if prop is None and name not in ("id", "name"):
         known = property_named(world.tables, None, name) or element_class(world.tables, None, name)
-        raise AppError(-1728 if known else -1700)
+        raise EventRefusedError(-1728 if known else -1700)
     return _implied(world, node, name, prop)
 
 
-def _of_subclass(world: World, term: str, name: str) -> Property | None:
-    """A property of a subclass is one of an object listed under the superclass."""
-    found = (property_named(world.tables, sub, name) for sub in kin(world.tables, term))
-    return next((prop for prop in found if prop is not None), None)
-
-
-def _kept(world: World, node: Node, name: str, prop: Property | None) -> Found:
+def _kept(world: AppWorld, node: WorldObject, name: str) -> Found:
     value = node.data[name]
-    if isinstance(value, dict):
-        if "ref" in value and is_mark(value):
-            target = refer(world, value["ref"])
-            if target is None:
-                raise AppError(-1728)
-            return target
-        if not is_mark(value):
-            cls = class_of_type(world.tables, prop.type) if prop else None
-            term = world.class_of(value, cls or "item")
-            chain = (*node.chain, Step("p", name))
-            return Node(value, term, chain, node, None, node.attach)
-    return Value(value, node, name)
+    if isinstance(value, dict) and not is_mark(value):
+        return world.property_object(node, name)
+    return _value(world, value, node, name)
 
 
-def _wrapped(world: World, item: Any) -> Found:
-    if is_mark(item) and "ref" in item:
-        target = refer(world, item["ref"])
-        if target is None:
-            raise AppError(-1728)
-        return target
-    return Value(item)
+def _value(
+    world: AppWorld, value: Any, owner: WorldObject | None = None, name: str = ""
+) -> WorldObject | Value:
+    """Return a value of the world, or the object that it refers to."""
+    if not is_mark(value) or "ref" not in value:
+        return Value(value, owner, name)
+    target = refer(world, value["ref"])
+    if target is None:
+        raise EventRefusedError(-1728)
+    return target
 
 
-def _standard(world: World, name: str) -> Any:
-    app = world.tables.app
-    running = world.data.get("@running", True)
-    return {
-        "id": app.id,
-        "name": app.name,
-        "version": "1.0",
-        "frontmost": False,
-        "running": running,
-    }[name]
-
-
-def _properties(world: World, node: Node) -> dict[str, Any]:
+def _properties(world: AppWorld, node: WorldObject) -> dict[str, Any]:
     record: dict[str, Any] = {}
     for name in ("class", *(prop.jxa for prop in world.tables.properties(node.term))):
         if name == "properties":
             continue
         try:
             record[name] = stored(answer(world, _read(world, node, name)))
-        except AppError:
+        except EventRefusedError:
             record[name] = None
     return {"record": record}
 
 
-def _implied(world: World, node: Node, name: str, prop: Property | None) -> Found:
+def _implied(world: AppWorld, node: WorldObject, name: str, prop: Property | None) -> Found:
     """Return what follows from the world for a property that it leaves out."""
     owner, home = node.owner, node.home
     if prop is None or prop.code == "ID  ":
-        raise AppError(-1728)
+        raise EventRefusedError(-1728)
     if name == "index" and home is not None:
         return Value(next(i for i, data in enumerate(home.items) if data is node.data) + 1)
     if owner is not None and name in ("container", owner.term):
         return owner
-    derive = _DERIVED.get(name)
-    value = derive(world, node) if derive is not None else None
+    value = _DERIVED[name](world, node) if name in _DERIVED else None
     if value is not None:
         return Value(value)
     return Value(default_value(world.tables, prop.type), node, name)
 
 
-def _path(world: World, node: Node) -> str | None:
-    if not node.chain or node.chain[0] != Step("p", "startupDisk"):
+def _path(world: AppWorld, node: WorldObject) -> str | None:
+    if not node.chain or node.chain[0] != ChainStep("p", "startupDisk"):
         return None
     names: list[str] = []
-    at: Node | None = node
+    at: WorldObject | None = node
     while at is not None and len(at.chain) > 1:
         names.append(world.name_of(at.data) or "")
         at = at.owner
     return "/" + "/".join(reversed(names))
 
 
-def _url(world: World, node: Node) -> str | None:
+def _url(world: AppWorld, node: WorldObject) -> str | None:
     path = _path(world, node)
     if path is None:
         return None
@@ -239,34 +212,29 @@ def _url(world: World, node: Node) -> str | None:
     return "file://" + quote(path) + folder
 
 
-def _unread(_world: World, node: Node) -> int:
-    messages = node.data.get("messages", [])
-    return sum(not message.get("readStatus", False) for message in messages)
-
-
-def _plaintext(_world: World, node: Node) -> str | None:
+def _plaintext(_world: AppWorld, node: WorldObject) -> str | None:
     body = node.data.get("body")
     if not isinstance(body, str):
         return None
     return re.sub(r"<[^>]*>", "", re.sub(r"</div>\s*|<br[^>]*>", "\n", body)).strip()
 
 
-def _extension(world: World, node: Node) -> str:
-    return (world.name_of(node.data) or "").rpartition(".")[2] if node.term.endswith("file") else ""
-
-
-_DERIVED: Final[Mapping[str, Callable[[World, Node], Any]]] = {
+_DERIVED: Final[Mapping[str, Callable[[AppWorld, WorldObject], Any]]] = {
     "displayedName": lambda world, node: world.name_of(node.data),
-    "nameExtension": _extension,
+    "nameExtension": lambda world, node: (
+        (world.name_of(node.data) or "").rpartition(".")[2] if node.term.endswith("file") else ""
+    ),
     "plaintext": _plaintext,
     "posixPath": _path,
-    "unreadCount": _unread,
+    "unreadCount": lambda _, node: sum(
+        not message.get("readStatus", False) for message in node.data.get("messages", [])
+    ),
     "url": _url,
 }
 """Properties that apps compute: a world may leave them out and they stay true after changes."""
 
 
-def _among(world: World, found: Many, step: Step) -> Found:
+def _among(world: AppWorld, found: Many, step: ChainStep) -> Found:
     if found.nested:
         items = [_step(world, item, step) for item in found.items]
         return Many(items, found.plural, step.kind == "w")
@@ -275,37 +243,34 @@ def _among(world: World, found: Many, step: Step) -> Found:
     if step.kind == "w":
         passed = [item for item in found.items if _passes(world, item, step.value)]
         return Many(passed, found.plural)
-    nodes = [item for item in found.items if isinstance(item, Node)]
+    nodes = [item for item in found.items if isinstance(item, WorldObject)]
     if step.kind == "id":
-        hit = next((n for n in nodes if _same_id(world.id_of(n.data, n.term), step.value)), None)
+        known = ((world.id_of(node.data, node.term), node) for node in nodes)
+        wanted = str(step.value)
+        hit = next(
+            (node for ident, node in known if ident is not None and str(ident) == wanted), None
+        )
     elif step.kind == "n":
-        names = [(world.name_of(node.data), node) for node in nodes]
         wanted = step.value
-        hit = next((node for name, node in names if name == wanted), None)
-        if hit is None:
-            hit = next(
-                (n for name, n in names if name and name.casefold() == wanted.casefold()), None
-            )
+        alike = [n for n in nodes if (world.name_of(n.data) or "").casefold() == wanted.casefold()]
+        # An exact name goes before one that differs in case.
+        hit = min(alike, key=lambda node: world.name_of(node.data) != wanted, default=None)
         if hit is None and wanted.startswith("/"):
             hit = world.by_path(wanted)
     else:
-        raise AppError(-10002)
+        raise EventRefusedError(-10002)
     if hit is None:
-        raise AppError(-1728)
+        raise EventRefusedError(-1728)
     return hit
 
 
 def _at(items: "list[Found]", index: int) -> Found:
     if not -len(items) <= index < len(items):
-        raise AppError(-1719)
+        raise EventRefusedError(-1719)
     return items[index]
 
 
-def _same_id(known: Any, wanted: Any) -> bool:
-    return known is not None and (known == wanted or str(known) == str(wanted))
-
-
-def _passes(world: World, item: Found, folded: dict[str, Any]) -> bool:
+def _passes(world: AppWorld, item: Found, folded: dict[str, Any]) -> bool:
     def read(chain: Chain) -> Any:
         found = item
         for step in chain:

@@ -9,21 +9,20 @@ from typing import Literal, NamedTuple
 
 from iac_runtime.tool import Property
 from iac_runtime.tools.tables import APPLICATION, Tables
-from iac_simulator.chains import Chain
+from iac_simulator.values import Chain
 
 __all__ = [
     "STANDARD_PROPERTIES",
-    "Place",
+    "Meaning",
     "alternatives",
-    "class_by_constructor",
     "class_of_type",
     "element_class",
-    "elements_of",
     "is_member",
     "kin",
     "names_of",
     "place_of",
     "property_named",
+    "property_of_kin",
     "unknown_name",
 ]
 
@@ -33,7 +32,10 @@ STANDARD_PROPERTIES = ("id", "name", "version", "frontmost", "running")
 """What every application object answers, dictionary or not."""
 
 
-class Place(NamedTuple):
+_ANYWHERE = ("class", "properties", "id", "name")
+
+
+class Meaning(NamedTuple):
     """What a chain denotes: its kind, its class if it has one, its property if it is one."""
 
     kind: Kind
@@ -67,21 +69,30 @@ def property_named(tables: Tables, term: str | None, name: str) -> Property | No
     )
 
 
+def property_of_kin(tables: Tables, term: str | None, name: str) -> Property | None:
+    """Return a property that an object listed as `term` may have: its class's or a subclass's."""
+    found = property_named(tables, term, name)
+    if found is not None or term is None:
+        return found
+    return next(
+        filter(None, (property_named(tables, sub, name) for sub in kin(tables, term))), None
+    )
+
+
 def element_class(tables: Tables, term: str | None, plural: str) -> str | None:
-    """Return the class whose collection on `term` is `plural`; any class where `term` is None."""
-    for name in elements_of(tables, term) if term is not None else tables.classes:
-        if name in tables.classes and tables.classes[name].plural == plural:
-            return name
+    """Return the class whose collection on `term` is `plural`; any class where `term` is None.
+
+    What `term` lists as its elements may also be asked for by the name of a subclass.
+    """
+    named = [name for name, row in tables.classes.items() if row.plural == plural]
+    if term is None:
+        return named[0] if named else None
+    for element in tables.elements(term) if named else ():
+        # The class itself goes before its subclasses.
+        for name in sorted(named, key=lambda name: name != element.term):
+            if tables.descends(name, element.term):
+                return name
     return None
-
-
-def elements_of(tables: Tables, term: str) -> Iterator[str]:
-    """Yield the classes whose objects `term` contains, and their subclasses."""
-    for element in tables.elements(term):
-        yield element.term
-        for name in tables.classes:
-            if name != element.term and tables.descends(name, element.term):
-                yield name
 
 
 def kin(tables: Tables, term: str) -> Iterator[str]:
@@ -89,29 +100,18 @@ def kin(tables: Tables, term: str) -> Iterator[str]:
     yield from (name for name in tables.classes if tables.descends(name, term))
 
 
-def class_by_constructor(tables: Tables, name: str) -> str | None:
-    """Return the class whose constructor is `name`: `OutgoingMessage`, `UIElement`."""
-    if not name[:1].isupper():
-        return None
-    wanted = name.casefold()
-    return next((t for t, row in tables.classes.items() if row.jxa.casefold() == wanted), None)
-
-
 def names_of(tables: Tables, term: str) -> list[str]:
     """Return the JXA names of what objects of `term` have."""
-    names = [prop.jxa for prop in tables.properties(term)]
-    names += [
-        tables.classes[e.term].plural for e in tables.elements(term) if e.term in tables.classes
-    ]
-    return names
+    listed = (row.term for row in tables.elements(term) if row.term in tables.classes)
+    plurals = (tables.classes[name].plural for name in listed)
+    return [*(prop.jxa for prop in tables.properties(term)), *plurals]
 
 
 def unknown_name(tables: Tables, chain: Chain) -> str | None:
     """Return the first name of `chain` that the dictionary lacks; commands are not looked at."""
-    for length, step in enumerate(chain, 1):
-        if step.kind == "p" and place_of(tables, chain[:length]).kind == "unknown":
-            return str(step.value)
-    return None
+    named = (end for end, step in enumerate(chain, 1) if step.kind == "p")
+    unknown = (end for end in named if place_of(tables, chain[:end]).kind == "unknown")
+    return next((str(chain[end - 1].value) for end in unknown), None)
 
 
 def is_member(tables: Tables, term: str | None, name: str) -> bool:
@@ -120,48 +120,44 @@ def is_member(tables: Tables, term: str | None, name: str) -> bool:
     `layers["a"]` and `layers.a` are one expression in JavaScript. A property counts if an object of
     the collection can have it; a collection counts wherever the dictionary has it.
     """
-    if name in ("class", "properties", "id", "name"):
-        return True
-    rows = kin(tables, term) if term in tables.classes and term is not None else [None]
-    if any(property_named(tables, row, name) for row in rows):
-        return True
-    return element_class(tables, None, name) is not None
+    known = term if term in tables.classes else None
+    found = property_of_kin(tables, known, name) or element_class(tables, None, name)
+    return name in _ANYWHERE or found is not None
 
 
-def place_of(tables: Tables, chain: Chain) -> Place:
+def place_of(tables: Tables, chain: Chain) -> Meaning:
     """Return what `chain` denotes; commands are not looked at."""
-    place = Place("application", APPLICATION)
+    place = Meaning("application", APPLICATION)
     for kind, value in chain:
         if kind == "p":
             place = _named(tables, place, value)
         elif kind in ("i", "n", "id"):
-            place = Place("unknown") if place.kind == "unknown" else Place("object", place.term)
+            place = place if place.kind == "unknown" else Meaning("object", place.term)
         elif kind == "w":
-            place = Place("elements", place.term)
+            place = Meaning("elements", place.term)
         elif kind == "new":
-            place = Place("object", value)
+            place = Meaning("object", value)
     return place
 
 
-def _named(tables: Tables, owner: Place, name: str) -> Place:
+def _named(tables: Tables, owner: Meaning, name: str) -> Meaning:
     if owner.kind == "unknown":
         return owner
     for term in [owner.term, None] if owner.term is not None else [None]:
-        prop = property_named(tables, term, name)
-        if prop is None and term is not None:
-            prop = next(
-                filter(None, (property_named(tables, t, name) for t in kin(tables, term))), None
-            )
+        prop = property_of_kin(tables, term, name)
         if prop is not None:
             cls = class_of_type(tables, prop.type)
-            return Place("object" if cls else "value", cls, prop)
+            return Meaning("object" if cls else "value", cls, prop)
         cls = element_class(tables, term, name)
         if cls is not None:
-            return Place("elements", cls)
+            return Meaning("elements", cls)
     if owner.kind == "application":
-        cls = class_by_constructor(tables, name)
+        # The constructor of a class: `OutgoingMessage`, `UIElement`.
+        wanted = name.casefold() if name[:1].isupper() else None
+        terms = (term for term, row in tables.classes.items() if row.jxa.casefold() == wanted)
+        cls = next(terms, None)
         if cls is not None:
-            return Place("class", cls)
+            return Meaning("class", cls)
         if name in STANDARD_PROPERTIES:
-            return Place("value")
-    return Place("value") if name in ("class", "properties", "id", "name") else Place("unknown")
+            return Meaning("value")
+    return Meaning("value" if name in _ANYWHERE else "unknown")

@@ -23,13 +23,12 @@ from pathlib import Path
 from typing import Any
 
 from iac_runtime.tools.tables import Tables, tables_of
-from iac_simulator import storage
+from iac_simulator import state as storage
 from iac_simulator.engine import MissingEngineError
 from iac_simulator.errors import StateError
-from iac_simulator.host import Outside
-from iac_simulator.scenario import read_scenario, share_counts
+from iac_simulator.host import Descriptors, Outside
+from iac_simulator.scenario import read_scenario
 from iac_simulator.simulator import Simulator
-from iac_simulator.streams import Descriptors
 
 __all__ = ["load_tables", "main"]
 
@@ -41,7 +40,7 @@ def main() -> int:
         scenario = read_scenario(Path(faults)) if faults else None
         simulator = Simulator(load_tables(_folders()), faults=scenario)
         if faults:
-            share_counts(simulator.faults, Path(f"{faults}.counts"))
+            simulator.faults.file = Path(f"{faults}.counts")
         session = _Session(simulator)
         outside = Outside(Descriptors(), time.sleep, lambda: None, own=True)
         return simulator.run(sys.argv[1:], outside, session.turn)
@@ -55,9 +54,8 @@ def _folders() -> list[Path]:
     if named:
         return [Path(folder) for folder in named.split(os.pathsep) if folder]
     shipped = importlib.util.find_spec("iac_tools")
-    return (
-        [Path(folder) for folder in (shipped.submodule_search_locations or [])] if shipped else []
-    )
+    places = shipped.submodule_search_locations if shipped else None
+    return [Path(folder) for folder in places or []]
 
 
 def load_tables(folders: list[Path]) -> list[Tables]:
@@ -75,9 +73,7 @@ def load_tables(folders: list[Path]) -> list[Tables]:
             keys = list(catalogue["apps"])
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise StateError(f"{folder}: no readable catalogue.json: {error}") from None
-        for key in keys:
-            if key not in found:
-                found[key] = _tables(folder / f"{key}.py", key)
+        found |= {key: _tables(folder / f"{key}.py", key) for key in keys if key not in found}
     return list(found.values())
 
 

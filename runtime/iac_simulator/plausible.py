@@ -1,11 +1,17 @@
-"""A world for an app that nobody described: a few objects of every class that it lists."""
+"""Where nobody described an app: a world with a few objects, and answers by type."""
 
 from typing import Any
 
 from iac_runtime.tool import Property
 from iac_runtime.tools.tables import APPLICATION, Tables
+from iac_runtime.types import find_type
+from iac_simulator.commands import AppCommand
+from iac_simulator.names import alternatives
+from iac_simulator.typed_values import enumerators
+from iac_simulator.values import UNDEFINED, AppReference
+from iac_simulator.world import AppWorld, default_value
 
-__all__ = ["plausible_world"]
+__all__ = ["answer_by_type", "plausible_world"]
 
 _COUNT = 2
 _DAY = "2026-01-{:02d}T09:00:00.000Z"
@@ -50,3 +56,34 @@ def _value(prop: Property, term: str, number: str) -> Any:
     if prop.type == "date":
         return {"date": _DAY.format(rank % 28 + 1)}
     return None
+
+
+def answer_by_type(world: AppWorld, command: AppCommand, direct: Any, now: str) -> Any:
+    """Return a plausible answer of the type that the command declares."""
+    if not command.result:
+        return UNDEFINED
+    for term, listed in alternatives(command.result):
+        if listed:
+            return []
+        kind = find_type(term)
+        reading = kind.reading if kind is not None else ""
+        if reading in ("object", "any"):
+            return direct if isinstance(direct, AppReference) else UNDEFINED
+        if reading == "boolean":
+            return True
+        if reading == "date":
+            return {"date": now}
+        if reading == "file":
+            return {"path": "/Users/me/Desktop"}
+        if term in world.tables.records or reading == "record":
+            return {"record": {}}
+        if enumerators(world.tables, term):
+            return enumerators(world.tables, term)[0][0]
+        if term in world.tables.classes and term != APPLICATION:
+            if isinstance(direct, AppReference):
+                return direct
+            nodes = world.descendants(world.root)
+            found = next((n for n in nodes if world.tables.descends(n.term, term)), None)
+            return world.reference(found.chain) if found else UNDEFINED
+        return default_value(world.tables, term)
+    return UNDEFINED

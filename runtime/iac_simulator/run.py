@@ -1,40 +1,77 @@
 """One run of osascript: arguments to script, script to result, result to text and status."""
 
+import getopt
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import datetime
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from iac_simulator.command_line import Options, UsageError, read_options
-from iac_simulator.desk import Desk
 from iac_simulator.engine import Engine, EngineError, MissingEngineError, new_engine
-from iac_simulator.error_lines import error_line, error_text
-from iac_simulator.host import Exit, Outside, handler
-from iac_simulator.process import suffer
+from iac_simulator.errors import error_line, error_text
+from iac_simulator.host import Exit, Outside, RunSetting, handler, suffer
 
-__all__ = ["Setting", "run_script"]
+__all__ = ["CommandLine", "CommandLineError", "read_options", "run_script"]
 
-Handled = Callable[[Mapping[str, Any], Callable[[Any], Any]], Any]
+
+class CommandLineError(ValueError):
+    """An argument that osascript refuses; the text is its one line."""
+
+
+class CommandLine(NamedTuple):
+    """`lines` are those of `-e`, None without one; `file` is None for a script on stdin.
+
+    `interactive` is `-i`: `lines` or `file` are loaded, then lines of standard input answered.
+    `form` is `h` or `s` (human or source form), `errors` is `e` or `o` (stderr or stdout).
+    """
+
+    language: str
+    lines: tuple[str, ...] | None
+    file: str | None
+    argv: tuple[str, ...]
+    form: str
+    errors: str
+    interactive: bool = False
+
+
+def read_options(argv: Sequence[str]) -> CommandLine:
+    """Return the options of `argv` without the program's name.
+
+    With `-e`, a `--` before the arguments is eaten; after a file name it stays (measured, see
+    docs/simulator.md).
+
+    Raises:
+        UsageError: An unknown option, or a value that is missing.
+    """
+    language, form, errors, interactive = "AppleScript", "h", "e", False
+    lines: list[str] = []
+    try:
+        options, words = getopt.getopt(list(argv), "il:e:s:")
+    except getopt.GetoptError as error:
+        fault = "option requires an argument" if "requires" in error.msg else "illegal option"
+        letter = error.opt if len(error.opt) == 1 else "-"
+        raise CommandLineError(f"osascript: {fault} -- {letter}") from None
+    for option, value in options:
+        if option == "-i":
+            interactive = True
+        elif option == "-l":
+            language = value
+        elif option == "-e":
+            lines.append(value)
+        else:
+            for letter in value:
+                if letter not in "hseo":
+                    raise CommandLineError(f"osascript: unknown flag {letter!r} for -s")
+                form, errors = (letter, errors) if letter in "hs" else (form, letter)
+    given = tuple(lines) if lines else None
+    file = None if lines or not words else words.pop(0)
+    file = None if file == "-" else file
+    return CommandLine(language, given, file, tuple(words), form, errors, interactive)
+
 
 _PROMPT: Final = b">> "
 
 
-class Setting(NamedTuple):
-    """What a run has around it.
-
-    `desk` is asked for at each request; `handled` is called around each request to an app;
-    `moment` is what `new Date()` is, None for the real clock; `engine` names the engine.
-    """
-
-    desk: Callable[[], Desk]
-    outside: Outside
-    handled: Handled
-    moment: datetime | None
-    engine: str
-
-
-def run_script(argv: Sequence[str], setting: Setting) -> int:
+def run_script(argv: Sequence[str], setting: RunSetting) -> int:
     """Run the arguments of osascript and return the exit status; texts go to the streams.
 
     Args:
@@ -46,7 +83,7 @@ def run_script(argv: Sequence[str], setting: Setting) -> int:
     outside = setting.outside
     try:
         options = read_options(argv)
-    except UsageError as error:
+    except CommandLineError as error:
         return _fail(outside, 2, f"{error}\n", 64)
     if options.language.casefold() != "javascript":
         text = f"the simulator runs JavaScript only, not {options.language}: use -l JavaScript"
@@ -57,12 +94,8 @@ def run_script(argv: Sequence[str], setting: Setting) -> int:
         reason = error.strerror if isinstance(error, OSError) else "is not UTF-8 text"
         return _fail(outside, 2, f"osascript: {options.file or 'stdin'}: {reason}\n")
     try:
-        suffer(setting.desk().faults.strike("start"), outside)
-        engine = new_engine(
-            setting.engine,
-            handler(setting.desk, outside, setting.handled, lambda struck: suffer(struck, outside)),
-            outside.check,
-        )
+        suffer(setting.dispatcher().faults.strike("start"), outside)
+        engine = new_engine(setting.engine, handler(setting), outside.check)
         if options.interactive:
             return _interactive(engine, script, setting)
         return _run(engine, options, script, setting)
@@ -72,7 +105,7 @@ def run_script(argv: Sequence[str], setting: Setting) -> int:
         return ended.status if ended.status < 0 else ended.status & 0xFF
 
 
-def _script(options: Options, outside: Outside) -> str:
+def _script(options: CommandLine, outside: Outside) -> str:
     if options.lines is not None:
         text = "\n".join(options.lines)
     elif options.file is not None:
@@ -95,33 +128,24 @@ def _call(engine: Engine, name: str, request: Mapping[str, Any]) -> dict[str, An
     return reply
 
 
-def _start(setting: Setting) -> float | None:
-    return None if setting.moment is None else setting.moment.timestamp() * 1000
-
-
-def _run(engine: Engine, options: Options, script: str, setting: Setting) -> int:
-    request = {
-        "script": script,
-        "argv": list(options.argv),
-        "form": options.form,
-        "now": _start(setting),
-    }
+def _run(engine: Engine, options: CommandLine, script: str, setting: RunSetting) -> int:
+    request = {"script": script, "argv": options.argv, "form": options.form, "now": setting.now}
     reply = _call(engine, "__run", request)
     if "error" not in reply:
         if not reply.get("empty"):
             setting.outside.streams.write(1, f"{reply['text']}\n".encode("utf-8", "replace"))
         return 0
-    style = setting.desk().faults.scenario.error_lines
+    style = setting.dispatcher().faults.scenario.error_lines
     text = error_text(reply, script, translated=engine.translated)
     line = error_line(reply["error"], text, script, options.file, style)
     return _fail(setting.outside, 1 if options.errors == "o" else 2, line)
 
 
-def _interactive(engine: Engine, script: str, setting: Setting) -> int:
+def _interactive(engine: Engine, script: str, setting: RunSetting) -> int:
     """Answer line by line; a script that was given is loaded first, its `run` is not called."""
     streams = setting.outside.streams
     if script:
-        _call(engine, "__step", {"line": script, "now": _start(setting)})
+        _call(engine, "__step", {"line": script, "now": setting.now})
     streams.write(1, _PROMPT)
     for line in _lines(setting.outside):
         reply = _call(engine, "__step", {"line": line, "now": None})

@@ -1,29 +1,26 @@
 """Scenarios: what goes wrong, with which event, how often; and the machine's habits.
 
 A scenario is data (TOML or JSON); docs/simulator.md has the table of its keys. What is said here
-about an app's event is carried out by `desk`, what is said about the process by `process`.
+about an app's event is carried out by `dispatcher`, what is said about the process by `host`.
 """
 
-import difflib
 import json
 import threading
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
-from dataclasses import dataclass, field, fields
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, get_type_hints
 
-from iac_simulator.errors import StateError
-from iac_simulator.storage import locked
-from iac_simulator.texts import LANGUAGES
+from iac_base.errors import near_text
+from iac_simulator.errors import LANGUAGES, StateError
+from iac_simulator.state import locked, read_table
 
-__all__ = ["Fault", "Faults", "Scenario", "read_scenario", "scenario_of"]
-
-_ANY: Final = ""
+__all__ = ["FaultScenario", "Faults", "InjectedFault", "read_scenario", "scenario_of"]
 
 
 @dataclass(frozen=True)
-class Fault:
+class InjectedFault:
     """Something that goes wrong with some events, or at the start of a script.
 
     When: `on` is `event` or `start`; `app` a bundle id or name and `event` a code, empty for any;
@@ -37,8 +34,8 @@ class Fault:
     """
 
     on: str = "event"
-    app: str = _ANY
-    event: str = _ANY
+    app: str = ""
+    event: str = ""
     nth: int = 1
     times: int = 1
     error: int | None = None
@@ -56,17 +53,9 @@ class Fault:
     descriptor: int = 1
     exit: int | None = None
 
-    def fits(self, on: str, names: Sequence[str], event: str) -> bool:
-        """Say whether this is about such an occasion; `names` are those of the app."""
-        return self.on == on and (not self.app or self.app in names) and self.event in (_ANY, event)
-
-    def strikes(self, count: int) -> bool:
-        """Say whether it strikes at the occasion number `count`, from 1."""
-        return count >= self.nth and (self.times == 0 or count < self.nth + self.times)
-
 
 @dataclass(frozen=True)
-class Scenario:
+class FaultScenario:
     """`faults` in order; the `language` of error texts; `error_lines` is `new` or `old`.
 
     With `strict`, a name that the dictionary lacks is told on stderr when an event uses it; JXA
@@ -74,7 +63,7 @@ class Scenario:
     The old lines (10.10 to 10.13) have character offsets and the line number.
     """
 
-    faults: tuple[Fault, ...] = ()
+    faults: tuple[InjectedFault, ...] = ()
     language: str = "en"
     error_lines: str = "new"
     strict: bool = False
@@ -85,17 +74,9 @@ _CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
     "error_lines": ("new", "old"),
     "on": ("event", "start"),
 }
-_KINDS: Final[Mapping[str, tuple[type, ...]]] = {
-    "str": (str,),
-    "int": (int,),
-    "int | None": (int,),
-    "float": (int, float),
-    "bool": (bool,),
-    "Any": (object,),
-}
 
 
-def scenario_of(data: Any, where: str = "scenario") -> Scenario:
+def scenario_of(data: Any, where: str = "scenario") -> FaultScenario:
     """Return the scenario in plain data.
 
     Raises:
@@ -107,104 +88,87 @@ def scenario_of(data: Any, where: str = "scenario") -> Scenario:
     if not isinstance(rows, list):
         raise StateError(f"{where}: fault must be a list of tables: write [[fault]].")
     machine = {key: value for key, value in data.items() if key != "fault"}
-    known = {row.name: _kind(row.type) for row in fields(Scenario) if row.name != "faults"}
-    _check(machine, {**known, "fault": "Any"}, where)
-    kinds = {row.name: _kind(row.type) for row in fields(Fault)}
+    _check(machine, FaultScenario, where)
     faults = []
     for number, row in enumerate(rows, 1):
         if not isinstance(row, dict):
             raise StateError(f"{where}: fault {number}: must be a table.")
-        _check(row, kinds, f"{where}: fault {number}")
-        faults.append(Fault(**row))
-    return Scenario(tuple(faults), **machine)
+        _check(row, InjectedFault, f"{where}: fault {number}")
+        faults.append(InjectedFault(**row))
+    return FaultScenario(tuple(faults), **machine)
 
 
-def _kind(type_: Any) -> str:
-    return str(getattr(type_, "__name__", type_))
-
-
-def _check(row: Mapping[str, Any], kinds: Mapping[str, str], where: str) -> None:
+def _check(row: Mapping[str, Any], table: type[FaultScenario | InjectedFault], where: str) -> None:
+    kinds = get_type_hints(table)
+    if kinds.pop("faults", None):
+        kinds["fault"] = Any
     for key, value in row.items():
         if key not in kinds:
-            near = difflib.get_close_matches(str(key), list(kinds), 3, 0.5)
-            hint = f" Nearest: {', '.join(near)}." if near else ""
-            raise StateError(f"{where}: {json.dumps(key)} is no key.{hint}")
+            hint = near_text(str(key), kinds)
+            raise StateError(f"{where}: {json.dumps(key)} is no key. {hint}")
         kind = kinds[key]
-        wrong = kind != "Any" and not isinstance(value, _KINDS[kind])
-        if wrong or (isinstance(value, bool) and kind not in ("bool", "Any")):
-            raise StateError(f"{where}: {key} must be {kind.removesuffix(' | None')}.")
+        fits = kind is Any or isinstance(value, int | float if kind is float else kind)
+        if not fits or (isinstance(value, bool) and kind not in (bool, Any)):
+            name = getattr(kind, "__name__", "int")
+            raise StateError(f"{where}: {key} must be {name}.")
         if key in _CHOICES and value not in _CHOICES[key]:
             raise StateError(f"{where}: {key} must be one of {', '.join(_CHOICES[key])}.")
 
 
-def read_scenario(path: Path) -> Scenario:
+def read_scenario(path: Path) -> FaultScenario:
     """Return the scenario in a file; the suffix `.toml` or `.json` says how it is written.
 
     Raises:
         StateError: It cannot be read, or says what there is not.
     """
-    import tomllib
-
-    try:
-        text = path.read_text("utf-8")
-        data = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
-    except OSError as error:
-        raise StateError(f"{path}: {error.strerror or error}.") from None
-    except ValueError as error:
-        raise StateError(f"{path}: not a scenario: {error}.") from None
-    return scenario_of(data, str(path))
+    return scenario_of(read_table(path, "scenario"), str(path))
 
 
 @dataclass
 class Faults:
     """Counts occasions and says which faults strike; safe to share between threads.
 
-    `shared` is entered around each count, to read and keep what other processes counted too.
-    `counts` holds how often each fault of the scenario found what it fits, in the same order.
+    `counts` holds how often each fault of the scenario found what it fits, in the same order. With
+    a file they are kept there, under a lock, for all processes that name it.
     """
 
-    scenario: Scenario
+    scenario: FaultScenario
     counts: list[int] = field(default_factory=list)
-    shared: AbstractContextManager[object] = field(default_factory=nullcontext, repr=False)
+    file: Path | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def __post_init__(self) -> None:
         self.counts += [0] * (len(self.scenario.faults) - len(self.counts))
 
-    def strike(self, on: str, names: Sequence[str] = (), event: str = "") -> list[Fault]:
-        """Count an occasion and return the faults that strike, in the order of the scenario."""
-        struck: list[Fault] = []
+    def strike(self, on: str, names: Sequence[str] = (), event: str = "") -> list[InjectedFault]:
+        """Count an occasion and return the faults that strike, in the order of the scenario.
+
+        Raises:
+            OSError: The file of counts cannot be written.
+        """
+        struck: list[InjectedFault] = []
         if not self.scenario.faults:
             return struck
-        with self._lock, self.shared:
+        with self._lock, self._shared():
             for index, fault in enumerate(self.scenario.faults):
-                if fault.fits(on, names, event):
-                    self.counts[index] += 1
-                    if fault.strikes(self.counts[index]):
-                        struck.append(fault)
+                named = fault.app in ("", *names) and fault.event in ("", event)
+                if fault.on != on or not named:
+                    continue
+                self.counts[index] += 1
+                past = self.counts[index] - fault.nth
+                if past >= 0 and (fault.times == 0 or past < fault.times):
+                    struck.append(fault)
         return struck
 
-
-def share_counts(faults: Faults, path: Path) -> None:
-    """Keep the counts of `faults` in a file under a lock, for all processes that name it.
-
-    Raises:
-        OSError: When an occasion is counted: the file cannot be written.
-    """
-    faults.shared = _Shared(faults, path)
-
-
-class _Shared(AbstractContextManager[None]):
-    def __init__(self, faults: Faults, path: Path) -> None:
-        self._faults, self._path = faults, path
-        self._stack = ExitStack()
-
-    def __enter__(self) -> None:
-        self._stack.enter_context(locked(self._path))
-        with suppress(OSError, ValueError):
-            known = json.loads(self._path.read_text("utf-8"))
-            self._faults.counts[: len(known)] = known[: len(self._faults.counts)]
-
-    def __exit__(self, *_: object) -> None:
-        with self._stack:
-            self._path.write_text(json.dumps(self._faults.counts), "utf-8")
+    @contextmanager
+    def _shared(self) -> Iterator[None]:
+        """Read what other processes counted too, and keep what is counted in the block."""
+        if self.file is None:
+            yield
+            return
+        with locked(self.file):
+            with suppress(OSError, ValueError):
+                known = json.loads(self.file.read_text("utf-8"))
+                self.counts[: len(known)] = known[: len(self.counts)]
+            yield
+            self.file.write_text(json.dumps(self.counts), "utf-8")

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, datetime
-from functools import cache
+from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final
@@ -16,18 +16,17 @@ from typing import Any, Final
 from iac_runtime.execution.process import Completed
 from iac_runtime.tool import App
 from iac_runtime.tools.tables import Tables
-from iac_simulator import storage
-from iac_simulator.check import check_world
-from iac_simulator.desk import Desk, SentEvent
-from iac_simulator.engine import engine_name, load_engine
+from iac_simulator import state as storage
+from iac_simulator.dispatcher import Dispatcher, SentEvent
+from iac_simulator.engine import ENGINES, engine_name
 from iac_simulator.errors import StateError
-from iac_simulator.host import Outside, TimedOut
+from iac_simulator.host import Buffers, Outside, RunSetting, TimedOut
 from iac_simulator.plausible import plausible_world
-from iac_simulator.run import Setting, run_script
-from iac_simulator.scenario import Faults, Scenario
-from iac_simulator.streams import Buffers
+from iac_simulator.run import run_script
+from iac_simulator.scenario import Faults, FaultScenario
+from iac_simulator.state import check_world
 from iac_simulator.values import instant, to_iso
-from iac_simulator.world import World
+from iac_simulator.world import AppWorld
 
 __all__ = ["Simulator", "demo_state"]
 
@@ -37,31 +36,27 @@ _KEPT: Final = 10_000
 """Events that are kept at least; a server runs for days."""
 
 
-@cache
-def _demo_text() -> str:
-    return files("iac_simulator").joinpath("worlds/demo.json").read_text("utf-8")
-
-
 def demo_state() -> dict[str, Any]:
     """Return the shipped world: {app key: world}, with a clock of its own."""
-    state: dict[str, Any] = json.loads(_demo_text())
+    text = files("iac_simulator").joinpath("worlds/demo.json").read_text("utf-8")
+    state: dict[str, Any] = json.loads(text)
     return state
 
 
-class _Worlds(Mapping[str, World]):
+class _Worlds(Mapping[str, AppWorld]):
     """The worlds of a state by app key; one that nobody described is made on first use."""
 
     def __init__(self, tables: Mapping[str, Tables], state: dict[str, Any]) -> None:
         self._tables, self._state = tables, state
         self._made: dict[str, dict[str, Any]] = {}
 
-    def __getitem__(self, key: str) -> World:
+    def __getitem__(self, key: str) -> AppWorld:
         tables = self._tables[key]
         if key in self._state:
-            return World(tables, self._state[key])
+            return AppWorld(tables, self._state[key])
         if key not in self._made:
             self._made[key] = plausible_world(tables)
-        return World(tables, self._made[key])
+        return AppWorld(tables, self._made[key])
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._tables)
@@ -100,10 +95,10 @@ class Simulator:
         state: Mapping[str, Any] | None = None,
         *,
         engine: str | None = None,
-        faults: Scenario | None = None,
+        faults: FaultScenario | None = None,
     ) -> None:
         self._engine = engine_name(engine)
-        self.faults = Faults(faults or Scenario())
+        self.faults = Faults(faults or FaultScenario())
         self._warnings: list[str] = []
         self.events: list[SentEvent] = []
         self._apps = {tables.key: tables for tables in apps}
@@ -117,33 +112,33 @@ class Simulator:
         Raises:
             MissingEngineError: It is not installed; the text says how to get it.
         """
-        load_engine(self._engine)
+        import_module(ENGINES[self._engine])
 
     def _adopt(self, state: dict[str, Any], shipped: bool) -> None:
         """Take over a state; of the shipped one only what concerns the apps that there are."""
-        if shipped:
-            state = {k: v for k, v in state.items() if k.startswith("@") or self._fits(k, v)}
         apps = dict(self._apps)
+        kept: dict[str, Any] = {}
         for key, world in state.items():
             if key == _NOW:
                 _moment(world)
+            elif key in apps or not shipped:
+                if key not in apps:
+                    apps[key] = _nameless(key, world)
+                try:
+                    check_world(apps[key], world)
+                except StateError:
+                    # Another version of an app than the shipped world's may have other terms.
+                    if shipped:
+                        continue
+                    raise
+            else:
                 continue
-            if key not in apps:
-                apps[key] = _nameless(key, world)
-            check_world(apps[key], world)
-        self._state = state
-        self._worlds = _Worlds(apps, state)
-        self._desk = Desk(self._worlds, self._now, self._log, self.faults, self._warnings.append)
-
-    def _fits(self, key: str, world: Any) -> bool:
-        """Say whether a shipped world fits the app: another version may have other terms."""
-        if key not in self._apps:
-            return False
-        try:
-            check_world(self._apps[key], world)
-        except StateError:
-            return False
-        return True
+            kept[key] = world
+        self._state = kept
+        self._worlds = _Worlds(apps, kept)
+        self._dispatcher = Dispatcher(
+            self._worlds, self._now, self._log, self.faults, self._warnings.append
+        )
 
     def _now(self) -> str:
         fixed = self._state.get(_NOW)
@@ -189,7 +184,7 @@ class Simulator:
             TimedOut: `outside.check` said so.
         """
         fixed = self._state.get(_NOW)
-        moment = None if fixed is None else _moment(fixed)
+        now = None if fixed is None else _moment(fixed).timestamp() * 1000
 
         def handled(request: Mapping[str, Any], operation: Callable[[Any], Any]) -> Any:
             with self._lock, turn():
@@ -200,7 +195,7 @@ class Simulator:
                         outside.streams.write(2, f"warning: {text}\n".encode())
                     self._warnings.clear()
 
-        setting = Setting(lambda: self._desk, outside, handled, moment, self._engine)
+        setting = RunSetting(lambda: self._dispatcher, outside, handled, now, self._engine)
         return run_script(argv, setting)
 
     def state(self) -> dict[str, Any]:

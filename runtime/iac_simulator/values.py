@@ -1,65 +1,168 @@
-"""Values: as JavaScript sends them, as a world keeps them, as an event shows them.
+"""References and values: as JavaScript sends them, as a world keeps them, as an event shows them.
 
 On the wire a value is JSON, or `{"$": tag, "v": ...}` for what JSON lacks. In a world and in the
 log it is JSON, or one of the marks `{"date"}`, `{"path"}`, `{"ref"}`, `{"record"}`. In between, a
-reference is a `Refer` and an absent value is `UNDEFINED`.
+reference is an `AppReference` and an absent value is `UNDEFINED`.
 """
 
-from collections.abc import Mapping
+import json
+import re
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple
 
-from iac_simulator.chains import Chain, chain_of, notation
+from iac_simulator.errors import StateError
 
 __all__ = [
+    "IN_SCRIPT",
     "UNDEFINED",
-    "Item",
-    "Refer",
+    "AppReference",
+    "Chain",
+    "ChainStep",
     "Undefined",
-    "Unmade",
+    "chain_of",
     "from_wire",
     "instant",
     "is_mark",
+    "notation",
+    "parse",
+    "record_in",
     "stored",
     "to_iso",
     "to_wire",
 ]
 
+
+class ChainStep(NamedTuple):
+    """One step. `kind`: p name, i index, n by name, id by id, w filter, l insertion place, new."""
+
+    kind: str
+    value: Any
+
+
+Chain = tuple[ChainStep, ...]
+
+_NAME: Final = re.compile(r"[A-Za-z_$][\w$]*")
+_TOKEN: Final = re.compile(
+    r"""\.(?P<by>byName|byId|at)\((?P<argument>-?\d+|"(?:[^"\\]|\\.)*")\)
+      | \[(?P<inside>-?\d+|"(?:[^"\\]|\\.)*")\]
+      | \.?(?P<name>[A-Za-z_$][\w$]*)""",
+    re.VERBOSE,
+)
+
+
+def chain_of(wire: Iterable[Any]) -> Chain:
+    """Return the chain that JavaScript sent as a list of pairs."""
+    return tuple(ChainStep(kind, value) for kind, value in wire)
+
+
+def parse(text: str) -> Chain:
+    """Return the chain of a reference as a world writes it: `folders["Work"].notes[0]`.
+
+    Raises:
+        StateError: It is no such reference.
+    """
+    steps: list[ChainStep] = []
+    position = 0
+    while position < len(text):
+        token = _TOKEN.match(text, position)
+        if token is None:
+            raise StateError(f"{text!r} is no reference: stopped at character {position}.")
+        position = token.end()
+        by, inside, name = token["by"], token["inside"], token["name"]
+        if name is not None:
+            steps.append(ChainStep("p", name))
+            continue
+        try:
+            value = json.loads(token["argument"] if by else inside)
+        except ValueError:
+            raise StateError(f"{text!r} is no reference: a text in it has a bad escape.") from None
+        if by == "byId":
+            steps.append(ChainStep("id", value))
+        else:
+            steps.append(ChainStep("i" if isinstance(value, int) else "n", value))
+    return tuple(steps)
+
+
+def _quoted(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def notation(chain: Chain) -> str:
+    """Return the text of `chain` as events are written: `inbox.messages[0].subject`."""
+    text = ""
+    for kind, value in chain:
+        if kind in ("i", "n") or (kind in ("p", "l") and not _NAME.fullmatch(value)):
+            text += f"[{_quoted(value)}]"
+        elif kind in ("p", "l"):
+            text += f".{value}"
+        elif kind == "id":
+            text += f".byId({_quoted(value)})"
+        else:
+            text += f".whose({_criterion(value)})" if kind == "w" else f".{value}()"
+    return text.removeprefix(".")
+
+
+def _criterion(folded: Mapping[str, Any]) -> str:
+    """Return the text of a folded filter (see `iac_simulator.filters.fold`)."""
+    if "match" in folded:
+        chain, operator, value = folded["match"]
+        right = _literal(value)
+        if operator != "=":
+            key = operator if operator.startswith("_") else _quoted(operator)
+            right = f"{{{key}: {right}}}"
+        tested = notation((ChainStep("new", "ObjectSpecifier"), *chain_of(chain)))
+        return f"{{_match: [{tested}, {right}]}}"
+    key, parts = next(iter(folded.items()))
+    return f"{{_{key}: [{', '.join(_criterion(part) for part in parts)}]}}"
+
+
+def _literal(wire: Any) -> str:
+    if isinstance(wire, list):
+        return f"[{', '.join(_literal(item) for item in wire)}]"
+    if not isinstance(wire, dict):
+        return _quoted(wire)
+    tag: str = wire["$"]
+    value: Any = wire.get("v")
+    if tag == "date":
+        return f'new Date("{value}")'
+    if tag == "path":
+        return f"Path({_quoted(value)})"
+    if tag in ("ref", "it"):
+        return notation(chain_of(value))
+    if tag == "record":
+        pairs = (f"{json.dumps(key)}: {_literal(item)}" for key, item in value.items())
+        return f"{{{', '.join(pairs)}}}"
+    return str(value)
+
+
 _MARKS: Final = ("date", "path", "ref", "record")
 
 
 class Undefined:
-    """JavaScript's undefined: nothing was given."""
-
-    def __repr__(self) -> str:
-        return "undefined"
+    """What no app can take: JavaScript's undefined, or an object that only the script has."""
 
 
 UNDEFINED: Final = Undefined()
+IN_SCRIPT: Final = Undefined()
+"""An object that was described and not made, or the one that a filter tests."""
 
 
-class Refer(NamedTuple):
+class AppReference(NamedTuple):
     """A reference into the app `key`."""
 
     key: str
     chain: Chain
 
 
-class Item(NamedTuple):
-    """A reference relative to the object that a filter tests."""
-
-    chain: Chain
-
-
-class Unmade(NamedTuple):
-    """An object that exists in the script only."""
-
-    term: str
-
-
 def is_mark(value: object) -> bool:
     """Say whether `value` is a marked value of a world, not an object."""
     return isinstance(value, dict) and len(value) == 1 and next(iter(value)) in _MARKS
+
+
+def record_in(value: object) -> dict[str, Any] | None:
+    """Return the fields of a record, None for another value."""
+    return value["record"] if isinstance(value, dict) and "record" in value else None
 
 
 def from_wire(wire: Any) -> Any:
@@ -75,17 +178,15 @@ def from_wire(wire: Any) -> Any:
     if tag in ("date", "path"):
         return {tag: value}
     if tag == "ref":
-        return Refer(wire["root"]["key"], chain_of(value))
-    if tag == "it":
-        return Item(chain_of(value))
-    if tag == "new":
-        return Unmade(value)
+        return AppReference(wire["root"]["key"], chain_of(value))
+    if tag in ("it", "new"):
+        return IN_SCRIPT
     return float(value) if tag == "number" else UNDEFINED
 
 
 def to_wire(value: Any) -> Any:
     """Return `value` as JavaScript gets it."""
-    if isinstance(value, Refer):
+    if isinstance(value, AppReference):
         return {"$": "ref", "root": {"key": value.key}, "v": [list(step) for step in value.chain]}
     if isinstance(value, Undefined):
         return {"$": "undefined"}
@@ -104,7 +205,7 @@ def to_wire(value: Any) -> Any:
 
 def stored(value: Any) -> Any:
     """Return `value` as a world and the log keep it."""
-    if isinstance(value, Refer):
+    if isinstance(value, AppReference):
         return {"ref": notation(value.chain)}
     if isinstance(value, list):
         return [stored(item) for item in value]
@@ -112,7 +213,7 @@ def stored(value: Any) -> Any:
         if "record" in value and is_mark(value):
             return {"record": {key: stored(item) for key, item in value["record"].items()}}
         return {key: stored(item) for key, item in value.items()}
-    return None if isinstance(value, Undefined | Unmade | Item) else value
+    return None if isinstance(value, Undefined) else value
 
 
 def instant(text: str) -> datetime:

@@ -1,161 +1,61 @@
 """What the standard commands do to a world. Each takes a call and returns the app's answer."""
 
+import contextlib
 import copy
 from collections.abc import Callable, Mapping
 from pathlib import PurePosixPath
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from iac_runtime.tools.tables import APPLICATION
-from iac_simulator.chains import parse
-from iac_simulator.checks import check_value, settable
-from iac_simulator.errors import AppError
+from iac_simulator.errors import EventRefusedError
 from iac_simulator.follow import Found, Many, Value, answer, follow
-from iac_simulator.rooms import Room, plural_for, room_for
-from iac_simulator.text import TEXT
-from iac_simulator.values import UNDEFINED, Refer, stored
-from iac_simulator.world import Node, World
+from iac_simulator.new_objects import (
+    NewObjectPlace,
+    VerbCall,
+    identify,
+    insert,
+    make,
+    object_at,
+    place_for,
+    target,
+)
+from iac_simulator.typed_values import check_value, settable
+from iac_simulator.values import UNDEFINED, AppReference, Chain, parse, record_in, stored
+from iac_simulator.world import AppWorld, WorldObject
 
-__all__ = ["VERBS", "Call", "change", "make", "shift"]
-
-_STAMPS: Final = ("creation date", "modification date", "date created", "date modified")
-
-
-class Call(NamedTuple):
-    """A command on its way into a world; `now` is the moment for dates, ISO 8601 in UTC."""
-
-    world: World
-    direct: Any
-    named: Mapping[str, Any]
-    now: str
+__all__ = ["VERBS", "change", "shift"]
 
 
-def make(call: Call, term: str, properties: Mapping[str, Any], data: Any, at: Any) -> Refer:
-    """Make a `term` and return the reference to it.
-
-    Raises:
-        AppError: -10024 it has no place there; what `settable` and `check_value` raise.
-    """
-    world = call.world
-    made: dict[str, Any] = {}
-    for name, value in properties.items():
-        prop = settable(world.tables, term, name)
-        check_value(world.tables, prop.type, value)
-        made[name] = stored(value)
-    if isinstance(data, str):
-        made[TEXT] = data
-    room, first = _place(world, term, at)
-    items = room.owner.data.setdefault(room.plural, [])
-    room.owner.attach()
-    if isinstance(data, str) and TEXT in room.owner.data:
-        room.owner.data[TEXT] = "\n".join(part.get(TEXT, "") for part in [*items, made])
-    listed = world.tables.classes[term].plural
-    if listed != room.plural:
-        made = {"@class": term, **made}
-    _identify(world, term, made)
-    for prop in world.tables.properties(term):
-        if prop.term in _STAMPS and prop.jxa not in made:
-            made[prop.jxa] = {"date": call.now}
-    items.insert(0 if first else len(items), made)
-    return _reference(world, room, made)
-
-
-def _reference(world: World, room: Room, made: dict[str, Any]) -> Refer:
-    held = next(n for n in world.held(room.owner, room.plural) if n.data is made)
-    return Refer(world.tables.key, held.chain)
-
-
-def _identify(world: World, term: str, made: dict[str, Any]) -> None:
-    """Give a new object its id: a number that the world never gives twice, or a word with it."""
-    prop = world.id_property(term)
-    if prop is None or prop.jxa in made:
-        return
-    known = [world.id_of(node.data, node.term) for node in world.descendants(world.root)]
-    numbers = [number for number in known if isinstance(number, int)]
-    number = max([int(world.data.get("@next", 1)), *(number + 1 for number in numbers)])
-    world.data["@next"] = number + 1
-    word = world.tables.classes[term].jxa
-    made[prop.jxa] = number if prop.type in ("integer", "number", "real") else f"{word}-{number}"
-
-
-def _place(world: World, term: str, at: Any) -> tuple[Room, bool]:
-    room: Room | None
-    if isinstance(at, Refer) and at.chain and at.chain[-1].kind == "l":
-        *before, place = at.chain
-        owner, plural = _object(world, tuple(before[:-1])), before[-1].value
-        if not isinstance(owner.data.get(plural), list):
-            plural = plural_for(world, owner, term) or plural
-        return Room(owner, plural), place.value == "beginning"
-    owner = _target(world, at) if at is not None else world.root
-    plural = plural_for(world, owner, term)
-    if plural is None and isinstance(at, Refer) and at.chain and at.chain[-1].kind == "p":
-        # `at: folder.notes` names the list itself.
-        found = follow(world, at.chain)
-        if isinstance(found, Many):
-            return Room(_object(world, at.chain[:-1]), at.chain[-1].value), False
-    room = room_for(world, owner, term)
-    if room is None:
-        raise AppError(-10024)
-    return room, False
-
-
-def _object(world: World, chain: Any) -> Node:
-    found = follow(world, chain)
-    if isinstance(found, Value) and isinstance(found.value, str) and found.owner is not None:
-        found.owner.data[found.name] = {TEXT: found.value}
-        found = follow(world, chain)
-    if not isinstance(found, Node):
-        raise AppError(-10024)
-    return found
-
-
-def _target(world: World, value: Any) -> Node:
-    """Return the object that a place or a direct parameter names: a reference or a path."""
-    if isinstance(value, dict) and "path" in value:
-        node = world.by_path(value["path"])
-        if node is None:
-            raise AppError(-43)
-        return node
-    if not isinstance(value, Refer):
-        raise AppError(-1700)
-    found = follow(world, value.chain)
-    if isinstance(found, Many):
-        return _object(world, value.chain[:-1])
-    if not isinstance(found, Node):
-        raise AppError(-1700)
-    return found
-
-
-def _nodes(world: World, direct: Any) -> list[Node]:
+def _nodes(world: AppWorld, direct: Any) -> list[WorldObject]:
     """Return the objects that a direct parameter names, lists and filters taken apart."""
     if isinstance(direct, list):
         return [node for item in direct for node in _nodes(world, item)]
-    if isinstance(direct, Refer):
+    if isinstance(direct, AppReference):
         return _flat(follow(world, direct.chain))
-    return [_target(world, direct)]
+    return [target(world, direct)]
 
 
-def _flat(found: Found) -> list[Node]:
+def _flat(found: Found) -> list[WorldObject]:
     if isinstance(found, Many):
         return [node for item in found.items for node in _flat(item)]
-    if not isinstance(found, Node):
-        raise AppError(-1708)
+    if not isinstance(found, WorldObject):
+        raise EventRefusedError(-1708)
     return [found]
 
 
-def _remove(node: Node) -> None:
+def _remove(node: WorldObject) -> None:
     if node.home is None:
-        raise AppError(-10003)
+        raise EventRefusedError(-10003)
     items = node.home.items
     at = next((i for i, data in enumerate(items) if data is node.data), None)
     if at is None:
         # It was named twice in one list, and is gone.
-        raise AppError(-1728)
+        raise EventRefusedError(-1728)
     del items[at]
 
 
-def _delete(call: Call) -> Any:
-    """An app with a `trash` keeps what is deleted there; elsewhere it is gone."""
-    trash = call.world.data.get("trash")
+def _take_away(call: VerbCall, trash: Any = None) -> Any:
+    """Remove objects; an app with a `trash` keeps there what is deleted."""
     for node in _nodes(call.world, call.direct):
         _remove(node)
         if isinstance(trash, dict) and node.home is not None and node.home.owner.data is not trash:
@@ -163,76 +63,69 @@ def _delete(call: Call) -> Any:
     return UNDEFINED
 
 
-def _carry(call: Call, node: Node, data: dict[str, Any], to: Any) -> Refer:
-    room, first = _place(call.world, node.term, to)
-    if call.world.tables.classes[node.term].plural != room.plural:
-        data["@class"] = node.term
-    items = room.owner.data.setdefault(room.plural, [])
-    items.insert(0 if first else len(items), data)
-    return _reference(call.world, room, data)
-
-
-def _single(made: list[Refer]) -> Any:
+def _single(made: list[AppReference]) -> Any:
     return made[0] if len(made) == 1 else list(made)
 
 
-def _move(call: Call) -> Any:
+def _move(call: VerbCall) -> Any:
     to = call.named.get("to")
     if to is None:
-        raise AppError(-1715)
+        raise EventRefusedError(-1715)
     moved = []
     for node in _nodes(call.world, call.direct):
-        _place(call.world, node.term, to)
+        place_for(call.world, node.term, to)
         _remove(node)
-        moved.append(_carry(call, node, node.data, to))
+        # A place named by position may be another one now.
+        place = place_for(call.world, node.term, to)
+        moved.append(insert(call.world, place, node.term, node.data))
     return _single(moved)
 
 
-def _duplicate(call: Call) -> Any:
+def _duplicate(call: VerbCall) -> Any:
+    world, to = call.world, call.named.get("to")
     made = []
-    for node in _nodes(call.world, call.direct):
+    for node in _nodes(world, call.direct):
         if node.home is None:
-            raise AppError(-1708)
+            raise EventRefusedError(-1708)
         data = copy.deepcopy(node.data)
-        prop = call.world.id_property(node.term)
+        prop = world.id_property(node.term)
         if prop is not None:
             data.pop(prop.jxa, None)
-        _identify(call.world, node.term, data)
-        to = call.named.get("to")
+        identify(world, node.term, data)
         if to is not None:
-            made.append(_carry(call, node, data, to))
-            continue
-        name = call.world.name_of(data)
-        if name is not None:
-            data["name"] = f"{name} copy"
-        node.home.items.append(data)
-        room = Room(node.home.owner, node.home.plural)
-        made.append(_reference(call.world, room, data))
+            place = place_for(world, node.term, to)
+        else:
+            name = world.name_of(data)
+            if name is not None:
+                data["name"] = f"{name} copy"
+            node.attach()
+            place = NewObjectPlace(node.home.owner, node.home.plural)
+        made.append(insert(world, place, node.term, data))
     return _single(made)
 
 
-def _exists(call: Call) -> bool:
+def _exists(call: VerbCall) -> bool:
     try:
-        if isinstance(call.direct, Refer):
+        if isinstance(call.direct, AppReference):
             found = follow(call.world, call.direct.chain)
             return not (isinstance(found, Value) and found.value is None)
-        _target(call.world, call.direct)
-    except AppError:
+        target(call.world, call.direct)
+    except EventRefusedError:
         return False
     return True
 
 
-def _count(call: Call) -> int:
+def _count(call: VerbCall) -> int:
     if call.direct is None:
-        raise AppError(-1701)
-    if not isinstance(call.direct, Refer):
+        raise EventRefusedError(-1701)
+    if not isinstance(call.direct, AppReference):
         return len(call.direct) if isinstance(call.direct, list | str) else 1
     chain, each = call.direct.chain, call.named.get("each")
     found = follow(call.world, chain)
-    if isinstance(each, str) and isinstance(found, Node):
+    if isinstance(each, str) and isinstance(found, WorldObject):
         term = call.world.tables.find_class(each)
         if term is None:
-            raise AppError(-1700)
+            raise EventRefusedError(-1700)
         listed = call.world.collection(found, call.world.tables.classes[term].plural)
         return len(listed or [])
     return _size(found)
@@ -246,29 +139,21 @@ def _size(found: Found) -> int:
     return 1
 
 
-def _open(call: Call) -> Any:
+def _open(call: VerbCall) -> Any:
     """A path becomes a document, in an app that has documents; an object just opens."""
-    directs = call.direct if isinstance(call.direct, list) else [call.direct]
     made = []
-    for direct in directs:
-        if isinstance(direct, Refer):
+    for direct in call.direct if isinstance(call.direct, list) else [call.direct]:
+        if isinstance(direct, AppReference):
             _nodes(call.world, direct)
         elif isinstance(direct, dict) and "path" in direct:
-            room = room_for(call.world, call.world.root, "document")
-            if room is not None:
-                data = {"name": PurePosixPath(direct["path"]).name, "path": direct["path"]}
-                room.owner.data.setdefault(room.plural, []).append(data)
-                made.append(_reference(call.world, room, data))
+            data = {"name": PurePosixPath(direct["path"]).name, "path": direct["path"]}
+            with contextlib.suppress(EventRefusedError):
+                place = place_for(call.world, "document", None)
+                made.append(insert(call.world, place, "document", data))
     return _single(made) if made else UNDEFINED
 
 
-def _close(call: Call) -> Any:
-    for node in _nodes(call.world, call.direct):
-        _remove(node)
-    return UNDEFINED
-
-
-def _save(call: Call) -> Any:
+def _save(call: VerbCall) -> Any:
     target = call.named.get("in")
     for node in _nodes(call.world, call.direct) if call.direct is not None else []:
         if isinstance(target, dict) and "path" in target:
@@ -279,28 +164,32 @@ def _save(call: Call) -> Any:
     return UNDEFINED
 
 
-def _quit(call: Call) -> Any:
+def _quit(call: VerbCall) -> Any:
     call.world.data["@running"] = False
     return UNDEFINED
 
 
-def _get(call: Call) -> Any:
-    if not isinstance(call.direct, Refer):
-        raise AppError(-1700)
-    return answer(call.world, follow(call.world, call.direct.chain))
+def _get(call: VerbCall) -> Any:
+    return answer(call.world, follow(call.world, _chain(call)))
 
 
-def change(world: World, chain: Any, value: Any) -> None:
+def _chain(call: VerbCall) -> Chain:
+    if not isinstance(call.direct, AppReference):
+        raise EventRefusedError(-1700)
+    return call.direct.chain
+
+
+def change(world: AppWorld, chain: Chain, value: Any) -> None:
     """Set what `chain` names to `value`.
 
     Raises:
-        AppError: What `follow`, `settable` and `check_value` raise.
+        EventRefusedError: What `follow`, `settable` and `check_value` raise.
     """
     if not chain or chain[-1].kind != "p":
-        raise AppError(-10006)
+        raise EventRefusedError(-10006)
     owner = follow(world, chain[:-1])
     if isinstance(owner, Value):
-        owner = _object(world, chain[:-1])
+        owner = object_at(world, chain[:-1])
     name = chain[-1].value
     for node in _flat(owner):
         term = node.term
@@ -316,45 +205,43 @@ def change(world: World, chain: Any, value: Any) -> None:
         node.data[name] = stored(value)
 
 
-def shift(world: World, place: str) -> None:
+def shift(world: AppWorld, place: str) -> None:
     """Move a list of the world by one: its last object comes first, all others one later."""
     chain = parse(place)
     owner = follow(world, chain[:-1])
-    items = owner.data.get(chain[-1].value) if isinstance(owner, Node) else None
+    items = owner.data.get(chain[-1].value) if isinstance(owner, WorldObject) else None
     if isinstance(items, list) and items:
         items.insert(0, items.pop())
 
 
-def _set(call: Call) -> Any:
-    if not isinstance(call.direct, Refer):
-        raise AppError(-1700)
-    change(call.world, call.direct.chain, call.named.get("to"))
+def _set(call: VerbCall) -> Any:
+    change(call.world, _chain(call), call.named.get("to"))
     return UNDEFINED
 
 
-def _make(call: Call) -> Any:
+def _make(call: VerbCall) -> Any:
     named = call.named
     new = named.get("new")
     term = call.world.tables.find_class(new) if isinstance(new, str) else None
     if term is None:
-        raise AppError(-10024 if isinstance(new, str) else -1715)
-    record = named.get("withProperties") or {"record": {}}
-    if not isinstance(record, dict) or "record" not in record:
-        raise AppError(-1700)
-    return make(call, term, record["record"], named.get("withData"), named.get("at"))
+        raise EventRefusedError(-10024 if isinstance(new, str) else -1715)
+    properties = record_in(named.get("withProperties") or {"record": {}})
+    if properties is None:
+        raise EventRefusedError(-1700)
+    return make(call, term, properties, named.get("withData"), named.get("at"))
 
 
-VERBS: Final[Mapping[str, Callable[[Call], Any]]] = {
+VERBS: Final[Mapping[str, Callable[[VerbCall], Any]]] = {
     "coregetd": _get,
     "coresetd": _set,
     "corecnte": _count,
     "coredoex": _exists,
     "corecrel": _make,
-    "coredelo": _delete,
+    "coredelo": lambda call: _take_away(call, call.world.data.get("trash")),
     "coreclon": _duplicate,
     "coremove": _move,
     "aevtodoc": _open,
-    "coreclos": _close,
+    "coreclos": _take_away,
     "coresave": _save,
     "aevtquit": _quit,
     "miscactv": lambda _call: UNDEFINED,

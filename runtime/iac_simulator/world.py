@@ -1,23 +1,50 @@
 """The objects of one app: a world as loaded, seen through the app's tables.
 
-A world is plain JSON and stays so: an object is the dictionary that the state file holds, a `Node`
-says where it was found. Collections that a world lacks are derived: Finder's `items` from its
-files and folders, an application's `notes` from every folder that holds some.
+A world is plain JSON and stays so: an object is the dictionary that the state file holds, a
+`WorldObject` says where it was found. Collections that a world lacks are derived: Finder's `items`
+from its files and folders, an application's `notes` from every folder that holds some.
+
+A text in a world is a string, or `{"@text": ..., properties, parts}` once its parts (paragraphs,
+words, characters: `doc.text.paragraphs[1].size`) carry properties.
 """
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, NamedTuple
 
 from iac_runtime.tool import Property
 from iac_runtime.tools.tables import APPLICATION, Tables
 from iac_runtime.types import find_type
-from iac_simulator.chains import Chain, Step
-from iac_simulator.names import class_of_type, element_class, property_named
-from iac_simulator.text import text_parts
-from iac_simulator.values import is_mark
+from iac_simulator.names import class_of_type, element_class, property_of_kin
+from iac_simulator.values import AppReference, Chain, ChainStep, is_mark
 
-__all__ = ["Home", "Node", "World", "default_value"]
+__all__ = ["TEXT", "AppWorld", "Home", "WorldObject", "default_value", "text_in", "text_parts"]
+
+TEXT: Final = "@text"
+
+_PARTS: Final[Mapping[str, Callable[[str], list[str]]]] = {
+    "paragraphs": str.splitlines,
+    "words": lambda text: re.findall(r"[\w'’-]+", text),
+    "characters": list,
+    "attributeRuns": lambda text: [text] if text else [],
+}
+
+
+def text_in(value: Any) -> str | None:
+    """Return the text of a world's value: a string, or an object with `@text`."""
+    if isinstance(value, dict):
+        value = value.get(TEXT)
+    return value if isinstance(value, str) else None
+
+
+def text_parts(holder: Mapping[str, Any], plural: str) -> list[dict[str, Any]] | None:
+    """Return the parts called `plural` of the text in `holder`; None for no such parts."""
+    text, split = holder.get(TEXT), _PARTS.get(plural)
+    if not isinstance(text, str) or split is None:
+        return None
+    return [{TEXT: part} for part in split(text)]
+
 
 Data = dict[str, Any]
 
@@ -25,35 +52,39 @@ Data = dict[str, Any]
 class Home(NamedTuple):
     """The list that holds an object."""
 
-    owner: "Node"
+    owner: "WorldObject"
     plural: str
     items: list[Any]
 
 
 @dataclass(frozen=True)
-class Node:
+class WorldObject:
     """An object: its data, its class, the reference an app would answer with, and its holder."""
 
     data: Data
     term: str
     chain: Chain
-    owner: "Node | None" = None
+    owner: "WorldObject | None" = None
     home: Home | None = None
     attach: Callable[[], None] = field(default=lambda: None, repr=False)
     """Put the data into the world: a part of a text lies there only once it carries something."""
 
 
 @dataclass(frozen=True)
-class World:
+class AppWorld:
     """An app and its objects."""
 
     tables: Tables
     data: Data
 
     @property
-    def root(self) -> Node:
+    def root(self) -> WorldObject:
         """The application object."""
-        return Node(self.data, APPLICATION, ())
+        return WorldObject(self.data, APPLICATION, ())
+
+    def reference(self, chain: Chain) -> AppReference:
+        """Return the reference that `chain` is in this app."""
+        return AppReference(self.tables.key, chain)
 
     def class_of(self, data: Data, term: str) -> str:
         """Return the class of an object that is listed as `term`: `@class` names a subclass."""
@@ -76,11 +107,10 @@ class World:
         name = data.get("name")
         return name if isinstance(name, str) else None
 
-    def held(self, owner: Node, plural: str) -> Iterator[Node]:
+    def held(self, owner: WorldObject, plural: str) -> Iterator[WorldObject]:
         """Yield the objects in the list that `owner` holds under `plural`."""
-        listed = element_class(self.tables, owner.term, plural) or element_class(
-            self.tables, None, plural
-        )
+        of_owner = element_class(self.tables, owner.term, plural)
+        listed = of_owner or element_class(self.tables, None, plural)
         items = owner.data.get(plural)
         if not isinstance(items, list):
             return
@@ -89,39 +119,50 @@ class World:
             if is_mark(data):
                 continue
             term = self.class_of(data, listed or "item")
-            chain = (*owner.chain, Step("p", plural), self.key_step(items, index, term))
-            yield Node(data, term, chain, owner, home, owner.attach)
+            chain = (*owner.chain, ChainStep("p", plural), self.key_step(items, index, term))
+            yield WorldObject(data, term, chain, owner, home, owner.attach)
 
-    def key_step(self, items: list[Any], index: int, term: str) -> Step:
+    def key_step(self, items: list[Any], index: int, term: str) -> ChainStep:
         """Return the step that an app answers with: by id, by a name of its own, or by index."""
         data = items[index]
         identity = self.id_of(data, term)
         if identity is not None:
-            return Step("id", identity)
+            return ChainStep("id", identity)
         name = self.name_of(data)
         if name is not None and sum(self.name_of(other) == name for other in items) == 1:
-            return Step("n", name)
-        return Step("i", index)
+            return ChainStep("n", name)
+        return ChainStep("i", index)
 
-    def children(self, owner: Node) -> Iterator[Node]:
-        """Yield every object that `owner` holds, in lists and then in properties."""
+    def listed(self, owner: WorldObject) -> Iterator[WorldObject]:
+        """Yield the objects in all lists that `owner` holds."""
         for key, value in owner.data.items():
             if isinstance(value, list) and element_class(self.tables, None, key):
                 yield from self.held(owner, key)
+
+    def children(self, owner: WorldObject) -> Iterator[WorldObject]:
+        """Yield every object that `owner` holds, in lists and then in properties."""
+        yield from self.listed(owner)
         for key, value in owner.data.items():
             if isinstance(value, dict) and not key.startswith("@") and not is_mark(value):
-                prop = property_named(self.tables, owner.term, key)
-                term = class_of_type(self.tables, prop.type) if prop else None
-                term = self.class_of(value, term or "item")
-                yield Node(value, term, (*owner.chain, Step("p", key)), owner)
+                yield self.property_object(owner, key)
 
-    def descendants(self, owner: Node) -> Iterator[Node]:
+    def property_object(self, owner: WorldObject, name: str) -> WorldObject:
+        """Return the object that `owner` holds as its property `name`."""
+        prop = property_of_kin(self.tables, owner.term, name)
+        term = class_of_type(self.tables, prop.type) if prop else None
+        data = owner.data[name]
+        chain = (*owner.chain, ChainStep("p", name))
+        return WorldObject(
+            data, self.class_of(data, term or "item"), chain, owner, None, owner.attach
+        )
+
+    def descendants(self, owner: WorldObject) -> Iterator[WorldObject]:
         """Yield every object below `owner`, each before what it holds."""
         for child in self.children(owner):
             yield child
             yield from self.descendants(child)
 
-    def collection(self, owner: Node, plural: str) -> list[Node] | None:
+    def collection(self, owner: WorldObject, plural: str) -> list[WorldObject] | None:
         """Return the objects of `owner` under `plural`; None where it has no such collection."""
         parts = owner.data.get(plural) or text_parts(owner.data, plural)
         if parts is not None and "@text" in owner.data:
@@ -131,22 +172,22 @@ class World:
         term = element_class(self.tables, owner.term, plural)
         if term is None:
             return None
-        near = [
-            child
-            for key, value in owner.data.items()
-            if isinstance(value, list) and element_class(self.tables, None, key)
-            for child in self.held(owner, key)
-            if self.tables.descends(child.term, term)
-        ]
+        near = [node for node in self.listed(owner) if self.tables.descends(node.term, term)]
         if near:
             return near
         below = [node for node in self._below(owner) if self.tables.descends(node.term, term)]
         listed = [node for node in below if node.home is not None]
+        if owner.chain:
+            return listed or below
+        # From the application an object is named by its id alone.
+        first = ChainStep("p", plural)
+        known = ((node, self.id_of(node.data, node.term)) for node in listed or below)
         return [
-            self._from_root(node, plural) if not owner.chain else node for node in listed or below
+            node if ident is None else replace(node, chain=(first, ChainStep("id", ident)))
+            for node, ident in known
         ]
 
-    def _below(self, owner: Node) -> Iterator[Node]:
+    def _below(self, owner: WorldObject) -> Iterator[WorldObject]:
         """Yield what belongs to `owner` by way of others.
 
         That is everything for the application, and an account's notes through its folders, but for
@@ -161,30 +202,21 @@ class World:
                 yield child
                 yield from self.descendants(child)
 
-    def _from_root(self, node: Node, plural: str) -> Node:
-        identity = self.id_of(node.data, node.term)
-        if identity is None:
-            return node
-        chain = (Step("p", plural), Step("id", identity))
-        return Node(node.data, node.term, chain, node.owner, node.home)
-
-    def _part(self, owner: Node, plural: str, parts: list[Data], index: int) -> Node:
+    def _part(self, owner: WorldObject, plural: str, parts: list[Data], index: int) -> WorldObject:
         def attach() -> None:
             owner.attach()
             owner.data[plural] = parts
 
         term = element_class(self.tables, None, plural) or "text"
-        chain = (*owner.chain, Step("p", plural), Step("i", index))
-        return Node(parts[index], term, chain, owner, Home(owner, plural, parts), attach)
+        chain = (*owner.chain, ChainStep("p", plural), ChainStep("i", index))
+        return WorldObject(parts[index], term, chain, owner, Home(owner, plural, parts), attach)
 
-    def by_path(self, path: str) -> Node | None:
+    def by_path(self, path: str) -> WorldObject | None:
         """Return the object at a POSIX path below `startupDisk`, walking by name."""
         disk = self.data.get("startupDisk")
         if not isinstance(disk, dict) or is_mark(disk):
             return None
-        prop = property_named(self.tables, APPLICATION, "startupDisk")
-        term = (class_of_type(self.tables, prop.type) if prop else None) or "disk"
-        node: Node = Node(disk, term, (Step("p", "startupDisk"),), self.root)
+        node = self.property_object(self.root, "startupDisk")
         for part in filter(None, path.split("/")):
             found = next((c for c in self.children(node) if self.name_of(c.data) == part), None)
             if found is None:

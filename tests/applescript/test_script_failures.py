@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from iac_applescript.failures.explain import explain, number_in
-from iac_runtime.execution.appleerrors import KNOWN
+from iac_runtime.apple_errors import APPLE_ERRORS
 
 TEXTS = [
     line.split("\t")
@@ -23,7 +23,7 @@ def test_real_error_texts_get_their_cause() -> None:
 
 
 def test_every_known_number_is_explained() -> None:
-    for number in KNOWN:
+    for number in APPLE_ERRORS:
         found = explain("", number)
         if number not in (0, -2700):
             assert found.cause != "unknown", number

@@ -12,17 +12,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from iac_base.errors import ErrorType, ToolError
+from iac_runtime.apple_errors import APPLE_ERRORS
 from iac_runtime.execution import mac as responsible
-from iac_runtime.execution.appleerrors import (
-    KNOWN,
+from iac_runtime.execution.answers import (
+    CallFacts,
     ErrorLine,
+    ExchangeReply,
+    answer_of,
     describe,
     parse_error_line,
-    script_error,
-    silent_failure,
-    timed_out,
 )
-from iac_runtime.execution.mac import Process, resolve, responsible_of, shown_name
+from iac_runtime.execution.mac import RunningProcess, resolve, responsible_of, shown_name
+from iac_runtime.execution.process import Completed
 
 PAGE = Path(__file__).parents[2] / "docs" / "errors.md"
 
@@ -57,8 +58,18 @@ def described(number: int | None, original: str = "text", *, writes: bool = Fals
     return describe(number, original, app="Notes", command="notes_get", writes=writes)
 
 
+def failed(reply: ExchangeReply, *, writes: bool = False, seconds: float = 30) -> ToolError:
+    with pytest.raises(ToolError) as caught:
+        answer_of(reply, CallFacts("Notes", "notes_get", writes, seconds))
+    return caught.value
+
+
+def ended(stderr: str) -> ExchangeReply:
+    return ExchangeReply("gone", left=Completed(b"", stderr.encode(), 1))
+
+
 def test_the_table_has_the_numbers_that_are_known_and_no_other() -> None:
-    assert sorted(KNOWN) == sorted(number for number, _ in ROWS)
+    assert sorted(APPLE_ERRORS) == sorted(number for number, _ in ROWS)
 
 
 @pytest.mark.parametrize(("number", "type_"), ROWS)
@@ -77,11 +88,11 @@ def test_every_number_has_its_type_in_any_language(
 
 
 def test_who_may_send_it_again_follows_from_whether_it_can_have_been_done() -> None:
-    reads = {number for number in KNOWN if described(number).retryable}
-    writes = {number for number in KNOWN if described(number, writes=True).retryable}
+    reads = {number for number in APPLE_ERRORS if described(number).retryable}
+    writes = {number for number in APPLE_ERRORS if described(number, writes=True).retryable}
     assert reads == {-600, -609, -1712, -10000, -10011, -10810}
     assert writes == {-600, -10011, -10810}
-    by_itself = {number: row.retry for number, row in KNOWN.items() if row.retry != "never"}
+    by_itself = {number: row.retry for number, row in APPLE_ERRORS.items() if row.retry != "never"}
     assert by_itself == {
         -600: "launch",
         -1708: "launch",
@@ -163,7 +174,7 @@ def test_words_decide_for_javascript_errors_only(
     ],
 )
 def test_a_timeout_says_what_to_look_for(seconds: float, writes: bool, text: str) -> None:
-    error = timed_out("Notes", "notes_get", seconds, writes=writes)
+    error = failed(ExchangeReply("timeout"), writes=writes, seconds=seconds)
     assert str(error) == text
     assert (error.type, error.retryable) == ("TIMEOUT", not writes)
 
@@ -223,24 +234,22 @@ def test_the_number_at_the_end_is_the_number(text: str, number: int, path: str) 
 
 @given(stderr=st.text())
 def test_no_output_is_too_odd(stderr: str) -> None:
-    error = script_error(stderr, app="Notes", command="notes_get", writes=True)
-    assert error is None or error.type in get_args(ErrorType)
+    error = failed(ended(stderr), writes=True)
+    assert error.type in get_args(ErrorType)
 
 
 def test_an_error_line_carries_its_facts() -> None:
-    error = script_error(
-        "execution error: Error: Not authorized. (-1743)", app="Notes", command="c", writes=False
-    )
-    assert error is not None
+    error = failed(ended("execution error: Error: Not authorized. (-1743)"))
     assert error.facts()["type"] == "PERMISSION_DENIED"
     assert error.facts()["original"] == "Error: Not authorized."
-    assert script_error("noise", app="Notes", command="c", writes=False) is None
+    assert failed(ended("noise")).facts()["original"] == "noise"
+    assert failed(ended("noise")).type == "EXECUTION_ERROR"
 
 
 def test_a_denial_names_the_pane_the_process_and_the_app(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(responsible, "responsible_name", lambda: "iTerm")
     automation = "System Settings > Privacy & Security > Automation"
-    for error in (described(-1743), silent_failure("Notes", "notes_get")):
+    for error in (described(-1743), failed(ended(""))):
         assert error.type == "PERMISSION_DENIED"
         assert not error.retryable
         assert f"{automation}: switch on Notes under iTerm" in error.suggestion
@@ -281,19 +290,24 @@ CLAUDE = "/Applications/Claude.app/Contents"
 def test_the_process_that_is_asked_for_is_the_one_that_inherits_to_us(
     paths: Sequence[str], shown: str
 ) -> None:
-    chain = [Process(100 - row, path.rpartition("/")[2], path) for row, path in enumerate(paths)]
-    found = responsible_of([*chain, Process(1, "launchd", "/sbin/launchd")])
+    chain = [
+        RunningProcess(100 - row, path.rpartition("/")[2], path) for row, path in enumerate(paths)
+    ]
+    found = responsible_of([*chain, RunningProcess(1, "launchd", "/sbin/launchd")])
     assert found is not None
     assert shown_name(found) == shown
 
 
 def test_what_macos_says_goes_before_what_the_tree_says() -> None:
-    table = {7: [Process(7, "python", "/opt/bin/python")], 9: [Process(9, "iTerm2", ITERM)]}
+    table = {
+        7: [RunningProcess(7, "python", "/opt/bin/python")],
+        9: [RunningProcess(9, "iTerm2", ITERM)],
+    }
     assert resolve(7, lambda pid: 9, lambda pid: table.get(pid, [])) == "iTerm"
     assert resolve(7, lambda pid: None, lambda pid: table.get(pid, [])) == "python"
     assert "program" in resolve(8, lambda pid: None, lambda pid: table.get(pid, []))
     assert responsible_of([]) is None
-    assert shown_name(Process(3, "login", "")) == "login"
+    assert shown_name(RunningProcess(3, "login", "")) == "login"
 
 
 def test_the_tree_of_processes_of_this_machine_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -330,6 +344,6 @@ def test_the_page_of_errors_has_every_number_under_its_type() -> None:
             first, _, last = part.partition(" to ")
             found |= dict.fromkeys(range(int(last or first), int(first) + 1), type_)
     # One number of a family may stand apart from it.
-    assert {number: found.get(number) for number in KNOWN} == {
-        number: row.type for number, row in KNOWN.items()
+    assert {number: found.get(number) for number in APPLE_ERRORS} == {
+        number: row.type for number, row in APPLE_ERRORS.items()
     }

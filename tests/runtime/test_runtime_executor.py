@@ -18,7 +18,8 @@ from scripted import Scripted, end_many, request, scripted, until
 
 from iac_base.cancellation import Cancellation
 from iac_base.errors import ToolError
-from iac_runtime.execution.executor import HARNESS, Answer, Executor
+from iac_runtime.execution.answers import AppAnswer
+from iac_runtime.execution.executor import HARNESS, Executor
 from iac_runtime.execution.process import Completed
 from iac_runtime.language.request import Event
 
@@ -148,7 +149,7 @@ def osascript(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Scripted:
     return scripted(tmp_path, monkeypatch)
 
 
-def ask(executor: Executor, command: str, timeout: float | None = None, **more: Any) -> Answer:
+def ask(executor: Executor, command: str, timeout: float | None = None, **more: Any) -> AppAnswer:
     event = request(command, **more)
     return executor.execute(event, app="Diary", command="diary_get", timeout=timeout)
 

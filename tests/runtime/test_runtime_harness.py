@@ -6,7 +6,7 @@ import pytest
 from defective import Defective
 
 from iac_base.errors import ToolError
-from iac_runtime.execution.appleerrors import KNOWN
+from iac_runtime.apple_errors import APPLE_ERRORS
 from iac_runtime.execution.executor import HARNESS
 from iac_runtime.tools.catalogue import Catalogue
 
@@ -178,11 +178,29 @@ def test_no_argument_becomes_source_text(catalogue: Catalogue) -> None:
     assert "aevtquit" not in {event.event for event in app.simulator.events}
 
 
-def test_fatal_numbers_of_the_harness_are_known() -> None:
-    text = HARNESS.read_text(encoding="utf-8")
-    for name in ("FATAL", "NO_FILTER"):
-        listed = text.partition(f"{name} = [")[2].partition("]")[0]
-        assert {int(number) for number in listed.split(",")} <= KNOWN.keys()
+STOPS = [number for number, row in APPLE_ERRORS.items() if row.harness == "stop"]
+
+
+@pytest.mark.parametrize("number", STOPS)
+def test_a_number_of_the_table_that_stops_ends_the_request_at_once(
+    catalogue: Catalogue, number: int
+) -> None:
+    defect = f"""
+      build = (function (real) {{
+        return function (app, steps) {{
+          var target = real(app, steps);
+          return {{
+            name: function () {{ throw {{ errorNumber: {number}, message: 'x' }}; }},
+            owner: function () {{ return target.owner(); }},
+          }};
+        }};
+      }})(build);
+    """
+    with pytest.raises(ToolError) as caught:
+        Defective(catalogue, defect).call(
+            "diary_get", target="journals[0]", properties=["name", "owner"]
+        )
+    assert caught.value.number == number
 
 
 def test_the_harness_is_ascii_whatever_osascript_reads_files_as() -> None:

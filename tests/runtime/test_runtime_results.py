@@ -246,7 +246,7 @@ def test_a_reference_with_hidden_characters_still_means_its_object(catalogue: Ca
 
 
 def test_a_field_without_a_name_is_keyed_as_its_schema_says() -> None:
-    from iac_runtime.execution.executor import Answer
+    from iac_runtime.execution.answers import AppAnswer
     from iac_runtime.gate.results import plain_result
     from iac_runtime.language.request import Event
     from iac_runtime.tool import App, Property, Record, Spec
@@ -258,7 +258,7 @@ def test_a_field_without_a_name_is_keyed_as_its_schema_says() -> None:
     spec = Spec("testtest", "SAFE", "SAFE", {}, "command", "share", "share", {})
     schema = {"properties": {"result": {"properties": {"code_70726374": {"type": "integer"}}}}}
     tool = Operation("t_share", tables, spec, schema)
-    answer = Answer({"record": [["%", 7]]}, None, ())
+    answer = AppAnswer({"record": [["%", 7]]}, None, ())
     found = plain_result(answer, Event("t", "application", "command", "testtest"), tool)
     assert found.value == {"code_70726374": 7}
 

@@ -18,7 +18,7 @@ from iac_gen.pipeline import represent
 from iac_gen.quirks import known_apps
 from iac_gen.render import render_module
 from iac_runtime.tools.tables import Tables, tables_of
-from iac_simulator.calls import STANDARD_EVENTS
+from iac_simulator.commands import STANDARD_EVENTS
 
 NAMES = {
     "SystemEvents": "System Events",

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from simulated_diary import DIARY, WORLD, Script
 
-from iac_simulator import Change, Simulator, difference
+from iac_simulator import Simulator, StateChange, difference
 
 D = 'const d = Application("Diary"); '
 
@@ -19,7 +19,7 @@ def test_the_difference_tells_what_a_script_did() -> None:
         "d.journals[1].entries.push(d.Entry({name: 'New'}))"
     )
     found = difference(before, script.simulator.state())
-    assert found.changed == (Change("diary.journals[0].entries[0].body", "Rain", "Snow"),)
+    assert found.changed == (StateChange("diary.journals[0].entries[0].body", "Rain", "Snow"),)
     assert [place for place, _ in found.removed] == ["diary.journals[0].entries[1]"]
     assert [place for place, _ in found.added] == [
         "diary.journals[1].entries[0]",
@@ -34,11 +34,11 @@ def test_an_object_that_moved_in_its_list_is_the_same_object() -> None:
     changed = difference(
         {"app": {"items": [one, two]}}, {"app": {"items": [{**two, "x y": 2}, one]}}
     )
-    assert changed.changed == (Change('app.items[0]."x y"', 1, 2),)
+    assert changed.changed == (StateChange('app.items[0]."x y"', 1, 2),)
 
 
 def test_true_is_not_one() -> None:
-    assert difference({"a": {"x": True}}, {"a": {"x": 1}}).changed == (Change("a.x", True, 1),)
+    assert difference({"a": {"x": True}}, {"a": {"x": 1}}).changed == (StateChange("a.x", True, 1),)
 
 
 values: st.SearchStrategy[Any] = st.recursive(

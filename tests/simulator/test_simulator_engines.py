@@ -119,7 +119,7 @@ def test_an_error_of_the_host_ends_the_script(on: Script, monkeypatch: pytest.Mo
     def fails(*_: object) -> object:
         raise RuntimeError("broken")
 
-    monkeypatch.setattr("iac_simulator.desk.Desk.answer", fails)
+    monkeypatch.setattr("iac_simulator.dispatcher.Dispatcher.answer", fails)
     run: Callable[[str], object] = on.run
     with pytest.raises(RuntimeError, match="broken"):
         run(D + "try { d.name() } catch (e) {} 1")

@@ -3,14 +3,14 @@
 import pytest
 from simulated_diary import DIARY, WORLD, Script
 
-from iac_simulator import Scenario, Simulator, texts
+from iac_simulator import FaultScenario, Simulator, errors
 
 D = 'const d = Application("Diary"); '
 
 
 def script(engine: str, **machine: str) -> Script:
     state = {"diary": WORLD}
-    return Script(Simulator([DIARY], state, engine=engine, faults=Scenario(**machine)))
+    return Script(Simulator([DIARY], state, engine=engine, faults=FaultScenario(**machine)))
 
 
 def test_lines_are_answered_one_by_one(engine: str) -> None:
@@ -54,8 +54,8 @@ def test_old_systems_name_the_place(source: str, line: str, engine: str) -> None
 
 def test_another_language_changes_every_text_and_no_number() -> None:
     english, german = (
-        {n: texts.text_of(n, "Diary", language) for n in [*range(-11000, 1003), -25211]}
-        for language in texts.LANGUAGES
+        {n: errors.text_of(n, "Diary", language) for n in [*range(-11000, 1003), -25211]}
+        for language in errors.LANGUAGES
     )
     assert english.keys() == german.keys()
     assert [n for n in english if english[n] == german[n]] == []
@@ -84,7 +84,7 @@ def test_a_script_meets_the_language(source: str, number: int) -> None:
 def test_the_strict_variant_tells_names_that_the_dictionary_lacks(
     source: str, said: str | None
 ) -> None:
-    strict = Script(Simulator([DIARY], {"diary": WORLD}, faults=Scenario(strict=True)))
+    strict = Script(Simulator([DIARY], {"diary": WORLD}, faults=FaultScenario(strict=True)))
     err = strict.run(D + source).stderr.decode()
     assert [line for line in err.splitlines() if line.startswith("warning: ")] == (
         [f"warning: {said}"] if said else []

@@ -10,12 +10,12 @@ from simulated_diary import Script
 from iac_runtime.tool import Param, Spec
 from iac_runtime.tools.tables import Tables
 from iac_simulator import Simulator
-from iac_simulator.checks import check_value
 from iac_simulator.follow import refer
 from iac_simulator.names import alternatives, property_named
 from iac_simulator.simulator import demo_state
+from iac_simulator.typed_values import check_value
 from iac_simulator.values import is_mark
-from iac_simulator.world import Node, World
+from iac_simulator.world import AppWorld, WorldObject
 
 KEYS = {
     "calendar", "finder", "google_chrome", "mail", "music", "notes", "numbers", "reminders",
@@ -28,7 +28,7 @@ def demo(shipped: list[Tables]) -> Script:
     return Script(Simulator(shipped))
 
 
-def objects(world: World) -> Iterator[Node]:
+def objects(world: AppWorld) -> Iterator[WorldObject]:
     yield world.root
     yield from world.descendants(world.root)
 
@@ -41,7 +41,7 @@ def test_every_committed_app_has_a_world(shipped: list[Tables]) -> None:
 @pytest.mark.parametrize("key", sorted(KEYS))
 def test_references_resolve_and_values_fit(shipped: list[Tables], key: str) -> None:
     tables = next(tables for tables in shipped if tables.key == key)
-    world = World(tables, demo_state()[key])
+    world = AppWorld(tables, demo_state()[key])
     for node in objects(world):
         for name, value in node.data.items():
             prop = property_named(tables, node.term, name)

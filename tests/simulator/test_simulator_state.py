@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from simulated_diary import ADDITION, DIARY, NOW, WORLD, Script
 
 from iac_simulator import Simulator, StateError
-from iac_simulator.check import check_world
+from iac_simulator.state import check_world
 
 D = 'const d = Application("Diary"); '
 
@@ -22,7 +22,8 @@ D = 'const d = Application("Diary"); '
     [
         (
             {"jornals": []},
-            'diary: "jornals" is no property or element of application. Nearest: journals.',
+            'diary: "jornals" is no property or element of application. Nearest: journals,'
+            " defaultJournal.",
         ),
         (
             {"journals": [{"entries": [{"bodi": "x"}]}]},
@@ -35,7 +36,10 @@ D = 'const d = Application("Diary"); '
             {"journals": [{"@class": "jurnal"}]},
             'diary: journals[0]: "jurnal" is no class. Nearest: journal.',
         ),
-        ({"journals": [{"@result": 1}]}, 'diary: journals[0]: "@result" is no key of an object.'),
+        (
+            {"journals": [{"@result": 1}]},
+            'diary: journals[0]: "@result" is no key of an object. Known: @class, @text',
+        ),
         ({"@resluts": {}}, 'diary: "@resluts" is no key of a world. Nearest: @results.'),
         ({"@errors": 3}, "diary: @errors must be a table of event codes."),
         ([], "diary: the world of an app must be a table."),

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from simulated_diary import DIARY, Script
 
 from iac_simulator import Simulator
-from iac_simulator.chains import Step, notation, parse
+from iac_simulator.values import ChainStep, notation, parse
 
 D = 'const d = Application("Diary"); '
 
@@ -355,16 +355,16 @@ def test_a_value_comes_back_from_an_event_as_it_was(value: Any) -> None:
 
 names = st.text(min_size=1, max_size=12)
 steps = (
-    st.builds(Step, st.just("n"), names)
-    | st.builds(Step, st.just("i"), st.integers(-5, 99))
-    | st.builds(Step, st.just("id"), names | st.integers(0, 10**9))
-    | st.builds(Step, st.just("p"), st.from_regex(r"[a-z][A-Za-z0-9]{0,8}", fullmatch=True))
+    st.builds(ChainStep, st.just("n"), names)
+    | st.builds(ChainStep, st.just("i"), st.integers(-5, 99))
+    | st.builds(ChainStep, st.just("id"), names | st.integers(0, 10**9))
+    | st.builds(ChainStep, st.just("p"), st.from_regex(r"[a-z][A-Za-z0-9]{0,8}", fullmatch=True))
 )
 
 
 @given(st.lists(steps, max_size=6))
-def test_a_reference_survives_its_text(chain: list[Step]) -> None:
-    whole = (Step("p", "things"), *chain)
+def test_a_reference_survives_its_text(chain: list[ChainStep]) -> None:
+    whole = (ChainStep("p", "things"), *chain)
     assert parse(notation(whole)) == whole
 
 

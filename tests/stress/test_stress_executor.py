@@ -14,7 +14,7 @@ from mcp import Client, StdioServerParameters
 from scripted import Scripted, end_many, until
 
 from iac_runtime.execution.executor import Executor
-from iac_runtime.execution.locks import Limits
+from iac_runtime.execution.locks import ExecutionLimits
 from iac_runtime.language.request import Event
 
 pytestmark = [pytest.mark.stress, pytest.mark.process, pytest.mark.timeout(3600)]
@@ -52,7 +52,7 @@ def test_ten_thousand_calls_of_a_worker_leave_memory_flat(tmp_path: Path) -> Non
     """Real workers on the stand-in, one after the other of the life that is their default."""
     state = tmp_path / "state"
     state.mkdir(mode=0o700)
-    executor = Executor(program="iac-osascript", limits=Limits(), state=state)
+    executor = Executor(program="iac-osascript", limits=ExecutionLimits(), state=state)
     event = Event("com.apple.mail", "application", "running", "", writes=False)
     mine = psutil.Process()
     answers: Counter[Any] = Counter()

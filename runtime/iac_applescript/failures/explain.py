@@ -6,7 +6,8 @@ from typing import Final, NamedTuple
 
 from iac_applescript.failures.mending import Given, mended
 from iac_applescript.failures.rows import CAUSES, SYMBOLS, Cause
-from iac_runtime.execution.appleerrors import KNOWN, parse_error_line
+from iac_runtime.apple_errors import APPLE_ERRORS
+from iac_runtime.execution.answers import parse_error_line
 
 __all__ = ["Failure", "explain", "number_in"]
 
@@ -89,7 +90,7 @@ def number_in(error: str) -> int | None:
         if word.casefold() in SYMBOLS:
             return SYMBOLS[word.casefold()]
     for digits in _NEGATIVE.findall(error):
-        if -int(digits) in _BY_NUMBER or -int(digits) in KNOWN:
+        if -int(digits) in _BY_NUMBER or -int(digits) in APPLE_ERRORS:
             return -int(digits)
     return None
 
@@ -111,7 +112,7 @@ def _cause(error: str, number: int | None) -> Cause | None:
 
 
 def _by_table(number: int | None, error: str) -> Failure:
-    known = KNOWN.get(number) if number is not None else None
+    known = APPLE_ERRORS.get(number) if number is not None else None
     if known is not None and number not in _GENERAL:
         says = known.message.replace("{app}", "The app").replace("{reason}", "no reason is given")
         fix = known.suggestion.replace("{app}", "the app").replace("{process}", "this program")

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from iac_mcp.setup.probe_table import APPS, COLLISION, PROBES, RECORD, Probe
-from iac_runtime.execution.appleerrors import parse_error_line
+from iac_runtime.execution.answers import parse_error_line
 from iac_runtime.execution.process import Completed, Runner
 from iac_runtime.tools.tables import APPLICATION, Tables
 

@@ -1,28 +1,54 @@
-"""What came back from the harness, and the error it means where it is not a result."""
+"""What came back from the harness or from osascript, and the error it means where it is no result.
+
+The number decides, because texts are in the language of the system. Only -2700, which covers every
+JavaScript exception, is told apart by its words, and in another language it stays what it is: a
+script that failed. That a silent status 1 is a denied permission is known from reports of
+macOS 27 only; a Mac can confirm it.
+"""
 
 import json
-from collections.abc import Callable
+import re
 from typing import Any, Final, Literal, NamedTuple
 
-from iac_base.errors import ToolError
-from iac_runtime.execution.appleerrors import (
-    OUTCOME_UNKNOWN,
-    describe,
-    script_error,
-    silent_failure,
-    timed_out,
-)
+from iac_base.errors import ErrorType, ToolError
+from iac_runtime.apple_errors import APP_ERROR, APP_GONE, APPLE_ERRORS, UNLOADED, AppleError
 from iac_runtime.execution.process import Completed
 
-__all__ = ["Answer", "Caller", "Reply", "answer_of", "framed", "parsed"]
+__all__ = [
+    "OUTCOME_UNKNOWN",
+    "AppAnswer",
+    "CallFacts",
+    "ErrorLine",
+    "ExchangeReply",
+    "answer_of",
+    "describe",
+    "framed",
+    "parse_error_line",
+    "parsed",
+]
 
-NOT_RUNNING: Final = "not-running"
+OUTCOME_UNKNOWN: Final = "Whether it was done is not known: look before you try again."
+
+_NOT_RUNNING: Final = "not-running"
 """The kind of the harness's answer for an app that may not be started for a read."""
 
 _LOST_BYTES: Final = "the answer held bytes that are no text; they are shown as �"
+_SCRIPT_ERROR: Final = -2700
+_WORDS: Final = (
+    ("application can't be found", APP_GONE),
+    ("is not a function", UNLOADED),
+)
+_LINE: Final = re.compile(
+    r"(?:(?P<start>\d+):(?P<end>\d+): )?(?:execution|syntax) error: (?P<text>.*) "
+    r"\((?P<number>-?\d+)\)\s*\Z",
+    re.DOTALL,
+)
+# The words "execution error" may be of another language too; the number at the end is not.
+_BARE_LINE: Final = re.compile(r"^(?P<text>.*) \((?P<number>-?\d+)\)\s*\Z", re.MULTILINE)
+_SCRIPT_LINE: Final = re.compile(r"Error on line (?P<line>\d+): (?P<text>.*)\Z", re.DOTALL)
 
 
-class Answer(NamedTuple):
+class AppAnswer(NamedTuple):
     """What the harness answered: a tagged value or a list, and remarks on what is missing."""
 
     value: Any
@@ -30,7 +56,7 @@ class Answer(NamedTuple):
     notes: tuple[str, ...]
 
 
-class Reply(NamedTuple):
+class ExchangeReply(NamedTuple):
     """How an exchange went.
 
     Attributes:
@@ -47,11 +73,11 @@ class Reply(NamedTuple):
     lost: bool = False
 
 
-class Caller(NamedTuple):
-    """Who asked: the names for errors, and what may be said of the outcome.
+class CallFacts(NamedTuple):
+    """What an error says of the call: the names of the app and of the tool, what may have happened.
 
     Attributes:
-        app, command: The names of the app and of the tool.
+        app, command: The names.
         writes: Whether the call may have changed something.
         timeout: The seconds that it had.
     """
@@ -62,166 +88,216 @@ class Caller(NamedTuple):
     timeout: float
 
 
-def parsed(body: bytes, mark: str) -> Reply:
+class ErrorLine(NamedTuple):
+    """osascript's own error line: its text, its number, and where in the script (macOS 10.10-13).
+
+    `line` counts from 1; `start` and `end` are offsets in characters. macOS 10.14 and later give
+    none of them.
+    """
+
+    text: str
+    number: int
+    line: int | None = None
+    start: int | None = None
+    end: int | None = None
+
+
+def parsed(body: bytes, mark: str) -> ExchangeReply:
     """Return the reply that a worker's line is."""
-    text = body.decode("utf-8", "replace")
-    answer = _json_object(text)
-    if answer is None:
-        return Reply("damaged")
-    if answer.get("mark") != mark:
-        return Reply("stray")
-    return Reply("answered", answer, lost=_lost(text, body))
+    reply = _read(body.decode("utf-8", "replace"), body)
+    if reply.answer is not None and reply.answer.get("mark") != mark:
+        return ExchangeReply("stray")
+    return reply
 
 
-def framed(done: Completed, mark: str) -> Reply:
+def framed(done: Completed, mark: str) -> ExchangeReply:
     """Return the reply of a process of its own: between the marks, whatever else was printed."""
     if done.cancelled:
-        return Reply("cancelled")
+        return ExchangeReply("cancelled")
     if done.timed_out:
-        return Reply("timeout")
+        return ExchangeReply("timeout")
     if done.too_large:
-        return Reply("too large")
+        return ExchangeReply("too large")
     text = done.stdout.decode("utf-8", "replace")
     _, opening, rest = text.partition(f"<iac:{mark}>")
     body, closing, _ = rest.rpartition(f"</iac:{mark}>")
     if not opening or not closing:
-        return Reply("gone", left=done)
-    answer = _json_object(body)
-    if answer is None:
-        return Reply("damaged")
-    return Reply("answered", answer, lost=_lost(body, done.stdout))
+        return ExchangeReply("gone", left=done)
+    return _read(body, done.stdout)
 
 
-def _json_object(text: str) -> dict[str, Any] | None:
-    """Return the JSON object, or None; a depth or a number past Python's limits is none either."""
+def _read(text: str, body: bytes) -> ExchangeReply:
+    """Read the JSON object; a depth or a number past Python's limits is none either."""
     try:
         answer = json.loads(text, parse_constant=_refuse)
     except (ValueError, RecursionError):
-        return None
-    return answer if isinstance(answer, dict) else None
+        answer = None
+    if not isinstance(answer, dict):
+        return ExchangeReply("damaged")
+    lost = "\ufffd" in text and "\ufffd".encode() not in body
+    return ExchangeReply("answered", answer, lost=lost)
 
 
 def _refuse(constant: str) -> None:
     raise ValueError(constant)
 
 
-def _lost(text: str, body: bytes) -> bool:
-    return "\ufffd" in text and "\ufffd".encode() not in body
-
-
-def answer_of(reply: Reply, caller: Caller) -> Answer:
+def answer_of(reply: ExchangeReply, facts: CallFacts) -> AppAnswer:
     """Return the result that a reply holds.
 
     Raises:
         ToolError: It holds none; the error says why, and what is known of the outcome.
     """
-    if reply.how != "answered" or reply.answer is None:
-        raise _FAILURES[reply.how](reply, caller)
     answer = reply.answer
+    if reply.how != "answered" or answer is None:
+        raise _lost_call(reply, facts)
     if not answer.get("ok"):
-        raise _failure(answer, caller)
-    notes = tuple(str(note) for note in _list(answer.get("notes")))
+        raise _failure(answer, facts)
+    notes = answer.get("notes")
+    told = tuple(str(note) for note in notes) if isinstance(notes, list) else ()
     if reply.lost:
-        notes += (_LOST_BYTES,)
+        told += (_LOST_BYTES,)
     listing = answer.get("list")
-    return Answer(answer.get("value"), listing if isinstance(listing, dict) else None, notes)
+    return AppAnswer(answer.get("value"), listing if isinstance(listing, dict) else None, told)
 
 
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
-
-
-def _failure(answer: dict[str, Any], caller: Caller) -> ToolError:
-    app, command = caller.app, caller.command
-    if answer.get("kind") == NOT_RUNNING:
+def _failure(answer: dict[str, Any], facts: CallFacts) -> ToolError:
+    if answer.get("kind") == _NOT_RUNNING:
         return ToolError(
             "APP_NOT_RUNNING",
-            f"{app} is not running, and reading does not start it.",
-            "Launch it with app_launch, then call again.",
+            f"{facts.app} is not running, and reading does not start it.",
+            APPLE_ERRORS[-600].suggestion,
             retryable=True,
-            app=app,
-            command=command,
+            app=facts.app,
+            command=facts.command,
         )
     number = answer.get("number")
-    return describe(
-        number if isinstance(number, int) else None,
-        str(answer.get("message", "")),
-        app=app,
-        command=command,
-        writes=caller.writes,
+    return _described(
+        number if isinstance(number, int) else None, str(answer.get("message", "")), facts
     )
 
 
-def _gone(reply: Reply, caller: Caller) -> ToolError:
-    """Return the error for a process that left no answer."""
-    done = reply.left or Completed(b"", b"", 255)
-    stderr = done.stderr.decode("utf-8", "replace")
-    app, command = caller.app, caller.command
-    found = script_error(stderr, app=app, command=command, writes=caller.writes)
-    if found is not None:
-        return found
-    if done.status == 1 and not stderr.strip() and not done.stdout.strip():
-        return silent_failure(app, command)
-    how = (
-        f"was ended by signal {-done.status}"
-        if done.status < 0
-        else f"ended with status {done.status}"
-    )
-    return _no_result(
-        f"osascript {how} and gave no answer to {command}.",
-        "Call again; if it stays so, the app may not take these values.",
-        caller,
-        stderr.strip()[-500:],
-    )
+def _described(number: int | None, original: str, facts: CallFacts) -> ToolError:
+    return describe(number, original, app=facts.app, command=facts.command, writes=facts.writes)
 
 
-def _damaged(_reply: Reply, caller: Caller) -> ToolError:
-    return _no_result(
-        f"osascript gave no answer to {caller.command} that can be read.",
-        "Call again; if it stays so, ask for less at once.",
-        caller,
-    )
-
-
-def _too_large(_reply: Reply, caller: Caller) -> ToolError:
-    error = _no_result(
-        f"The answer of {caller.app} was too large to be read.",
-        "Ask for fewer items, or for fewer of their properties.",
-        caller,
-    )
-    error.retryable = False
-    return error
-
-
-def _timeout(_reply: Reply, caller: Caller) -> ToolError:
-    return timed_out(caller.app, caller.command, caller.timeout, writes=caller.writes)
-
-
-def _cancelled(_reply: Reply, caller: Caller) -> ToolError:
-    error = _no_result("The call was cancelled.", "Call again if it is still wanted.", caller)
-    error.type = "USER_CANCELLED"
-    return error
-
-
-def _no_result(message: str, suggestion: str, caller: Caller, original: str = "") -> ToolError:
-    """Return the error of a call that may have been carried out or not."""
+def _taken_for(number: int, message: str, facts: CallFacts) -> ToolError:
+    """Return the error that `number` would be, where nobody has told it."""
+    error = _described(number, "", facts)
     return ToolError(
-        "EXECUTION_ERROR",
+        error.type,
         message,
-        OUTCOME_UNKNOWN if caller.writes else suggestion,
-        retryable=not caller.writes,
-        app=caller.app,
-        command=caller.command,
+        error.suggestion,
+        retryable=error.retryable,
+        app=facts.app,
+        command=facts.command,
+    )
+
+
+def _lost_call(reply: ExchangeReply, facts: CallFacts) -> ToolError:
+    """Return the error of a call without an answer: it may have been carried out or not."""
+    if reply.how == "timeout":
+        unit = "second" if facts.timeout == 1 else "seconds"
+        return _taken_for(-1712, f"The command timed out after {facts.timeout:g} {unit}.", facts)
+    kind: ErrorType = "EXECUTION_ERROR"
+    retryable, original = not facts.writes, ""
+    if reply.how == "gone":
+        done = reply.left or Completed(b"", b"", 255)
+        stderr = done.stderr.decode("utf-8", "replace")
+        found = parse_error_line(stderr)
+        if found is not None:
+            return _described(found.number, found.text, facts)
+        original = stderr.strip()[-500:]
+        if done.status == 1 and not original and not done.stdout.strip():
+            # On some hosts this is a denied permission.
+            denied = f"most likely permission to control {facts.app} was denied"
+            return _taken_for(-1743, f"osascript ended without a word; {denied}.", facts)
+        how = "was ended by signal" if done.status < 0 else "ended with status"
+        message = f"osascript {how} {abs(done.status)} and gave no answer to {facts.command}."
+        suggestion = "Call again; if it stays so, the app may not take these values."
+    elif reply.how == "too large":
+        message = f"The answer of {facts.app} was too large to be read."
+        suggestion = "Ask for fewer items, or for fewer of their properties."
+        retryable = False
+    elif reply.how == "cancelled":
+        kind, message = "USER_CANCELLED", "The call was cancelled."
+        suggestion = "Call again if it is still wanted."
+    else:
+        message = f"osascript gave no answer to {facts.command} that can be read."
+        suggestion = "Call again; if it stays so, ask for less at once."
+    return ToolError(
+        kind,
+        message,
+        OUTCOME_UNKNOWN if facts.writes else suggestion,
+        retryable=retryable,
+        app=facts.app,
+        command=facts.command,
         original=original,
     )
 
 
-_FAILURES: Final[dict[str, Callable[[Reply, Caller], ToolError]]] = {
-    "gone": _gone,
-    "damaged": _damaged,
-    "timeout": _timeout,
-    "cancelled": _cancelled,
-    "too large": _too_large,
-    "stray": _damaged,
-    "answered": _damaged,
-}
+def parse_error_line(stderr: str) -> ErrorLine | None:
+    """Return the error line at the end of what osascript wrote, or None if there is none.
+
+    Understands the forms of every macOS, with the path of a script file before them or without.
+    """
+    text = stderr.strip()
+    found = _LINE.search(text)
+    if found is None:
+        bare = _BARE_LINE.search(text)
+        if bare is None or int(bare["number"]) not in APPLE_ERRORS:
+            return None
+        return ErrorLine(bare["text"], int(bare["number"]))
+    start, end = (None if found[name] is None else int(found[name]) for name in ("start", "end"))
+    placed = _SCRIPT_LINE.match(found["text"])
+    if placed is None:
+        return ErrorLine(found["text"], int(found["number"]), None, start, end)
+    return ErrorLine(placed["text"], int(found["number"]), int(placed["line"]), start, end)
+
+
+def describe(
+    number: int | None, original: str, *, app: str, command: str, writes: bool
+) -> ToolError:
+    """Return the error for a failure that the harness caught.
+
+    Args:
+        number: The Apple event error number; None for a JavaScript exception.
+        original: The text that came with it.
+        app, command: The names of the app and of the tool.
+        writes: Whether the call may have changed something.
+    """
+    row = _meaning(number, original)
+    suggestion = row.suggestion
+    if writes and row.retryable == "read":
+        suggestion = f"{suggestion} {OUTCOME_UNKNOWN}"
+    reason = original.strip().rstrip(".") or "no reason was given"
+    if number is not None and number != _SCRIPT_ERROR:
+        reason = f"{reason} ({number})"
+    return ToolError(
+        row.type,
+        _filled(row.message, app, reason),
+        _filled(suggestion, app),
+        retryable=row.retryable == "always" or (row.retryable == "read" and not writes),
+        app=app,
+        command=command,
+        number=number,
+        original=original,
+    )
+
+
+def _meaning(number: int | None, original: str) -> AppleError:
+    if number is None or number == _SCRIPT_ERROR:
+        plain = original.replace("’", "'").lower()
+        return next((row for words, row in _WORDS if words in plain), APP_ERROR)
+    # Positive numbers are an app's own; what they mean is in its words.
+    unknown = APP_ERROR if number > 0 else APP_ERROR._replace(type="UNKNOWN")
+    return APPLE_ERRORS.get(number, unknown)
+
+
+def _filled(text: str, app: str, reason: str = "") -> str:
+    if "{process}" in text:
+        # The walk over processes is paid for by a denied call only.
+        from iac_runtime.execution.mac import responsible_name
+
+        text = text.replace("{process}", responsible_name())
+    return text.replace("{app}", app).replace("{reason}", reason)

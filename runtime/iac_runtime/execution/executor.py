@@ -9,6 +9,7 @@ or an argument of a program.
 import contextlib
 import json
 import os
+import platform
 import shutil
 import sys
 import threading
@@ -22,9 +23,9 @@ from typing import TYPE_CHECKING, Final
 from iac_base.cancellation import Cancellation
 from iac_base.errors import InvalidParameterError, ToolError
 from iac_base.files import open_state
-from iac_runtime.execution.answers import Answer, Caller, Reply, answer_of, framed
-from iac_runtime.execution.appleerrors import KNOWN
-from iac_runtime.execution.locks import DEFAULT_TIMEOUT, Limits, Locks, NoTurnError
+from iac_runtime.apple_errors import APP_ERROR, APPLE_ERRORS
+from iac_runtime.execution.answers import AppAnswer, CallFacts, ExchangeReply, answer_of, framed
+from iac_runtime.execution.locks import DEFAULT_TIMEOUT, ExecutionLimits, Locks, NoTurnError
 from iac_runtime.execution.process import Completed, Grace, Runner
 from iac_runtime.execution.streams import run_process
 from iac_runtime.execution.workers import Workers
@@ -34,9 +35,13 @@ from iac_runtime.language.text import event_json
 if TYPE_CHECKING:
     from iac_runtime.execution.mac import AppState, Version
 
-__all__ = ["DEFAULT_TIMEOUT", "HARNESS", "Answer", "Executor"]
+__all__ = ["DEFAULT_TIMEOUT", "HARNESS", "Executor", "request_bytes"]
 
 HARNESS: Final = Path(__file__).parent / "jxa" / "harness.js"
+_NUMBERS: Final = {
+    role: [number for number, row in APPLE_ERRORS.items() if row.harness == role]
+    for role in ("stop", "unfiltered")
+}
 _DELAY: Final = "sysodela"
 """The event that does nothing but wait, for the seconds of its direct parameter."""
 
@@ -71,13 +76,13 @@ class Executor:
         program: str | None = None,
         timeout: float = DEFAULT_TIMEOUT,
         *,
-        limits: Limits | None = None,
+        limits: ExecutionLimits | None = None,
         workers: bool = True,
         state: Path | None = None,
     ) -> None:
         self._runner = runner
         self._program = program or os.environ.get("IAC_OSASCRIPT") or "osascript"
-        self._limits = replace(limits or Limits(), timeout=timeout)
+        self._limits = replace(limits or ExecutionLimits(), timeout=timeout)
         self._grace = Grace(self._limits.grace)
         self._argv = (self._program, "-l", "JavaScript", str(HARNESS))
         self._state = state
@@ -102,7 +107,7 @@ class Executor:
         command: str,
         timeout: float | None = None,
         cancel: Cancellation | None = None,
-    ) -> Answer:
+    ) -> AppAnswer:
         """Send one request and return the answer.
 
         The app has `timeout` seconds from the moment that it is the call's turn; for the turn the
@@ -118,7 +123,7 @@ class Executor:
             SetupError: The state folder is not as it must be.
         """
         seconds = self._limits.timeout if timeout is None else timeout
-        caller = Caller(app, command, event.writes, seconds)
+        facts = CallFacts(app, command, event.writes, seconds)
         if (
             event.code == _DELAY
             and isinstance(event.direct, int | float)
@@ -129,14 +134,9 @@ class Executor:
                 f" {event.direct:g}.",
                 "Wait in several calls.",
             )
-        with self._call(cancel or Cancellation(), caller) as wanted:
-            if self._runner is not None:
-                return self._attempts(event, caller, wanted)
-            try:
-                with self._turns().turn(event.app, time.monotonic() + seconds, wanted):
-                    return self._attempts(event, caller, wanted)
-            except NoTurnError as error:
-                raise _no_turn(error, caller, cancelled=wanted.cancelled) from None
+        wanted = cancel or Cancellation()
+        with self._call(wanted, facts), self._turns((event.app,), facts, wanted):
+            return self._attempts(event, facts, wanted)
 
     def run(
         self,
@@ -161,26 +161,11 @@ class Executor:
             ToolError: No turn could be had, or the executor was closed.
             OSError: The program cannot be started.
         """
-        caller = Caller(", ".join(apps), "script", writes=True, timeout=timeout)
+        facts = CallFacts(", ".join(apps), "script", writes=True, timeout=timeout)
         command = (self._program, *argv[1:]) if argv[0] == "osascript" else tuple(argv)
-        with self._call(cancel or Cancellation(), caller) as wanted:
-            if self._runner is not None:
-                return self._runner(command, stdin, timeout)
-            with contextlib.ExitStack() as turns:
-                try:
-                    for app in sorted(apps)[:3]:
-                        deadline = time.monotonic() + timeout
-                        turns.enter_context(self._turns().turn(app, deadline, wanted))
-                except NoTurnError as error:
-                    raise _no_turn(error, caller, cancelled=wanted.cancelled) from None
-                return run_process(
-                    command,
-                    stdin,
-                    timeout,
-                    cancel=wanted,
-                    grace=self._grace,
-                    cap=self._limits.answer,
-                )
+        wanted = cancel or Cancellation()
+        with self._call(wanted, facts), self._turns(sorted(apps)[:3], facts, wanted):
+            return self._process(command, stdin, timeout, wanted)
 
     def available(self) -> bool:
         """Say whether there is an osascript to run."""
@@ -188,10 +173,10 @@ class Executor:
 
     def version(self) -> "Version":
         """Return the versions that requests meet."""
-        from iac_runtime.execution.mac import read_version
+        from iac_runtime.execution.mac import Version
 
         found = None if self._runner is not None else shutil.which(self._program)
-        return read_version(found)
+        return Version(platform.mac_ver()[0], found)
 
     def test_app(self, bundle_id: str, timeout: float = 10.0) -> "AppState":
         """Say how things stand with an app, without an event to it, a prompt or a launch.
@@ -205,11 +190,12 @@ class Executor:
         from iac_runtime.execution.mac import app_state
 
         event = Event(bundle_id, "application", "test", "", writes=False)
-        caller = Caller(bundle_id, "test", writes=False, timeout=timeout)
+        facts = CallFacts(bundle_id, "test", writes=False, timeout=timeout)
         try:
-            with self._call(Cancellation(), caller) as wanted:
-                reply = self._single(event, _new_mark(), timeout, wanted, caller)
-            return app_state(answer_of(reply, caller).value, bundle_id)
+            wanted = Cancellation()
+            with self._call(wanted, facts):
+                reply = self._single(event, _new_mark(), timeout, wanted, facts)
+            return app_state(answer_of(reply, facts).value, bundle_id)
         except ToolError as error:
             return app_state(None, bundle_id, str(error))
 
@@ -234,7 +220,7 @@ class Executor:
         return self._workers.states() if self._workers is not None else {}
 
     @contextlib.contextmanager
-    def _call(self, wanted: Cancellation, caller: Caller) -> Iterator[Cancellation]:
+    def _call(self, wanted: Cancellation, facts: CallFacts) -> Iterator[None]:
         """Make a call known to `close`."""
         with self._change:
             if self._closed:
@@ -242,70 +228,90 @@ class Executor:
                     "UNAVAILABLE",
                     "The connection to the apps was closed.",
                     "Connect again.",
-                    app=caller.app,
-                    command=caller.command,
+                    app=facts.app,
+                    command=facts.command,
                 )
             self._under_way.add(wanted)
         try:
-            yield wanted
+            yield
         finally:
             with self._change:
                 self._under_way.discard(wanted)
                 self._change.notify_all()
 
-    def _turns(self) -> Locks:
+    @contextlib.contextmanager
+    def _turns(self, apps: Sequence[str], facts: CallFacts, cancel: Cancellation) -> Iterator[None]:
+        """Hold the turns of apps, one after the other; those of a runner are nobody else's."""
+        with contextlib.ExitStack() as held:
+            if self._runner is None:
+                locks = self._open_locks()
+                try:
+                    for app in apps:
+                        deadline = time.monotonic() + facts.timeout
+                        held.enter_context(locks.turn(app, deadline, cancel))
+                except NoTurnError as error:
+                    raise _no_turn(error, facts, cancelled=cancel.cancelled) from None
+            yield
+
+    def _open_locks(self) -> Locks:
         with self._lock:
             if self._locks is None:
                 folder = (self._state or open_state()) / "locks"
                 self._locks = Locks(folder, self._limits.running, self._limits.waiting)
             return self._locks
 
-    def _attempts(self, event: Event, caller: Caller, cancel: Cancellation) -> Answer:
-        deadline = time.monotonic() + caller.timeout
+    def _attempts(self, event: Event, facts: CallFacts, cancel: Cancellation) -> AppAnswer:
+        deadline = time.monotonic() + facts.timeout
         try:
-            return self._attempt(event, caller, deadline, cancel)
+            return self._attempt(event, facts, deadline, cancel)
         except ToolError as error:
-            retry = _retry_of(error) if not event.writes else "never"
+            if error.number is None or event.writes:
+                raise
+            retry = APPLE_ERRORS.get(error.number, APP_ERROR).retry
             if retry == "never" or (retry == "launch" and not event.may_launch):
                 raise
         if retry == "launch":
             launch = Event(event.app, event.kind, "launch", "ascrnoop")
-            self._attempt(launch, caller, deadline, cancel)
-        return self._attempt(event, caller, deadline, cancel)
+            self._attempt(launch, facts, deadline, cancel)
+        return self._attempt(event, facts, deadline, cancel)
 
     def _attempt(
-        self, event: Event, caller: Caller, deadline: float, cancel: Cancellation
-    ) -> Answer:
+        self, event: Event, facts: CallFacts, deadline: float, cancel: Cancellation
+    ) -> AppAnswer:
         mark = _new_mark()
-        reply: Reply | None = None
+        reply: ExchangeReply | None = None
         if self._workers is not None:
-            line = json.dumps(event_json(event, mark)).encode() + b"\n"
-            with _started(self._program, caller):
+            line = request_bytes(event, mark) + b"\n"
+            with _started(self._program, facts):
                 reply = self._workers.exchange(event.app, line, mark, deadline, cancel)
         if reply is None:
             seconds = max(0.0, deadline - time.monotonic())
-            reply = self._single(event, mark, seconds, cancel, caller)
-        return answer_of(reply, caller)
+            reply = self._single(event, mark, seconds, cancel, facts)
+        return answer_of(reply, facts)
 
     def _single(
-        self, event: Event, mark: str, seconds: float, cancel: Cancellation, caller: Caller
-    ) -> Reply:
+        self, event: Event, mark: str, seconds: float, cancel: Cancellation, facts: CallFacts
+    ) -> ExchangeReply:
         """Carry out a request in a process of its own, or in one run of the runner."""
-        request = json.dumps(event_json(event, mark)).encode()
+        request = request_bytes(event, mark)
         if self._runner is not None and cancel.cancelled:
-            return Reply("cancelled")
-        with _started(self._program, caller):
-            if self._runner is not None:
-                return framed(self._runner(self._argv, request, seconds), mark)
-            done = run_process(
-                self._argv,
-                request,
-                seconds,
-                cancel=cancel,
-                grace=self._grace,
-                cap=self._limits.answer,
-            )
-            return framed(done, mark)
+            return ExchangeReply("cancelled")
+        with _started(self._program, facts):
+            return framed(self._process(self._argv, request, seconds, cancel), mark)
+
+    def _process(
+        self, argv: Sequence[str], stdin: bytes, seconds: float, cancel: Cancellation
+    ) -> Completed:
+        if self._runner is not None:
+            return self._runner(argv, stdin, seconds)
+        return run_process(
+            argv, stdin, seconds, cancel=cancel, grace=self._grace, cap=self._limits.answer
+        )
+
+
+def request_bytes(event: Event, mark: str) -> bytes:
+    """Return a request as the harness reads it: JSON, ASCII; `mark` frames or names the answer."""
+    return json.dumps({**event_json(event, mark), "numbers": _NUMBERS}).encode()
 
 
 def _new_mark() -> str:
@@ -313,13 +319,8 @@ def _new_mark() -> str:
     return os.urandom(8).hex()
 
 
-def _retry_of(error: ToolError) -> str:
-    row = KNOWN.get(error.number) if error.number is not None else None
-    return row.retry if row is not None else "never"
-
-
 @contextlib.contextmanager
-def _started(program: str, caller: Caller) -> Iterator[None]:
+def _started(program: str, facts: CallFacts) -> Iterator[None]:
     """Turn the failure to start the program into an error of the call."""
     try:
         yield
@@ -331,26 +332,26 @@ def _started(program: str, caller: Caller) -> Iterator[None]:
             f"{program} could not be started: {error.strerror or error}.",
             way if absent else "Nothing was sent. Call again when this machine is less busy.",
             retryable=not absent,
-            app=caller.app,
-            command=caller.command,
+            app=facts.app,
+            command=facts.command,
         ) from error
 
 
-def _no_turn(error: NoTurnError, caller: Caller, *, cancelled: bool) -> ToolError:
+def _no_turn(error: NoTurnError, facts: CallFacts, *, cancelled: bool) -> ToolError:
     """Return the error for a call that was never sent."""
     if cancelled:
         message = "The call was cancelled before it was sent."
-        return ToolError("USER_CANCELLED", message, app=caller.app, command=caller.command)
+        return ToolError("USER_CANCELLED", message, app=facts.app, command=facts.command)
     message = (
         "Too many calls are waiting."
         if error.full
-        else f"{caller.app} was busy with other calls for {caller.timeout:g} seconds."
+        else f"{facts.app} was busy with other calls for {facts.timeout:g} seconds."
     )
     return ToolError(
         "BUSY",
         message,
         "Nothing was sent. Call again when some of them have ended.",
         retryable=True,
-        app=caller.app,
-        command=caller.command,
+        app=facts.app,
+        command=facts.command,
     )

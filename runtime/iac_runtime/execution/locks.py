@@ -21,14 +21,21 @@ from iac_base.cancellation import Cancellation
 from iac_base.errors import SetupError
 from iac_base.files import private_folder, try_lock
 
-__all__ = ["DEFAULT_TIMEOUT", "Limits", "Locks", "NoTurnError", "Turnstile"]
+__all__ = ["DEFAULT_TIMEOUT", "ExecutionLimits", "Locks", "NoTurnError", "Turnstile"]
 
 DEFAULT_TIMEOUT: Final = 30.0
 """Seconds. Below the 60 after which some clients give up on a call."""
 
+_LONGEST: Final = 120
+"""Characters of a file name; longer bundle ids are told apart by a digest."""
+
+_FIRST_PAUSE: Final = 0.001
+_LAST_PAUSE: Final = 0.02
+"""Seconds between two looks at a lock that another process holds."""
+
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ExecutionLimits:
     """Times are seconds.
 
     Attributes:
@@ -90,14 +97,6 @@ class Turnstile:
                 self._queue.popleft().set()
             else:
                 self._free += 1
-
-
-_LONGEST: Final = 120
-"""Characters of a file name; longer bundle ids are told apart by a digest."""
-
-_FIRST_PAUSE: Final = 0.001
-_LAST_PAUSE: Final = 0.02
-"""Seconds between two looks at a lock that another process holds."""
 
 
 class NoTurnError(Exception):
@@ -188,7 +187,9 @@ class Locks:
         cancel: Cancellation,
     ) -> bool:
         """Lock one of the files."""
-        self._prepare()
+        if not self._ready:
+            private_folder(self._folder)
+            self._ready = True
         pause = _FIRST_PAUSE
         while True:
             for file in files:
@@ -200,11 +201,6 @@ class Locks:
             if left <= 0 or cancel.wait(min(pause, left)):
                 return False
             pause = min(pause * 2, _LAST_PAUSE)
-
-    def _prepare(self) -> None:
-        if not self._ready:
-            private_folder(self._folder)
-            self._ready = True
 
 
 def _locked(file: Path) -> int | None:

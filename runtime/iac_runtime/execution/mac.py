@@ -13,7 +13,6 @@ both give the name which System Settings shows, only a Mac can confirm.
 
 import ctypes
 import os
-import platform
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -27,13 +26,11 @@ if TYPE_CHECKING:
 __all__ = [
     "AppState",
     "Permitted",
-    "Process",
+    "RunningProcess",
     "Version",
     "app_state",
-    "meaning",
     "parents_of",
     "permitted",
-    "read_version",
     "resolve",
     "responsible_name",
     "responsible_of",
@@ -41,12 +38,18 @@ __all__ = [
 ]
 
 Permitted = Literal["yes", "no", "would ask", "unknown"]
+YesNo = Literal["yes", "no", "unknown"]
+
+_SOMEONE: Final = "the program that started this one"
+_DISCLAIMER: Final = "disclaimer"
+_LAUNCHD: Final = 1
 
 _FRAMEWORK: Final = "/System/Library/Frameworks/CoreServices.framework/CoreServices"
 _BUNDLE_ID: Final = int.from_bytes(b"bund", "big")
 _ANY: Final = int.from_bytes(b"****", "big")
 
 _MEANING: Final[dict[int, Permitted]] = {0: "yes", -1743: "no", -1744: "would ask"}
+"""What a status of the call means; -600 (it does not run) leaves it unknown."""
 
 
 class _Descriptor(ctypes.Structure):
@@ -57,17 +60,12 @@ class _Descriptor(ctypes.Structure):
     _fields_ = (("type", ctypes.c_uint32), ("data", ctypes.c_void_p))
 
 
-def meaning(status: int) -> Permitted:
-    """Return what a status of the call means; -600 (it does not run) leaves it unknown."""
-    return _MEANING.get(status, "unknown")
-
-
 def permitted(bundle_id: str) -> Permitted:
     """Say whether events to the app are allowed; "unknown" where this is no Mac."""
     if sys.platform != "darwin":
         return "unknown"
     try:
-        return meaning(_ask(ctypes.CDLL(_FRAMEWORK), bundle_id))
+        return _MEANING.get(_ask(ctypes.CDLL(_FRAMEWORK), bundle_id), "unknown")
     except (OSError, AttributeError):
         return "unknown"
 
@@ -93,9 +91,6 @@ def _ask(library: Any, bundle_id: str) -> int:
         dispose(ctypes.byref(target))
 
 
-Known = Literal["yes", "no", "unknown"]
-
-
 @dataclass(frozen=True, slots=True)
 class Version:
     """The version of macOS (empty elsewhere), and the path of the osascript, None if none."""
@@ -118,16 +113,11 @@ class AppState:
     """
 
     bundle_id: str
-    installed: Known
-    scriptable: Known
-    running: Known
+    installed: YesNo
+    scriptable: YesNo
+    running: YesNo
     permitted: Permitted
     reason: str
-
-
-def read_version(osascript: str | None) -> Version:
-    """Return the versions of this machine."""
-    return Version(platform.mac_ver()[0], osascript)
 
 
 def app_state(facts: Any, bundle_id: str, failure: str = "") -> AppState:
@@ -151,13 +141,13 @@ def app_state(facts: Any, bundle_id: str, failure: str = "") -> AppState:
     return AppState(bundle_id, installed, scriptable, running, may, reason)
 
 
-def _known(value: Any) -> Known:
+def _known(value: Any) -> YesNo:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return "unknown"
 
 
-def _reason(installed: Known, scriptable: Known, running: Known, may: Permitted) -> str:
+def _reason(installed: YesNo, scriptable: YesNo, running: YesNo, may: Permitted) -> str:
     if installed == "no":
         return "It is not installed."
     if scriptable == "no":
@@ -171,12 +161,7 @@ def _reason(installed: Known, scriptable: Known, running: Known, may: Permitted)
     return ""
 
 
-_SOMEONE: Final = "the program that started this one"
-_DISCLAIMER: Final = "disclaimer"
-_LAUNCHD: Final = 1
-
-
-class Process(NamedTuple):
+class RunningProcess(NamedTuple):
     """A process: its number, its name, and the path of its program (empty where not readable)."""
 
     pid: int
@@ -184,7 +169,7 @@ class Process(NamedTuple):
     path: str
 
 
-def responsible_of(chain: Sequence[Process]) -> Process | None:
+def responsible_of(chain: Sequence[RunningProcess]) -> RunningProcess | None:
     """Return the responsible process of `chain[0]`; None for an empty chain.
 
     Args:
@@ -194,7 +179,7 @@ def responsible_of(chain: Sequence[Process]) -> Process | None:
     the nearest: an editor, not the `Python.app` that a framework's interpreter runs in. Without
     an app above (a launch agent, SSH) the process answers for itself.
     """
-    heirs: list[Process] = []
+    heirs: list[RunningProcess] = []
     for process in chain:
         if process.pid == _LAUNCHD:
             break
@@ -207,7 +192,7 @@ def responsible_of(chain: Sequence[Process]) -> Process | None:
     return heirs[0] if heirs else None
 
 
-def shown_name(process: Process) -> str:
+def shown_name(process: RunningProcess) -> str:
     """Return the name under which System Settings lists a process: its app's, else its file's."""
     bundle = _bundle(process.path)
     return bundle or PurePosixPath(process.path).name or process.name
@@ -222,7 +207,7 @@ def responsible_name() -> str:
 def resolve(
     pid: int,
     ask: Callable[[int], int | None],
-    parents: Callable[[int], Sequence[Process]],
+    parents: Callable[[int], Sequence[RunningProcess]],
 ) -> str:
     """Return the shown name of who is responsible for `pid`.
 
@@ -247,8 +232,6 @@ def _bundle(path: str) -> str:
 
 
 def _asked(pid: int) -> int | None:
-    import ctypes
-
     try:
         ask = ctypes.CDLL(None).responsibility_get_pid_responsible_for_pid
     except (AttributeError, OSError):
@@ -258,7 +241,7 @@ def _asked(pid: int) -> int | None:
     return answer if answer > 0 else None
 
 
-def parents_of(pid: int) -> list[Process]:
+def parents_of(pid: int) -> list[RunningProcess]:
     """Return a process of this machine and those above it, nearest first; empty if it is gone."""
     import psutil
 
@@ -270,12 +253,12 @@ def parents_of(pid: int) -> list[Process]:
     return [_row(row) for row in rows]
 
 
-def _row(process: "psutil.Process") -> Process:
+def _row(process: "psutil.Process") -> RunningProcess:
     import psutil
 
     try:
         with process.oneshot():
-            return Process(process.pid, process.name(), process.exe())
+            return RunningProcess(process.pid, process.name(), process.exe())
     except psutil.Error:
         # The program of another user's process (login, sshd) cannot be read.
-        return Process(process.pid, "", "")
+        return RunningProcess(process.pid, "", "")

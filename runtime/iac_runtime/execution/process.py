@@ -17,6 +17,8 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
+from iac_base.cancellation import Cancellation
+
 if TYPE_CHECKING:
     import psutil
 
@@ -33,6 +35,7 @@ __all__ = [
     "has_ended",
     "see_off",
     "spawn",
+    "wait_for",
 ]
 
 REQUESTS: Final = 3
@@ -46,6 +49,12 @@ _CLEAR: Final = 16
 """Above every descriptor that a child is given, so that no dup2 hits another's source."""
 
 _UNKNOWN_STATUS: Final = 255
+
+_ROUNDS: Final = 20
+"""How often the sweep looks again: what forks without end gets so many chances."""
+
+_REAPED: Final = 1.0
+"""Seconds in which a killed process is expected to be gone."""
 
 
 class Completed(NamedTuple):
@@ -164,13 +173,6 @@ def spawn(argv: Sequence[str], *, channel: bool = False) -> Child:
     return Child(pid, token, ours)
 
 
-_ROUNDS: Final = 20
-"""How often the sweep looks again: what forks without end gets so many chances."""
-
-_REAPED: Final = 1.0
-"""Seconds in which a killed process is expected to be gone."""
-
-
 class Grace:
     """The seconds between TERM and KILL; cutting them short holds for a wait under way too."""
 
@@ -187,8 +189,6 @@ NO_GRACE: Final = Grace(0.0)
 
 def end(child: Child, grace: Grace) -> None:
     """End `child` and all that it started, and close its descriptors; at most `grace` + 1 s."""
-    import psutil
-
     child.close()
     found: list[psutil.Process] = []
     if child.status is None:
@@ -196,7 +196,7 @@ def end(child: Child, grace: Grace) -> None:
         found = _family(child.pid)
         if not all(map(_is_gone, found)):
             _signal(child.pid, signal.SIGTERM)
-            _wait(lambda: all(map(_is_gone, found)), lambda: grace.seconds)
+            wait_for(lambda: all(map(_is_gone, found)), lambda: grace.seconds)
         _signal(child.pid, signal.SIGKILL)
     _kill(found)
     for _ in range(_ROUNDS):
@@ -204,13 +204,13 @@ def end(child: Child, grace: Grace) -> None:
         if not left:
             break
         _kill(left)
-    _wait(child.reap, lambda: _REAPED)
+    wait_for(child.reap, lambda: _REAPED)
 
 
 def see_off(child: Child, patience: float, grace: Grace) -> None:
     """Let `child` end by itself within `patience` seconds of the end of its input, else end it."""
     child.hang_up()
-    if _wait(child.reap, lambda: patience):
+    if wait_for(child.reap, lambda: patience):
         child.close()
     else:
         end(child, grace)
@@ -274,14 +274,20 @@ def _kill(processes: "Iterable[psutil.Process]") -> None:
             process.kill()
 
 
-def _wait(done: Callable[[], bool], seconds: Callable[[], float]) -> bool:
-    """Ask until `done` says yes, at most for `seconds`; return what it said last."""
+def wait_for(
+    done: Callable[[], bool], seconds: Callable[[], float], cancel: Cancellation | None = None
+) -> bool:
+    """Ask until `done` says yes, at most for `seconds`; say whether it did.
+
+    Args:
+        cancel: Ends the wait from another thread.
+    """
     begun = time.monotonic()
+    sleep = time.sleep if cancel is None else cancel.wait
     pause = 0.0005
     while not done():
         left = begun + seconds() - time.monotonic()
-        if left <= 0:
+        if left <= 0 or sleep(min(pause, left)):
             return False
-        time.sleep(min(pause, left))
         pause = min(pause * 2, 0.02)
     return True

@@ -8,8 +8,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, Literal
 
 from iac_base.cancellation import Cancellation
-from iac_runtime.execution.locks import Limits
-from iac_runtime.execution.process import NO_GRACE, Child, Completed, Grace, end, has_ended, spawn
+from iac_runtime.execution.locks import ExecutionLimits
+from iac_runtime.execution.process import (
+    NO_GRACE,
+    Child,
+    Completed,
+    Grace,
+    end,
+    has_ended,
+    spawn,
+    wait_for,
+)
 
 __all__ = ["WORDS_KEPT", "Ended", "Tail", "converse", "run_process"]
 
@@ -20,6 +29,11 @@ _CHUNK: Final = 1 << 16
 _GLANCE: Final = 0.1
 """Seconds between looks at whether the process lives: its end shows on no pipe while a grandchild
 holds them open."""
+
+WORDS_KEPT: Final = 64 * 1024
+"""Bytes of standard error that are kept: the last ones, where the reason stands."""
+
+_LIMITS: Final = ExecutionLimits()
 
 _LAST_READS: Final = 256
 """Reads of what an ended process left; a grandchild may go on writing for ever."""
@@ -149,12 +163,6 @@ def _waker(cancel: Cancellation) -> Iterator[int]:
         os.close(writing)
 
 
-WORDS_KEPT: Final = 64 * 1024
-"""Bytes of standard error that are kept: the last ones, where the reason stands."""
-
-_LIMITS: Final = Limits()
-
-
 def run_process(
     argv: Sequence[str],
     stdin: bytes,
@@ -189,7 +197,10 @@ def run_process(
             hang_up=True,
         )
         if how in ("answered", "gone") and not stdout.overflowed:
-            how = _wait(child, deadline, wanted)
+            # It has closed its output; its end may be a little later.
+            left = deadline - time.monotonic()
+            ended = wait_for(child.reap, lambda: left, wanted)
+            how = "answered" if ended else "cancelled" if wanted.cancelled else "timeout"
     except BaseException:
         end(child, NO_GRACE)
         raise
@@ -206,16 +217,3 @@ def run_process(
         cancelled=how == "cancelled",
         too_large=stdout.overflowed,
     )
-
-
-def _wait(child: Child, deadline: float, cancel: Cancellation) -> Ended:
-    """Wait for the end of a process that has closed its output."""
-    pause = 0.0005
-    while not child.reap():
-        left = deadline - time.monotonic()
-        if left <= 0:
-            return "timeout"
-        if cancel.wait(min(pause, left)):
-            return "cancelled"
-        pause = min(pause * 2, 0.02)
-    return "answered"

@@ -11,11 +11,12 @@ import os
 import threading
 import time
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from iac_base.cancellation import Cancellation
-from iac_runtime.execution.answers import Reply, parsed
-from iac_runtime.execution.locks import Limits
+from iac_runtime.apple_errors import APPLE_ERRORS
+from iac_runtime.execution.answers import ExchangeReply, parsed
+from iac_runtime.execution.locks import ExecutionLimits
 from iac_runtime.execution.process import (
     ANSWERS,
     NO_GRACE,
@@ -29,18 +30,16 @@ from iac_runtime.execution.process import (
 )
 from iac_runtime.execution.streams import WORDS_KEPT, Ended, Tail, converse
 
-__all__ = ["LOST", "Line", "Worker", "Workers"]
+__all__ = ["Worker", "Workers"]
 
 _PATIENCE: Final = 1.0
 """Seconds that a worker has to end by itself."""
 
+_LOST: Final = frozenset(n for n, row in APPLE_ERRORS.items() if row.type == "APP_NOT_RUNNING")
+"""The numbers after which a worker's connection to the app is gone for good."""
 
-class Line(NamedTuple):
-    """What a worker answered: how it went, and for `answered` the line."""
-
-    how: Ended
-    body: bytes = b""
-    too_large: bool = False
+_HELLO: Final = "hello"
+"""The mark of the line by which a worker says that it is there."""
 
 
 class Worker:
@@ -55,9 +54,9 @@ class Worker:
     """
 
     def __init__(self, argv: Sequence[str], cap: int) -> None:
-        self._child: Child = spawn([*argv, str(REQUESTS), str(ANSWERS)], channel=True)
-        assert self._child.answers is not None
-        self._answers = self._child.answers
+        self.child: Child = spawn([*argv, str(REQUESTS), str(ANSWERS)], channel=True)
+        assert self.child.answers is not None
+        self._answers = self.child.answers
         self._cap = cap
         self._stdout, self._stderr = Tail(WORDS_KEPT), Tail(WORDS_KEPT)
         self._heard = bytearray()
@@ -65,31 +64,23 @@ class Worker:
         self.calls = 0
         self.rested = time.monotonic()
 
-    @property
-    def pid(self) -> int:
-        """The number of the process."""
-        return self._child.pid
-
-    @property
-    def status(self) -> int:
-        """Its exit status once it has ended; the one for "unknown" before."""
-        return 255 if self._child.status is None else self._child.status
-
-    @property
-    def words(self) -> tuple[bytes, bytes]:
-        """The last of what it wrote to standard output and standard error."""
-        return self._stdout.content(), self._stderr.content()
-
-    def hear(self, deadline: float, cancel: Cancellation) -> Line:
+    def hear(self, mark: str, deadline: float, cancel: Cancellation) -> ExchangeReply:
         """Wait for a line: the one by which a worker says that it is there, or one more."""
-        return self._converse(b"", deadline, cancel)
+        return self._converse(b"", mark, deadline, cancel)
 
-    def exchange(self, request: bytes, deadline: float, cancel: Cancellation) -> Line:
+    def exchange(
+        self, request: bytes, mark: str, deadline: float, cancel: Cancellation
+    ) -> ExchangeReply:
         """Send a request (a line) and return its answer."""
         self.calls += 1
-        line = self._converse(request, deadline, cancel)
+        reply = self._converse(request, mark, deadline, cancel)
         self.rested = time.monotonic()
-        return line
+        return reply
+
+    def left(self) -> Completed:
+        """Return the last of what one that has ended wrote, and its exit status."""
+        status = 255 if self.child.status is None else self.child.status
+        return Completed(self._stdout.content(), self._stderr.content(), status)
 
     def is_silent(self) -> bool:
         """Say whether it lives and has said nothing unasked; otherwise it is of no more use."""
@@ -101,24 +92,14 @@ class Worker:
             return True
         return False
 
-    def end(self, grace: Grace) -> None:
-        """End it and all that it started (see `ending.end`)."""
-        end(self._child, grace)
-
-    def hang_up(self) -> None:
-        """Tell it that no more requests come."""
-        self._child.hang_up()
-
-    def see_off(self, grace: Grace) -> None:
-        """Let it end by itself; if it does not, end it."""
-        see_off(self._child, _PATIENCE, grace)
-
     def _hear(self, data: bytes) -> None:
         self._heard += data
         self._lines += data.count(b"\n")
 
-    def _converse(self, message: bytes, deadline: float, cancel: Cancellation) -> Line:
-        child = self._child
+    def _converse(
+        self, message: bytes, mark: str, deadline: float, cancel: Cancellation
+    ) -> ExchangeReply:
+        child = self.child
         how: Ended = "answered"
         if message or not self._lines:
             how = converse(
@@ -135,22 +116,16 @@ class Worker:
                 cancel,
             )
         if how != "answered":
-            return Line(how)
-        end = self._heard.find(b"\n") + 1
-        if end > self._cap or (not end and len(self._heard) > self._cap):
-            return Line("answered", too_large=True)
-        if not end:
-            return Line("gone")
-        body = bytes(self._heard[:end])
-        del self._heard[:end]
+            return ExchangeReply(how)
+        size = self._heard.find(b"\n") + 1
+        if size > self._cap or (not size and len(self._heard) > self._cap):
+            return ExchangeReply("too large")
+        if not size:
+            return ExchangeReply("gone")
+        body = bytes(self._heard[:size])
+        del self._heard[:size]
         self._lines -= 1
-        return Line("answered", body)
-
-
-LOST: Final = frozenset((-600, -609))
-"""The numbers after which a worker's connection to the app is gone for good."""
-
-_HELLO: Final = "hello"
+        return parsed(body, mark)
 
 
 class Workers:
@@ -162,7 +137,7 @@ class Workers:
         grace: How long one that must be ended has.
     """
 
-    def __init__(self, argv: Sequence[str], limits: Limits, grace: Grace) -> None:
+    def __init__(self, argv: Sequence[str], limits: ExecutionLimits, grace: Grace) -> None:
         self._argv = tuple(argv)
         self._grace = grace
         self._limits = limits
@@ -176,7 +151,7 @@ class Workers:
 
     def exchange(
         self, app: str, request: bytes, mark: str, deadline: float, cancel: Cancellation
-    ) -> Reply | None:
+    ) -> ExchangeReply | None:
         """Have a request carried out by the worker of an app; its lock is the caller's to hold.
 
         Args:
@@ -201,19 +176,18 @@ class Workers:
             worker = started
         strays = 0
         try:
-            reply = _meaning(worker.exchange(request, deadline, cancel), mark)
+            reply = worker.exchange(request, mark, deadline, cancel)
             while reply.how == "stray":
                 # The answer to an earlier request is no answer to this one, nor a fault of it.
                 strays += 1
-                reply = _meaning(worker.hear(deadline, cancel), mark)
+                reply = worker.hear(mark, deadline, cancel)
         except BaseException:
-            worker.end(NO_GRACE)
+            end(worker.child, NO_GRACE)
             raise
         if reply.answer is None:
-            worker.end(self._grace)
-            left = Completed(*worker.words, worker.status)
-            return reply._replace(left=left) if reply.how == "gone" else reply
-        lost = reply.answer.get("number") in LOST
+            end(worker.child, self._grace)
+            return reply._replace(left=worker.left()) if reply.how == "gone" else reply
+        lost = reply.answer.get("number") in _LOST
         worn = worker.calls >= self._limits.calls
         self._put(app, worker, keep=not (strays or lost or worn))
         return reply
@@ -245,26 +219,26 @@ class Workers:
                 self._owner = os.getpid()
             worker = self._idle.pop(app, None)
         if worker is not None and not worker.is_silent():
-            worker.end(self._grace)
+            end(worker.child, self._grace)
             return None
         return worker
 
-    def _start(self, app: str, deadline: float, cancel: Cancellation) -> Worker | Reply | None:
+    def _start(
+        self, app: str, deadline: float, cancel: Cancellation
+    ) -> Worker | ExchangeReply | None:
         """Return a worker that said hello; else why the call ends, or None to do without."""
         worker = Worker(self._argv, self._limits.answer)
         patience = time.monotonic() + self._limits.hello
         try:
-            line = worker.hear(min(patience, deadline), cancel)
+            reply = worker.hear(_HELLO, min(patience, deadline), cancel)
         except BaseException:
-            worker.end(NO_GRACE)
+            end(worker.child, NO_GRACE)
             raise
-        if _meaning(line, _HELLO).how == "answered":
+        if reply.how == "answered":
             return worker
-        worker.end(self._grace)
-        if line.how == "cancelled":
-            return Reply("cancelled")
-        if line.how == "timeout" and deadline <= patience:
-            return Reply("timeout")
+        end(worker.child, self._grace)
+        if reply.how == "cancelled" or (reply.how == "timeout" and deadline <= patience):
+            return reply
         self._without.add(app)
         import logging
 
@@ -314,12 +288,6 @@ class Workers:
                     self._change.wait(wait)
                 leaving, self._leaving = self._leaving, []
             for worker in leaving:
-                worker.hang_up()
+                worker.child.hang_up()
             for worker in leaving:
-                worker.see_off(self._grace)
-
-
-def _meaning(line: Line, mark: str) -> Reply:
-    if line.too_large:
-        return Reply("too large")
-    return parsed(line.body, mark) if line.how == "answered" else Reply(line.how)
+                see_off(worker.child, _PATIENCE, self._grace)

@@ -11,8 +11,7 @@ from typing import Any, Final, NamedTuple
 from iac_base import text as cleaning
 from iac_base.errors import InvalidParameterError, ToolError
 from iac_base.words import fold, text_literal
-from iac_runtime.execution.appleerrors import describe
-from iac_runtime.execution.executor import Answer
+from iac_runtime.execution.answers import AppAnswer, describe
 from iac_runtime.language.reader import AppReader
 from iac_runtime.language.request import Absent, Event
 from iac_runtime.language.steps import ById, ByIndex, ByName, RefValue, Step, Value, Whose
@@ -102,7 +101,7 @@ class Plain(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-def plain_result(answer: Answer, event: Event, tool: Operation) -> Plain:
+def plain_result(answer: AppAnswer, event: Event, tool: Operation) -> Plain:
     """Return the value of an answer in the words of the dictionary.
 
     A list becomes one object an item with `ref` and the properties. Properties are keyed by the
@@ -128,14 +127,14 @@ def plain_result(answer: Answer, event: Event, tool: Operation) -> Plain:
     return Plain(clean(value), tuple(notes))
 
 
-def _each(answer: Answer, event: Event, tool: Operation) -> Plain:
+def _each(answer: AppAnswer, event: Event, tool: Operation) -> Plain:
     found: list[Any] = []
     notes: list[str] = []
     for part, told in zip(event.parts, answer.value, strict=True):
         row: dict[str, Any] = {"target": RefText(steps_text(part.target) or "application")}
         if told.get("ok"):
             plain = plain_result(
-                Answer(told.get("value"), None, tuple(told.get("notes") or ())), part, tool
+                AppAnswer(told.get("value"), None, tuple(told.get("notes") or ())), part, tool
             )
             row["value"] = plain.value
             notes += plain.notes

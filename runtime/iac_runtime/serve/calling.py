@@ -22,7 +22,7 @@ from mcp.shared.exceptions import MCPError
 from iac_base.cancellation import Cancellation
 from iac_base.errors import IacError, ToolError, UnknownToolError
 from iac_base.text import escaped
-from iac_runtime.execution.appleerrors import OUTCOME_UNKNOWN
+from iac_runtime.execution.answers import OUTCOME_UNKNOWN
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.plans import Asks, Call, Done, Refused
 from iac_runtime.gate.results import clean, structured

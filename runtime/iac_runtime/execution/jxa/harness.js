@@ -3,9 +3,9 @@
 // The text of this file is constant: nothing of a request becomes source.
 // ES5 in the main, for the engine is that of the system.
 
-var FATAL = [-128, -600, -609, -1712, -1743, -1744];
-// What an app answers that cannot decide a filter: then its columns are read and filtered here.
-var NO_FILTER = [-1700, -1708, -1723, -1725, -1726, -1727, -10000];
+// Error numbers, from each request: `stop` ends the request at once; `unfiltered` is what an app
+// answers that cannot decide a filter, and then its columns are read and filtered here.
+var NUMBERS = { stop: [], unfiltered: [] };
 var MAX_DEPTH = 32, MAX_ITEMS = 50000, MAX_TEXT = 2000000, CUT = '\u2026 [truncated]';
 
 // osascript harness.js 3 4: a worker on these descriptors. Without arguments: one request.
@@ -50,6 +50,7 @@ function ascii(json) {
 
 function answerTo(request) {
   var answer;
+  NUMBERS = request.numbers;
   try {
     if (request.op === 'test') answer = { value: examine(request.app) };
     else if (request.needRunning && !Application(request.app).running()) answer = { kind: 'not-running' };
@@ -223,7 +224,7 @@ function column(list, name, label) {
   try {
     values = whole(list, name ? list.items[name] : list.items);
   } catch (error) {
-    if (list.filter && list.total === null && NO_FILTER.indexOf(error.errorNumber) >= 0) {
+    if (list.filter && list.total === null && cannotFilter(error)) {
       filterHere(list);
       return column(list, name, label);
     }
@@ -325,7 +326,7 @@ function count(work, request) {
   try {
     return size(work, list.items);
   } catch (error) {
-    if (!list.filter || NO_FILTER.indexOf(error.errorNumber) < 0) throw error;
+    if (!list.filter || !cannotFilter(error)) throw error;
     filterHere(list);
     return list.kept.length;
   }
@@ -356,7 +357,7 @@ function bareTotal(list) {
   try {
     return size(list.work, list.items);
   } catch (error) {
-    if (!list.filter || NO_FILTER.indexOf(error.errorNumber) < 0) throw error;
+    if (!list.filter || !cannotFilter(error)) throw error;
     filterHere(list);
     return list.total;
   }
@@ -450,7 +451,11 @@ function assign(work, request) {
 }
 
 function isFatal(error) {
-  return FATAL.indexOf(error && error.errorNumber) >= 0;
+  return NUMBERS.stop.indexOf(error && error.errorNumber) >= 0;
+}
+
+function cannotFilter(error) {
+  return NUMBERS.unfiltered.indexOf(error.errorNumber) >= 0;
 }
 
 function build(app, steps) {

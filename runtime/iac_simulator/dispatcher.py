@@ -1,16 +1,13 @@
 """Where requests of a script arrive: names are decided, events logged, worlds asked and changed."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from iac_runtime.tools.tables import Tables
 from iac_simulator import filters
-from iac_simulator.answers import answer_by_type
-from iac_simulator.calls import Command, command_named, read_arguments, timeout_of
-from iac_simulator.chains import Chain, chain_of, notation
-from iac_simulator.encode import direct_of, encoded, properties_of
-from iac_simulator.errors import AppError, Unreachable
+from iac_simulator.commands import AppCommand, command_named, read_arguments, reflect, timeout_of
+from iac_simulator.errors import EventRefusedError, Unreachable
 from iac_simulator.follow import Value, answer
 from iac_simulator.names import (
     element_class,
@@ -20,20 +17,39 @@ from iac_simulator.names import (
     property_named,
     unknown_name,
 )
-from iac_simulator.reflection import reflect
-from iac_simulator.scenario import Fault, Faults
-from iac_simulator.values import UNDEFINED, Refer, Undefined, from_wire, to_wire
-from iac_simulator.verbs import VERBS, Call, change, make, shift
-from iac_simulator.world import World
+from iac_simulator.new_objects import VerbCall, make
+from iac_simulator.plausible import answer_by_type
+from iac_simulator.scenario import Faults, InjectedFault
+from iac_simulator.typed_values import direct_of, encoded, properties_of
+from iac_simulator.values import (
+    AppReference,
+    Chain,
+    chain_of,
+    from_wire,
+    notation,
+    record_in,
+    to_wire,
+)
+from iac_simulator.verbs import VERBS, change, shift
+from iac_simulator.world import AppWorld
 
-__all__ = ["CURRENT", "OPERATIONS", "Desk", "SentEvent"]
+__all__ = ["CURRENT", "OPERATIONS", "Dispatcher", "SentEvent"]
 
 OPERATIONS: Final = frozenset(
     "application kind member names reflect installed filter get set length call create".split()
 )
+"""The requests; each is carried out by the method of its name."""
 
 CURRENT: Final = ""
 """The key of the current application: osascript itself, which has no dictionary of its own."""
+
+_OF_CURRENT: Final[Mapping[str, Any]] = {
+    "id": "com.apple.osascript",
+    "name": "osascript",
+    "running": True,
+    "frontmost": False,
+    "version": "1.0",
+}
 
 Request = Mapping[str, Any]
 
@@ -53,72 +69,55 @@ class SentEvent(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Desk:
+class Dispatcher:
     """The apps of a simulator. `now` gives the moment as ISO 8601, `log` gets each event,
     `warn` what the strict variant has to say.
     """
 
-    worlds: Mapping[str, World]
+    worlds: Mapping[str, AppWorld]
     now: Callable[[], str]
     log: Callable[[SentEvent], None]
     faults: Faults
     warn: Callable[[str], None]
-    struck: list[Fault] = field(default_factory=list)
+    struck: list[InjectedFault] = field(default_factory=list)
 
-    @property
-    def language(self) -> str:
-        """The language of error texts."""
-        return self.faults.scenario.language
-
-    def answer(self, name: str, request: Request, struck: list[Fault]) -> Any:
+    def answer(self, name: str, request: Request, struck: list[InjectedFault]) -> Any:
         """Carry out the request called `name`; what struck on the way is added to `struck`.
 
         Raises:
-            AppError: The app refuses.
+            EventRefusedError: The app refuses.
             Unreachable: There is no such app.
         """
         if self.faults.scenario.strict and name in ("get", "set", "length", "call"):
             self._hold_against_dictionary(request)
         try:
-            return self._operations[name](request)
+            return getattr(self, f"_{name}")(request)
         finally:
             struck += self.struck
             self.struck.clear()
 
-    @property
-    def _operations(self) -> Mapping[str, Callable[[Request], Any]]:
-        return {
-            "application": self._application,
-            "kind": self._kind,
-            "member": self._member,
-            "names": self._names,
-            "reflect": self._reflect,
-            "installed": self._installed,
-            "filter": lambda request: filters.fold(request["filter"]),
-            "get": self._get,
-            "set": self._set,
-            "length": self._length,
-            "call": self._call,
-            "create": self._create,
-        }
-
     def _hold_against_dictionary(self, request: Request) -> None:
         tables, chain = self._tables(request), chain_of(request["chain"])
         unknown = unknown_name(tables, chain) if tables is not None else None
-        if tables is None or unknown is None or command_named(tables, chain[-1].value):
-            return
-        self.warn(f"{tables.app.name}: {notation(chain)}: {unknown} is not in the dictionary")
+        if tables is not None and unknown and not command_named(tables, chain[-1].value):
+            self.warn(f"{tables.app.name}: {notation(chain)}: {unknown} is not in the dictionary")
 
     # What a script can ask without an event.
+
+    def _applications(self) -> Iterator[tuple[str, AppWorld]]:
+        """Yield the apps that are no additions."""
+        for key, world in self.worlds.items():
+            if world.tables.app.kind == "application":
+                yield key, world
 
     def _application(self, request: Request) -> Any:
         name = request["name"]
         if name is None:
             return {"key": CURRENT, "name": "osascript", "current": True, "dictionary": True}
         stem = str(name).rstrip("/").rpartition("/")[2].removesuffix(".app")
-        for key, world in self.worlds.items():
+        for key, world in self._applications():
             app = world.tables.app
-            if app.kind == "application" and stem in (app.name, app.id):
+            if stem in (app.name, app.id):
                 dictionary = world.data.get("@dictionary", True) is not False
                 return {"key": key, "name": app.name, "current": False, "dictionary": dictionary}
         raise Unreachable(name)
@@ -140,9 +139,9 @@ class Desk:
         tables, name = self._tables(request), request["name"]
         if tables is None:
             return not request.get("command")
-        place = place_of(tables, chain_of(request["chain"]))
         if request.get("command"):
             return command_named(tables, name) is not None
+        place = place_of(tables, chain_of(request["chain"]))
         if request.get("own"):
             return place.term is not None and element_class(tables, place.term, name) is not None
         return is_member(tables, place.term, name) or command_named(tables, name) is not None
@@ -154,13 +153,9 @@ class Desk:
 
     def _installed(self, _request: Request) -> list[dict[str, Any]]:
         return [
-            {
-                "id": world.tables.app.id,
-                "name": world.tables.app.name,
-                "running": world.data.get("@running", True),
-            }
-            for world in self.worlds.values()
-            if world.tables.app.kind == "application"
+            {"id": app.id, "name": app.name, "running": world.data.get("@running", True)}
+            for _, world in self._applications()
+            for app in [world.tables.app]
         ]
 
     def _reflect(self, request: Request) -> Any:
@@ -168,159 +163,135 @@ class Desk:
         arguments = [from_wire(argument) for argument in request["args"]]
         return to_wire(reflect(tables, request["name"], arguments)) if tables else None
 
+    def _filter(self, request: Request) -> Any:
+        return filters.fold(request["filter"])
+
     # What sends an event.
 
-    def _world(self, request: Request) -> World:
+    def _world(self, request: Request) -> AppWorld:
         world = self.worlds.get(request["root"]["key"])
         if world is None:
-            raise AppError(-1708)
+            raise EventRefusedError(-1708)
         return world
 
-    def _send(
-        self,
-        world: World,
-        event: str,
-        direct: Any,
-        params: Mapping[str, Any],
-        timeout: float | None,
-        run: Callable[[], Any],
-    ) -> Any:
+    def _send(self, world: AppWorld, event: SentEvent, run: Callable[[], Any]) -> Any:
         """Log an event, then let faults, canned answers and the world have their say."""
-        app = world.tables.app
-        self.log(SentEvent(app.id, event, direct, params, timeout))
-        struck = self.faults.strike("event", (app.id, app.name, world.tables.key), event)
+        app, code = world.tables.app, event.event
+        self.log(event)
+        struck = self.faults.strike("event", (app.id, app.name, world.tables.key), code)
         self.struck.extend(struck)
         for fault in struck:
             self._disturb(world, fault)
-        if event != "aevtquit" and world.data.get("@running") is False:
+        if code != "aevtquit" and world.data.get("@running") is False:
             del world.data["@running"]
         for data in self._answering(world):
-            number = data.get("@errors", {}).get(event)
+            number = data.get("@errors", {}).get(code)
             if number is not None:
-                raise AppError(number)
-            results = data.get("@results", {})
-            if event in results:
-                return answer(world, Value(results[event]))
+                raise EventRefusedError(number)
+            if code in data.get("@results", {}):
+                return answer(world, Value(data["@results"][code]))
         given = run()
         for fault in struck:
             if fault.error is not None:
-                raise AppError(fault.error)
+                raise EventRefusedError(fault.error)
             if fault.size:
                 given = "x" * fault.size
             elif fault.value is not None:
                 given = answer(world, Value(fault.value))
         return given
 
-    def _disturb(self, world: World, fault: Fault) -> None:
+    def _disturb(self, world: AppWorld, fault: InjectedFault) -> None:
         """Do what happens before the app gets to its work.
 
         Raises:
-            AppError: It does not get there.
+            EventRefusedError: It does not get there.
         """
         if fault.shift:
             shift(world, fault.shift)
         if fault.quit:
             world.data["@running"] = False
-            raise AppError(-600 if fault.error is None else fault.error)
+            raise EventRefusedError(-600 if fault.error is None else fault.error)
         if fault.error is not None and not fault.after:
-            raise AppError(fault.error)
+            raise EventRefusedError(fault.error)
 
-    def _answering(self, world: World) -> list[Mapping[str, Any]]:
+    def _answering(self, world: AppWorld) -> list[Mapping[str, Any]]:
         """Return the worlds whose faults and answers count: an addition is loaded into an app."""
         if world.tables.app.kind != "addition":
             return [world.data]
         return [world.data, *(other.data for other in self.worlds.values() if other is not world)]
 
-    def _direct(self, world: World, chain: Chain) -> Refer:
-        return Refer(world.tables.key, chain)
+    def _standard(
+        self,
+        world: AppWorld,
+        event: str,
+        chain: Chain,
+        run: Callable[[], Any] | None = None,
+        params: Mapping[str, Any] | None = None,
+        modifiers: Any = None,
+    ) -> Any:
+        """Send an event of the core suite about what `chain` names; `run` stands for its verb."""
+        direct = world.reference(chain)
+        sent = SentEvent(
+            world.tables.app.id,
+            event,
+            direct_of(world.tables, direct, "any"),
+            params or {},
+            timeout_of(from_wire(modifiers)),
+        )
+        call = VerbCall(world, direct, {}, self.now())
+        return to_wire(self._send(world, sent, run or (lambda: VERBS[event](call))))
 
     def _get(self, request: Request) -> Any:
+        chain = chain_of(request["chain"])
         if request["root"]["key"] == CURRENT:
-            return self._of_current(request)
-        world, chain = self._world(request), chain_of(request["chain"])
-        timeout = timeout_of(from_wire(request.get("modifiers")))
+            if len(chain) != 1 or chain[0].value not in _OF_CURRENT:
+                raise EventRefusedError(-1708)
+            return _OF_CURRENT[chain[0].value]
+        world = self._world(request)
         if len(chain) == 1 and chain[0].value in ("id", "running"):
-            return self._call_get(world, chain, self.now())
-        direct = self._direct(world, chain)
-        return to_wire(
-            self._send(
-                world,
-                "coregetd",
-                direct_of(world.tables, direct, "any"),
-                {},
-                timeout,
-                lambda: VERBS["coregetd"](Call(world, direct, {}, self.now())),
-            )
-        )
+            call = VerbCall(world, world.reference(chain), {}, self.now())
+            return to_wire(VERBS["coregetd"](call))
+        return self._standard(world, "coregetd", chain, modifiers=request.get("modifiers"))
 
-    def _call_get(self, world: World, chain: Chain, now: str) -> Any:
-        return to_wire(VERBS["coregetd"](Call(world, self._direct(world, chain), {}, now)))
+    def _length(self, request: Request) -> Any:
+        return self._standard(self._world(request), "corecnte", chain_of(request["chain"]))
 
-    def _of_current(self, request: Request) -> Any:
-        name = request["chain"][-1][1]
-        known = {
-            "id": "com.apple.osascript",
-            "name": "osascript",
-            "running": True,
-            "frontmost": False,
-            "version": "1.0",
-        }
-        if len(request["chain"]) != 1 or name not in known:
-            raise AppError(-1708)
-        return known[name]
-
-    def _set(self, request: Request) -> Any:
+    def _set(self, request: Request) -> None:
         world, chain = self._world(request), chain_of(request["chain"])
         value = from_wire(request["value"])
         place = place_of(world.tables, chain)
-        type_ = place.prop.type if place.prop else "any"
-        direct = self._direct(world, chain)
-        params = {"data": encoded(world.tables, value, type_)}
-        self._send(
+        self._standard(
             world,
             "coresetd",
-            direct_of(world.tables, direct, "any"),
-            params,
-            timeout_of(from_wire(request.get("modifiers"))),
+            chain,
             lambda: change(world, chain, value),
-        )
-        return None
-
-    def _length(self, request: Request) -> Any:
-        world = self._world(request)
-        direct = self._direct(world, chain_of(request["chain"]))
-        shown = direct_of(world.tables, direct, "any")
-        call = Call(world, direct, {}, self.now())
-        return to_wire(
-            self._send(world, "corecnte", shown, {}, None, lambda: VERBS["corecnte"](call))
+            {"data": encoded(world.tables, value, place.prop.type if place.prop else "any")},
+            request.get("modifiers"),
         )
 
     def _create(self, request: Request) -> Any:
         """Make what a constructor described: `.make()`, or pushed to the place `at`."""
         world, term = self._world(request), request["term"]
-        record = from_wire(request["properties"])
-        if not isinstance(record, dict) or "record" not in record:
-            raise AppError(-1700)
-        params: dict[str, Any] = {"kocl": {"type": world.tables.classes[term].code}}
+        tables = world.tables
+        properties = record_in(from_wire(request["properties"]))
+        if properties is None:
+            raise EventRefusedError(-1700)
+        params: dict[str, Any] = {"kocl": {"type": tables.classes[term].code}}
         data = from_wire(request["data"]) if "data" in request else None
-        at = None
-        if record["record"]:
-            params["prdt"] = properties_of(world.tables, term, record["record"])
+        at = world.reference(chain_of(request["at"]["chain"])) if "at" in request else None
+        if properties:
+            params["prdt"] = properties_of(tables, term, properties)
         if data is not None:
-            params["data"] = encoded(world.tables, data, "any")
-        if "at" in request:
-            at = self._direct(world, chain_of(request["at"]["chain"]))
-            params["insh"] = encoded(world.tables, at, "any")
-        call = Call(world, None, {}, self.now())
+            params["data"] = encoded(tables, data, "any")
+        if at is not None:
+            params["insh"] = encoded(tables, at, "any")
+        call = VerbCall(world, None, {}, self.now())
         made = self._send(
             world,
-            "corecrel",
-            None,
-            params,
-            None,
-            lambda: make(call, term, record["record"], data, at),
+            SentEvent(tables.app.id, "corecrel", None, params),
+            lambda: make(call, term, properties, data, at),
         )
-        return to_wire(made if isinstance(made, Refer) else Refer(world.tables.key, ()))
+        return to_wire(made if isinstance(made, AppReference) else world.reference(()))
 
     def _call(self, request: Request) -> Any:
         chain = chain_of(request["chain"])
@@ -329,15 +300,15 @@ class Desk:
         if target is None:
             modifiers = request["args"][-1] if args else None
             if args and timeout_of(args[-1]) is None and request["root"]["key"] == CURRENT:
-                raise AppError(-1708)
+                raise EventRefusedError(-1708)
             return self._get({**request, "modifiers": modifiers})
         world, command = target
-        receiver = self._direct(world, chain[:-1]) if len(chain) > 1 else None
-        if receiver is not None and request["root"]["key"] != world.tables.key:
-            receiver = Refer(request["root"]["key"], chain[:-1])
+        receiver = AppReference(request["root"]["key"], chain[:-1]) if len(chain) > 1 else None
         return self._run(world, command, receiver, args)
 
-    def _command(self, request: Request, chain: Chain, given: bool) -> tuple[World, Command] | None:
+    def _command(
+        self, request: Request, chain: Chain, given: bool
+    ) -> tuple[AppWorld, AppCommand] | None:
         """Return the app and command that the last step means, or None where it is to be read."""
         if chain[-1].kind != "p":
             return None
@@ -356,43 +327,46 @@ class Desk:
         if world is None or not given:
             return None
         if place_of(world.tables, chain).kind == "unknown":
-            raise AppError(-1708)
+            raise EventRefusedError(-1708)
         return None
 
-    def _is_own(self, world: World, chain: Chain) -> bool:
+    def _is_own(self, world: AppWorld, chain: Chain) -> bool:
         """Say whether the last step is a property that the object before it really has."""
-        before = place_of(world.tables, chain[:-1])
-        if before.term is None:
-            return False
-        return property_named(world.tables, before.term, chain[-1].value) is not None
+        term = place_of(world.tables, chain[:-1]).term
+        return term is not None and property_named(world.tables, term, chain[-1].value) is not None
 
-    def _run(self, world: World, command: Command, receiver: Refer | None, args: list[Any]) -> Any:
+    def _run(
+        self, world: AppWorld, command: AppCommand, receiver: AppReference | None, args: list[Any]
+    ) -> Any:
         tables = world.tables
         call = read_arguments(command, receiver, args)
         params = self._params(tables, command, call.named)
         type_ = command.direct.type if command.direct else "any"
         direct = None if call.direct is None else direct_of(tables, call.direct, type_)
         verb = VERBS.get(command.event)
-        live = Call(world, call.direct, call.named, self.now())
+        live = VerbCall(world, call.direct, call.named, self.now())
 
         def run() -> Any:
             if call.refused:
-                raise AppError(-1700)
-            value = verb(live) if verb is not None else UNDEFINED
-            if isinstance(value, Undefined) and verb is None:
-                return answer_by_type(world, command, call.direct, self.now())
-            return value
+                raise EventRefusedError(-1700)
+            if verb is not None:
+                return verb(live)
+            return answer_by_type(world, command, call.direct, live.now)
 
-        return to_wire(self._send(world, command.event, direct, params, call.timeout, run))
+        sent = SentEvent(tables.app.id, command.event, direct, params, call.timeout)
+        return to_wire(self._send(world, sent, run))
 
-    def _params(self, tables: Tables, command: Command, named: Mapping[str, Any]) -> dict[str, Any]:
+    def _params(
+        self, tables: Tables, command: AppCommand, named: Mapping[str, Any]
+    ) -> dict[str, Any]:
         term = named.get("new") if command.event == "corecrel" else None
         made = tables.find_class(term) if isinstance(term, str) else None
         params = {}
         for key, value in named.items():
             param = command.params[key]
-            if param.code == "prdt" and isinstance(value, dict) and "record" in value:
-                params[param.code] = properties_of(tables, made, value["record"])
+            properties = record_in(value) if param.code == "prdt" else None
+            if properties is not None:
+                params[param.code] = properties_of(tables, made, properties)
             else:
                 params[param.code] = encoded(tables, value, param.type)
         return params

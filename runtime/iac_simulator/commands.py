@@ -1,0 +1,184 @@
+"""Commands of an app: what a name means, which argument is which parameter, what reflection says.
+
+The rule is Apple's (JXA release notes 10.10, "Calling commands"): the first argument is the direct
+parameter, the next an object of named ones, the last an object of event modifiers.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from iac_runtime.tool import Param
+from iac_runtime.tools.tables import APPLICATION, Tables
+from iac_simulator.errors import EventRefusedError
+from iac_simulator.names import alternatives
+from iac_simulator.values import UNDEFINED, AppReference, record_in
+
+__all__ = [
+    "STANDARD_EVENTS",
+    "AppCommand",
+    "Arguments",
+    "command_named",
+    "read_arguments",
+    "reflect",
+    "timeout_of",
+]
+
+
+class AppCommand(NamedTuple):
+    """A command: `params` by JXA name, without the direct one."""
+
+    name: str
+    event: str
+    direct: Param | None
+    params: Mapping[str, Param]
+    result: str = ""
+
+
+class Arguments(NamedTuple):
+    """A call taken apart; `direct` is None for none, `refused` where an app would refuse it."""
+
+    direct: Any
+    named: Mapping[str, Any]
+    timeout: float | None
+    refused: bool = False
+
+
+def _standard(name: str, event: str, direct: str = "", **params: tuple[str, str]) -> AppCommand:
+    rows = {key: Param(key, code, type_) for key, (code, type_) in params.items()}
+    return AppCommand(name, event, Param("", "----", direct) if direct else None, rows)
+
+
+_AT: Final = ("insh", "location specifier")
+_CLASS: Final = ("kocl", "type")
+_DATA: Final = ("data", "any")
+_RECORD: Final = ("prdt", "record")
+_SAVING: Final = ("savo", "save options")
+_STANDARD: Final[Mapping[str, AppCommand]] = {
+    command.name: command
+    for command in (
+        _standard("get", "coregetd", "specifier"),
+        _standard("set", "coresetd", "specifier", to=_DATA),
+        _standard("count", "corecnte", "specifier", each=_CLASS),
+        _standard("exists", "coredoex", "any"),
+        _standard("make", "corecrel", new=_CLASS, at=_AT, withProperties=_RECORD, withData=_DATA),
+        _standard("delete", "coredelo", "specifier"),
+        _standard("duplicate", "coreclon", "specifier", to=_AT, withProperties=_RECORD),
+        _standard("move", "coremove", "specifier", to=_AT),
+        _standard("open", "aevtodoc", "file"),
+        _standard("print", "aevtpdoc", "file", withProperties=("prdt", "print settings")),
+        _standard("close", "coreclos", "specifier", saving=_SAVING, savingIn=("kfil", "file")),
+        _standard(
+            "save", "coresave", "specifier", **{"in": ("kfil", "file"), "as": ("fltp", "any")}
+        ),
+        _standard("quit", "aevtquit", saving=_SAVING),
+        _standard("activate", "miscactv"),
+        _standard("launch", "ascrnoop"),
+        _standard("run", "aevtoapp"),
+        _standard("reopen", "aevtrapp"),
+    )
+}
+"""What every app answers, in its dictionary or not: name -> command, codes of the core suite."""
+
+STANDARD_EVENTS: Final = frozenset(command.event for command in _STANDARD.values())
+
+_MODIFIERS: Final = {"timeout", "considering", "ignoring"}
+
+
+def command_named(tables: Tables, name: str) -> AppCommand | None:
+    """Return the command of an app that JavaScript calls `name`, its standard form included."""
+    standard = _STANDARD.get(name) if tables.app.kind == "application" else None
+    found = standard
+    for spec in tables.tools.values():
+        if spec.bind or spec.op == "list":
+            continue
+        if (spec.op if spec.op != "command" else spec.jxa) != name:
+            continue
+        params = {p.jxa or p.term: p for p in spec.params.values() if len(p.code) == 4}
+        direct = next((p for p in params.values() if p.code == "----"), None)
+        named = {key: p for key, p in params.items() if p.code != "----"}
+        if standard is None:
+            return AppCommand(name, spec.event, direct, named, spec.result)
+        if spec.op != "command":
+            # An object tool states its own parameters; the event's are those of the core suite.
+            codes = {param.code for param in standard.params.values()}
+            extra = {k: p for k, p in named.items() if k and p.code not in codes}
+            return standard._replace(params={**standard.params, **extra})
+        found = AppCommand(
+            name, spec.event, direct or standard.direct, {**standard.params, **named}, spec.result
+        )
+    return found
+
+
+def read_arguments(
+    command: AppCommand, receiver: AppReference | None, args: Sequence[Any]
+) -> Arguments:
+    """Take apart the arguments of a call on `receiver`, None for the application.
+
+    Raises:
+        EventRefusedError: -1700: undefined for a parameter, or a name that the command lacks.
+    """
+    rest: list[Any] = list(args)
+    direct: Any = receiver
+    refused = False
+    first = record_in(rest[0]) if rest else None
+    if receiver is None:
+        if rest and (command.direct is not None or first is None):
+            direct = rest.pop(0)
+            types = alternatives(command.direct.type) if command.direct else []
+            refused = first is not None and {"record", "any"}.isdisjoint(term for term, _ in types)
+    elif rest and first is None and rest[0] is not None:
+        direct = rest.pop(0)
+    named = (record_in(rest[0]) if rest else None) or {}
+    if direct is UNDEFINED or set(named) - set(command.params):
+        raise EventRefusedError(-1700)
+    return Arguments(direct, named, timeout_of(rest[1] if len(rest) > 1 else None), refused)
+
+
+def timeout_of(modifiers: Any) -> float | None:
+    """Return the seconds of event modifiers (`{timeout: 20}`), or None."""
+    given = record_in(modifiers) or {}
+    seconds = given.get("timeout") if set(given) <= _MODIFIERS else None
+    return seconds if isinstance(seconds, int | float) else None
+
+
+def reflect(tables: Tables, name: str, arguments: Sequence[Any]) -> Any:
+    """Return the answer of an app's reflection method `name`; None where it has none.
+
+    Source: public accounts of `Automation`'s app methods; that a collection is named by its plural
+    and an unknown class has no members is inferred, to be confirmed on a Mac.
+    """
+    about, owner = (*(word if isinstance(word, str) else "" for word in arguments), "", "")[:2]
+    commands = {
+        spec.jxa: " ".join(key.rstrip("_").split("_"))
+        for key, spec in reversed(list(tables.tools.items()))
+        if spec.op == "command" and not spec.bind
+    }
+    standard = _STANDARD if tables.app.kind == "application" else {}
+    term = tables.find_class((owner if name.startswith("display") else about) or APPLICATION)
+    properties = list(tables.properties(term)) if term else []
+    elements = tables.elements(term) if term else ()
+    plurals = [tables.classes[row.term].plural for row in elements if row.term in tables.classes]
+    match name:
+        case "commandsOfClass":
+            return sorted({*commands, *standard})
+        case "elementsOfClass":
+            return plurals
+        case "propertiesOfClass":
+            return [prop.jxa for prop in properties]
+        case "parentOfClass":
+            parent = tables.classes.get(tables.classes[term].inherits or "") if term else None
+            return parent.jxa if parent else None
+        case "displayNameForCommand":
+            return commands.get(about, about if about in standard else None)
+        case "displayNameForElementOfClass":
+            element = tables.find_class(about)
+            if element is None or tables.classes[element].plural not in plurals:
+                return None
+            if about != tables.classes[element].plural:
+                return element
+            # The tables keep a plural in camel case only.
+            return re.sub(r"[A-Z]", lambda letter: f" {letter[0].lower()}", about)
+        case "displayNameForPropertyOfClass":
+            return next((prop.term for prop in properties if prop.jxa == about), None)
+    return None

@@ -1,0 +1,186 @@
+"""New objects: where one goes when a script names a place, or none, and what it gets by itself."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, NamedTuple
+
+from iac_base.words import fold
+from iac_simulator.errors import EventRefusedError
+from iac_simulator.follow import Many, Value, follow, refer
+from iac_simulator.typed_values import check_value, settable
+from iac_simulator.values import AppReference, Chain, stored
+from iac_simulator.world import TEXT, AppWorld, Data, WorldObject
+
+__all__ = [
+    "NewObjectPlace",
+    "VerbCall",
+    "identify",
+    "insert",
+    "make",
+    "object_at",
+    "place_for",
+    "target",
+]
+
+_STAMPS: Final = ("creation date", "modification date", "date created", "date modified")
+
+
+class VerbCall(NamedTuple):
+    """A command on its way into a world; `now` is the moment for dates, ISO 8601 in UTC."""
+
+    world: AppWorld
+    direct: Any
+    named: Mapping[str, Any]
+    now: str
+
+
+class NewObjectPlace(NamedTuple):
+    """A list of a world: its holder, its key there, and whether what is new comes first."""
+
+    owner: WorldObject
+    plural: str
+    first: bool = False
+
+
+def make(
+    call: VerbCall, term: str, properties: Mapping[str, Any], data: Any, at: Any
+) -> AppReference:
+    """Make a `term` and return the reference to it.
+
+    Raises:
+        EventRefusedError: -10024 it has no place there; what `settable` and `check_value` raise.
+    """
+    world = call.world
+    made: Data = {}
+    for name, value in properties.items():
+        prop = settable(world.tables, term, name)
+        check_value(world.tables, prop.type, value)
+        made[name] = stored(value)
+    if isinstance(data, str):
+        made[TEXT] = data
+    place = place_for(world, term, at)
+    items = place.owner.data.setdefault(place.plural, [])
+    place.owner.attach()
+    if isinstance(data, str) and TEXT in place.owner.data:
+        place.owner.data[TEXT] = "\n".join(part.get(TEXT, "") for part in [*items, made])
+    identify(world, term, made)
+    for prop in world.tables.properties(term):
+        if prop.term in _STAMPS and prop.jxa not in made:
+            made[prop.jxa] = {"date": call.now}
+    return insert(world, place, term, made)
+
+
+def insert(world: AppWorld, place: NewObjectPlace, term: str, data: Data) -> AppReference:
+    """Put an object into a list, with its class where the list is one of another."""
+    row = world.tables.classes.get(term)
+    if row is not None and row.plural != place.plural:
+        data["@class"] = term
+    items = place.owner.data.setdefault(place.plural, [])
+    items.insert(0 if place.first else len(items), data)
+    held = next(n for n in world.held(place.owner, place.plural) if n.data is data)
+    return world.reference(held.chain)
+
+
+def identify(world: AppWorld, term: str, made: Data) -> None:
+    """Give a new object its id: a number that the world never gives twice, or a word with it."""
+    prop = world.id_property(term)
+    if prop is None or prop.jxa in made:
+        return
+    known = [world.id_of(node.data, node.term) for node in world.descendants(world.root)]
+    numbers = [number for number in known if isinstance(number, int)]
+    number = max([int(world.data.get("@next", 1)), *(number + 1 for number in numbers)])
+    world.data["@next"] = number + 1
+    word = world.tables.classes[term].jxa
+    made[prop.jxa] = number if prop.type in ("integer", "number", "real") else f"{word}-{number}"
+
+
+def object_at(world: AppWorld, chain: Chain) -> WorldObject:
+    """Return the object that `chain` names; a text becomes one that can hold parts.
+
+    Raises:
+        EventRefusedError: -10024 it is none.
+    """
+    found = follow(world, chain)
+    if isinstance(found, Value) and isinstance(found.value, str) and found.owner is not None:
+        found.owner.data[found.name] = {TEXT: found.value}
+        found = follow(world, chain)
+    if not isinstance(found, WorldObject):
+        raise EventRefusedError(-10024)
+    return found
+
+
+def target(world: AppWorld, value: Any) -> WorldObject:
+    """Return the object that a place or a direct parameter names: a reference or a path.
+
+    Raises:
+        EventRefusedError: -43 nothing is at the path, -1700 it is no object.
+    """
+    if isinstance(value, dict) and "path" in value:
+        node = world.by_path(value["path"])
+        if node is None:
+            raise EventRefusedError(-43)
+        return node
+    if not isinstance(value, AppReference):
+        raise EventRefusedError(-1700)
+    found = follow(world, value.chain)
+    if isinstance(found, Many):
+        return object_at(world, value.chain[:-1])
+    if not isinstance(found, WorldObject):
+        raise EventRefusedError(-1700)
+    return found
+
+
+def place_for(world: AppWorld, term: str, at: Any) -> NewObjectPlace:
+    """Return the list for a new `term` at a place that a script names, None for none.
+
+    Raises:
+        EventRefusedError: -10024 it has no place there.
+    """
+    chain = at.chain if isinstance(at, AppReference) else ()
+    if chain and chain[-1].kind == "l":
+        owner, plural = object_at(world, chain[:-2]), chain[-2].value
+        if not isinstance(owner.data.get(plural), list):
+            plural = _plural_for(world, owner, term) or plural
+        return NewObjectPlace(owner, plural, chain[-1].value == "beginning")
+    owner = target(world, at) if at is not None else world.root
+    plural = _plural_for(world, owner, term)
+    # `at: folder.notes` names the list itself.
+    named = plural is None and chain and chain[-1].kind == "p"
+    if named and isinstance(follow(world, chain), Many):
+        return NewObjectPlace(object_at(world, chain[:-1]), chain[-1].value)
+    if plural is not None and isinstance(owner.data.get(plural), list):
+        return NewObjectPlace(owner, plural)
+    # The app's own defaults (`defaultList`), then the first object that has such a list; last a
+    # new list on the owner, where its class allows one.
+    for node in (*_defaults(world, owner), *world.descendants(owner)):
+        inner = _plural_for(world, node, term)
+        if inner is not None and isinstance(node.data.get(inner), list):
+            return NewObjectPlace(node, inner)
+    if plural is None:
+        raise EventRefusedError(-10024)
+    return NewObjectPlace(owner, plural)
+
+
+def _plural_for(world: AppWorld, owner: WorldObject, term: str) -> str | None:
+    """Return the collection of `owner` for objects of `term`; None where its class has none.
+
+    A list that the world has for a superclass is taken before a new one: a document file goes into
+    the `files` of its folder.
+    """
+    classes = world.tables.classes
+    if owner.term not in classes or term not in classes:
+        return None
+    elements = world.tables.elements(owner.term)
+    if not any(world.tables.descends(term, element.term) for element in elements):
+        return None
+    plurals = [row.plural for _, row in world.tables.lineage(term)]
+    held = (plural for plural in plurals if isinstance(owner.data.get(plural), list))
+    return next(held, plurals[0])
+
+
+def _defaults(world: AppWorld, owner: WorldObject, depth: int = 3) -> Iterator[WorldObject]:
+    for key, value in owner.data.items():
+        if depth and fold(key).startswith("default") and isinstance(value, dict) and "ref" in value:
+            found = refer(world, value["ref"])
+            if found is not None:
+                yield found
+                yield from _defaults(world, found, depth - 1)

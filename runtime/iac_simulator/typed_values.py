@@ -1,0 +1,149 @@
+"""Values and their types: what an app accepts, and how an event carries it.
+
+JXA itself checks nothing since 10.11 (release notes); the app refuses, by the numbers of Apple's
+error tables.
+"""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, Final
+
+from iac_base.words import fold
+from iac_runtime.tool import Enum, Property
+from iac_runtime.tools.tables import Tables
+from iac_runtime.types import Reading, find_type
+from iac_simulator.errors import EventRefusedError
+from iac_simulator.names import alternatives, property_named, property_of_kin
+from iac_simulator.values import AppReference, Undefined, notation, record_in
+
+__all__ = ["check_value", "direct_of", "encoded", "enumerators", "properties_of", "settable"]
+
+_STANDARD_ENUMS: Final[Mapping[str, Enum]] = {
+    "save options": (("yes", "yes "), ("no", "no  "), ("ask", "ask ")),
+}
+_TYPES: Final = ("type", "type class", "class")
+
+
+def enumerators(tables: Tables, term: str) -> Enum:
+    """Return the rows of the enumeration `term`; empty for what is none."""
+    return tables.enums.get(term) or _STANDARD_ENUMS.get(term, ())
+
+
+def encoded(tables: Tables, value: Any, type_: str) -> Any:
+    """Return `value` for a parameter of `type_` in the log's notation.
+
+    Raises:
+        EventRefusedError: -1700: undefined, or an object that exists in the script only.
+    """
+    if isinstance(value, Undefined):
+        raise EventRefusedError(-1700)
+    if isinstance(value, list):
+        return [encoded(tables, item, type_) for item in value]
+    if isinstance(value, AppReference):
+        return {"ref": notation(value.chain)}
+    if isinstance(value, str):
+        return _word(tables, value, type_)
+    record = record_in(value)
+    if record is None:
+        return value
+    known = (tables.records[term] for term, _ in alternatives(type_) if term in tables.records)
+    rows = {row.jxa: row for found in reversed(list(known)) for row in reversed(found.properties)}
+    return {"record": _coded(tables, record, rows.get)}
+
+
+def _word(tables: Tables, value: str, type_: str) -> Any:
+    for term, _ in alternatives(type_):
+        for name, code in enumerators(tables, term):
+            if name == value or fold(name) == fold(value) != "":
+                return {"enum": code}
+        if term in _TYPES:
+            cls = tables.find_class(value)
+            if cls is not None:
+                return {"type": tables.classes[cls].code}
+    return value
+
+
+def _coded(
+    tables: Tables, record: Mapping[str, Any], find: Callable[[str], Property | None]
+) -> dict[str, Any]:
+    """Return the fields of a record by the codes of their rows; by their names without one."""
+    rows = {key: find(key) for key in record}
+    return {
+        row.code if row else key: encoded(tables, record[key], row.type if row else "any")
+        for key, row in rows.items()
+    }
+
+
+def properties_of(tables: Tables, term: str | None, record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the properties of a new `term` as a record of the log, by property codes."""
+    named = partial(property_named, tables)
+    return {"record": _coded(tables, record, lambda name: named(term, name) or named(None, name))}
+
+
+def direct_of(tables: Tables, value: Any, type_: str) -> Any:
+    """Return a direct parameter: there a reference is plain text, and text is marked."""
+    if isinstance(value, AppReference):
+        return notation(value.chain)
+    shown = encoded(tables, value, type_)
+    return {"text": shown} if isinstance(shown, str) else shown
+
+
+def settable(tables: Tables, term: str, name: str) -> Property:
+    """Return the property `name` of `term` if it can be set.
+
+    Raises:
+        EventRefusedError: -10006 there is none, -10003 it is read-only.
+    """
+    prop = property_of_kin(tables, term, name)
+    if prop is None:
+        raise EventRefusedError(-10006)
+    if prop.access == "r":
+        raise EventRefusedError(-10003)
+    return prop
+
+
+def check_value(tables: Tables, type_: str, value: Any) -> None:
+    """Refuse a value that no alternative of `type_` takes.
+
+    Raises:
+        EventRefusedError: -1700 wrong type, -10023 no such enumerator.
+    """
+    if isinstance(value, Undefined):
+        raise EventRefusedError(-1700)
+    options = alternatives(type_)
+    if any(_takes(tables, term, listed, value) for term, listed in options):
+        return
+    if isinstance(value, str) and any(enumerators(tables, term) for term, _ in options):
+        raise EventRefusedError(-10023)
+    raise EventRefusedError(-1700)
+
+
+def _number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+_READINGS: Final[Mapping[Reading, Callable[[Any], bool]]] = {
+    "boolean": lambda value: isinstance(value, bool),
+    "date": lambda value: value is None or (isinstance(value, dict) and "date" in value),
+    "integer": _number,
+    "number": _number,
+    "record": lambda value: value is None or record_in(value) is not None,
+    "text": lambda value: value is None or isinstance(value, str) or _number(value),
+}
+"""How a type is read -> whether an app takes a value for it; of the others it takes any."""
+
+
+def _takes(tables: Tables, term: str, listed: bool, value: Any) -> bool:
+    if listed:
+        return isinstance(value, list) and all(_takes(tables, term, False, v) for v in value)
+    rows = enumerators(tables, term)
+    if rows:
+        return value in [name for name, _ in rows]
+    kind = find_type(term)
+    if kind is not None and kind.reading in _READINGS:
+        return _READINGS[kind.reading](value)
+    if term in tables.records:
+        return _READINGS["record"](value)
+    if term in tables.classes and term not in ("rich text", "color"):
+        return value is None or isinstance(value, AppReference | list | dict)
+    return True
