@@ -14,7 +14,7 @@ from iac_runtime.gate.gate import Asks, Call, Done, Gate, Refused
 from iac_runtime.gate.limiter import Limiter, Limits, Window
 from iac_runtime.gate.plans import Outcome
 from iac_runtime.policy.model import Policy
-from iac_runtime.policy.permissions import Caller, Desk
+from iac_runtime.policy.permissions import Caller, Permissions
 from iac_runtime.policy.settings import Flags, read_settings
 from iac_runtime.tools.catalogue import Catalogue
 
@@ -92,7 +92,7 @@ def test_a_secret_is_not_shown_where_it_is_asked_about(calls: Callable[..., Call
 def test_nothing_is_changed_where_only_reads_run(calls: Callable[..., Calls]) -> None:
     policy = Policy()
     settings = read_settings(Flags(read_only=True), {}, policy)
-    call = calls(desk=Desk(policy, settings, home="/Users/me"))
+    call = calls(permissions=Permissions(policy, settings, home="/Users/me"))
     assert isinstance(press(call, "Press"), Refused)
     assert isinstance(call("click_menu", menu_path="File > Save"), Refused)
     assert isinstance(call("list_windows"), Done)

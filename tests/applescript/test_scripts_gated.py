@@ -20,7 +20,7 @@ from iac_runtime.gate.plans import Asks, Call, Done, Outcome, Plan, Refused
 from iac_runtime.language.request import Event
 from iac_runtime.policy.approvals import MOST
 from iac_runtime.policy.file import parse_policy
-from iac_runtime.policy.permissions import Caller, Desk, identify_in
+from iac_runtime.policy.permissions import Caller, Permissions, identify_in
 from iac_runtime.policy.settings import Flags, read_settings
 from iac_runtime.tools.catalogue import Catalogue
 
@@ -95,9 +95,15 @@ def gate_of(gated: Gated, catalogue: Catalogue, executor: Executor):
     def make(policy: str = "", now: Callable[[], float] = time.time, **more: Any) -> Gate:
         parsed = parse_policy(policy)
         settings = read_settings(Flags(), {}, parsed)
-        desk = Desk(parsed, settings, home="/Users/me", identify=identify_in(catalogue), now=now)
+        permissions = Permissions(
+            parsed, settings, home="/Users/me", identify=identify_in(catalogue), now=now
+        )
         audit = lambda: Audit.open(open_state())  # noqa: E731
-        gates.append(Gate(catalogue, executor, desk=desk, audit=audit, toolsets=[gated], **more))
+        gates.append(
+            Gate(
+                catalogue, executor, permissions=permissions, audit=audit, toolsets=[gated], **more
+            )
+        )
         return gates[-1]
 
     yield make
@@ -177,7 +183,7 @@ def test_what_a_script_returns_is_a_strangers_and_the_audit_names_its_apps(
     both = f'{READS}\ntell application "Notes" to count notes'
     found = run(gate, both, vouched(ASKED))
     assert isinstance(found, Done)
-    assert gate.desk.taint.holds("https://evil.example/x")
+    assert gate.permissions.taint.holds("https://evil.example/x")
     gate.close()
     for app in ("com.apple.Music", "com.apple.notes"):
         (row,) = find(open_state(), Query(app=app), 9)

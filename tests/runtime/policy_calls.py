@@ -9,7 +9,7 @@ from iac_runtime.language.compose import compose
 from iac_runtime.language.levels import effective_level
 from iac_runtime.language.request import jxa_line
 from iac_runtime.policy.blocklist import processes
-from iac_runtime.policy.call_view import Sight, World, sent_for, several_in
+from iac_runtime.policy.call_view import CallView, World, sent_for, several_in
 from iac_runtime.policy.escalation import escalate
 from iac_runtime.policy.facts import Facts
 from iac_runtime.policy.model import Policy
@@ -67,7 +67,7 @@ def facts_of(tool: str, arguments: Mapping[str, Any], world: World = WORLD, **mo
     operation = bind(spec, arguments)
     event = without_secrets(compose(found, operation, HOME), tables)
     rows = parameters(found)
-    sight = Sight(event, rows, HOME, several_in(tables))
+    view = CallView(event, rows, HOME, several_in(tables))
     reached = processes(event)
     targets = tuple(
         row.bundle or ("com.apple.Notes" if row.name == "Notes" else "") for row in reached
@@ -81,7 +81,7 @@ def facts_of(tool: str, arguments: Mapping[str, Any], world: World = WORLD, **mo
         operation,
         event,
         jxa_line(event),
-        raised=escalate(sight, world),
+        raised=escalate(view, world),
         targets=targets,
         names=tuple(
             "Notes" if app else row.name for row, app in zip(reached, targets, strict=True)
@@ -91,7 +91,7 @@ def facts_of(tool: str, arguments: Mapping[str, Any], world: World = WORLD, **mo
         digest="d1",
         client="Claude",
         can_ask=True,
-        sent=lambda key: sent_for(key, sight, rows),
+        sent=lambda key: sent_for(key, view, rows),
     )
     return replace(facts, **more)
 

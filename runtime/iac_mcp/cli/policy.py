@@ -22,7 +22,7 @@ from iac_runtime.policy.blocklist import BUILT_IN, FIXED
 from iac_runtime.policy.facts import Decision, Facts
 from iac_runtime.policy.file import load_policy, parse_policy, policy_path
 from iac_runtime.policy.model import PRESETS
-from iac_runtime.policy.permissions import Caller, open_desk
+from iac_runtime.policy.permissions import Caller, open_permissions
 from iac_runtime.policy.question import shown
 from iac_runtime.policy.settings import Flags
 from iac_runtime.serve.pages import through_door
@@ -81,10 +81,10 @@ def show(
     policy_file: Path | None, blocklist: tuple[str, ...], rate_limit: float | None, read_only: bool
 ) -> None:
     """Show the settings that hold, and where each comes from."""
-    desk = open_desk(Flags(read_only, rate_limit, blocklist), policy_file)
+    permissions = open_permissions(Flags(read_only, rate_limit, blocklist), policy_file)
     path = policy_path(policy_file)
     click.echo(f"file        {path}{'' if path.exists() else '  (not there: defaults hold)'}")
-    settings, found = desk.settings, desk.policy
+    settings, found = permissions.settings, permissions.policy
     preset = str(settings.preset.value)
     rows = [
         ("preset", f"{preset}: {PRESETS[preset].says}", settings.preset.source),
@@ -193,7 +193,7 @@ def _judged(
     gate = open_gate(wishes)
     try:
         # Whoever asks what would happen wants to know of the question, so somebody can be asked.
-        caller = Caller(client, next(iter(gate.desk.policy.approvers), None))
+        caller = Caller(client, next(iter(gate.permissions.policy.approvers), None))
         return gate.judge(gate.plan(through_door(Call(tool, given))), caller)
     finally:
         gate.close()

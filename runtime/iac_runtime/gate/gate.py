@@ -24,7 +24,7 @@ from iac_runtime.gate.planning import OWN_TOOLS, Planner
 from iac_runtime.gate.plans import Asks, Call, Done, Found, Outcome, Plan, Refused, Toolset
 from iac_runtime.language.levels import at_most
 from iac_runtime.policy.facts import Decision, Facts
-from iac_runtime.policy.permissions import Asked, Caller, Desk, default_desk
+from iac_runtime.policy.permissions import Asked, Caller, Permissions, default_permissions
 from iac_runtime.tool import Level
 from iac_runtime.tools.binding import Tool
 from iac_runtime.tools.catalogue import Catalogue, forget_changed, lock_digest
@@ -54,7 +54,7 @@ class Gate:
         limit: Characters of JSON in a result, or None for no limit.
         way: How the person allows more where nobody can be asked; `{level}` stands for the level.
         launch: Bundle ids of the apps that a SAFE call may start; others must be running for it.
-        desk: The user's policy; what holds without one if left out.
+        permissions: The user's policy; what holds without one if left out.
         audit: Opens the audit, on first need; None for none.
         limiter: How often calls may run; None for no limit.
         stale: Says which apps are newer than their tools, a line each.
@@ -72,7 +72,7 @@ class Gate:
         limit: int | None = RESULT_LIMIT,
         way: str = "",
         launch: Collection[str] = (),
-        desk: Desk | None = None,
+        permissions: Permissions | None = None,
         audit: Callable[[], "Audit"] | None = None,
         limiter: Limiter | None = None,
         stale: Callable[[], Sequence[str]] = tuple,
@@ -80,11 +80,11 @@ class Gate:
         renewed: Callable[[Catalogue], object] | None = None,
     ) -> None:
         self.executor = executor
-        self.desk = desk or default_desk(home)
+        self.permissions = permissions or default_permissions(home)
         self._vouched: Level | None = None if allow == "SAFE" else allow
         home = os.path.expanduser("~") if home is None else home  # noqa: PTH111 (a text)
-        starts = (*launch, *self.desk.policy.launch)
-        self._planner = Planner(catalogue, executor, self.desk, home, limit, starts, stale)
+        starts = (*launch, *self.permissions.policy.launch)
+        self._planner = Planner(catalogue, executor, self.permissions, home, limit, starts, stale)
         self._way = way
         self._open_audit = audit
         self._toolsets = tuple(toolsets)
@@ -160,7 +160,7 @@ class Gate:
 
     def judge(self, plan: Plan, caller: Caller) -> tuple[Facts, Decision]:
         """Return what is known of a plan, and what is to be done with it."""
-        facts = self.desk.facts(
+        facts = self.permissions.facts(
             plan.name,
             plan.app,
             plan.tool,
@@ -181,7 +181,7 @@ class Gate:
                 memory=plan.memory,
             )
         facts = replace(facts, names=self._names(facts))
-        return facts, self.desk.judge(facts)
+        return facts, self.permissions.judge(facts)
 
     def _names(self, facts: Facts) -> tuple[str, ...]:
         """Return the names of the apps that a call reaches; rules may speak of them by these."""
@@ -194,7 +194,7 @@ class Gate:
     @property
     def read_only(self) -> bool:
         """Whether nothing is changed here at all."""
-        return bool(self.desk.settings.read_only.value)
+        return bool(self.permissions.settings.read_only.value)
 
     def close(self) -> None:
         """End what runs for this gate: calls under way are cancelled, workers and audit ended."""
@@ -220,7 +220,7 @@ class Gate:
         if not at_most(decision.level, call.most):
             return _other_door(plan, decision)
         if decision.action == "ask" and not call.token:
-            asked = self.desk.ask(facts, decision)
+            asked = self.permissions.ask(facts, decision)
             if isinstance(asked, Asked):
                 self._record(plan, facts, decision, result="asked")
                 return Asks(asked.question, asked.token, decision.level)
@@ -230,7 +230,7 @@ class Gate:
             # Before the answer is used up: a call that must wait can come back with it.
             delay = self._wait(plan, facts, decision, cancel)
         if call.token:
-            decision = self.desk.answer(facts, call.token, call.verdict)
+            decision = self.permissions.answer(facts, call.token, call.verdict)
         if decision.action != "allow":
             self._record(plan, facts, decision, result="refused")
             return self._refused(plan, decision)
@@ -284,13 +284,13 @@ class Gate:
             result, error = "cancelled" if cancelled else failure.type, failure.message
             failure.command = failure.command or plan.name
             failure.app = failure.app or plan.app[1]
-            self.desk.saw(failure.original)
+            self.permissions.saw(failure.original)
             raise
         finally:
             stages.end("execute")
             self._outcome(number, result, time.monotonic() - began, error, delay)
         if plan.app[0] or plan.outward:
-            self.desk.saw(found.value)
+            self.permissions.saw(found.value)
         notes = [*found.notes]
         if delay and "rate_limit_warning" in (plan.output or {}).get("properties", {}):
             found.value["rate_limit_warning"] = f"waited {delay:.1f} seconds; calls come too fast"

@@ -16,7 +16,7 @@ from iac_runtime.language.levels import at_most, effective_level
 from iac_runtime.language.request import Event, EventOp, jxa_line
 from iac_runtime.language.terms import contains
 from iac_runtime.language.text import text_literal
-from iac_runtime.policy.permissions import Desk
+from iac_runtime.policy.permissions import Permissions
 from iac_runtime.tool import Level
 from iac_runtime.tools.binding import Tool, bind
 from iac_runtime.tools.catalogue import AppRow, Catalogue
@@ -108,7 +108,7 @@ class Planner:
     Args:
         catalogue: The apps that our own tools can name.
         executor: How events are sent.
-        desk: Takes the secrets out of what is read.
+        permissions: Takes the secrets out of what is read.
         home: The user's home folder.
         limit: Characters of JSON in a result, or None for no limit.
         launch: Bundle ids, or globs, of the apps that a SAFE call may start.
@@ -119,7 +119,7 @@ class Planner:
         self,
         catalogue: Catalogue | None,
         executor: Executor,
-        desk: Desk,
+        permissions: Permissions,
         home: str,
         limit: int | None,
         launch: Collection[str],
@@ -127,7 +127,7 @@ class Planner:
     ) -> None:
         self.catalogue = catalogue
         self._executor = executor
-        self._desk = desk
+        self._permissions = permissions
         self._home = home
         self._limit = limit
         self._stale = stale
@@ -143,7 +143,7 @@ class Planner:
         try:
             checked = check_arguments(arguments, tool.schema)
             operation = bind(tool.spec, checked)
-            event = self._desk.guarded(compose(tool, operation, self._home), tool)
+            event = self._permissions.guarded(compose(tool, operation, self._home), tool)
             level = effective_level(tool, operation, self._home)
         except ToolError as error:
             _hint(error, tool, arguments)

@@ -39,9 +39,9 @@ from iac_runtime.tools.tables import APPLICATION, Tables, fold
 
 __all__ = [
     "MOVES",
+    "CallView",
     "Given",
     "Items",
-    "Sight",
     "World",
     "requests",
     "selects_many",
@@ -99,7 +99,7 @@ _FILE_NAMES: Final = frozenset({"name", "displayed name", "file name"})
 
 
 @dataclass(frozen=True)
-class Sight:
+class CallView:
     """A request as the rules look at it.
 
     Attributes:
@@ -310,30 +310,30 @@ Items: TypeAlias = tuple[tuple[str, ...], ...]
 """An entry for each item of a value (one, if it is no list): the texts that all mean this item."""
 
 
-def sent_for(key: str, sight: Sight, params: Mapping[str, Param]) -> Items | None:
+def sent_for(key: str, view: CallView, params: Mapping[str, Param]) -> Items | None:
     """Return what would be sent for the argument `key`; None for one that is not sent as such.
 
     `properties.name` reaches into an object.
     """
     first, *fields = key.split(".")
     name = next((param for param in params if fold(param) == fold(first)), None)
-    value = None if name is None else _value(params[name], name, sight)
+    value = None if name is None else _value(params[name], name, view)
     for field in fields:
         value = _field(value, field)
     if value is None:
         return None
     found = value if isinstance(value, tuple) else (value,)
-    return tuple(_forms(item, sight) for item in found)
+    return tuple(_forms(item, view) for item in found)
 
 
-def _value(row: Param, key: str, sight: Sight) -> Value:
-    event = sight.event
+def _value(row: Param, key: str, view: CallView) -> Value:
+    event = view.event
     if row.code == "----" and event.op == "command":
         return None if isinstance(event.direct, Absent) else event.direct
     if row.code == "----" and event.parts:
         return tuple(RefValue(part.target) for part in event.parts)
     if row.code == "----":
-        return RefValue(_holder(sight) if key == "of" else event.target)
+        return RefValue(_holder(view) if key == "of" else event.target)
     if key == "properties" and event.op == "set":
         return RecordValue(event.named)
     wanted = fold(row.jxa or row.term)
@@ -341,9 +341,9 @@ def _value(row: Param, key: str, sight: Sight) -> Value:
     return next((value for name, value in named if wanted and fold(name) == wanted), None)
 
 
-def _holder(sight: Sight) -> tuple[Step, ...]:
+def _holder(view: CallView) -> tuple[Step, ...]:
     """Return the steps to what holds the collection that is listed or counted."""
-    steps = sight.event.target
+    steps = view.event.target
     while steps and isinstance(steps[-1], Whose):
         steps = steps[:-1]
     return steps[:-1] if steps and isinstance(steps[-1], Every) else steps
@@ -355,7 +355,7 @@ def _field(value: Value, name: str) -> Value:
     return next((part for field, part in value.fields if fold(field) == fold(name)), None)
 
 
-def _forms(value: Value, sight: Sight) -> tuple[str, ...]:
+def _forms(value: Value, view: CallView) -> tuple[str, ...]:
     forms: list[str] = []
     if isinstance(value, RefValue):
         forms.append(steps_text(value.steps) or APPLICATION)
@@ -363,9 +363,9 @@ def _forms(value: Value, sight: Sight) -> tuple[str, ...]:
         forms.append(value)
     elif not isinstance(value, PathValue):
         forms.append(json.dumps(value) if isinstance(value, int | float) else value_text(value))
-    path = sight.path_of(value)
+    path = view.path_of(value)
     if path is not None and not isinstance(value, str):
         forms.append(path)
-        if sight.home and (path == sight.home or path.startswith(sight.home + "/")):
-            forms.append("~" + path[len(sight.home) :])
+        if view.home and (path == view.home or path.startswith(view.home + "/")):
+            forms.append("~" + path[len(view.home) :])
     return tuple(forms)

@@ -14,7 +14,7 @@ from iac_base.text import escaped
 from iac_runtime.language.levels import highest
 from iac_runtime.policy import escalation_files as files
 from iac_runtime.policy import escalation_values as values
-from iac_runtime.policy.call_view import Sight, World
+from iac_runtime.policy.call_view import CallView, World
 from iac_runtime.policy.facts import Raised
 from iac_runtime.tool import LEVELS, Level
 
@@ -27,14 +27,14 @@ class Rule(NamedTuple):
     name: str
     to: Level | Literal["up", "deny"]
     says: str
-    test: Callable[[Sight, World], str]
+    test: Callable[[CallView, World], str]
 
 
-def escalate(sight: Sight, world: World) -> tuple[Raised, ...]:
+def escalate(view: CallView, world: World) -> tuple[Raised, ...]:
     """Return the rules that hold for a request, in the order of the table."""
     found: list[Raised] = []
     for rule in RULES:
-        evidence = rule.test(sight, world)
+        evidence = rule.test(view, world)
         if evidence:
             found.append(Raised(rule.name, rule.says.format(_shown(evidence)), rule.to))
     return tuple(found)

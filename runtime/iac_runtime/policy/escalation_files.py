@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from iac_runtime.language.steps import RefValue
-from iac_runtime.policy.call_view import MOVES, Sight, World, words_of
+from iac_runtime.policy.call_view import MOVES, CallView, World, words_of
 from iac_runtime.policy.places import (
     identity,
     in_documents,
@@ -25,25 +25,25 @@ _SHOWS: Final = frozenset({"aevtodoc", "aevtpdoc", "miscmvis", "aevtoapp", "GURL
 """Events that open, print or reveal a file and leave it as it is."""
 
 
-def _changes_files(sight: Sight) -> bool:
-    return sight.event.writes and sight.event.code not in _SHOWS
+def _changes_files(view: CallView) -> bool:
+    return view.event.writes and view.event.code not in _SHOWS
 
 
-def _written(sight: Sight) -> Iterator[str]:
+def _written(view: CallView) -> Iterator[str]:
     """Yield the files that the call may write, by whatever name."""
-    for row, path in sight.paths:
-        if sight.into(row) or _changes_files(sight):
+    for row, path in view.paths:
+        if view.into(row) or _changes_files(view):
             yield path
-    yield from sight.landings
+    yield from view.landings
 
 
 def _both(path: str, world: World) -> tuple[str, str]:
     return path, world.files.real(path)
 
 
-def own_state(sight: Sight, world: World) -> str:
+def own_state(view: CallView, world: World) -> str:
     roots = [identity(form).rstrip("/") for folder in world.own for form in _both(folder, world)]
-    for _, path in sight.paths:
+    for _, path in view.paths:
         for form in _both(path, world):
             inside = identity(form)
             if any(inside == root or inside.startswith(root + "/") for root in roots):
@@ -51,15 +51,15 @@ def own_state(sight: Sight, world: World) -> str:
     return ""
 
 
-def special(sight: Sight, world: World) -> str:
-    for _, path in sight.paths:
+def special(view: CallView, world: World) -> str:
+    for _, path in view.paths:
         if identity(path).startswith("/dev/") or world.files.kind(path) == "special":
             return path
     return ""
 
 
-def protected(sight: Sight, world: World) -> str:
-    for path in _written(sight):
+def protected(view: CallView, world: World) -> str:
+    for path in _written(view):
         for form in _both(path, world):
             place = place_of(form)
             if place is not None:
@@ -67,10 +67,10 @@ def protected(sight: Sight, world: World) -> str:
     return ""
 
 
-def opens_protected(sight: Sight, world: World) -> str:
-    if not sight.event.writes or _changes_files(sight):
+def opens_protected(view: CallView, world: World) -> str:
+    if not view.event.writes or _changes_files(view):
         return ""
-    for _, path in sight.paths:
+    for _, path in view.paths:
         if any(place_of(form) for form in _both(path, world)):
             return path
     return ""
@@ -79,28 +79,28 @@ def opens_protected(sight: Sight, world: World) -> str:
 _SAVES: Final = re.compile(r"\b(save|saving|export|archive|store|write|capture|record|render)\b")
 
 
-def _destinations(sight: Sight) -> Iterator[str]:
+def _destinations(view: CallView) -> Iterator[str]:
     """Yield the files that are written: a folder to put something into is none."""
-    for row, path in sight.paths:
-        if sight.into(row) and not isinstance(row.value, RefValue):
+    for row, path in view.paths:
+        if view.into(row) and not isinstance(row.value, RefValue):
             yield path
 
 
-def exists(sight: Sight, world: World) -> str:
-    for path in _destinations(sight):
+def exists(view: CallView, world: World) -> str:
+    for path in _destinations(view):
         kind = world.files.kind(path)
         # A document can be a folder with a suffix; a mere folder is a place to put things into.
         if kind in ("file", "unknown") or (kind == "folder" and "." in path.rpartition("/")[2]):
             return path
-    return _moved_onto(sight, world)
+    return _moved_onto(view, world)
 
 
-def _moved_onto(sight: Sight, world: World) -> str:
+def _moved_onto(view: CallView, world: World) -> str:
     """Return the file that something of the same name would be moved or copied onto."""
-    if sight.event.code not in MOVES:
+    if view.event.code not in MOVES:
         return ""
-    sources = [path for row, path in sight.paths if row.code == "----"]
-    folders = [path for row, path in sight.paths if sight.into(row)]
+    sources = [path for row, path in view.paths if row.code == "----"]
+    folders = [path for row, path in view.paths if view.into(row)]
     for folder in folders:
         for source in sources:
             path = f"{folder.rstrip('/')}/{source.rpartition('/')[2]}"
@@ -109,57 +109,57 @@ def _moved_onto(sight: Sight, world: World) -> str:
     return ""
 
 
-def program_place(sight: Sight, world: World) -> str:
+def program_place(view: CallView, world: World) -> str:
     """Where programs and what they go by lie, or a folder of Finder's that has no path here."""
-    for row in sight.given if sight.event.writes else ():
-        if not sight.into(row):
+    for row in view.given if view.event.writes else ():
+        if not view.into(row):
             continue
-        steps, path = isinstance(row.value, RefValue), sight.path_of(row.value)
+        steps, path = isinstance(row.value, RefValue), view.path_of(row.value)
         if path is None:
-            puts = sight.event.code in MOVES or _makes_file(sight)
-            if steps and puts and sight.of_files:
+            puts = view.event.code in MOVES or _makes_file(view)
+            if steps and puts and view.of_files:
                 return "that folder"
             continue
-        hidden = steps and "/?" in path and not in_documents(path, sight.home)
-        if hidden or any(of_programs(form, sight.home) for form in _both(path, world)):
+        hidden = steps and "/?" in path and not in_documents(path, view.home)
+        if hidden or any(of_programs(form, view.home) for form in _both(path, world)):
             return path
     return ""
 
 
-def _makes_file(sight: Sight) -> bool:
-    return re.search(r"\b(file|folder|alias|package|item)$", sight.made) is not None
+def _makes_file(view: CallView) -> bool:
+    return re.search(r"\b(file|folder|alias|package|item)$", view.made) is not None
 
 
-def outside_documents(sight: Sight, world: World) -> str:
-    saves = _SAVES.search(words_of(sight.event.command)) is not None
-    for row, path in sight.paths:
+def outside_documents(view: CallView, world: World) -> str:
+    saves = _SAVES.search(words_of(view.event.command)) is not None
+    for row, path in view.paths:
         if (
-            sight.into(row)
+            view.into(row)
             and not isinstance(row.value, RefValue)
             and (saves or row.code == "kfil")
-            and not all(in_documents(form, sight.home) for form in _both(path, world))
+            and not all(in_documents(form, view.home) for form in _both(path, world))
         ):
             return path
     return ""
 
 
-def writes_file(sight: Sight, _world: World) -> str:
-    if sight.event.writes:
+def writes_file(view: CallView, _world: World) -> str:
+    if view.event.writes:
         return ""
-    return next((path for path in _destinations(sight)), "")
+    return next((path for path in _destinations(view)), "")
 
 
-def executable(sight: Sight, _world: World) -> str:
-    for row, path in sight.paths:
-        if sight.into(row) and is_executable(path):
+def executable(view: CallView, _world: World) -> str:
+    for row, path in view.paths:
+        if view.into(row) and is_executable(path):
             return path
     return ""
 
 
-def opens(sight: Sight, world: World) -> str:
-    if sight.event.code != "aevtodoc":
+def opens(view: CallView, world: World) -> str:
+    if view.event.code != "aevtodoc":
         return ""
-    for _, path in sight.paths:
+    for _, path in view.paths:
         for form in _both(path, world):
             folder = world.files.kind(form) == "folder" and "." not in form.rpartition("/")[2]
             if is_executable(form) or not (folder or is_document(form)):
@@ -170,24 +170,24 @@ def opens(sight: Sight, world: World) -> str:
 _NAMES: Final = frozenset({"name", "displayed name", "name extension", "title", "file name"})
 
 
-def renames(sight: Sight, _world: World) -> str:
-    if not sight.event.writes:
+def renames(view: CallView, _world: World) -> str:
+    if not view.event.writes:
         return ""
-    for row, text in sight.texts:
+    for row, text in view.texts:
         named = row.name in _NAMES and row.owner
         if named and is_executable(f"/x.{text}" if row.name == "name extension" else f"/{text}"):
             return text
-        if named and sight.event.op == "set":
-            program = next((path for _, path in sight.paths if is_executable(path)), "")
+        if named and view.event.op == "set":
+            program = next((path for _, path in view.paths if is_executable(path)), "")
             if program:
                 return program.rpartition("/")[2]
     return ""
 
 
-def top_folder(sight: Sight, world: World) -> str:
-    if not _changes_files(sight):
+def top_folder(view: CallView, world: World) -> str:
+    if not _changes_files(view):
         return ""
-    for row, path in sight.paths:
+    for row, path in view.paths:
         names = [name for name in identity(path).split("/") if name]
         if row.code != "----" or len(names) > HIGH or "?" in path:
             continue

@@ -13,8 +13,8 @@ from iac_base.text import escaped
 from iac_runtime.language.steps import ByName, Every, Go, RefValue, Step
 from iac_runtime.policy.call_view import (
     MOVES,
+    CallView,
     Given,
-    Sight,
     World,
     requests,
     selects_many,
@@ -28,38 +28,38 @@ MANY: Final = 20
 """Items of one list that may be moved at once."""
 
 
-def no_saving(sight: Sight, _world: World) -> str:
-    for row in sight.given:
+def no_saving(view: CallView, _world: World) -> str:
+    for row in view.given:
         saving = row.code == "savo" or row.name == "saving"
         if saving and "replac" not in row.name and str(row.value).lower() in ("no", "false"):
             return "saving: no"
     return ""
 
 
-def replaces(sight: Sight, _world: World) -> str:
-    for row in sight.given:
+def replaces(view: CallView, _world: World) -> str:
+    for row in view.given:
         replacing = row.code == "alrp" or re.search("replac|overwrit", row.name)
         if replacing and str(row.value).lower() in ("true", "yes"):
             return row.name or "replacing"
     return ""
 
 
-def many(sight: Sight, _world: World) -> str:
-    if not sight.event.writes:
+def many(view: CallView, _world: World) -> str:
+    if not view.event.writes:
         return ""
-    subjects = [event.target for event in requests(sight.event)]
+    subjects = [event.target for event in requests(view.event)]
     subjects += [
         row.value.steps
-        for row in sight.given
+        for row in view.given
         if isinstance(row.value, RefValue) and row.code != "insh"
     ]
-    whole = sight.several | {"selection"} if sight.of_files else sight.several
+    whole = view.several | {"selection"} if view.of_files else view.several
     return "several objects" if any(selects_many(steps, whole) for steps in subjects) else ""
 
 
-def list_of_many(sight: Sight, _world: World) -> str:
-    count = sum(row.code == "----" for row in sight.given)
-    return str(count) if sight.event.writes and count > MANY else ""
+def list_of_many(view: CallView, _world: World) -> str:
+    count = sum(row.code == "----" for row in view.given)
+    return str(count) if view.event.writes and count > MANY else ""
 
 
 _TRASH: Final = re.compile(
@@ -67,11 +67,11 @@ _TRASH: Final = re.compile(
 )
 
 
-def _destinations(sight: Sight) -> Iterator[tuple[Step, ...]]:
+def _destinations(view: CallView) -> Iterator[tuple[Step, ...]]:
     """Yield the places that things are moved to, by a move or by setting what holds them."""
-    for row in sight.given if sight.event.writes else ():
+    for row in view.given if view.event.writes else ():
         if isinstance(row.value, RefValue):
-            moved = sight.event.code in MOVES and row.code == "insh"
+            moved = view.event.code in MOVES and row.code == "insh"
             if moved or (row.owner == "set" and row.name in _HOLDERS):
                 yield row.value.steps
 
@@ -79,9 +79,9 @@ def _destinations(sight: Sight) -> Iterator[tuple[Step, ...]]:
 _HOLDERS: Final = frozenset("mailbox folder container playlist list calendar group".split())
 
 
-def to_trash(sight: Sight, _world: World) -> str:
+def to_trash(view: CallView, _world: World) -> str:
     """A trash or a junk folder by its name; Finder's `.Trash` too."""
-    for steps in _destinations(sight):
+    for steps in _destinations(view):
         for step in steps:
             if isinstance(step, Go) and _TRASH.search(words_of(step.name)):
                 return words_of(step.name)
@@ -90,16 +90,16 @@ def to_trash(sight: Sight, _world: World) -> str:
     return ""
 
 
-def other_account(sight: Sight, _world: World) -> str:
-    if not sight.event.writes:
+def other_account(view: CallView, _world: World) -> str:
+    if not view.event.writes:
         return ""
-    targets = [sight.event.target] + [
+    targets = [view.event.target] + [
         row.value.steps
-        for row in sight.given
+        for row in view.given
         if row.code == "----" and isinstance(row.value, RefValue)
     ]
     homes = {account for steps in targets for account in _account(steps)}
-    for steps in _destinations(sight):
+    for steps in _destinations(view):
         for account in _account(steps):
             if homes and account not in homes:
                 return "another account"
@@ -112,11 +112,11 @@ def _account(steps: tuple[Step, ...]) -> Iterator[Step]:
             yield following
 
 
-def asks_for_text(sight: Sight, world: World) -> str:
+def asks_for_text(view: CallView, world: World) -> str:
     """A dialog with a field to type into: what a person enters there goes to the caller."""
-    hidden = flag("hidden answer", "htxt")(sight, world)
-    field = any(row.code == "dtxt" for row in sight.given)
-    return hidden or ("default answer" if field and sight.event.code == "sysodlog" else "")
+    hidden = flag("hidden answer", "htxt")(view, world)
+    field = any(row.code == "dtxt" for row in view.given)
+    return hidden or ("default answer" if field and view.event.code == "sysodlog" else "")
 
 
 _URL_NAME: Final = re.compile(r"\b(url|uri|link|href|web ?site|web ?page|home ?page|webloc)\b")
@@ -128,10 +128,10 @@ _ACTIVE: Final = frozenset(
 )
 
 
-def _links(sight: Sight) -> Iterator[tuple[str, bool]]:
+def _links(view: CallView) -> Iterator[tuple[str, bool]]:
     """Yield every value that is a URL, and whether its parameter says that it must be one."""
-    for row, text in sight.texts:
-        direct = row.code == "----" and sight.event.code == "GURLGURL"
+    for row, text in view.texts:
+        direct = row.code == "----" and view.event.code == "GURLGURL"
         if direct or _URL_NAME.search(row.name) or _URL_NAME.search(row.type):
             yield text, True
             continue
@@ -143,14 +143,14 @@ def _links(sight: Sight) -> Iterator[tuple[str, bool]]:
                 yield text, False
 
 
-def _acts(sight: Sight) -> bool:
-    return sight.event.writes or sight.event.op == "command"
+def _acts(view: CallView) -> bool:
+    return view.event.writes or view.event.op == "command"
 
 
-def scheme(sight: Sight, _world: World) -> str:
-    if not _acts(sight):
+def scheme(view: CallView, _world: World) -> str:
+    if not _acts(view):
         return ""
-    return next((url for url, _ in _links(sight) if not _plain(url.strip())), "")
+    return next((url for url, _ in _links(view) if not _plain(url.strip())), "")
 
 
 _HTTPS: Final = re.compile(r"https://[^\s/?#@\\]+(?:[/?#]\S*)?", re.I)
@@ -161,10 +161,10 @@ def _plain(url: str) -> bool:
     return _HTTPS.fullmatch(url) is not None and escaped(url) == url
 
 
-def long_query(sight: Sight, _world: World) -> str:
-    if not _acts(sight):
+def long_query(view: CallView, _world: World) -> str:
+    if not _acts(view):
         return ""
-    for url, _ in _links(sight):
+    for url, _ in _links(view):
         try:
             parts = urlsplit(url.strip())
         except ValueError:
@@ -180,13 +180,13 @@ _LATER: Final = re.compile(
 )
 
 
-def later(sight: Sight, _world: World) -> str:
-    return sight.made if _LATER.search(sight.made) else ""
+def later(view: CallView, _world: World) -> str:
+    return view.made if _LATER.search(view.made) else ""
 
 
-def flag(name: str, code: str) -> Callable[[Sight, World], str]:
-    def test(sight: Sight, _world: World) -> str:
-        for row in sight.given:
+def flag(name: str, code: str) -> Callable[[CallView, World], str]:
+    def test(view: CallView, _world: World) -> str:
+        for row in view.given:
             if (row.code == code or row.name == name) and str(row.value).lower() in ("true", "yes"):
                 return name
         return ""
@@ -204,25 +204,25 @@ _PATH: Final = re.compile(r"\b(path|file|folder|posix path)\b")
 _SCRIPT_EVENTS: Final = re.compile(r"sysoexec|sysodsct|....dosc|sfridojs|CrSuExJa|prcskprs")
 
 
-def _carries(sight: Sight, row: Given, links: frozenset[str]) -> bool:
+def _carries(view: CallView, row: Given, links: frozenset[str]) -> bool:
     """Say whether a value is used as a recipient, a URL, a path or a script."""
     name = f"{row.name} {row.owner}"
     text = str(row.value)
-    if sight.path_of(row.value) is not None or text in links:
+    if view.path_of(row.value) is not None or text in links:
         return True
-    if row.code == "----" and _SCRIPT_EVENTS.fullmatch(sight.event.code):
+    if row.code == "----" and _SCRIPT_EVENTS.fullmatch(view.event.code):
         return True
     return any(rule.search(name) or rule.search(row.type) for rule in (_RECIPIENT, _SCRIPT, _PATH))
 
 
-def tainted(sight: Sight, world: World) -> str:
-    if world.taint is None or not _acts(sight):
+def tainted(view: CallView, world: World) -> str:
+    if world.taint is None or not _acts(view):
         return ""
-    links = frozenset(url for url, _ in _links(sight))
-    if not sight.event.writes and not links:
+    links = frozenset(url for url, _ in _links(view))
+    if not view.event.writes and not links:
         return ""
-    for row, text in sight.texts:
-        if row.code != "kocl" and _carries(sight, row, links):
+    for row, text in view.texts:
+        if row.code != "kocl" and _carries(view, row, links):
             piece = world.taint.used_in(text)
             if piece:
                 return piece

@@ -2,7 +2,7 @@
 
     facts -> judge -> (ask -> a person -> answer) -> run
 
-A desk belongs to one process; what it keeps is shared through the state folder. No lock is held
+One belongs to one process; what it keeps is shared through the state folder. No lock is held
 while a person thinks.
 """
 
@@ -18,7 +18,7 @@ from iac_base.errors import SetupError
 from iac_base.text import escaped
 from iac_runtime.language.request import Event
 from iac_runtime.policy.blocklist import Process, processes
-from iac_runtime.policy.call_view import Sight, World, sent_for, several_in
+from iac_runtime.policy.call_view import CallView, World, sent_for, several_in
 from iac_runtime.policy.decide import decide
 from iac_runtime.policy.escalation import escalate
 from iac_runtime.policy.facts import Decision, Facts
@@ -34,7 +34,15 @@ from iac_runtime.tools.binding import Tool, parameters
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.folders import data_folder
 
-__all__ = ["Asked", "Caller", "Desk", "default_desk", "identify_in", "open_desk", "unsure_of"]
+__all__ = [
+    "Asked",
+    "Caller",
+    "Permissions",
+    "default_permissions",
+    "identify_in",
+    "open_permissions",
+    "unsure_of",
+]
 
 _TOO_MANY: Final = "The user declined too many questions of {}: none is asked for {} more."
 _FINAL: Final = "Do not call again; ask the user what he wants instead."
@@ -63,7 +71,7 @@ class Asked(NamedTuple):
     token: str
 
 
-class Desk:
+class Permissions:
     """The policy of this process, its memory of results, and the approvals of this user.
 
     Args:
@@ -146,17 +154,17 @@ class Desk:
             return facts
         tables = tool.tables if tool else None
         rows = parameters(tool) if tool else {}
-        sight = Sight(event, rows, self._home, several_in(tables))
+        view = CallView(event, rows, self._home, several_in(tables))
         reached = processes(event)
         known = [self._identify(row.name or row.bundle) for row in reached]
         return replace(
             facts,
-            raised=escalate(sight, self._world),
+            raised=escalate(view, self._world),
             targets=tuple(row.bundle or app for row, app in zip(reached, known, strict=True)),
             names=tuple(row.name for row in reached),
             unsure=unsure_of(zip(reached, known, strict=True)),
             secrets=secrets_read(event, tables, self.policy.secrets),
-            sent=lambda key: sent_for(key, sight, rows),
+            sent=lambda key: sent_for(key, view, rows),
         )
 
     def judge(self, facts: Facts) -> Decision:
@@ -177,7 +185,7 @@ class Desk:
         try:
             row = find(self.store, facts)
         except SetupError:
-            # Without its memory the desk asks.
+            # Without its memory it asks.
             return ""
         return row.name if row else ""
 
@@ -286,25 +294,25 @@ def identify_in(catalogue: Catalogue) -> Callable[[str], str]:
     return identify
 
 
-def open_desk(
+def open_permissions(
     flags: Flags = Flags(),  # noqa: B008 (it is immutable)
     policy_file: Path | None = None,
     *,
     environ: Mapping[str, str] | None = None,
     home: str | None = None,
     identify: Callable[[str], str] = lambda _name: "",
-) -> Desk:
-    """Return the desk of this user.
+) -> Permissions:
+    """Return the permissions of this user.
 
     Raises:
         SetupError: The policy is not right, or a flag or a variable is not; nothing starts then.
     """
     policy = load_policy(policy_file)
     settings = read_settings(flags, os.environ if environ is None else environ, policy)
-    return Desk(policy, settings, home=home, identify=identify)
+    return Permissions(policy, settings, home=home, identify=identify)
 
 
-def default_desk(home: str | None = None) -> Desk:
-    """Return a desk without a policy file: what holds where a user said nothing."""
+def default_permissions(home: str | None = None) -> Permissions:
+    """Return them without a policy file: what holds where a user said nothing."""
     policy = Policy()
-    return Desk(policy, read_settings(Flags(), {}, policy), home=home)
+    return Permissions(policy, read_settings(Flags(), {}, policy), home=home)

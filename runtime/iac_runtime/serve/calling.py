@@ -243,7 +243,7 @@ _CLIENT: Final = "io.modelcontextprotocol/clientInfo"
 
 def caller_of(context: Any, gate: Gate) -> Caller:
     """Return who sent a request, and by what way a person can be asked there."""
-    approvers = gate.desk.policy.approvers
+    approvers = gate.permissions.policy.approvers
     ways: list[Approver] = []
     if _declared(context):
         ways.append("client")

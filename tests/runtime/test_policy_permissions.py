@@ -1,4 +1,4 @@
-"""The desk: a person is asked, what he answers holds, and no sequence of calls gets round him."""
+"""Permissions: a person is asked, the answer holds, and no sequence of calls gets round it."""
 
 import os
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ from iac_runtime.policy.approvals import listed, revoke
 from iac_runtime.policy.facts import Decision, Facts, call_digest
 from iac_runtime.policy.file import parse_policy
 from iac_runtime.policy.model import Policy
-from iac_runtime.policy.permissions import Asked, Caller, Desk, identify_in, open_desk
+from iac_runtime.policy.permissions import Asked, Caller, Permissions, identify_in, open_permissions
 from iac_runtime.policy.question import Verdict
 from iac_runtime.policy.settings import Flags
 from iac_runtime.policy.store import Store
@@ -49,103 +49,105 @@ def store(folder: Path) -> Store:
 
 
 @pytest.fixture
-def desk(store: Store) -> Desk:
-    return Desk(Policy(), settings_of(), lambda: store, home="/Users/me")
+def permissions(store: Store) -> Permissions:
+    return Permissions(Policy(), settings_of(), lambda: store, home="/Users/me")
 
 
-def asked(desk: Desk, facts: Facts) -> Asked:
-    found = desk.ask(facts, desk.judge(facts))
+def asked(permissions: Permissions, facts: Facts) -> Asked:
+    found = permissions.ask(facts, permissions.judge(facts))
     assert isinstance(found, Asked)
     return found
 
 
-def test_a_person_who_allows_lets_the_call_run(desk: Desk) -> None:
-    question, token = asked(desk, DELETE)
+def test_a_person_who_allows_lets_the_call_run(permissions: Permissions) -> None:
+    question, token = asked(permissions, DELETE)
     assert question.answers == ("Deny", "Allow once")
-    found = desk.answer(DELETE, token, "once")
+    found = permissions.answer(DELETE, token, "once")
     assert (found.action, found.source) == ("allow", "the user, asked by Claude")
-    assert desk.answer(DELETE, token, "once").action == "deny"
+    assert permissions.answer(DELETE, token, "once").action == "deny"
 
 
-def test_a_decline_is_final(desk: Desk) -> None:
-    token = asked(desk, DELETE).token
-    found = desk.answer(DELETE, token, "denied")
+def test_a_decline_is_final(permissions: Permissions) -> None:
+    token = asked(permissions, DELETE).token
+    found = permissions.answer(DELETE, token, "denied")
     assert (found.action, found.source) == ("deny", "the user")
     assert "Do not call again" in found.suggestion
-    assert desk.answer(DELETE, token, "once").action == "deny"
+    assert permissions.answer(DELETE, token, "once").action == "deny"
 
 
-def test_always_is_kept_for_modify_and_for_nothing_else(desk: Desk) -> None:
-    question, token = asked(desk, WRITE)
+def test_always_is_kept_for_modify_and_for_nothing_else(permissions: Permissions) -> None:
+    question, token = asked(permissions, WRITE)
     assert question.answers == ("Deny", "Allow once", "Always allow")
-    assert desk.answer(WRITE, token, "always").action == "allow"
-    found = desk.judge(OTHER)
+    assert permissions.answer(WRITE, token, "always").action == "allow"
+    found = permissions.judge(OTHER)
     assert found.action == "allow"
     assert found.source.startswith("decision 1 (Notes: make note")
-    assert desk.answer(DELETE, asked(desk, DELETE).token, "always").action == "allow"
-    assert [row.tool for row in listed(desk.store)] == ["notes_make_note"]
-    assert desk.judge(DELETE).action == "ask"
+    assert permissions.answer(DELETE, asked(permissions, DELETE).token, "always").action == "allow"
+    assert [row.tool for row in listed(permissions.store)] == ["notes_make_note"]
+    assert permissions.judge(DELETE).action == "ask"
 
 
-def test_what_is_denied_since_it_was_asked_stays_denied(desk: Desk) -> None:
-    token = asked(desk, DELETE).token
-    desk.policy = parse_policy("[[deny]]\ntool = '*'")
-    assert desk.answer(DELETE, token, "once").action == "deny"
+def test_what_is_denied_since_it_was_asked_stays_denied(permissions: Permissions) -> None:
+    token = asked(permissions, DELETE).token
+    permissions.policy = parse_policy("[[deny]]\ntool = '*'")
+    assert permissions.answer(DELETE, token, "once").action == "deny"
 
 
-def test_too_many_questions_are_told_with_the_way_out(desk: Desk) -> None:
+def test_too_many_questions_are_told_with_the_way_out(permissions: Permissions) -> None:
     for _ in range(budget.MOST):
-        desk.answer(WRITE, asked(desk, WRITE).token, "denied")
-    found = desk.ask(WRITE, desk.judge(WRITE))
+        permissions.answer(WRITE, asked(permissions, WRITE).token, "denied")
+    found = permissions.ask(WRITE, permissions.judge(WRITE))
     assert isinstance(found, Decision)
     assert (found.action, found.requires_prompt) == ("deny", True)
     assert "none is asked for 10 minutes more" in " ".join(found.reasons)
     assert "iac-mcp policy resume" in found.suggestion
-    assert desk.judge(WRITE).action == "ask"
+    assert permissions.judge(WRITE).action == "ask"
     safe = facts_of("notes list", {"element": "note"})
-    assert desk.ask(safe, desk.judge(safe)) == desk.judge(safe)
+    assert permissions.ask(safe, permissions.judge(safe)) == permissions.judge(safe)
 
 
-def test_without_its_memory_the_desk_asks_and_cannot_run(own_data_folder: Path) -> None:
+def test_without_its_memory_it_asks_and_cannot_run(own_data_folder: Path) -> None:
     own_data_folder.mkdir()
     (own_data_folder / "state").symlink_to("/nowhere")
-    desk = open_desk(environ={}, home="/Users/me")
-    decision = desk.judge(WRITE)
+    permissions = open_permissions(environ={}, home="/Users/me")
+    decision = permissions.judge(WRITE)
     assert decision.action == "ask"
     with pytest.raises(SetupError):
-        desk.ask(WRITE, decision)
+        permissions.ask(WRITE, decision)
 
 
-def test_a_desk_gathers_the_facts_of_a_call(
+def test_the_facts_of_a_call_are_gathered(
     own_data_folder: Path, catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("IAC_BLOCKLIST", "com.example.Other")
-    desk = open_desk(Flags(rate_limit=3), home="/Users/me", identify=identify_in(catalogue))
-    assert desk.settings.added == ("com.example.Other",)
+    permissions = open_permissions(
+        Flags(rate_limit=3), home="/Users/me", identify=identify_in(catalogue)
+    )
+    assert permissions.settings.added == ("com.example.Other",)
     row = catalogue.find("diary_export")
     tool = catalogue.tool(row)
     target = str(own_data_folder / "state" / "x")
     given = {"target": "journals[0]", "to": target}
     arguments = bind(tool.spec, given)
-    event = desk.guarded(compose(tool, arguments, "/Users/me"), tool)
+    event = permissions.guarded(compose(tool, arguments, "/Users/me"), tool)
     caller = Caller("Claude", "client")
     levels = (tool.spec.level, tool.spec.ceiling)
-    facts = desk.facts(
+    facts = permissions.facts(
         "diary_export", (row.app.id, row.app.name), tool, arguments, event, levels, caller
     )
     assert facts.can_ask
     assert "own-state" in [raised.rule for raised in facts.raised]
-    assert desk.judge(facts).action == "deny"
-    nobody = desk.facts("list_apps", ("", ""), None, {}, None, ("SAFE", "SAFE"), Caller())
+    assert permissions.judge(facts).action == "deny"
+    nobody = permissions.facts("list_apps", ("", ""), None, {}, None, ("SAFE", "SAFE"), Caller())
     assert not nobody.can_ask
-    assert desk.judge(nobody).action == "allow"
-    desk.saw({"a": "something strange"})
-    assert desk.taint.holds("Something Strange")
+    assert permissions.judge(nobody).action == "allow"
+    permissions.saw({"a": "something strange"})
+    assert permissions.taint.holds("Something Strange")
     assert identify_in(catalogue)("diary") == "com.example.Diary"
     assert identify_in(catalogue)("Nobody") == ""
-    closed = replace(desk.policy, approvers=("dialog",))
-    desk.policy = closed
-    again = desk.facts("list_apps", ("", ""), None, {}, None, ("SAFE", "SAFE"), caller)
+    closed = replace(permissions.policy, approvers=("dialog",))
+    permissions.policy = closed
+    again = permissions.facts("list_apps", ("", ""), None, {}, None, ("SAFE", "SAFE"), caller)
     assert not again.can_ask
 
 
@@ -183,10 +185,10 @@ class Approvals(RuleBasedStateMachine):
         self.open: list[tuple[str, Facts]] = []
         self.used: set[str] = set()
         self.allowed: set[str] = set()
-        self.desk = self.restarted()
+        self.permissions = self.restarted()
 
-    def restarted(self) -> Desk:
-        return Desk(Policy(), settings_of(), lambda: self.store, home="/Users/me")
+    def restarted(self) -> Permissions:
+        return Permissions(Policy(), settings_of(), lambda: self.store, home="/Users/me")
 
     def now(self, facts: Facts) -> Facts:
         return replace(facts, digest=f"d{self.digest}")
@@ -194,15 +196,15 @@ class Approvals(RuleBasedStateMachine):
     @rule(facts=st.sampled_from(CALLS))
     def ask(self, facts: Facts) -> None:
         facts = self.now(facts)
-        decision = self.desk.judge(facts)
+        decision = self.permissions.judge(facts)
         if decision.action == "allow":
             assert decision.level == "MODIFY"
             assert f"{facts.tool} {facts.digest}" in self.allowed
             return
-        found = self.desk.ask(facts, decision)
+        found = self.permissions.ask(facts, decision)
         if isinstance(found, Decision):
             budget.resume(self.store)
-            found = self.desk.ask(facts, decision)
+            found = self.permissions.ask(facts, decision)
         assert isinstance(found, Asked)
         self.open.append((found.token, facts))
 
@@ -217,7 +219,7 @@ class Approvals(RuleBasedStateMachine):
         token, about = data.draw(st.sampled_from(self.open))
         wanted = about if same else self.now(facts)
         right = token not in self.used and verdict in ("once", "always") and wanted == about
-        found = self.desk.answer(wanted, token, verdict)
+        found = self.permissions.answer(wanted, token, verdict)
         self.used.add(token)
         assert (found.action == "allow") == right
         if right and verdict == "always" and found.level == "MODIFY":
@@ -226,7 +228,7 @@ class Approvals(RuleBasedStateMachine):
     @rule()
     def restart(self) -> None:
         self.store = Store(self.store.folder)
-        self.desk = self.restarted()
+        self.permissions = self.restarted()
 
     @rule()
     def rebuild(self) -> None:
