@@ -14,13 +14,13 @@ from iac_runtime.gate.gate import Asks, Call, Done, Gate, Refused
 from iac_runtime.gate.limiter import Limiter, Limits, Window
 from iac_runtime.gate.plans import Outcome
 from iac_runtime.policy.model import Policy
-from iac_runtime.policy.permissions import Caller, Permissions
+from iac_runtime.policy.permissions import Permissions, Requester
 from iac_runtime.policy.settings import Flags, read_settings
 from iac_runtime.tools.catalogue import Catalogue
 
 pytestmark = pytest.mark.process
 
-ASKED = Caller("tester", "client")
+ASKED = Requester("tester", "client")
 ROW = "window[@title='Fixture']/group[0]/group[0]"
 Calls = Callable[..., Outcome]
 

@@ -2,7 +2,7 @@
 
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.gate import Gate
-from iac_runtime.policy.facts import Decision, Facts
+from iac_runtime.policy.facts import CallFacts, Decision
 from iac_runtime.policy.model import Policy
 from iac_runtime.policy.permissions import Permissions
 from iac_runtime.policy.settings import Flags, read_settings
@@ -15,7 +15,7 @@ HOME = "/Users/me"
 
 
 class _Open(Permissions):
-    def judge(self, facts: Facts) -> Decision:
+    def judge(self, facts: CallFacts) -> Decision:
         return Decision("allow", facts.level, (), "this test")
 
 

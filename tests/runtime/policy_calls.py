@@ -9,14 +9,14 @@ from iac_runtime.language.compose import compose
 from iac_runtime.language.levels import effective_level
 from iac_runtime.language.request import jxa_line
 from iac_runtime.policy.blocklist import processes
-from iac_runtime.policy.call_view import CallView, World, sent_for, several_in
+from iac_runtime.policy.call_view import CallView, RuleContext, sent_for, several_in
 from iac_runtime.policy.escalation import escalate
-from iac_runtime.policy.facts import Facts
+from iac_runtime.policy.facts import CallFacts
 from iac_runtime.policy.model import Policy
 from iac_runtime.policy.permissions import unsure_of
 from iac_runtime.policy.places import Kind
 from iac_runtime.policy.secrets import secrets_read, without_secrets
-from iac_runtime.policy.settings import Flags, Settings, read_settings
+from iac_runtime.policy.settings import Flags, PolicySettings, read_settings
 from iac_runtime.tools.binding import Tool, bind, parameters
 from iac_runtime.tools.tables import tables_of
 
@@ -54,11 +54,13 @@ DISK = Disk(
 )
 
 
-WORLD = World(DISK)
+WORLD = RuleContext(DISK)
 CAUTIOUS = Policy()
 
 
-def facts_of(tool: str, arguments: Mapping[str, Any], world: World = WORLD, **more: Any) -> Facts:
+def facts_of(
+    tool: str, arguments: Mapping[str, Any], world: RuleContext = WORLD, **more: Any
+) -> CallFacts:
     """Return the facts of a call; `tool` is app and function, as in `finder move`."""
     app, function = tool.split()
     tables = tables_of(importlib.import_module(f"iac_tools.{app}"))
@@ -72,7 +74,7 @@ def facts_of(tool: str, arguments: Mapping[str, Any], world: World = WORLD, **mo
     targets = tuple(
         row.bundle or ("com.apple.Notes" if row.name == "Notes" else "") for row in reached
     )
-    facts = Facts(
+    facts = CallFacts(
         found.name,
         tables.app.id,
         tables.app.name,
@@ -96,6 +98,6 @@ def facts_of(tool: str, arguments: Mapping[str, Any], world: World = WORLD, **mo
     return replace(facts, **more)
 
 
-def settings_of(policy: Policy = CAUTIOUS, **flags: Any) -> Settings:
+def settings_of(policy: Policy = CAUTIOUS, **flags: Any) -> PolicySettings:
     """Return the settings of a policy without an environment."""
     return read_settings(Flags(**flags), {}, policy)

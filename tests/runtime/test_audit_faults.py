@@ -13,14 +13,14 @@ import pytest
 from audit_trial import rows_of
 
 from iac_base.errors import SetupError
-from iac_runtime.audit import Audit, AuditError, Intent, Outcome
+from iac_runtime.audit import Audit, AuditError, AuditIntent, AuditOutcome
 from iac_runtime.audit import store as schema
 from iac_runtime.audit import writer as writer_module
 from iac_runtime.audit.reading import Query, drop, find, verified
 
-WRITE = Intent("notes_set", "MODIFY")
-READ = Intent("notes_get", "SAFE")
-DONE = Outcome("done", 0.0)
+WRITE = AuditIntent("notes_set", "MODIFY")
+READ = AuditIntent("notes_get", "SAFE")
+DONE = AuditOutcome("done", 0.0)
 NOW = "2100-01-01T00:00:00.000Z"
 
 
@@ -29,7 +29,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "state"
 
 
-def call(audit: Audit, intent: Intent) -> None:
+def call(audit: Audit, intent: AuditIntent) -> None:
     audit.outcome(audit.intent(intent), DONE)
 
 
@@ -278,19 +278,19 @@ def test_a_forked_process_is_refused_and_does_not_hang(
 LIMITED = """
     import resource, signal, sys
     from pathlib import Path
-    from iac_runtime.audit import Audit, AuditError, Intent, Outcome
+    from iac_runtime.audit import Audit, AuditError, AuditIntent, AuditOutcome
 
     def attempts(audit, count):
         sent = refused = 0
         for _ in range(count):
             try:
-                call = audit.intent(Intent("w", "MODIFY", arguments={"t": "x" * 900}))
+                call = audit.intent(AuditIntent("w", "MODIFY", arguments={"t": "x" * 900}))
             except AuditError as error:
                 refused += 1
             else:
                 sent += 1
-                audit.outcome(call, Outcome("done", 0.0))
-        audit.outcome(audit.intent(Intent("r", "SAFE")), Outcome("done", 0.0))
+                audit.outcome(call, AuditOutcome("done", 0.0))
+        audit.outcome(audit.intent(AuditIntent("r", "SAFE")), AuditOutcome("done", 0.0))
         return sent, refused
 
     audit = Audit.open(Path(sys.argv[1]))
@@ -363,7 +363,7 @@ def test_on_a_full_disk_and_on_a_read_only_one_nothing_is_half_written(small_dis
                 ballast.write(b"x" * 4096)
         except OSError:
             pass
-    big = Intent("notes_set", "MODIFY", arguments={"a": ["y" * 900] * 12})
+    big = AuditIntent("notes_set", "MODIFY", arguments={"a": ["y" * 900] * 12})
     refused = 0
     for _ in range(200):
         try:

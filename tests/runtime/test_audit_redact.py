@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from iac_runtime.audit import Audit, Intent, Outcome
+from iac_runtime.audit import Audit, AuditIntent, AuditOutcome
 from iac_runtime.audit.redact import REDACTED, digest, redact, redact_text, shorten
 from iac_runtime.language.text import text_literal
 
@@ -92,8 +92,10 @@ def test_a_named_secret_is_in_neither_row_nor_line_nor_error(
 ) -> None:
     audit = Audit.open(tmp_path / "state")
     line = 'Application("com.apple.mail").accounts[0].password = "hunter2"; login(hunter2)'
-    call = audit.intent(Intent("mail_set", "DANGEROUS", arguments=arguments, line=line))
-    audit.outcome(call, Outcome("EXECUTION_ERROR", 0.1, error="Can't set password to hunter2."))
+    call = audit.intent(AuditIntent("mail_set", "DANGEROUS", arguments=arguments, line=line))
+    audit.outcome(
+        call, AuditOutcome("EXECUTION_ERROR", 0.1, error="Can't set password to hunter2.")
+    )
     audit.close()
     # Not in the database, not in its log.
     stored = b"".join(path.read_bytes() for path in (tmp_path / "state").glob("audit.db*"))

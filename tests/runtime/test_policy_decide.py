@@ -14,7 +14,7 @@ from iac_base.errors import SetupError
 from iac_runtime.policy.blocklist import BUILT_IN, FIXED
 from iac_runtime.policy.decide import decide, scope_of
 from iac_runtime.policy.escalation import RULES
-from iac_runtime.policy.facts import Decision, Facts, Raised
+from iac_runtime.policy.facts import CallFacts, Decision, Raised
 from iac_runtime.policy.file import parse_policy
 from iac_runtime.policy.model import PRESETS, LevelRule, Match, Policy, registered, unregister_rule
 from iac_runtime.tool import LEVELS
@@ -66,7 +66,7 @@ def test_private_reads_run_for_the_apps_that_the_user_named() -> None:
     found = judged(READ, "preset = 'private'\nreads = 'com.apple.mail'")
     assert found.reasons == ("Notes is not under reads in policy.toml.",)
     assert not found.offers_always
-    bare = Facts("list_apps", "", "", "SAFE", "SAFE", {}, None)
+    bare = CallFacts("list_apps", "", "", "SAFE", "SAFE", {}, None)
     policy = parse_policy("preset = 'private'")
     assert decide(bare, policy, settings_of(policy)).action == "allow"
 
@@ -310,7 +310,7 @@ CALLS = [
     st.sampled_from(["com.apple.Notes", "com.apple.SecurityAgent", "", "com.apple.Terminal", None]),
 )
 def test_whatever_the_policy_deny_is_final_and_dangerous_is_asked(
-    facts: Facts, policy: Policy, can_ask: bool, remembered: str, identity: str | None
+    facts: CallFacts, policy: Policy, can_ask: bool, remembered: str, identity: str | None
 ) -> None:
     facts = replace(facts, can_ask=can_ask)
     if identity is not None:

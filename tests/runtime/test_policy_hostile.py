@@ -12,13 +12,13 @@ from policy_calls import DISK, facts_of, settings_of
 from iac_base.errors import SetupError
 from iac_runtime.policy.approvals import listed, remember
 from iac_runtime.policy.blocklist import blocked
-from iac_runtime.policy.call_view import World
-from iac_runtime.policy.facts import Facts
+from iac_runtime.policy.call_view import RuleContext
+from iac_runtime.policy.facts import CallFacts
 from iac_runtime.policy.model import Policy
-from iac_runtime.policy.permissions import Asked, Permissions
+from iac_runtime.policy.permissions import PendingApproval, Permissions
 from iac_runtime.policy.places import identity, in_documents, place_of
 from iac_runtime.policy.question import read_answer
-from iac_runtime.policy.store import FILE, Store
+from iac_runtime.policy.store import FILE, ApprovalStore
 
 DELETE = facts_of("finder delete", {"target": "~/Documents/a"})
 HOME_GONE = facts_of("finder delete", {"target": "~"})
@@ -27,12 +27,12 @@ MOVE = facts_of("finder move", {"target": "~/Documents/a", "to": "~/Desktop"})
 
 def permissions_in(folder: Path) -> Permissions:
     folder.mkdir(mode=0o700, exist_ok=True)
-    return Permissions(Policy(), settings_of(), lambda: Store(folder), home="/Users/me")
+    return Permissions(Policy(), settings_of(), lambda: ApprovalStore(folder), home="/Users/me")
 
 
-def asked(permissions: Permissions, facts: Facts) -> Asked:
+def asked(permissions: Permissions, facts: CallFacts) -> PendingApproval:
     found = permissions.ask(facts, permissions.judge(facts))
-    assert isinstance(found, Asked)
+    assert isinstance(found, PendingApproval)
     return found
 
 
@@ -161,7 +161,7 @@ def p10(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     for path in ("/dev/stdin", "/dev/fd/3", str(pipe)):
-        facts = facts_of("textedit open", {"target": [path]}, World())
+        facts = facts_of("textedit open", {"target": [path]}, RuleContext())
         assert permissions.judge(facts).action == "deny"
 
 
@@ -173,7 +173,7 @@ def p12(tmp_path: Path) -> None:
 def p14(tmp_path: Path) -> None:
     """Nothing is written where things start by themselves, nor is our state read."""
     permissions = permissions_in(tmp_path / "s")
-    own = World(DISK, own=("/Users/me/Library/Application Support/iac",))
+    own = RuleContext(DISK, own=("/Users/me/Library/Application Support/iac",))
     for path in ("~/Library/LaunchAgents/x.plist", "~/.zshrc", "~/a/.git/hooks/x", "~/a/.mcp.json"):
         assert place_of(path.replace("~", "/Users/me")) is not None
         facts = facts_of("textedit save", {"target": "documents[0]", "in_": path}, own)
@@ -193,12 +193,12 @@ def p15(tmp_path: Path) -> None:
     remember(permissions.store, MOVE)
     (folder / FILE).chmod(0o777)
     with pytest.raises(SetupError):
-        Store(folder)
+        ApprovalStore(folder)
     assert permissions_in(folder).judge(MOVE).action == "ask"
     (folder / FILE).rename(tmp_path / "moved")
     (folder / FILE).symlink_to(tmp_path / "moved")
     with pytest.raises(SetupError):
-        Store(folder)
+        ApprovalStore(folder)
     assert permissions_in(folder).judge(MOVE).action == "ask"
 
 

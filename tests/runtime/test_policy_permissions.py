@@ -21,13 +21,19 @@ from iac_base.errors import SetupError
 from iac_runtime.language.compose import compose
 from iac_runtime.policy import approvals as budget
 from iac_runtime.policy.approvals import listed, revoke
-from iac_runtime.policy.facts import Decision, Facts, call_digest
+from iac_runtime.policy.facts import CallFacts, Decision, call_digest
 from iac_runtime.policy.file import parse_policy
 from iac_runtime.policy.model import Policy
-from iac_runtime.policy.permissions import Asked, Caller, Permissions, identify_in, open_permissions
+from iac_runtime.policy.permissions import (
+    PendingApproval,
+    Permissions,
+    Requester,
+    identify_in,
+    open_permissions,
+)
 from iac_runtime.policy.question import Verdict
 from iac_runtime.policy.settings import Flags
-from iac_runtime.policy.store import Store
+from iac_runtime.policy.store import ApprovalStore
 from iac_runtime.tools.binding import bind
 from iac_runtime.tools.catalogue import Catalogue, lock_digest
 
@@ -44,18 +50,18 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def store(folder: Path) -> Store:
-    return Store(folder)
+def store(folder: Path) -> ApprovalStore:
+    return ApprovalStore(folder)
 
 
 @pytest.fixture
-def permissions(store: Store) -> Permissions:
+def permissions(store: ApprovalStore) -> Permissions:
     return Permissions(Policy(), settings_of(), lambda: store, home="/Users/me")
 
 
-def asked(permissions: Permissions, facts: Facts) -> Asked:
+def asked(permissions: Permissions, facts: CallFacts) -> PendingApproval:
     found = permissions.ask(facts, permissions.judge(facts))
-    assert isinstance(found, Asked)
+    assert isinstance(found, PendingApproval)
     return found
 
 
@@ -130,7 +136,7 @@ def test_the_facts_of_a_call_are_gathered(
     given = {"target": "journals[0]", "to": target}
     arguments = bind(tool.spec, given)
     event = permissions.guarded(compose(tool, arguments, "/Users/me"), tool)
-    caller = Caller("Claude", "client")
+    caller = Requester("Claude", "client")
     levels = (tool.spec.level, tool.spec.ceiling)
     facts = permissions.facts(
         "diary_export", (row.app.id, row.app.name), tool, arguments, event, levels, caller
@@ -138,7 +144,7 @@ def test_the_facts_of_a_call_are_gathered(
     assert facts.can_ask
     assert "own-state" in [raised.rule for raised in facts.raised]
     assert permissions.judge(facts).action == "deny"
-    nobody = permissions.facts("list_apps", ("", ""), None, {}, None, ("SAFE", "SAFE"), Caller())
+    nobody = permissions.facts("list_apps", ("", ""), None, {}, None, ("SAFE", "SAFE"), Requester())
     assert not nobody.can_ask
     assert permissions.judge(nobody).action == "allow"
     permissions.saw({"a": "something strange"})
@@ -180,9 +186,9 @@ class Approvals(RuleBasedStateMachine):
 
     @initialize()
     def begin(self) -> None:
-        self.store = Store(next(type(self).folders))
+        self.store = ApprovalStore(next(type(self).folders))
         self.digest = 0
-        self.open: list[tuple[str, Facts]] = []
+        self.open: list[tuple[str, CallFacts]] = []
         self.used: set[str] = set()
         self.allowed: set[str] = set()
         self.permissions = self.restarted()
@@ -190,11 +196,11 @@ class Approvals(RuleBasedStateMachine):
     def restarted(self) -> Permissions:
         return Permissions(Policy(), settings_of(), lambda: self.store, home="/Users/me")
 
-    def now(self, facts: Facts) -> Facts:
+    def now(self, facts: CallFacts) -> CallFacts:
         return replace(facts, digest=f"d{self.digest}")
 
     @rule(facts=st.sampled_from(CALLS))
-    def ask(self, facts: Facts) -> None:
+    def ask(self, facts: CallFacts) -> None:
         facts = self.now(facts)
         decision = self.permissions.judge(facts)
         if decision.action == "allow":
@@ -205,7 +211,7 @@ class Approvals(RuleBasedStateMachine):
         if isinstance(found, Decision):
             budget.resume(self.store)
             found = self.permissions.ask(facts, decision)
-        assert isinstance(found, Asked)
+        assert isinstance(found, PendingApproval)
         self.open.append((found.token, facts))
 
     @precondition(lambda self: self.open)
@@ -215,7 +221,7 @@ class Approvals(RuleBasedStateMachine):
         verdict=st.sampled_from(["once", "always", "denied", "unanswered"]),
         same=st.booleans(),
     )
-    def answer(self, data: st.DataObject, facts: Facts, verdict: Verdict, same: bool) -> None:
+    def answer(self, data: st.DataObject, facts: CallFacts, verdict: Verdict, same: bool) -> None:
         token, about = data.draw(st.sampled_from(self.open))
         wanted = about if same else self.now(facts)
         right = token not in self.used and verdict in ("once", "always") and wanted == about
@@ -227,7 +233,7 @@ class Approvals(RuleBasedStateMachine):
 
     @rule()
     def restart(self) -> None:
-        self.store = Store(self.store.folder)
+        self.store = ApprovalStore(self.store.folder)
         self.permissions = self.restarted()
 
     @rule()

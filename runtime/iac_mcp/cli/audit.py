@@ -16,7 +16,7 @@ from iac_base.text import escaped
 from iac_runtime.tool import LEVELS
 
 if TYPE_CHECKING:
-    from iac_runtime.audit.reading import Entry
+    from iac_runtime.audit.reading import AuditEntry
 
 __all__ = ["audit"]
 
@@ -166,7 +166,7 @@ def _write(path: Path, lines: Iterable[str]) -> int:
     return count
 
 
-def _show(entries: "list[Entry]", *, as_json: bool) -> None:
+def _show(entries: "list[AuditEntry]", *, as_json: bool) -> None:
     if as_json or not sys.stdout.isatty():
         for entry in entries:
             click.echo(json.dumps(entry.facts()))
@@ -186,7 +186,7 @@ def _show(entries: "list[Entry]", *, as_json: bool) -> None:
     Console().print(table)
 
 
-def _cells(entry: "Entry") -> tuple[str, ...]:
+def _cells(entry: "AuditEntry") -> tuple[str, ...]:
     return (
         str(entry.seq),
         entry.time[:19].replace("T", " "),

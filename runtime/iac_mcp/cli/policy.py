@@ -19,10 +19,10 @@ from iac_base.text import escaped
 from iac_runtime.gate.opening import Wishes, open_gate
 from iac_runtime.gate.plans import Call
 from iac_runtime.policy.blocklist import BUILT_IN, FIXED
-from iac_runtime.policy.facts import Decision, Facts
+from iac_runtime.policy.facts import CallFacts, Decision
 from iac_runtime.policy.file import load_policy, parse_policy, policy_path
 from iac_runtime.policy.model import PRESETS
-from iac_runtime.policy.permissions import Caller, open_permissions
+from iac_runtime.policy.permissions import Requester, open_permissions
 from iac_runtime.policy.question import shown
 from iac_runtime.policy.settings import Flags
 from iac_runtime.serve.pages import through_door
@@ -188,18 +188,18 @@ def _object(text: str) -> dict[str, Any]:
 
 def _judged(
     wishes: Wishes, tool: str, given: Mapping[str, Any], client: str
-) -> tuple[Facts, Decision]:
+) -> tuple[CallFacts, Decision]:
     """Return what the gate knows of a call, and what it would do with it."""
     gate = open_gate(wishes)
     try:
         # Whoever asks what would happen wants to know of the question, so somebody can be asked.
-        caller = Caller(client, next(iter(gate.permissions.policy.approvers), None))
+        caller = Requester(client, next(iter(gate.permissions.policy.approvers), None))
         return gate.judge(gate.plan(through_door(Call(tool, given))), caller)
     finally:
         gate.close()
 
 
-def _lines(facts: Facts, decision: Decision) -> Iterator[str]:
+def _lines(facts: CallFacts, decision: Decision) -> Iterator[str]:
     words = {"allow": "It would run.", "ask": "You would be asked.", "deny": "It would not run."}
     yield words[decision.action]
     reach = "" if facts.level == decision.level else f" (its arguments alone: {facts.level})"
@@ -217,7 +217,7 @@ def _lines(facts: Facts, decision: Decision) -> Iterator[str]:
         yield escaped(f"runs      {facts.line}")
 
 
-def _told(facts: Facts, decision: Decision) -> dict[str, Any]:
+def _told(facts: CallFacts, decision: Decision) -> dict[str, Any]:
     return {
         "action": decision.action,
         "level": decision.level,
@@ -285,9 +285,9 @@ def decisions(revoke: str | None) -> int:
     """List the calls that you allowed for good, or revoke them."""
     from iac_runtime.policy.approvals import listed
     from iac_runtime.policy.approvals import revoke as forget
-    from iac_runtime.policy.store import Store
+    from iac_runtime.policy.store import ApprovalStore
 
-    store = Store()
+    store = ApprovalStore()
     if revoke is not None:
         if revoke != "all" and not revoke.isdecimal():
             raise click.UsageError("--revoke wants the number of a decision, or all.")
@@ -318,9 +318,9 @@ def _current_digests() -> dict[str, str]:
 def resume() -> int:
     """Let questions be asked again after too many were declined."""
     from iac_runtime.policy.approvals import resume as begin_anew
-    from iac_runtime.policy.store import Store
+    from iac_runtime.policy.store import ApprovalStore
 
     load_policy()
-    was = begin_anew(Store())
+    was = begin_anew(ApprovalStore())
     click.echo("Questions are asked again." if was else "Questions were not stopped.")
     return 0

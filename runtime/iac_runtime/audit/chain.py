@@ -17,8 +17,8 @@ from iac_base.errors import ToolError
 __all__ = [
     "START",
     "AuditError",
-    "Row",
-    "Verdict",
+    "AuditRow",
+    "ChainCheck",
     "link",
     "newer",
     "no_audit",
@@ -32,7 +32,7 @@ START: Final = bytes(32)
 MOST_FAULTS: Final = 100
 
 
-class Row(NamedTuple):
+class AuditRow(NamedTuple):
     """A row of the audit.
 
     Attributes:
@@ -55,7 +55,7 @@ class Row(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class ChainCheck:
     """What verifying found: how many rows, from which to which, and one line a fault."""
 
     rows: int
@@ -77,7 +77,7 @@ def link(
     return hashlib.sha256(before + text.encode()).digest()
 
 
-def verify(rows: Iterable[Row], dropped: Mapping[int, bytes], counter: int) -> Verdict:
+def verify(rows: Iterable[AuditRow], dropped: Mapping[int, bytes], counter: int) -> ChainCheck:
     """Follow the chain.
 
     Args:
@@ -109,7 +109,7 @@ def verify(rows: Iterable[Row], dropped: Mapping[int, bytes], counter: int) -> V
     else:
         if counter > last:
             faults.append(f"{_rows(last + 1, counter)} missing from the end")
-    return Verdict(count, first, last, tuple(faults))
+    return ChainCheck(count, first, last, tuple(faults))
 
 
 def _rows(first: int, last: int) -> str:
@@ -118,12 +118,12 @@ def _rows(first: int, last: int) -> str:
 
 def chained(
     before: bytes, seq: int, parts: Iterable[tuple[str, str, int, str, str]]
-) -> Iterator[Row]:
+) -> Iterator[AuditRow]:
     """Yield rows after the row `seq` with the hash `before`; parts are time to body."""
     for time, session, call, event, body in parts:
         seq += 1
         before = link(before, seq, time, session, call, event, body)
-        yield Row(seq, time, session, call, event, body, before)
+        yield AuditRow(seq, time, session, call, event, body, before)
 
 
 class AuditError(ToolError):

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from iac_base.errors import SetupError
-from iac_runtime.audit.chain import AuditError, Row, Verdict, translate, verify
+from iac_runtime.audit.chain import AuditError, AuditRow, ChainCheck, translate, verify
 from iac_runtime.audit.store import (
     FILE,
     Part,
@@ -24,8 +24,8 @@ from iac_runtime.audit.store import (
 )
 
 __all__ = [
+    "AuditEntry",
     "Dropped",
-    "Entry",
     "Query",
     "drop",
     "dropped_places",
@@ -59,7 +59,7 @@ class Query:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class AuditEntry:
     """A call and what came of it.
 
     Attributes:
@@ -139,7 +139,7 @@ def _unreadable(error: AuditError) -> SetupError:
     return SetupError(f"The audit cannot be read ({error.why}). {error.suggestion}")
 
 
-def find(folder: Path, query: Query, limit: int) -> list[Entry]:
+def find(folder: Path, query: Query, limit: int) -> list[AuditEntry]:
     """Return the newest calls that fit, at most `limit`, oldest first. Raises SetupError."""
     wanted = [(test, getattr(query, name)) for name, test in _CONDITIONS if getattr(query, name)]
     sql = _ENTRIES + "".join(f" AND {test}" for test, _ in wanted) + " ORDER BY intent.seq DESC"
@@ -148,7 +148,7 @@ def find(folder: Path, query: Query, limit: int) -> list[Entry]:
         json.dumps(value)[1:-1] if test.startswith("instr") else value
         for test, value in wanted
     ]
-    found: list[Entry] = []
+    found: list[AuditEntry] = []
     with opened(folder) as connection:
         live = live_sessions(connection, folder)
         for seq, time, session, body, event, outcome in connection.execute(sql, values):
@@ -168,8 +168,8 @@ def _result(event: str | None, body: str | None, *, running: bool) -> dict[str, 
     return {"result": "running" if event is None and running else "interrupted"}
 
 
-def _entry(seq: int, time: str, intent: dict[str, Any], outcome: dict[str, Any]) -> Entry:
-    return Entry(
+def _entry(seq: int, time: str, intent: dict[str, Any], outcome: dict[str, Any]) -> AuditEntry:
+    return AuditEntry(
         seq,
         time,
         intent["client"],
@@ -189,12 +189,12 @@ def _entry(seq: int, time: str, intent: dict[str, Any], outcome: dict[str, Any])
     )
 
 
-def rows(connection: sqlite3.Connection) -> Iterator[Row]:
+def rows(connection: sqlite3.Connection) -> Iterator[AuditRow]:
     """Yield all rows by place."""
     found = connection.execute(
         "SELECT seq, time, session, call, event, body, hash FROM rows ORDER BY seq"
     )
-    return map(Row._make, found)
+    return map(AuditRow._make, found)
 
 
 def dropped_places(connection: sqlite3.Connection) -> dict[int, bytes]:
@@ -204,7 +204,7 @@ def dropped_places(connection: sqlite3.Connection) -> dict[int, bytes]:
     return {body["through"]: bytes.fromhex(body["hash"]) for body in bodies}
 
 
-def verified(folder: Path) -> Verdict:
+def verified(folder: Path) -> ChainCheck:
     """Follow the chain of the audit in a state folder. Raises SetupError."""
     with opened(folder) as connection:
         # One snapshot for the three reads: a server may write meanwhile.

@@ -22,9 +22,9 @@ from iac_runtime.audit.chain import START, chained, newer, no_audit, translate
 __all__ = [
     "FILE",
     "MIGRATIONS",
+    "AuditSession",
+    "AuditStore",
     "Part",
-    "Session",
-    "Store",
     "append",
     "begin",
     "check_version",
@@ -173,7 +173,7 @@ FOLDER: Final = "audit-sessions"
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
+class AuditSession:
     """A run that holds its lock."""
 
     name: str
@@ -187,7 +187,7 @@ class Session:
         os.close(self.lock)
 
 
-def begin(folder: Path) -> Session:
+def begin(folder: Path) -> AuditSession:
     """Make the lock of a new run. Raises OSError."""
     locks = folder / FOLDER
     with contextlib.suppress(FileExistsError):
@@ -201,7 +201,7 @@ def begin(folder: Path) -> Session:
     except BaseException:
         os.close(lock)
         raise
-    return Session(name, lock, path)
+    return AuditSession(name, lock, path)
 
 
 def _is_live(folder: Path, session: str) -> bool:
@@ -264,7 +264,7 @@ class Part(NamedTuple):
     body: str = "{}"
 
 
-class Store:
+class AuditStore:
     """The file, for one run of a program. Nothing is opened before the first `write`.
 
     After a failure the connection is given up and made anew with the next write; so is one whose
@@ -276,7 +276,7 @@ class Store:
         self._folder = folder
         self._connection: sqlite3.Connection | None = None
         self._file: tuple[int, int] = (0, 0)
-        self._session: Session | None = None
+        self._session: AuditSession | None = None
 
     def write(self, parts: Sequence[Part], now: str) -> None:
         """Add rows in one durable transaction; an empty `session` stands for this run.
@@ -312,7 +312,7 @@ class Store:
                 self._session.end()
                 self._session = None
 
-    def _open(self, now: str) -> tuple[sqlite3.Connection, Session]:
+    def _open(self, now: str) -> tuple[sqlite3.Connection, AuditSession]:
         if self._connection is not None and self._session is not None and self._same_file():
             return self._connection, self._session
         self._give_up()
@@ -326,7 +326,7 @@ class Store:
         self._connection, self._file = connection, (found.st_dev, found.st_ino)
         return connection, session
 
-    def _begin(self, connection: sqlite3.Connection, now: str) -> Session:
+    def _begin(self, connection: sqlite3.Connection, now: str) -> AuditSession:
         session = self._session or begin(self._folder)
         self._session = session
         with transaction(connection, self.path):

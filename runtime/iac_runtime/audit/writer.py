@@ -19,10 +19,10 @@ from typing import Any, Final, Literal, Self
 from iac_base.files import private_folder
 from iac_runtime.audit.chain import AuditError
 from iac_runtime.audit.redact import digest, redact, redact_text, shorten
-from iac_runtime.audit.store import Part, Store
+from iac_runtime.audit.store import AuditStore, Part
 from iac_runtime.tool import Level
 
-__all__ = ["Audit", "Decision", "Intent", "Outcome", "intent_body", "outcome_body"]
+__all__ = ["Audit", "AuditIntent", "AuditOutcome", "Decision", "intent_body", "outcome_body"]
 
 Decision = Literal["allow", "ask", "deny"]
 
@@ -33,7 +33,7 @@ NAME_LIMIT: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Intent:
+class AuditIntent:
     """A call that was decided.
 
     Attributes:
@@ -67,7 +67,7 @@ class Intent:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class AuditOutcome:
     """What came of a call.
 
     Attributes:
@@ -83,7 +83,7 @@ class Outcome:
     delay: float = 0.0
 
 
-def intent_body(intent: Intent) -> tuple[str, tuple[str, ...]]:
+def intent_body(intent: AuditIntent) -> tuple[str, tuple[str, ...]]:
     """Return an intent as JSON on one line, and the secrets that were taken out of it."""
     arguments, secrets = redact(intent.arguments, intent.types)
     body = {
@@ -101,7 +101,7 @@ def intent_body(intent: Intent) -> tuple[str, tuple[str, ...]]:
     return _json(body), secrets
 
 
-def outcome_body(outcome: Outcome, secrets: tuple[str, ...]) -> str:
+def outcome_body(outcome: AuditOutcome, secrets: tuple[str, ...]) -> str:
     """Return an outcome as JSON on one line, without the secrets of its intent."""
     body: dict[str, Any] = {"result": outcome.result, "ms": round(outcome.duration * 1000, 3)}
     if outcome.error:
@@ -148,7 +148,7 @@ class Audit:
     """The audit of one run of a program. Thread-safe."""
 
     def __init__(self, folder: Path) -> None:
-        self._store = Store(folder)
+        self._store = AuditStore(folder)
         self._queue = _Queue()
         self._wake = threading.Condition()
         self._calls = 0
@@ -176,7 +176,7 @@ class Audit:
         problem = self._problem
         return f"This call is not in the audit yet: {problem.why}." if problem else ""
 
-    def intent(self, intent: Intent) -> int:
+    def intent(self, intent: AuditIntent) -> int:
         """Write down a call that was decided, and return its number in this run.
 
         Raises:
@@ -202,7 +202,7 @@ class Audit:
                 raise row.error
         return call
 
-    def outcome(self, call: int, outcome: Outcome) -> None:
+    def outcome(self, call: int, outcome: AuditOutcome) -> None:
         """Write down what came of a call; a second outcome of the same call is left out."""
         if os.getpid() != self._pid:
             return
@@ -302,7 +302,7 @@ class Audit:
             self._problem = error
 
 
-def _unwritten(intent: Intent, why: str) -> int:
+def _unwritten(intent: AuditIntent, why: str) -> int:
     if intent.durable:
         raise AuditError(why, "Open a session of its own in this process.")
     return 0

@@ -23,8 +23,13 @@ from iac_runtime.gate.limiter import Limiter, Permit
 from iac_runtime.gate.planning import OWN_TOOLS, Planner
 from iac_runtime.gate.plans import Asks, Call, Done, Found, Outcome, Plan, Refused, Toolset
 from iac_runtime.language.levels import at_most
-from iac_runtime.policy.facts import Decision, Facts
-from iac_runtime.policy.permissions import Asked, Caller, Permissions, default_permissions
+from iac_runtime.policy.facts import CallFacts, Decision
+from iac_runtime.policy.permissions import (
+    PendingApproval,
+    Permissions,
+    Requester,
+    default_permissions,
+)
 from iac_runtime.tool import Level
 from iac_runtime.tools.binding import Tool
 from iac_runtime.tools.catalogue import Catalogue, forget_changed, lock_digest
@@ -158,7 +163,7 @@ class Gate:
         digest = lock_digest(row.app.folder, call.tool)
         return self._planner.generated(catalogue.tool(row), call.arguments, digest)
 
-    def judge(self, plan: Plan, caller: Caller) -> tuple[Facts, Decision]:
+    def judge(self, plan: Plan, caller: Requester) -> tuple[CallFacts, Decision]:
         """Return what is known of a plan, and what is to be done with it."""
         facts = self.permissions.facts(
             plan.name,
@@ -183,7 +188,7 @@ class Gate:
         facts = replace(facts, names=self._names(facts))
         return facts, self.permissions.judge(facts)
 
-    def _names(self, facts: Facts) -> tuple[str, ...]:
+    def _names(self, facts: CallFacts) -> tuple[str, ...]:
         """Return the names of the apps that a call reaches; rules may speak of them by these."""
         found = []
         for app, name in zip_longest(facts.targets, facts.names, fillvalue=""):
@@ -221,7 +226,7 @@ class Gate:
             return _other_door(plan, decision)
         if decision.action == "ask" and not call.token:
             asked = self.permissions.ask(facts, decision)
-            if isinstance(asked, Asked):
+            if isinstance(asked, PendingApproval):
                 self._record(plan, facts, decision, result="asked")
                 return Asks(asked.question, asked.token, decision.level)
             decision = asked
@@ -241,7 +246,7 @@ class Gate:
             stages.say(plan.name)
 
     def _wait(
-        self, plan: Plan, facts: Facts, decision: Decision, cancel: Cancellation | None
+        self, plan: Plan, facts: CallFacts, decision: Decision, cancel: Cancellation | None
     ) -> float:
         """Wait for a place among the calls, and return the seconds that it took."""
         if self._limiter is None or not (plan.app[0] or plan.outward):
@@ -266,7 +271,7 @@ class Gate:
     def _carry_out(
         self,
         plan: Plan,
-        facts: Facts,
+        facts: CallFacts,
         decision: Decision,
         delay: float,
         stages: Stages,
@@ -313,20 +318,20 @@ class Gate:
             decision.source,
         )
 
-    def _record(self, plan: Plan, facts: Facts, decision: Decision, result: str) -> None:
+    def _record(self, plan: Plan, facts: CallFacts, decision: Decision, result: str) -> None:
         self._outcome(self._intent(plan, facts, decision), result, 0.0)
 
-    def _intent(self, plan: Plan, facts: Facts, decision: Decision) -> int | None:
+    def _intent(self, plan: Plan, facts: CallFacts, decision: Decision) -> int | None:
         if self._open_audit is None:
             return None
         # Loads sqlite3.
-        from iac_runtime.audit import Intent
+        from iac_runtime.audit import AuditIntent
 
         with self._opening:
             if self._audit is None:
                 self._audit = self._open_audit()
         return self._audit.intent(
-            Intent(
+            AuditIntent(
                 plan.name,
                 decision.level,
                 app=",".join(app or name.replace(",", " ") for app, name in facts.apps),
@@ -345,9 +350,9 @@ class Gate:
     ) -> None:
         if number is None or self._audit is None:
             return
-        from iac_runtime.audit import Outcome as Row
+        from iac_runtime.audit import AuditOutcome
 
-        self._audit.outcome(number, Row(result, seconds, error=error, delay=delay))
+        self._audit.outcome(number, AuditOutcome(result, seconds, error=error, delay=delay))
 
 
 def _done(plan: Plan, found: Found, decision: Decision) -> Done:

@@ -8,7 +8,7 @@ from iac_base.cancellation import Cancellation
 from iac_base.errors import CallRefusedError
 from iac_runtime.language.request import Event
 from iac_runtime.policy.facts import Raised
-from iac_runtime.policy.permissions import Caller
+from iac_runtime.policy.permissions import Requester
 from iac_runtime.policy.question import Question, Verdict
 from iac_runtime.tool import Level
 from iac_runtime.tools.binding import Tool, parameters
@@ -30,7 +30,7 @@ class Call(NamedTuple):
 
     tool: str
     arguments: Mapping[str, Any]
-    caller: Caller = Caller()
+    caller: Requester = Requester()
     most: Level = "DANGEROUS"
     token: str = ""
     verdict: Verdict = "unanswered"

@@ -23,9 +23,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from iac_base.text import escaped
 from iac_runtime.policy import approvals as budget
-from iac_runtime.policy.decide import Scope, scope_of
-from iac_runtime.policy.facts import Decision, Facts, call_digest
-from iac_runtime.policy.store import Store, seal
+from iac_runtime.policy.decide import ApprovalScope, scope_of
+from iac_runtime.policy.facts import CallFacts, Decision, call_digest
+from iac_runtime.policy.store import ApprovalStore, seal
 from iac_runtime.tool import Level
 
 if TYPE_CHECKING:
@@ -35,9 +35,9 @@ __all__ = [
     "LIFETIME",
     "MOST",
     "SECONDS",
+    "ApprovalToken",
     "Remembered",
     "Stopped",
-    "Token",
     "TokenError",
     "accepted",
     "declined",
@@ -96,13 +96,13 @@ def accepted(connection: "sqlite3.Connection", client: str) -> None:
     connection.execute("DELETE FROM stopped WHERE client = ?", (client,))
 
 
-def stopped(store: Store, client: str, now: Callable[[], float] = time.time) -> bool:
+def stopped(store: ApprovalStore, client: str, now: Callable[[], float] = time.time) -> bool:
     """Say whether the questions of a client are denied unasked."""
     with store.change() as connection:
         return left(connection, client, now()) > 0
 
 
-def resume(store: Store, now: Callable[[], float] = time.time) -> bool:
+def resume(store: ApprovalStore, now: Callable[[], float] = time.time) -> bool:
     """Let all clients ask again, the counts begun anew; say whether any was stopped."""
     with store.change() as connection:
         left(connection, "", now())
@@ -128,7 +128,7 @@ class Stopped(NamedTuple):
     seconds: float
 
 
-class Token(NamedTuple):
+class ApprovalToken(NamedTuple):
     """What a token says."""
 
     tool: str
@@ -140,7 +140,7 @@ class Token(NamedTuple):
 
 
 def issue(
-    store: Store, facts: Facts, decision: Decision, now: Callable[[], float] = time.time
+    store: ApprovalStore, facts: CallFacts, decision: Decision, now: Callable[[], float] = time.time
 ) -> str | Stopped:
     """Return a token for one question, or for how long none is asked: too many were declined.
 
@@ -154,7 +154,7 @@ def issue(
             return Stopped(seconds)
         connection.execute("DELETE FROM questions WHERE asked <= ?", (moment - 2 * LIFETIME,))
         connection.execute("INSERT INTO questions VALUES (?, ?, 0)", (nonce, moment))
-    body = Token(
+    body = ApprovalToken(
         facts.tool, call_digest(facts), decision.level, decision.offers_always, moment, nonce
     )
     text = json.dumps(body, separators=(",", ":"))
@@ -165,7 +165,7 @@ def _wrap(data: bytes) -> str:
     return base64.urlsafe_b64encode(data).decode().rstrip("=")
 
 
-def read_token(store: Store, token: str) -> Token:
+def read_token(store: ApprovalStore, token: str) -> ApprovalToken:
     """Return what a token says, once its seal was checked.
 
     Raises:
@@ -184,16 +184,16 @@ def read_token(store: Store, token: str) -> Token:
         seal(store.key, _QUESTION_PURPOSE, [text]).encode(), mac.encode("utf-8", "surrogatepass")
     ):
         raise TokenError("This approval was not given by this program.")
-    return Token(*json.loads(text))
+    return ApprovalToken(*json.loads(text))
 
 
 def redeem(
-    store: Store,
+    store: ApprovalStore,
     token: str,
-    facts: Facts,
+    facts: CallFacts,
     decision: Decision,
     now: Callable[[], float] = time.time,
-) -> Token:
+) -> ApprovalToken:
     """Use a token up for one call, and return what it said.
 
     It is used up even where it turns out to be for another call.
@@ -244,7 +244,7 @@ class Remembered(NamedTuple):
         return f"decision {self.id} ({self.says})"
 
 
-def remember(store: Store, facts: Facts) -> None:
+def remember(store: ApprovalStore, facts: CallFacts) -> None:
     """Keep "always" for calls like this one; an earlier answer for the same is replaced.
 
     Only for calls that `decide` offered it for.
@@ -267,7 +267,7 @@ def remember(store: Store, facts: Facts) -> None:
         )
 
 
-def find(store: Store, facts: Facts) -> Remembered | None:
+def find(store: ApprovalStore, facts: CallFacts) -> Remembered | None:
     """Return the row that covers a call, or None if there is none that counts."""
     scope = scope_of(facts)
     if scope is None or not facts.digest:
@@ -280,13 +280,13 @@ def find(store: Store, facts: Facts) -> Remembered | None:
     return None
 
 
-def listed(store: Store) -> list[Remembered]:
+def listed(store: ApprovalStore) -> list[Remembered]:
     """Return all rows, the void ones too, oldest first."""
     with store.change() as connection:
         return _rows(store, connection, None)
 
 
-def revoke(store: Store, ident: int | None) -> int:
+def revoke(store: ApprovalStore, ident: int | None) -> int:
     """Forget one row, or all for None; return how many there were."""
     with store.change() as connection:
         if ident is None:
@@ -294,7 +294,9 @@ def revoke(store: Store, ident: int | None) -> int:
         return connection.execute("DELETE FROM decisions WHERE id = ?", (ident,)).rowcount
 
 
-def _rows(store: Store, connection: "sqlite3.Connection", scope: Scope | None) -> list[Remembered]:
+def _rows(
+    store: ApprovalStore, connection: "sqlite3.Connection", scope: ApprovalScope | None
+) -> list[Remembered]:
     query = f"SELECT id, {_COLUMNS}, mac FROM decisions"  # noqa: S608 (a constant)
     if scope is None:
         found = connection.execute(f"{query} ORDER BY id").fetchall()

@@ -14,7 +14,7 @@ from iac_runtime.language.request import Event
 from iac_runtime.language.steps import ByName, Every, Filter, Go, Join, Step, Whose
 from iac_runtime.policy.call_view import steps_in
 
-__all__ = ["BUILT_IN", "FIXED", "Blocked", "Process", "blocked", "is_identity", "processes"]
+__all__ = ["BUILT_IN", "FIXED", "Blocked", "TargetProcess", "blocked", "is_identity", "processes"]
 
 FIXED: Final[Mapping[str, str]] = {
     "com.apple.SecurityAgent": "SecurityAgent",
@@ -34,8 +34,8 @@ BUILT_IN: Final[Mapping[str, str]] = {
     "com.apple.Passwords.MenuBarExtra": "Passwords",
     "com.apple.Terminal": "Terminal",
     "com.googlecode.iterm2": "iTerm2",
-    "com.apple.systempreferences": "System Settings",
-    "com.apple.systempreferences.*": "System Settings",
+    "com.apple.systempreferences": "System PolicySettings",
+    "com.apple.systempreferences.*": "System PolicySettings",
     "com.1password.*": "1Password",
     "com.agilebits.*": "1Password",
     "com.bitwarden.*": "Bitwarden",
@@ -100,7 +100,7 @@ _PROCESSES: Final = frozenset(
 """Where the application has processes; a process is an interface element too."""
 
 
-class Process(NamedTuple):
+class TargetProcess(NamedTuple):
     """A process that a request of System Events goes through.
 
     Attributes:
@@ -113,12 +113,12 @@ class Process(NamedTuple):
     inside: bool
 
 
-def processes(event: Event) -> list[Process]:
+def processes(event: Event) -> list[TargetProcess]:
     """Return the processes that a request of System Events reaches into.
 
     A process that is chosen by position, id or any other filter has no name that could be judged.
     """
-    found: list[Process] = []
+    found: list[TargetProcess] = []
     if event.app.casefold() != "com.apple.systemevents":
         return found
     for steps in steps_in(event):
@@ -126,8 +126,8 @@ def processes(event: Event) -> list[Process]:
     return found
 
 
-def _chosen(steps: tuple[Step, ...]) -> list[Process]:
-    found: list[Process] = []
+def _chosen(steps: tuple[Step, ...]) -> list[TargetProcess]:
+    found: list[TargetProcess] = []
     for at, step in enumerate(steps):
         inner = step == Every("uiElements") and at > 0
         if isinstance(step, Every | Go) and step.name in _PROCESSES and not inner:
@@ -137,7 +137,7 @@ def _chosen(steps: tuple[Step, ...]) -> list[Process]:
                 name = after.name
             elif isinstance(after, Whose):
                 name, bundle = _filtered(after.filter)
-            found.append(Process(name, bundle, any(map(_inside, steps[at + 1 :]))))
+            found.append(TargetProcess(name, bundle, any(map(_inside, steps[at + 1 :]))))
     return found
 
 

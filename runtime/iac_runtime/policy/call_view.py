@@ -39,10 +39,10 @@ from iac_runtime.tools.tables import APPLICATION, Tables, fold
 
 __all__ = [
     "MOVES",
+    "CallValue",
     "CallView",
-    "Given",
     "Items",
-    "World",
+    "RuleContext",
     "requests",
     "selects_many",
     "sent_for",
@@ -52,7 +52,7 @@ __all__ = [
 ]
 
 
-class World(NamedTuple):
+class RuleContext(NamedTuple):
     """The file system, the texts of recent results, and the folders of this program.
 
     `own` are folders of this program: nothing may be written there, the state not even read.
@@ -76,7 +76,7 @@ def words_of(name: str) -> str:
     return " ".join(word.lower() for word in _CAMEL.findall(name))
 
 
-class Given(NamedTuple):
+class CallValue(NamedTuple):
     """One value of a request.
 
     `name` is in words and empty for the direct parameter; `code` and `type` are those of the
@@ -114,11 +114,11 @@ class CallView:
     several: frozenset[str] = frozenset()
 
     @cached_property
-    def given(self) -> tuple[Given, ...]:
+    def given(self) -> tuple[CallValue, ...]:
         """Every value of the request, records and lists opened."""
         return tuple(self._given())
 
-    def _given(self) -> Iterator[Given]:
+    def _given(self) -> Iterator[CallValue]:
         rows = {fold(row.jxa or row.term): row for row in self.params.values() if row.code}
         direct = next((row for row in self.params.values() if row.code == "----"), None)
         for event in requests(self.event):
@@ -134,7 +134,7 @@ class CallView:
                     yield from _open(words_of(name), "", "", value, owner="set")
 
     @cached_property
-    def texts(self) -> tuple[tuple[Given, str], ...]:
+    def texts(self) -> tuple[tuple[CallValue, str], ...]:
         """Every text and path among the values."""
         found = []
         for row in self.given:
@@ -145,12 +145,12 @@ class CallView:
         return tuple(found)
 
     @cached_property
-    def paths(self) -> tuple[tuple[Given, str], ...]:
+    def paths(self) -> tuple[tuple[CallValue, str], ...]:
         """Every file that the request names, as an absolute path, however it is named.
 
         A path, a text with the form of one, a `file:` URL, or Finder's steps to an item.
         """
-        found: list[tuple[Given, str]] = []
+        found: list[tuple[CallValue, str]] = []
         for row in self.given:
             path = self.path_of(row.value)
             if path is not None:
@@ -158,7 +158,7 @@ class CallView:
         for event in requests(self.event):
             path = self._steps_path(event.target)
             if path is not None:
-                found.append((Given("", "----", "", RefValue(event.target)), path))
+                found.append((CallValue("", "----", "", RefValue(event.target)), path))
         return tuple(found)
 
     @cached_property
@@ -198,7 +198,7 @@ class CallView:
     def _steps_path(self, steps: tuple[Step, ...]) -> str | None:
         return path_of_steps(steps, self.event.app, self.home)
 
-    def into(self, row: Given) -> bool:
+    def into(self, row: CallValue) -> bool:
         """Say whether a value says where something is put."""
         return row.code in _INTO_CODES or (row.code != "----" and row.name in _INTO_NAMES)
 
@@ -217,7 +217,7 @@ def requests(event: Event) -> Iterator[Event]:
         yield from requests(part)
 
 
-def _open(name: str, code: str, type: str, value: Value, owner: str = "") -> Iterator[Given]:
+def _open(name: str, code: str, type: str, value: Value, owner: str = "") -> Iterator[CallValue]:
     if isinstance(value, RecordValue):
         for field, part in value.fields:
             yield from _open(words_of(field), "", "", part, owner=name or "record")
@@ -225,7 +225,7 @@ def _open(name: str, code: str, type: str, value: Value, owner: str = "") -> Ite
         for part in value:
             yield from _open(name, code, type, part, owner)
     else:
-        yield Given(name, code, type, value, owner)
+        yield CallValue(name, code, type, value, owner)
 
 
 _WHOLE: Final = frozenset({"entireContents"})

@@ -36,15 +36,15 @@ from iac_runtime.language.steps import (
 from iac_runtime.policy.blocklist import Blocked, blocked
 from iac_runtime.policy.call_view import words_of
 from iac_runtime.policy.escalation import raised_level
-from iac_runtime.policy.facts import Action, Decision, Facts, Raised
+from iac_runtime.policy.facts import Action, CallFacts, Decision, Raised
 from iac_runtime.policy.model import PRESETS, LevelRule, Match, Policy, matches
-from iac_runtime.policy.settings import Settings
+from iac_runtime.policy.settings import PolicySettings
 from iac_runtime.tool import Level
 
-__all__ = ["Scope", "decide", "scope_of"]
+__all__ = ["ApprovalScope", "decide", "scope_of"]
 
 
-class Scope(NamedTuple):
+class ApprovalScope(NamedTuple):
     """What is remembered: the app, the event with its command, and the kind, all compared whole."""
 
     app: str
@@ -56,13 +56,13 @@ class Scope(NamedTuple):
         return f"{app_name}: {self.kind}"
 
 
-def scope_of(facts: Facts) -> Scope | None:
+def scope_of(facts: CallFacts) -> ApprovalScope | None:
     """Return the scope of a call, or None for one that sends nothing."""
     event = facts.event
     if event is None:
         return None
     command = f"{event.op} {event.code} {event.command}".strip()
-    return Scope(facts.app_id, command, _kind(event, facts.tool))
+    return ApprovalScope(facts.app_id, command, _kind(event, facts.tool))
 
 
 def _kind(event: Event, tool: str) -> str:
@@ -154,9 +154,9 @@ class _Judged:
 
 
 def decide(
-    facts: Facts,
+    facts: CallFacts,
     policy: Policy,
-    settings: Settings,
+    settings: PolicySettings,
     *,
     registered: tuple[LevelRule, ...] = (),
     remembered: str = "",
@@ -186,14 +186,14 @@ def decide(
     return _asked(facts, named) if named.action == "ask" else named
 
 
-def _judge(facts: Facts, rules: tuple[LevelRule, ...]) -> _Judged:
+def _judge(facts: CallFacts, rules: tuple[LevelRule, ...]) -> _Judged:
     own = next((rule for rule in rules if _speaks(rule, facts)), None)
     accept = own.accept if own else ()
     raised = tuple(row for row in facts.raised if row.rule not in accept or row.to == "deny")
     return _Judged(raised_level(own.level if own else facts.level, raised), raised, own)
 
 
-def _speaks(rule: LevelRule, facts: Facts) -> bool:
+def _speaks(rule: LevelRule, facts: CallFacts) -> bool:
     loosens = bool(rule.accept) or not at_most(facts.level, rule.level)
     return matches(rule.match, facts, facts.level, loosens=loosens)
 
@@ -203,7 +203,7 @@ def _deny(judged: _Judged, source: str, reason: str, suggestion: str = "") -> De
     return Decision("deny", judged.level, reasons, source, suggestion=suggestion)
 
 
-def _forbidden(facts: Facts, judged: _Judged) -> Decision | None:
+def _forbidden(facts: CallFacts, judged: _Judged) -> Decision | None:
     final = "No setting allows it; do it by hand."
     if facts.secrets:
         names = ", ".join(escaped(name) for name in facts.secrets)
@@ -214,7 +214,7 @@ def _forbidden(facts: Facts, judged: _Judged) -> Decision | None:
     return None
 
 
-def _read_only(facts: Facts, judged: _Judged, settings: Settings) -> Decision | None:
+def _read_only(facts: CallFacts, judged: _Judged, settings: PolicySettings) -> Decision | None:
     if facts.ceiling == "SAFE" and judged.level == "SAFE" and not facts.writes:
         return None
     if settings.read_only.value:
@@ -233,7 +233,7 @@ def _read_only(facts: Facts, judged: _Judged, settings: Settings) -> Decision | 
 
 
 def _blocklist(
-    facts: Facts, judged: _Judged, policy: Policy, settings: Settings
+    facts: CallFacts, judged: _Judged, policy: Policy, settings: PolicySettings
 ) -> Decision | None:
     if not facts.reaches or (judged.level == "SAFE" and not facts.writes):
         return None
@@ -256,13 +256,13 @@ def _unblock(found: Blocked) -> str:
 
 
 def _first(
-    rows: tuple[Match, ...], facts: Facts, judged: _Judged, *, loosens: bool = False
+    rows: tuple[Match, ...], facts: CallFacts, judged: _Judged, *, loosens: bool = False
 ) -> Match | None:
     return next((row for row in rows if matches(row, facts, judged.level, loosens=loosens)), None)
 
 
 def _ruled(
-    facts: Facts, judged: _Judged, policy: Policy, settings: Settings, remembered: str
+    facts: CallFacts, judged: _Judged, policy: Policy, settings: PolicySettings, remembered: str
 ) -> Decision:
     level = judged.level
     denied = _first(policy.deny, facts, judged)
@@ -298,7 +298,7 @@ def _ruled(
     return _by_preset(facts, judged, policy, settings)
 
 
-def _hidden(rows: tuple[Match, ...], facts: Facts, judged: _Judged) -> Match | None:
+def _hidden(rows: tuple[Match, ...], facts: CallFacts, judged: _Judged) -> Match | None:
     """Return the first rule about an app that speaks of a call if that reaches the app."""
     if not facts.unsure:
         return None
@@ -309,12 +309,14 @@ def _hidden(rows: tuple[Match, ...], facts: Facts, judged: _Judged) -> Match | N
     )
 
 
-def _rememberable(facts: Facts, judged: _Judged) -> bool:
+def _rememberable(facts: CallFacts, judged: _Judged) -> bool:
     """Say whether an answer may be kept: for MODIFY alone, where no argument raised the level."""
     return facts.level == judged.level == "MODIFY" and not judged.raised
 
 
-def _by_preset(facts: Facts, judged: _Judged, policy: Policy, settings: Settings) -> Decision:
+def _by_preset(
+    facts: CallFacts, judged: _Judged, policy: Policy, settings: PolicySettings
+) -> Decision:
     name = str(settings.preset.value)
     preset = PRESETS[name]
     source = f"preset {name}"
@@ -336,7 +338,7 @@ def _by_preset(facts: Facts, judged: _Judged, policy: Policy, settings: Settings
     return decision
 
 
-def _asked(facts: Facts, decision: Decision) -> Decision:
+def _asked(facts: CallFacts, decision: Decision) -> Decision:
     """Return the decision as it is where nobody can be asked."""
     if facts.can_ask:
         return decision

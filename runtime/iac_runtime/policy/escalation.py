@@ -14,23 +14,23 @@ from iac_base.text import escaped
 from iac_runtime.language.levels import highest
 from iac_runtime.policy import escalation_files as files
 from iac_runtime.policy import escalation_values as values
-from iac_runtime.policy.call_view import CallView, World
+from iac_runtime.policy.call_view import CallView, RuleContext
 from iac_runtime.policy.facts import Raised
 from iac_runtime.tool import LEVELS, Level
 
-__all__ = ["RULES", "Rule", "escalate", "raised_level"]
+__all__ = ["RULES", "EscalationRule", "escalate", "raised_level"]
 
 
-class Rule(NamedTuple):
+class EscalationRule(NamedTuple):
     """A row: `test` returns what it found, shown to a person, or an empty text."""
 
     name: str
     to: Level | Literal["up", "deny"]
     says: str
-    test: Callable[[CallView, World], str]
+    test: Callable[[CallView, RuleContext], str]
 
 
-def escalate(view: CallView, world: World) -> tuple[Raised, ...]:
+def escalate(view: CallView, world: RuleContext) -> tuple[Raised, ...]:
     """Return the rules that hold for a request, in the order of the table."""
     found: list[Raised] = []
     for rule in RULES:
@@ -53,76 +53,84 @@ def _shown(text: str, limit: int = 120) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
-RULES: Final[tuple[Rule, ...]] = (
-    Rule("own-state", "deny", "{} belongs to this program.", files.own_state),
-    Rule("special-file", "deny", "{} is a device or a pipe, not a file.", files.special),
-    Rule("protected-place", "deny", "Tools never write to {}.", files.protected),
-    Rule(
+RULES: Final[tuple[EscalationRule, ...]] = (
+    EscalationRule("own-state", "deny", "{} belongs to this program.", files.own_state),
+    EscalationRule("special-file", "deny", "{} is a device or a pipe, not a file.", files.special),
+    EscalationRule("protected-place", "deny", "Tools never write to {}.", files.protected),
+    EscalationRule(
         "destination-exists",
         "DANGEROUS",
         "{} is there already and would be written over.",
         files.exists,
     ),
-    Rule(
+    EscalationRule(
         "outside-documents", "DANGEROUS", "{} lies outside your documents.", files.outside_documents
     ),
-    Rule(
+    EscalationRule(
         "executable-destination", "DANGEROUS", "{} would run when it is opened.", files.executable
     ),
-    Rule(
+    EscalationRule(
         "program-place",
         "DANGEROUS",
         "{} is where programs lie, or it cannot be told where that is.",
         files.program_place,
     ),
-    Rule("to-trash", "DANGEROUS", "What goes to {} is thrown away.", values.to_trash),
-    Rule("other-account", "DANGEROUS", "It leaves its account for {}.", values.other_account),
-    Rule("writes-file", "MODIFY", "It writes {}.", files.writes_file),
-    Rule("opens-executable", "DANGEROUS", "{} may run when it is opened.", files.opens),
-    Rule(
+    EscalationRule("to-trash", "DANGEROUS", "What goes to {} is thrown away.", values.to_trash),
+    EscalationRule(
+        "other-account", "DANGEROUS", "It leaves its account for {}.", values.other_account
+    ),
+    EscalationRule("writes-file", "MODIFY", "It writes {}.", files.writes_file),
+    EscalationRule("opens-executable", "DANGEROUS", "{} may run when it is opened.", files.opens),
+    EscalationRule(
         "opens-protected",
         "DANGEROUS",
         "{} lies where things start by themselves.",
         files.opens_protected,
     ),
-    Rule(
+    EscalationRule(
         "executable-name",
         "DANGEROUS",
         "A file called {} would run when it is opened.",
         files.renames,
     ),
-    Rule(
+    EscalationRule(
         "without-saving",
         "DANGEROUS",
         "Changes that are not saved would be lost ({}).",
         values.no_saving,
     ),
-    Rule("replacing", "DANGEROUS", "What is there would be replaced ({}).", values.replaces),
-    Rule("many-objects", "up", "It changes {} at once.", values.many),
-    Rule("more-than-20", "DANGEROUS", "It takes {} items at once.", values.list_of_many),
-    Rule("top-folder", "DANGEROUS", "{} holds much more than one thing.", files.top_folder),
-    Rule("url-scheme", "DANGEROUS", "{} is no https address.", values.scheme),
-    Rule("url-query", "DANGEROUS", "{} carries a long query.", values.long_query),
-    Rule("acts-later", "DANGEROUS", "A new {} acts later, by itself or on others.", values.later),
-    Rule(
+    EscalationRule(
+        "replacing", "DANGEROUS", "What is there would be replaced ({}).", values.replaces
+    ),
+    EscalationRule("many-objects", "up", "It changes {} at once.", values.many),
+    EscalationRule("more-than-20", "DANGEROUS", "It takes {} items at once.", values.list_of_many),
+    EscalationRule(
+        "top-folder", "DANGEROUS", "{} holds much more than one thing.", files.top_folder
+    ),
+    EscalationRule("url-scheme", "DANGEROUS", "{} is no https address.", values.scheme),
+    EscalationRule("url-query", "DANGEROUS", "{} carries a long query.", values.long_query),
+    EscalationRule(
+        "acts-later", "DANGEROUS", "A new {} acts later, by itself or on others.", values.later
+    ),
+    EscalationRule(
         "hidden-answer",
         "DANGEROUS",
         "It asks for a text, which may be a password ({}).",
         values.asks_for_text,
     ),
-    Rule(
+    EscalationRule(
         "write-permission",
         "DANGEROUS",
         "It opens a file for writing ({}).",
         values.flag("write permission", "perm"),
     ),
-    Rule(
+    EscalationRule(
         "registers-apps",
         "MODIFY",
         "It changes which app opens what ({}).",
         values.flag("registering applications", "reg?"),
     ),
-    Rule(
+    EscalationRule(
         "from-a-result",
         "up",
         "{} stood in an earlier result, and may be a stranger's choice.",

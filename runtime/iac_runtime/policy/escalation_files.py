@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from iac_runtime.language.steps import RefValue
-from iac_runtime.policy.call_view import MOVES, CallView, World, words_of
+from iac_runtime.policy.call_view import MOVES, CallView, RuleContext, words_of
 from iac_runtime.policy.places import (
     identity,
     in_documents,
@@ -37,11 +37,11 @@ def _written(view: CallView) -> Iterator[str]:
     yield from view.landings
 
 
-def _both(path: str, world: World) -> tuple[str, str]:
+def _both(path: str, world: RuleContext) -> tuple[str, str]:
     return path, world.files.real(path)
 
 
-def own_state(view: CallView, world: World) -> str:
+def own_state(view: CallView, world: RuleContext) -> str:
     roots = [identity(form).rstrip("/") for folder in world.own for form in _both(folder, world)]
     for _, path in view.paths:
         for form in _both(path, world):
@@ -51,14 +51,14 @@ def own_state(view: CallView, world: World) -> str:
     return ""
 
 
-def special(view: CallView, world: World) -> str:
+def special(view: CallView, world: RuleContext) -> str:
     for _, path in view.paths:
         if identity(path).startswith("/dev/") or world.files.kind(path) == "special":
             return path
     return ""
 
 
-def protected(view: CallView, world: World) -> str:
+def protected(view: CallView, world: RuleContext) -> str:
     for path in _written(view):
         for form in _both(path, world):
             place = place_of(form)
@@ -67,7 +67,7 @@ def protected(view: CallView, world: World) -> str:
     return ""
 
 
-def opens_protected(view: CallView, world: World) -> str:
+def opens_protected(view: CallView, world: RuleContext) -> str:
     if not view.event.writes or _changes_files(view):
         return ""
     for _, path in view.paths:
@@ -86,7 +86,7 @@ def _destinations(view: CallView) -> Iterator[str]:
             yield path
 
 
-def exists(view: CallView, world: World) -> str:
+def exists(view: CallView, world: RuleContext) -> str:
     for path in _destinations(view):
         kind = world.files.kind(path)
         # A document can be a folder with a suffix; a mere folder is a place to put things into.
@@ -95,7 +95,7 @@ def exists(view: CallView, world: World) -> str:
     return _moved_onto(view, world)
 
 
-def _moved_onto(view: CallView, world: World) -> str:
+def _moved_onto(view: CallView, world: RuleContext) -> str:
     """Return the file that something of the same name would be moved or copied onto."""
     if view.event.code not in MOVES:
         return ""
@@ -109,7 +109,7 @@ def _moved_onto(view: CallView, world: World) -> str:
     return ""
 
 
-def program_place(view: CallView, world: World) -> str:
+def program_place(view: CallView, world: RuleContext) -> str:
     """Where programs and what they go by lie, or a folder of Finder's that has no path here."""
     for row in view.given if view.event.writes else ():
         if not view.into(row):
@@ -130,7 +130,7 @@ def _makes_file(view: CallView) -> bool:
     return re.search(r"\b(file|folder|alias|package|item)$", view.made) is not None
 
 
-def outside_documents(view: CallView, world: World) -> str:
+def outside_documents(view: CallView, world: RuleContext) -> str:
     saves = _SAVES.search(words_of(view.event.command)) is not None
     for row, path in view.paths:
         if (
@@ -143,20 +143,20 @@ def outside_documents(view: CallView, world: World) -> str:
     return ""
 
 
-def writes_file(view: CallView, _world: World) -> str:
+def writes_file(view: CallView, _world: RuleContext) -> str:
     if view.event.writes:
         return ""
     return next((path for path in _destinations(view)), "")
 
 
-def executable(view: CallView, _world: World) -> str:
+def executable(view: CallView, _world: RuleContext) -> str:
     for row, path in view.paths:
         if view.into(row) and is_executable(path):
             return path
     return ""
 
 
-def opens(view: CallView, world: World) -> str:
+def opens(view: CallView, world: RuleContext) -> str:
     if view.event.code != "aevtodoc":
         return ""
     for _, path in view.paths:
@@ -170,7 +170,7 @@ def opens(view: CallView, world: World) -> str:
 _NAMES: Final = frozenset({"name", "displayed name", "name extension", "title", "file name"})
 
 
-def renames(view: CallView, _world: World) -> str:
+def renames(view: CallView, _world: RuleContext) -> str:
     if not view.event.writes:
         return ""
     for row, text in view.texts:
@@ -184,7 +184,7 @@ def renames(view: CallView, _world: World) -> str:
     return ""
 
 
-def top_folder(view: CallView, world: World) -> str:
+def top_folder(view: CallView, world: RuleContext) -> str:
     if not _changes_files(view):
         return ""
     for row, path in view.paths:

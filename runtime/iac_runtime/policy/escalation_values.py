@@ -13,9 +13,9 @@ from iac_base.text import escaped
 from iac_runtime.language.steps import ByName, Every, Go, RefValue, Step
 from iac_runtime.policy.call_view import (
     MOVES,
+    CallValue,
     CallView,
-    Given,
-    World,
+    RuleContext,
     requests,
     selects_many,
     words_of,
@@ -28,7 +28,7 @@ MANY: Final = 20
 """Items of one list that may be moved at once."""
 
 
-def no_saving(view: CallView, _world: World) -> str:
+def no_saving(view: CallView, _world: RuleContext) -> str:
     for row in view.given:
         saving = row.code == "savo" or row.name == "saving"
         if saving and "replac" not in row.name and str(row.value).lower() in ("no", "false"):
@@ -36,7 +36,7 @@ def no_saving(view: CallView, _world: World) -> str:
     return ""
 
 
-def replaces(view: CallView, _world: World) -> str:
+def replaces(view: CallView, _world: RuleContext) -> str:
     for row in view.given:
         replacing = row.code == "alrp" or re.search("replac|overwrit", row.name)
         if replacing and str(row.value).lower() in ("true", "yes"):
@@ -44,7 +44,7 @@ def replaces(view: CallView, _world: World) -> str:
     return ""
 
 
-def many(view: CallView, _world: World) -> str:
+def many(view: CallView, _world: RuleContext) -> str:
     if not view.event.writes:
         return ""
     subjects = [event.target for event in requests(view.event)]
@@ -57,7 +57,7 @@ def many(view: CallView, _world: World) -> str:
     return "several objects" if any(selects_many(steps, whole) for steps in subjects) else ""
 
 
-def list_of_many(view: CallView, _world: World) -> str:
+def list_of_many(view: CallView, _world: RuleContext) -> str:
     count = sum(row.code == "----" for row in view.given)
     return str(count) if view.event.writes and count > MANY else ""
 
@@ -79,7 +79,7 @@ def _destinations(view: CallView) -> Iterator[tuple[Step, ...]]:
 _HOLDERS: Final = frozenset("mailbox folder container playlist list calendar group".split())
 
 
-def to_trash(view: CallView, _world: World) -> str:
+def to_trash(view: CallView, _world: RuleContext) -> str:
     """A trash or a junk folder by its name; Finder's `.Trash` too."""
     for steps in _destinations(view):
         for step in steps:
@@ -90,7 +90,7 @@ def to_trash(view: CallView, _world: World) -> str:
     return ""
 
 
-def other_account(view: CallView, _world: World) -> str:
+def other_account(view: CallView, _world: RuleContext) -> str:
     if not view.event.writes:
         return ""
     targets = [view.event.target] + [
@@ -112,7 +112,7 @@ def _account(steps: tuple[Step, ...]) -> Iterator[Step]:
             yield following
 
 
-def asks_for_text(view: CallView, world: World) -> str:
+def asks_for_text(view: CallView, world: RuleContext) -> str:
     """A dialog with a field to type into: what a person enters there goes to the caller."""
     hidden = flag("hidden answer", "htxt")(view, world)
     field = any(row.code == "dtxt" for row in view.given)
@@ -147,7 +147,7 @@ def _acts(view: CallView) -> bool:
     return view.event.writes or view.event.op == "command"
 
 
-def scheme(view: CallView, _world: World) -> str:
+def scheme(view: CallView, _world: RuleContext) -> str:
     if not _acts(view):
         return ""
     return next((url for url, _ in _links(view) if not _plain(url.strip())), "")
@@ -161,7 +161,7 @@ def _plain(url: str) -> bool:
     return _HTTPS.fullmatch(url) is not None and escaped(url) == url
 
 
-def long_query(view: CallView, _world: World) -> str:
+def long_query(view: CallView, _world: RuleContext) -> str:
     if not _acts(view):
         return ""
     for url, _ in _links(view):
@@ -180,12 +180,12 @@ _LATER: Final = re.compile(
 )
 
 
-def later(view: CallView, _world: World) -> str:
+def later(view: CallView, _world: RuleContext) -> str:
     return view.made if _LATER.search(view.made) else ""
 
 
-def flag(name: str, code: str) -> Callable[[CallView, World], str]:
-    def test(view: CallView, _world: World) -> str:
+def flag(name: str, code: str) -> Callable[[CallView, RuleContext], str]:
+    def test(view: CallView, _world: RuleContext) -> str:
         for row in view.given:
             if (row.code == code or row.name == name) and str(row.value).lower() in ("true", "yes"):
                 return name
@@ -204,7 +204,7 @@ _PATH: Final = re.compile(r"\b(path|file|folder|posix path)\b")
 _SCRIPT_EVENTS: Final = re.compile(r"sysoexec|sysodsct|....dosc|sfridojs|CrSuExJa|prcskprs")
 
 
-def _carries(view: CallView, row: Given, links: frozenset[str]) -> bool:
+def _carries(view: CallView, row: CallValue, links: frozenset[str]) -> bool:
     """Say whether a value is used as a recipient, a URL, a path or a script."""
     name = f"{row.name} {row.owner}"
     text = str(row.value)
@@ -215,7 +215,7 @@ def _carries(view: CallView, row: Given, links: frozenset[str]) -> bool:
     return any(rule.search(name) or rule.search(row.type) for rule in (_RECIPIENT, _SCRIPT, _PATH))
 
 
-def tainted(view: CallView, world: World) -> str:
+def tainted(view: CallView, world: RuleContext) -> str:
     if world.taint is None or not _acts(view):
         return ""
     links = frozenset(url for url, _ in _links(view))

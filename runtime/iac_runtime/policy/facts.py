@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 from iac_runtime.language.request import Event, event_json
 from iac_runtime.tool import Level
 
-__all__ = ["Action", "Decision", "Facts", "Raised", "call_digest"]
+__all__ = ["Action", "CallFacts", "Decision", "Raised", "call_digest"]
 
 Action = Literal["allow", "ask", "deny"]
 
@@ -27,7 +27,7 @@ class Raised(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class CallFacts:
     """A call that is ready to be judged.
 
     Attributes:
@@ -130,7 +130,7 @@ class Decision:
     suggestion: str = field(default="")
 
 
-def call_digest(facts: Facts) -> str:
+def call_digest(facts: CallFacts) -> str:
     """Return the SHA-256 (hex) of what would run: tool, arguments and request, byte for byte.
 
     A call without an event is what its line says: the same path in an interface can lead to

@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from typing import Any, Final, Literal, NamedTuple
 
 from iac_base.errors import SetupError, near_text, quoted
-from iac_runtime.policy.facts import Action, Facts
+from iac_runtime.policy.facts import Action, CallFacts
 from iac_runtime.tool import LEVELS, Level
 from iac_runtime.tools.tables import fold
 
@@ -62,7 +62,7 @@ class LevelRule(NamedTuple):
     accept: tuple[str, ...] = ()
 
 
-def matches(match: Match, facts: Facts, level: Level, *, loosens: bool) -> bool:
+def matches(match: Match, facts: CallFacts, level: Level, *, loosens: bool) -> bool:
     """Say whether a rule speaks of a call that needs `level`.
 
     A rule that `loosens` must fit all that an argument holds, as it would be sent; one that does
@@ -77,7 +77,7 @@ def matches(match: Match, facts: Facts, level: Level, *, loosens: bool) -> bool:
     return all(_argument(facts, key, globs, loosens) for key, globs in match.argument)
 
 
-def _reaches(facts: Facts, globs: tuple[str, ...], *, loosens: bool) -> bool:
+def _reaches(facts: CallFacts, globs: tuple[str, ...], *, loosens: bool) -> bool:
     """Say whether a rule about apps speaks of a call.
 
     A script has no app of its own. What loosens speaks only of scripts that provably read, and
@@ -98,7 +98,7 @@ def _like(texts: Iterable[str], globs: Iterable[str]) -> bool:
     return any(fnmatchcase(text, glob) for glob in plain for text in folded)
 
 
-def _argument(facts: Facts, key: str, globs: tuple[str, ...], loosens: bool) -> bool:
+def _argument(facts: CallFacts, key: str, globs: tuple[str, ...], loosens: bool) -> bool:
     sent = facts.sent(key)
     written = _written(facts.arguments, key)
     if sent is None:

@@ -17,17 +17,17 @@ from typing import Any, Final, NamedTuple
 from iac_base.errors import SetupError
 from iac_base.text import escaped
 from iac_runtime.language.request import Event
-from iac_runtime.policy.blocklist import Process, processes
-from iac_runtime.policy.call_view import CallView, World, sent_for, several_in
+from iac_runtime.policy.blocklist import TargetProcess, processes
+from iac_runtime.policy.call_view import CallView, RuleContext, sent_for, several_in
 from iac_runtime.policy.decide import decide
 from iac_runtime.policy.escalation import escalate
-from iac_runtime.policy.facts import Decision, Facts
+from iac_runtime.policy.facts import CallFacts, Decision
 from iac_runtime.policy.file import load_policy, policy_path
 from iac_runtime.policy.model import Approver, Policy, registered
 from iac_runtime.policy.question import Question, Verdict, question_for
 from iac_runtime.policy.secrets import secrets_read, without_secrets
-from iac_runtime.policy.settings import Flags, Settings, read_settings
-from iac_runtime.policy.store import Store
+from iac_runtime.policy.settings import Flags, PolicySettings, read_settings
+from iac_runtime.policy.store import ApprovalStore
 from iac_runtime.policy.taint import Taint
 from iac_runtime.tool import Level
 from iac_runtime.tools.binding import Tool, parameters
@@ -35,9 +35,9 @@ from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.folders import data_folder
 
 __all__ = [
-    "Asked",
-    "Caller",
+    "PendingApproval",
     "Permissions",
+    "Requester",
     "default_permissions",
     "identify_in",
     "open_permissions",
@@ -53,7 +53,7 @@ _RESUME: Final = (
 )
 
 
-class Caller(NamedTuple):
+class Requester(NamedTuple):
     """Who calls, and who can ask there.
 
     `vouched` is for calls that the person who runs them wrote himself (the library, `--allow`).
@@ -64,7 +64,7 @@ class Caller(NamedTuple):
     vouched: Level | None = None
 
 
-class Asked(NamedTuple):
+class PendingApproval(NamedTuple):
     """A question to be put to a person, and the token that its answer comes back with."""
 
     question: Question
@@ -87,9 +87,9 @@ class Permissions:
     def __init__(
         self,
         policy: Policy,
-        settings: Settings,
-        store: Callable[[], Store] = Store,
-        world: World | None = None,
+        settings: PolicySettings,
+        store: Callable[[], ApprovalStore] = ApprovalStore,
+        world: RuleContext | None = None,
         home: str | None = None,
         identify: Callable[[str], str] = lambda _name: "",
         now: Callable[[], float] = time.time,
@@ -98,16 +98,16 @@ class Permissions:
         self.settings = settings
         self.taint = Taint()
         own = (str(data_folder()), policy.path or str(policy_path()))
-        self._world = (world or World(own=own))._replace(taint=self.taint)
+        self._world = (world or RuleContext(own=own))._replace(taint=self.taint)
         self._home = os.path.expanduser("~") if home is None else home  # noqa: PTH111 (a text)
         self._identify = identify
         self._now = now
         self._make_store = store
-        self._store: Store | None = None
+        self._store: ApprovalStore | None = None
         self._granted: set[str] = set()
 
     @property
-    def store(self) -> Store:
+    def store(self) -> ApprovalStore:
         """The approvals of this user.
 
         Raises:
@@ -129,11 +129,11 @@ class Permissions:
         arguments: Mapping[str, Any],
         event: Event | None,
         levels: tuple[Level, Level],
-        caller: Caller,
+        caller: Requester,
         *,
         line: str = "",
         digest: str = "",
-    ) -> Facts:
+    ) -> CallFacts:
         """Return the facts of a call that is ready to be sent.
 
         Args:
@@ -147,7 +147,7 @@ class Permissions:
             line: The request as a line of JXA.
             digest: The tool's digest in tools.lock.
         """
-        facts = Facts(name, *app, *levels, arguments, event, line, digest=digest)
+        facts = CallFacts(name, *app, *levels, arguments, event, line, digest=digest)
         asks = caller.asks_by is not None and caller.asks_by in self.policy.approvers
         facts = replace(facts, client=caller.client, can_ask=asks, vouched=caller.vouched)
         if event is None:
@@ -167,7 +167,7 @@ class Permissions:
             sent=lambda key: sent_for(key, view, rows),
         )
 
-    def judge(self, facts: Facts) -> Decision:
+    def judge(self, facts: CallFacts) -> Decision:
         """Return what is to be done with a call."""
         own = registered()
         granted = _GRANTED if facts.memory and facts.memory in self._granted else ""
@@ -178,7 +178,7 @@ class Permissions:
             facts, self.policy, self.settings, registered=own, remembered=self._remembered(facts)
         )
 
-    def _remembered(self, facts: Facts) -> str:
+    def _remembered(self, facts: CallFacts) -> str:
         # Loads sqlite3, which a call that is not asked about does without.
         from iac_runtime.policy.approvals import find
 
@@ -189,7 +189,7 @@ class Permissions:
             return ""
         return row.name if row else ""
 
-    def ask(self, facts: Facts, decision: Decision) -> Asked | Decision:
+    def ask(self, facts: CallFacts, decision: Decision) -> PendingApproval | Decision:
         """Return the question to put and its token, or a refusal where too many were asked.
 
         Raises:
@@ -201,7 +201,7 @@ class Permissions:
             return decision
         token = issue(self.store, facts, decision, self._now)
         if not isinstance(token, Stopped):
-            return Asked(question_for(facts, decision), token)
+            return PendingApproval(question_for(facts, decision), token)
         too_many = _TOO_MANY.format(escaped(facts.client) or "this program", _span(token.seconds))
         return replace(
             decision,
@@ -212,7 +212,7 @@ class Permissions:
             suggestion=_RESUME,
         )
 
-    def answer(self, facts: Facts, token: str, verdict: Verdict) -> Decision:
+    def answer(self, facts: CallFacts, token: str, verdict: Verdict) -> Decision:
         """Return what is to be done with a call after its question was answered.
 
         The call is judged anew: what is denied or blocked by now stays so, whatever was answered.
@@ -271,7 +271,7 @@ def _refused(decision: Decision, reason: str, source: str, way: str = _FINAL) ->
     )
 
 
-def unsure_of(reached: Iterable[tuple[Process, str]]) -> str:
+def unsure_of(reached: Iterable[tuple[TargetProcess, str]]) -> str:
     """Return why it cannot be told into which apps a request of System Events reaches."""
     for process, app in reached:
         name = process.name or process.bundle

@@ -1,4 +1,4 @@
-"""Settings with where each came from: flag over environment over file over default.
+"""PolicySettings with where each came from: flag over environment over file over default.
 
 The names of the environment come in two spellings, `IAC_READ_ONLY` and
 `ACCESSIBILITY_MCP_READ_ONLY`; the first wins. A blocklist only ever grows by a flag or the
@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 from iac_base.errors import SetupError, quoted
 from iac_runtime.policy.model import Policy
 
-__all__ = ["DEFAULT_RATE", "Flags", "Setting", "Settings", "read_settings"]
+__all__ = ["DEFAULT_RATE", "Flags", "PolicySetting", "PolicySettings", "read_settings"]
 
 DEFAULT_RATE: Final = 10.0
 """Writes a second."""
@@ -28,7 +28,7 @@ class Flags(NamedTuple):
     blocklist: Sequence[str] = ()
 
 
-class Setting(NamedTuple):
+class PolicySetting(NamedTuple):
     """A value and where it came from: `--read-only`, a variable, a line, `default`."""
 
     value: Any
@@ -36,7 +36,7 @@ class Setting(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class PolicySettings:
     """The settings that hold.
 
     Attributes:
@@ -46,10 +46,10 @@ class Settings:
         blocklist: Bundle ids and globs that extend the list, with the source of each.
     """
 
-    read_only: Setting
-    rate_limit: Setting
-    preset: Setting
-    blocklist: tuple[Setting, ...] = ()
+    read_only: PolicySetting
+    rate_limit: PolicySetting
+    preset: PolicySetting
+    blocklist: tuple[PolicySetting, ...] = ()
 
     @property
     def added(self) -> tuple[str, ...]:
@@ -63,16 +63,16 @@ _TRUE: Final = frozenset({"1", "true", "yes", "on"})
 _FALSE: Final = frozenset({"0", "false", "no", "off", ""})
 
 
-def read_settings(flags: Flags, environ: Mapping[str, str], policy: Policy) -> Settings:
+def read_settings(flags: Flags, environ: Mapping[str, str], policy: Policy) -> PolicySettings:
     """Return the settings that hold.
 
     Raises:
         SetupError: A flag or a variable has no sensible value; the message names it.
     """
-    return Settings(
+    return PolicySettings(
         _read_only(flags, environ, policy),
         _rate_limit(flags, environ, policy),
-        Setting(policy.preset, policy.where("preset") or "default"),
+        PolicySetting(policy.preset, policy.where("preset") or "default"),
         tuple(_blocklist(flags, environ, policy)),
     )
 
@@ -82,27 +82,27 @@ def _variables(environ: Mapping[str, str], name: str) -> list[tuple[str, str]]:
     return [(variable, environ[variable]) for variable in names if variable in environ]
 
 
-def _read_only(flags: Flags, environ: Mapping[str, str], policy: Policy) -> Setting:
+def _read_only(flags: Flags, environ: Mapping[str, str], policy: Policy) -> PolicySetting:
     if flags.read_only:
-        return Setting(True, "--read-only")
+        return PolicySetting(True, "--read-only")
     for variable, text in _variables(environ, "READ_ONLY"):
         word = text.strip().lower()
         if word not in _TRUE | _FALSE:
             raise SetupError(f"{variable} wants 1 or 0, not {quoted(text)}.")
-        return Setting(word in _TRUE, variable)
+        return PolicySetting(word in _TRUE, variable)
     if policy.read_only is not None:
-        return Setting(policy.read_only, policy.where("read_only") or _FILE)
-    return Setting(False, "default")
+        return PolicySetting(policy.read_only, policy.where("read_only") or _FILE)
+    return PolicySetting(False, "default")
 
 
-def _rate_limit(flags: Flags, environ: Mapping[str, str], policy: Policy) -> Setting:
+def _rate_limit(flags: Flags, environ: Mapping[str, str], policy: Policy) -> PolicySetting:
     if flags.rate_limit is not None:
-        return Setting(_rate("--rate-limit", str(flags.rate_limit)), "--rate-limit")
+        return PolicySetting(_rate("--rate-limit", str(flags.rate_limit)), "--rate-limit")
     for variable, text in _variables(environ, "RATE_LIMIT"):
-        return Setting(_rate(variable, text), variable)
+        return PolicySetting(_rate(variable, text), variable)
     if policy.rate_limit is not None:
-        return Setting(policy.rate_limit, policy.where("rate_limit") or _FILE)
-    return Setting(DEFAULT_RATE, "default")
+        return PolicySetting(policy.rate_limit, policy.where("rate_limit") or _FILE)
+    return PolicySetting(DEFAULT_RATE, "default")
 
 
 def _rate(source: str, text: str) -> float:
@@ -118,17 +118,17 @@ def _rate(source: str, text: str) -> float:
 _ENTRY: Final = re.compile(r"[A-Za-z0-9*?][A-Za-z0-9.*?_-]*\Z")
 
 
-def _blocklist(flags: Flags, environ: Mapping[str, str], policy: Policy) -> list[Setting]:
+def _blocklist(flags: Flags, environ: Mapping[str, str], policy: Policy) -> list[PolicySetting]:
     given = [("--blocklist", text) for text in flags.blocklist]
     given += _variables(environ, "BLOCKLIST")
-    found: list[Setting] = []
+    found: list[PolicySetting] = []
     for source, text in given:
         for entry in filter(None, re.split(r"[,;\s]+", text)):
             if not _ENTRY.match(entry):
                 raise SetupError(
                     f"{source} wants bundle ids with commas between, not {quoted(entry)}."
                 )
-            found.append(Setting(entry, source))
+            found.append(PolicySetting(entry, source))
     where = policy.where("blocklist") or _FILE
-    found += [Setting(entry, where) for entry in policy.blocklist_add]
+    found += [PolicySetting(entry, where) for entry in policy.blocklist_add]
     return found

@@ -26,7 +26,7 @@ from iac_base.files import open_state
 if TYPE_CHECKING:
     import sqlite3
 
-__all__ = ["FILE", "KEY_FILE", "Store", "load_key", "private_file", "seal"]
+__all__ = ["FILE", "KEY_FILE", "ApprovalStore", "load_key", "private_file", "seal"]
 
 KEY_FILE: Final = "approvals.key"
 _SIZE: Final = 32
@@ -136,7 +136,7 @@ CREATE TABLE declined (client TEXT NOT NULL, since REAL NOT NULL);
 VERSION: Final = len(_MIGRATIONS)
 
 
-class Store:
+class ApprovalStore:
     """The file and the key of a state folder; safe to share between threads.
 
     Args:
