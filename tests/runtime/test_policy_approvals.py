@@ -17,20 +17,24 @@ from policy_calls import facts_of, settings_of
 from iac_base.errors import SetupError
 from iac_runtime.policy import approvals as budget
 from iac_runtime.policy.approvals import (
+    FILE,
+    KEY_FILE,
     LIFETIME,
+    ApprovalStore,
     Stopped,
     TokenError,
     find,
     issue,
     listed,
+    load_key,
     redeem,
     remember,
     revoke,
+    seal,
 )
 from iac_runtime.policy.decide import decide
 from iac_runtime.policy.facts import CallFacts, Decision
 from iac_runtime.policy.model import Policy
-from iac_runtime.policy.store import FILE, KEY_FILE, ApprovalStore, load_key, seal
 
 WRITE = facts_of("notes make_note", {"name": "Milk", "body": ""})
 OTHER = facts_of("notes make_note", {"name": "Silk", "body": ""})
@@ -300,11 +304,29 @@ def test_a_state_that_is_not_safe_is_refused(folder: Path, tmp_path: Path) -> No
 
 
 def test_a_damaged_file_is_moved_aside_and_everything_is_asked_again(folder: Path) -> None:
-    remember(ApprovalStore(folder), WRITE)
+    store = ApprovalStore(folder)
+    remember(store, WRITE)
+    store.close()
     (folder / FILE).write_bytes(b"not a database " * 100)
-    fresh = ApprovalStore(folder)
-    assert listed(fresh) == []
-    assert any(".damaged-" in path.name for path in folder.iterdir())
+    # Also for a program that knew it before.
+    for fresh in (ApprovalStore(folder), store):
+        assert listed(fresh) == []
+    assert len(list(folder.glob("approvals.db.damaged-2*"))) == 1
+
+
+def test_a_file_of_the_first_version_keeps_its_decisions(folder: Path) -> None:
+    store = ApprovalStore(folder)
+    remember(store, WRITE)
+    store.close()
+    with sqlite3.connect(folder / FILE) as connection:
+        connection.executescript(
+            "DROP TABLE questions; DROP TABLE stopped; DROP TABLE declined;"
+            "CREATE TABLE questions (nonce TEXT, asked REAL, used INTEGER, counted INTEGER);"
+            "CREATE TABLE stopped (since REAL NOT NULL); PRAGMA user_version = 1;"
+        )
+    connection.close()
+    token_for(store, WRITE)
+    assert find(store, WRITE) is not None
 
 
 def test_a_file_of_a_newer_version_is_refused(folder: Path) -> None:
@@ -333,7 +355,7 @@ WORKER = """
 import sys
 from pathlib import Path
 from iac_runtime.policy import approvals as budget
-from iac_runtime.policy.store import ApprovalStore
+from iac_runtime.policy.approvals import ApprovalStore
 store = ApprovalStore(Path(sys.argv[1]))
 for number in range(20):
     with store.change() as connection:

@@ -8,8 +8,7 @@ import pytest
 from policy_calls import facts_of
 
 from iac_mcp.cli.main import main
-from iac_runtime.policy.approvals import MOST, declined, remember, stopped
-from iac_runtime.policy.store import ApprovalStore
+from iac_runtime.policy.approvals import MOST, ApprovalStore, declined, remember, stopped
 
 WRITE = facts_of("notes make_note", {"name": "Milk", "body": ""})
 

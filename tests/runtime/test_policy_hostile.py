@@ -10,7 +10,7 @@ import pytest
 from policy_calls import DISK, facts_of, settings_of
 
 from iac_base.errors import SetupError
-from iac_runtime.policy.approvals import listed, remember
+from iac_runtime.policy.approvals import FILE, ApprovalStore, listed, remember
 from iac_runtime.policy.blocklist import blocked
 from iac_runtime.policy.call_view import RuleContext
 from iac_runtime.policy.facts import CallFacts
@@ -18,7 +18,6 @@ from iac_runtime.policy.model import Policy
 from iac_runtime.policy.permissions import PendingApproval, Permissions
 from iac_runtime.policy.places import identity, in_documents, place_of
 from iac_runtime.policy.question import read_answer
-from iac_runtime.policy.store import FILE, ApprovalStore
 
 DELETE = facts_of("finder delete", {"target": "~/Documents/a"})
 HOME_GONE = facts_of("finder delete", {"target": "~"})

@@ -20,7 +20,7 @@ from policy_calls import facts_of, settings_of
 from iac_base.errors import SetupError
 from iac_runtime.language.compose import compose
 from iac_runtime.policy import approvals as budget
-from iac_runtime.policy.approvals import listed, revoke
+from iac_runtime.policy.approvals import ApprovalStore, listed, revoke
 from iac_runtime.policy.facts import CallFacts, Decision, call_digest
 from iac_runtime.policy.file import parse_policy
 from iac_runtime.policy.model import Policy
@@ -33,7 +33,6 @@ from iac_runtime.policy.permissions import (
 )
 from iac_runtime.policy.question import Verdict
 from iac_runtime.policy.settings import Flags
-from iac_runtime.policy.store import ApprovalStore
 from iac_runtime.tools.binding import bind
 from iac_runtime.tools.catalogue import Catalogue, lock_digest
 

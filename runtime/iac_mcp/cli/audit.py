@@ -109,6 +109,8 @@ def verify() -> int:
     found = verified(open_state())
     for fault in found.faults:
         click.echo(fault)
+    for name in found.kept:
+        click.echo(f"The record before this one was damaged; it is kept as {escaped(name)}.")
     places = f"{found.rows} rows, {found.first} to {found.last}"
     click.echo(f"{places}: the chain {'holds' if found.holds else 'does not hold'}.")
     return 0 if found.holds else 1

@@ -283,9 +283,8 @@ def _write(path: Path, text: str) -> None:
 @click.option("--revoke", metavar="ID|all", help="Forget one answer, or all.")
 def decisions(revoke: str | None) -> int:
     """List the calls that you allowed for good, or revoke them."""
-    from iac_runtime.policy.approvals import listed
+    from iac_runtime.policy.approvals import ApprovalStore, listed
     from iac_runtime.policy.approvals import revoke as forget
-    from iac_runtime.policy.store import ApprovalStore
 
     store = ApprovalStore()
     if revoke is not None:
@@ -317,8 +316,8 @@ def _current_digests() -> dict[str, str]:
 @policy.command()
 def resume() -> int:
     """Let questions be asked again after too many were declined."""
+    from iac_runtime.policy.approvals import ApprovalStore
     from iac_runtime.policy.approvals import resume as begin_anew
-    from iac_runtime.policy.store import ApprovalStore
 
     load_policy()
     was = begin_anew(ApprovalStore())

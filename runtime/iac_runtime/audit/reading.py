@@ -5,22 +5,24 @@ import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from iac_base.errors import SetupError
-from iac_runtime.audit.chain import AuditError, AuditRow, ChainCheck, translate, verify
+from iac_base.files import StateFileError
+from iac_base.sqlite import explain, open_database, transaction
+from iac_runtime.audit.chain import AuditRow, ChainCheck, verify
 from iac_runtime.audit.store import (
+    BUSY_SECONDS,
     FILE,
+    SCHEMA,
     Part,
     append,
-    connect,
     connect_read,
     last_place,
     live_sessions,
     open_calls,
-    transaction,
 )
 
 __all__ = [
@@ -125,18 +127,18 @@ def opened(folder: Path) -> Iterator[sqlite3.Connection]:
         connection = connect_read(path)
     except FileNotFoundError:
         raise SetupError(f"There is no audit in {folder} yet; the first call begins it.") from None
-    except AuditError as error:
+    except StateFileError as error:
         raise _unreadable(error) from error
     try:
         yield connection
     except sqlite3.Error as error:
-        raise _unreadable(translate(error, path)) from error
+        raise _unreadable(explain(error, path)) from error
     finally:
         connection.close()
 
 
-def _unreadable(error: AuditError) -> SetupError:
-    return SetupError(f"The audit cannot be read ({error.why}). {error.suggestion}")
+def _unreadable(error: StateFileError) -> SetupError:
+    return SetupError(f"The audit cannot be read ({error.why}). {error.way}")
 
 
 def find(folder: Path, query: Query, limit: int) -> list[AuditEntry]:
@@ -209,7 +211,9 @@ def verified(folder: Path) -> ChainCheck:
     with opened(folder) as connection:
         # One snapshot for the three reads: a server may write meanwhile.
         connection.execute("BEGIN")
-        return verify(rows(connection), dropped_places(connection), last_place(connection))
+        found = verify(rows(connection), dropped_places(connection), last_place(connection))
+        kept = connection.execute("SELECT body FROM rows WHERE event = 'replaced' ORDER BY seq")
+        return replace(found, kept=tuple(json.loads(body)["kept"] for (body,) in kept))
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,23 +244,23 @@ def drop(folder: Path, now: str, *, before: str = "", keep: int | None = None) -
     if not path.exists():
         raise SetupError(f"There is no audit in {folder} yet; nothing was dropped.")
     try:
-        connection = connect(path)
+        # A damaged file is not set aside here: whoever drops rows wants them gone, not the rest.
+        connection = open_database(path, SCHEMA, wait=BUSY_SECONDS, repair=False)
         try:
             return _drop(connection, folder, now, before, keep)
+        except sqlite3.Error as error:
+            raise explain(error, path) from error
         finally:
             connection.close()
-    except AuditError as error:
-        raise SetupError(f"Nothing was dropped ({error.why}). {error.suggestion}") from error
-    except sqlite3.Error as error:
-        fault = translate(error, path)
-        raise SetupError(f"Nothing was dropped ({fault.why}). {fault.suggestion}") from error
+    except StateFileError as error:
+        raise SetupError(f"Nothing was dropped ({error.why}). {error.way}") from error
 
 
 def _drop(
     connection: sqlite3.Connection, folder: Path, now: str, before: str, keep: int | None
 ) -> Dropped:
     connection.execute("PRAGMA secure_delete = ON")
-    with transaction(connection, folder / FILE):
+    with transaction(connection):
         through = _last(connection, folder, before, keep)
         found = connection.execute(
             "SELECT count(*), min(time), max(time) FROM rows WHERE seq <= ?", (through,)

@@ -1,8 +1,16 @@
 """Approvals: sealed tokens of questions, answers that are remembered, how often a person is asked.
 
-What counts are questions that he declined, for each client by itself: one that is turned down five
-times within ten minutes asks no more for ten minutes. An answer that allows, a question that was
-closed or timed out, and a question that failed count nothing; one that allows ends the stop.
+All of it lies in one SQLite file of the state folder, sealed with this user's key: HMAC-SHA256
+(RFC 2104) over the fields with their lengths, so that no two rows of fields give the same bytes.
+Whoever can read the key can forge approvals: it lies in the state folder, mode 0600. Every change
+is one transaction that takes the write lock first, so two processes lose nothing. A file that is
+damaged is set aside and a new one begun: then nothing is remembered and every question is asked
+again.
+
+What counts are questions that a person declined, for each client by itself: one that is turned
+down five times within ten minutes asks no more for ten minutes. An answer that allows, a question
+that was closed or timed out, and a question that failed count nothing; one that allows ends the
+stop.
 
 A token travels through the client (the `requestState` of MCP 2026-07-28), which is not trusted:
 it is sealed, it expires, and it works once, in whichever process of the same state folder.
@@ -13,28 +21,34 @@ revoked; who can write to the state folder can also read the key.
 """
 
 import base64
+import contextlib
+import hashlib
 import hmac
 import json
+import os
 import secrets
+import sqlite3
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final, NamedTuple
+from pathlib import Path
+from typing import Final, NamedTuple
 
+from iac_base.errors import SetupError
+from iac_base.files import PRIVATE, open_state, private_file
+from iac_base.sqlite import Database, DatabaseSchema
 from iac_base.text import escaped
-from iac_runtime.policy import approvals as budget
 from iac_runtime.policy.decide import ApprovalScope, scope_of
 from iac_runtime.policy.facts import CallFacts, Decision, call_digest
-from iac_runtime.policy.store import ApprovalStore, seal
 from iac_runtime.tool import Level
 
-if TYPE_CHECKING:
-    import sqlite3
-
 __all__ = [
+    "FILE",
+    "KEY_FILE",
     "LIFETIME",
     "MOST",
     "SECONDS",
+    "ApprovalStore",
     "ApprovalToken",
     "Remembered",
     "Stopped",
@@ -45,13 +59,136 @@ __all__ = [
     "issue",
     "left",
     "listed",
+    "load_key",
     "read_token",
     "redeem",
     "remember",
     "resume",
     "revoke",
+    "seal",
     "stopped",
 ]
+
+KEY_FILE: Final = "approvals.key"
+_KEY_SIZE: Final = 32
+_NO_FOLLOW: Final = os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+def load_key(folder: Path) -> bytes:
+    """Return the key of a state folder (32 bytes); it is made on first need.
+
+    Two processes that make it at once get the same one.
+
+    Raises:
+        SetupError: The file is a link, is open to others or another user's, or is damaged.
+    """
+    path = folder / KEY_FILE
+    with contextlib.suppress(FileNotFoundError):
+        return _read_key(path)
+    draft = folder / f".{KEY_FILE}.{secrets.token_hex(8)}"
+    try:
+        handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_FOLLOW, PRIVATE)
+        try:
+            os.write(handle, secrets.token_bytes(_KEY_SIZE))
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+        # A link fails where the name is taken; a rename would replace another process's key.
+        with contextlib.suppress(FileExistsError):
+            os.link(draft, path)
+    except OSError as error:
+        raise SetupError(f"{path} cannot be made: {error.strerror}.") from error
+    finally:
+        with contextlib.suppress(OSError):
+            draft.unlink()
+    return _read_key(path)
+
+
+def _read_key(path: Path) -> bytes:
+    private_file(path)
+    try:
+        handle = os.open(path, os.O_RDONLY | _NO_FOLLOW)
+        try:
+            key = os.read(handle, _KEY_SIZE + 1)
+        finally:
+            os.close(handle)
+    except OSError as error:
+        raise SetupError(f"{path} cannot be read: {error.strerror}.") from error
+    if len(key) != _KEY_SIZE:
+        raise SetupError(f"{path} is damaged; remove it, and answer remembered questions again.")
+    return key
+
+
+def seal(key: bytes, purpose: str, fields: Iterable[str]) -> str:
+    """Return the MAC (hex) of some fields for a purpose; order and borders count."""
+    body = b"".join(
+        len(part).to_bytes(8, "big") + part
+        for part in (text.encode("utf-8", "surrogatepass") for text in (purpose, *fields))
+    )
+    return hmac.new(key, body, hashlib.sha256).hexdigest()
+
+
+FILE: Final = "approvals.db"
+
+_SCHEMA: Final = DatabaseSchema(
+    (
+        (
+            """CREATE TABLE questions (
+                nonce TEXT PRIMARY KEY, asked REAL NOT NULL, used INTEGER NOT NULL,
+                counted INTEGER NOT NULL
+            ) WITHOUT ROWID""",
+            "CREATE TABLE stopped (since REAL NOT NULL)",
+            """CREATE TABLE decisions (
+                id INTEGER PRIMARY KEY AUTOINCREMENT, app TEXT NOT NULL, command TEXT NOT NULL,
+                kind TEXT NOT NULL, tool TEXT NOT NULL, says TEXT NOT NULL, digest TEXT NOT NULL,
+                made TEXT NOT NULL, client TEXT NOT NULL, mac TEXT NOT NULL,
+                UNIQUE (app, command, kind)
+            )""",
+        ),
+        # Questions that are open when the file is brought to this version are asked again.
+        (
+            "DROP TABLE questions",
+            """CREATE TABLE questions (
+                nonce TEXT PRIMARY KEY, asked REAL NOT NULL, used INTEGER NOT NULL
+            ) WITHOUT ROWID""",
+            "DROP TABLE stopped",
+            "CREATE TABLE stopped (client TEXT PRIMARY KEY, since REAL NOT NULL) WITHOUT ROWID",
+            "CREATE TABLE declined (client TEXT NOT NULL, since REAL NOT NULL)",
+        ),
+    )
+)
+
+
+class ApprovalStore:
+    """The file and the key of a state folder; safe to share between threads.
+
+    Args:
+        folder: The state folder; that of this user if left out.
+
+    Raises:
+        SetupError: The folder, the key or the file is not safe, or of a newer version.
+    """
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self.folder = open_state() if folder is None else folder
+        self.key = load_key(self.folder)
+        self.path = self.folder / FILE
+        self._database = Database(self.path, _SCHEMA)
+        with self._database.reading():
+            """Opened now, so that what is wrong with it is said at once."""
+
+    def change(self) -> contextlib.AbstractContextManager[sqlite3.Connection]:
+        """Give a connection inside one transaction; it is committed at the end of the block.
+
+        Raises:
+            SetupError: The file cannot be read or written; nothing was changed.
+        """
+        return self._database.writing()
+
+    def close(self) -> None:
+        """Close the file; it is opened again by the next change."""
+        self._database.close()
+
 
 MOST: Final = 5
 SECONDS: Final = 600.0
@@ -65,7 +202,7 @@ _AGE: Final = (
 )
 
 
-def left(connection: "sqlite3.Connection", client: str, now: float) -> float:
+def left(connection: sqlite3.Connection, client: str, now: float) -> float:
     """Return for how many seconds a client may not ask; 0 if it may.
 
     `now` is the time of day in seconds: only that is shared by processes and outlives them. A
@@ -78,7 +215,7 @@ def left(connection: "sqlite3.Connection", client: str, now: float) -> float:
     return 0.0 if found is None else float(found[0]) + SECONDS - now
 
 
-def declined(connection: "sqlite3.Connection", client: str, now: float) -> None:
+def declined(connection: sqlite3.Connection, client: str, now: float) -> None:
     """Count a question of a client that a person declined."""
     left(connection, client, now)
     connection.execute("INSERT INTO declined VALUES (?, ?)", (client, now))
@@ -90,7 +227,7 @@ def declined(connection: "sqlite3.Connection", client: str, now: float) -> None:
         connection.execute("INSERT OR REPLACE INTO stopped VALUES (?, ?)", (client, now))
 
 
-def accepted(connection: "sqlite3.Connection", client: str) -> None:
+def accepted(connection: sqlite3.Connection, client: str) -> None:
     """Begin the count of a client anew: a person allowed a call of it."""
     connection.execute("DELETE FROM declined WHERE client = ?", (client,))
     connection.execute("DELETE FROM stopped WHERE client = ?", (client,))
@@ -149,7 +286,7 @@ def issue(
     """
     nonce, moment = secrets.token_hex(16), now()
     with store.change() as connection:
-        seconds = budget.left(connection, facts.client, moment)
+        seconds = left(connection, facts.client, moment)
         if seconds > 0:
             return Stopped(seconds)
         connection.execute("DELETE FROM questions WHERE asked <= ?", (moment - 2 * LIFETIME,))
@@ -295,7 +432,7 @@ def revoke(store: ApprovalStore, ident: int | None) -> int:
 
 
 def _rows(
-    store: ApprovalStore, connection: "sqlite3.Connection", scope: ApprovalScope | None
+    store: ApprovalStore, connection: sqlite3.Connection, scope: ApprovalScope | None
 ) -> list[Remembered]:
     query = f"SELECT id, {_COLUMNS}, mac FROM decisions"  # noqa: S608 (a constant)
     if scope is None:

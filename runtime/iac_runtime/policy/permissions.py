@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from iac_base.errors import SetupError
 from iac_base.text import escaped
@@ -27,12 +27,14 @@ from iac_runtime.policy.model import Approver, Policy, registered
 from iac_runtime.policy.question import Question, Verdict, question_for
 from iac_runtime.policy.secrets import secrets_read, without_secrets
 from iac_runtime.policy.settings import Flags, PolicySettings, read_settings
-from iac_runtime.policy.store import ApprovalStore
 from iac_runtime.policy.taint import Taint
 from iac_runtime.tool import Level
 from iac_runtime.tools.binding import Tool, parameters
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.folders import data_folder
+
+if TYPE_CHECKING:
+    from iac_runtime.policy.approvals import ApprovalStore
 
 __all__ = [
     "PendingApproval",
@@ -77,7 +79,7 @@ class Permissions:
     Args:
         policy: The user's policy.
         settings: The settings that hold.
-        store: Opens the approvals, on first need.
+        store: Opens the approvals, on first need; those of this user if left out.
         world: What the rules of escalation look at.
         home: The user's home folder.
         identify: The bundle id of a running process by its name or id; empty where it is not known.
@@ -88,7 +90,7 @@ class Permissions:
         self,
         policy: Policy,
         settings: PolicySettings,
-        store: Callable[[], ApprovalStore] = ApprovalStore,
+        store: "Callable[[], ApprovalStore] | None" = None,
         world: RuleContext | None = None,
         home: str | None = None,
         identify: Callable[[str], str] = lambda _name: "",
@@ -107,14 +109,17 @@ class Permissions:
         self._granted: set[str] = set()
 
     @property
-    def store(self) -> ApprovalStore:
+    def store(self) -> "ApprovalStore":
         """The approvals of this user.
 
         Raises:
             SetupError: The state folder is not safe, or its file cannot be used.
         """
+        # Loads sqlite3, which a call that is not asked about does without.
+        from iac_runtime.policy.approvals import ApprovalStore
+
         if self._store is None:
-            self._store = self._make_store()
+            self._store = (self._make_store or ApprovalStore)()
         return self._store
 
     def guarded(self, event: Event, tool: Tool | None) -> Event:
@@ -179,7 +184,6 @@ class Permissions:
         )
 
     def _remembered(self, facts: CallFacts) -> str:
-        # Loads sqlite3, which a call that is not asked about does without.
         from iac_runtime.policy.approvals import find
 
         try:
