@@ -8,14 +8,14 @@ from typing import Any
 from iac_runtime.language.compose import compose
 from iac_runtime.language.levels import effective_level
 from iac_runtime.language.request import jxa_line
-from iac_runtime.policy.blocklist import processes
-from iac_runtime.policy.call_view import CallView, RuleContext, sent_for, several_in
+from iac_runtime.policy.call_view import processes, sent_for, view_of
+from iac_runtime.policy.dataflow import secrets_read, without_secrets
 from iac_runtime.policy.escalation import escalate
 from iac_runtime.policy.facts import CallFacts
+from iac_runtime.policy.file_rules import RuleContext
 from iac_runtime.policy.model import Policy
 from iac_runtime.policy.permissions import unsure_of
 from iac_runtime.policy.places import Kind
-from iac_runtime.policy.secrets import secrets_read, without_secrets
 from iac_runtime.policy.settings import Flags, PolicySettings, read_settings
 from iac_runtime.tools.binding import Tool, bind, parameters
 from iac_runtime.tools.tables import tables_of
@@ -69,7 +69,7 @@ def facts_of(
     operation = bind(spec, arguments)
     event = without_secrets(compose(found, operation, HOME), tables)
     rows = parameters(found)
-    view = CallView(event, rows, HOME, several_in(tables))
+    view = view_of(event, rows, HOME, tables)
     reached = processes(event)
     targets = tuple(
         row.bundle or ("com.apple.Notes" if row.name == "Notes" else "") for row in reached

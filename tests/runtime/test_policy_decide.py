@@ -16,7 +16,7 @@ from iac_runtime.policy.decide import decide, scope_of
 from iac_runtime.policy.escalation import RULES
 from iac_runtime.policy.facts import CallFacts, Decision, Raised
 from iac_runtime.policy.file import parse_policy
-from iac_runtime.policy.model import PRESETS, LevelRule, Match, Policy, registered, unregister_rule
+from iac_runtime.policy.model import PRESETS, REGISTERED, LevelRule, Match, Policy, unregister_rule
 from iac_runtime.tool import LEVELS
 
 READ = ("notes list", {"element": "note"})
@@ -146,16 +146,16 @@ def test_a_rule_can_be_registered_from_python() -> None:
         "SAFE", tool="notes_delete", argument={"target": "notes*"}, why="Tests."
     )
     try:
-        assert rule in registered()
-        found = judged(DELETE, registered=registered())
+        assert rule in REGISTERED
+        found = judged(DELETE, registered=tuple(REGISTERED))
         assert found.level == "SAFE"
         assert found.own_rule.startswith(f"your rule in {__name__} line ")
         own = "[[rule]]\ntool = 'notes_delete'\nlevel = 'MODIFY'"
-        assert judged(DELETE, own, registered=registered()).level == "MODIFY"
+        assert judged(DELETE, own, registered=tuple(REGISTERED)).level == "MODIFY"
     finally:
         unregister_rule(rule)
         unregister_rule(rule)
-    assert rule not in registered()
+    assert rule not in REGISTERED
     with pytest.raises(SetupError, match="Nearest: SAFE"):
         iac_runtime.register_rule("SAVE", tool="x")  # type: ignore[arg-type]
     with pytest.raises(SetupError, match="needs an app, a tool or an argument"):
@@ -349,7 +349,7 @@ def test_rules_are_registered_from_many_threads() -> None:
     assert len(made) == 8
     for rule in made:
         unregister_rule(rule)
-    assert not set(made) & set(registered())
+    assert not set(made) & set(REGISTERED)
     assert all(rule.says for rule in RULES)
 
 

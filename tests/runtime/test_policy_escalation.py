@@ -5,11 +5,12 @@ from typing import Any
 import pytest
 from policy_calls import DISK, HOME, Disk, facts_of
 
-from iac_runtime.policy.call_view import RuleContext
-from iac_runtime.policy.escalation import RULES, raised_level
+from iac_runtime.policy.dataflow import Taint
+from iac_runtime.policy.decide import raised_level
+from iac_runtime.policy.escalation import RULES
 from iac_runtime.policy.facts import Raised
+from iac_runtime.policy.file_rules import RuleContext
 from iac_runtime.policy.places import Mac, identity, in_documents, is_executable, place_of
-from iac_runtime.policy.taint import Taint
 
 Call = tuple[str, dict[str, Any]]
 

@@ -4,7 +4,7 @@ import pytest
 from policy_calls import DISK, HOME, facts_of
 
 from iac_runtime.language.reader import Reader
-from iac_runtime.policy.call_view import RuleContext
+from iac_runtime.policy.file_rules import RuleContext
 from iac_runtime.policy.places import FINDER, SYSTEM_EVENTS, path_of_steps
 
 AGENTS = "/Users/me/Library/LaunchAgents"

@@ -6,8 +6,8 @@ import pytest
 from policy_calls import HOME, facts_of, settings_of
 from test_policy_escalation import rules_of, world
 
-from iac_runtime.policy.call_view import RuleContext
 from iac_runtime.policy.decide import decide
+from iac_runtime.policy.file_rules import RuleContext
 from iac_runtime.policy.model import Policy
 from iac_runtime.policy.places import of_programs
 

@@ -1,8 +1,8 @@
 """The user's policy as data: rules, presets; `Policy()` is what holds without a file."""
 
+import contextlib
 import json
 import sys
-import threading
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -17,6 +17,7 @@ __all__ = [
     "APPROVERS",
     "DEFAULT",
     "PRESETS",
+    "REGISTERED",
     "Approver",
     "LevelRule",
     "Match",
@@ -24,7 +25,6 @@ __all__ = [
     "Preset",
     "matches",
     "register_rule",
-    "registered",
     "unregister_rule",
 ]
 
@@ -126,8 +126,8 @@ def _written(arguments: Mapping[str, Any], key: str) -> tuple[str, ...] | None:
     )
 
 
-_registered: list[LevelRule] = []
-_lock: Final = threading.Lock()
+REGISTERED: Final[list[LevelRule]] = []
+"""The rules that were registered from Python, in their order."""
 
 
 def register_rule(
@@ -167,22 +167,14 @@ def register_rule(
         why,
     )
     rule = LevelRule(match, level, tuple(accept))
-    with _lock:
-        _registered.append(rule)
+    REGISTERED.append(rule)
     return rule
 
 
 def unregister_rule(rule: LevelRule) -> None:
     """Take a registered rule back."""
-    with _lock:
-        if rule in _registered:
-            _registered.remove(rule)
-
-
-def registered() -> tuple[LevelRule, ...]:
-    """Return the rules that were registered from Python, in their order."""
-    with _lock:
-        return tuple(_registered)
+    with contextlib.suppress(ValueError):
+        REGISTERED.remove(rule)
 
 
 class Preset(NamedTuple):

@@ -17,17 +17,17 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from iac_base.errors import SetupError
 from iac_base.text import escaped
 from iac_runtime.language.request import Event
-from iac_runtime.policy.blocklist import TargetProcess, processes
-from iac_runtime.policy.call_view import CallView, RuleContext, sent_for, several_in
+from iac_runtime.policy.call_view import TargetProcess, processes, sent_for, view_of
+from iac_runtime.policy.dataflow import Taint, secrets_read, without_secrets
 from iac_runtime.policy.decide import decide
 from iac_runtime.policy.escalation import escalate
 from iac_runtime.policy.facts import CallFacts, Decision
 from iac_runtime.policy.file import load_policy, policy_path
-from iac_runtime.policy.model import Approver, Policy, registered
+from iac_runtime.policy.file_rules import RuleContext
+from iac_runtime.policy.model import REGISTERED, Approver, Policy
+from iac_runtime.policy.places import SYSTEM_EVENTS
 from iac_runtime.policy.question import Question, Verdict, question_for
-from iac_runtime.policy.secrets import secrets_read, without_secrets
 from iac_runtime.policy.settings import Flags, PolicySettings, read_settings
-from iac_runtime.policy.taint import Taint
 from iac_runtime.tool import Level
 from iac_runtime.tools.binding import Tool, parameters
 from iac_runtime.tools.catalogue import Catalogue
@@ -80,7 +80,7 @@ class Permissions:
         policy: The user's policy.
         settings: The settings that hold.
         store: Opens the approvals, on first need; those of this user if left out.
-        world: What the rules of escalation look at.
+        context: What the rules of escalation look at.
         home: The user's home folder.
         identify: The bundle id of a running process by its name or id; empty where it is not known.
         now: The time of day in seconds.
@@ -91,7 +91,7 @@ class Permissions:
         policy: Policy,
         settings: PolicySettings,
         store: "Callable[[], ApprovalStore] | None" = None,
-        world: RuleContext | None = None,
+        context: RuleContext | None = None,
         home: str | None = None,
         identify: Callable[[str], str] = lambda _name: "",
         now: Callable[[], float] = time.time,
@@ -100,7 +100,7 @@ class Permissions:
         self.settings = settings
         self.taint = Taint()
         own = (str(data_folder()), policy.path or str(policy_path()))
-        self._world = (world or RuleContext(own=own))._replace(taint=self.taint)
+        self._context = (context or RuleContext(own=own))._replace(taint=self.taint)
         self._home = os.path.expanduser("~") if home is None else home  # noqa: PTH111 (a text)
         self._identify = identify
         self._now = now
@@ -152,29 +152,43 @@ class Permissions:
             line: The request as a line of JXA.
             digest: The tool's digest in tools.lock.
         """
-        facts = CallFacts(name, *app, *levels, arguments, event, line, digest=digest)
         asks = caller.asks_by is not None and caller.asks_by in self.policy.approvers
-        facts = replace(facts, client=caller.client, can_ask=asks, vouched=caller.vouched)
-        if event is None:
-            return facts
+        reach: dict[str, Any] = {} if event is None else self._reach(event, tool)
+        return CallFacts(
+            name,
+            *app,
+            *levels,
+            arguments,
+            event,
+            line,
+            digest=digest,
+            client=caller.client,
+            can_ask=asks,
+            vouched=caller.vouched,
+            **reach,
+        )
+
+    def _reach(self, event: Event, tool: Tool | None) -> dict[str, Any]:
+        """Return the facts that lie in a request: what raises its level, and what it reaches."""
         tables = tool.tables if tool else None
         rows = parameters(tool) if tool else {}
-        view = CallView(event, rows, self._home, several_in(tables))
-        reached = processes(event)
-        known = [self._identify(row.name or row.bundle) for row in reached]
-        return replace(
-            facts,
-            raised=escalate(view, self._world),
-            targets=tuple(row.bundle or app for row, app in zip(reached, known, strict=True)),
-            names=tuple(row.name for row in reached),
-            unsure=unsure_of(zip(reached, known, strict=True)),
-            secrets=secrets_read(event, tables, self.policy.secrets),
-            sent=lambda key: sent_for(key, view, rows),
-        )
+        view = view_of(event, rows, self._home, tables)
+        found: dict[str, Any] = {
+            "secrets": secrets_read(event, tables, self.policy.secrets),
+            "sent": lambda key: sent_for(key, view, rows),
+        }
+        if view.values or view.paths or event.writes:
+            found["raised"] = escalate(view, self._context)
+        if event.app.casefold() == SYSTEM_EVENTS:
+            reached = [(row, self._identify(row.name or row.bundle)) for row in processes(event)]
+            found["targets"] = tuple(row.bundle or app for row, app in reached)
+            found["names"] = tuple(row.name for row, _ in reached)
+            found["unsure"] = unsure_of(reached)
+        return found
 
     def judge(self, facts: CallFacts) -> Decision:
         """Return what is to be done with a call."""
-        own = registered()
+        own = tuple(REGISTERED)
         granted = _GRANTED if facts.memory and facts.memory in self._granted else ""
         decision = decide(facts, self.policy, self.settings, registered=own, remembered=granted)
         if granted or not decision.offers_always:
