@@ -13,9 +13,8 @@ from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.gate import Asks, Call, Done, Gate, Refused
 from iac_runtime.gate.limiter import Limiter, Limits, Window
 from iac_runtime.gate.plans import Outcome
-from iac_runtime.policy.model import Policy
+from iac_runtime.policy.model import Flags, Policy, read_settings
 from iac_runtime.policy.permissions import Permissions, Requester
-from iac_runtime.policy.settings import Flags, read_settings
 from iac_runtime.tools.catalogue import Catalogue
 
 pytestmark = pytest.mark.process

@@ -20,8 +20,8 @@ from iac_runtime.gate.plans import Asks, Call, Done, Outcome, Plan, Refused
 from iac_runtime.language.request import Event
 from iac_runtime.policy.approvals import MOST
 from iac_runtime.policy.file import parse_policy
+from iac_runtime.policy.model import Flags, read_settings
 from iac_runtime.policy.permissions import Permissions, Requester, identify_in
-from iac_runtime.policy.settings import Flags, read_settings
 from iac_runtime.tools.catalogue import Catalogue
 
 READS = 'tell application "Music" to get name of current track'

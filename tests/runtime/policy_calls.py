@@ -1,22 +1,23 @@
 """Calls of the shipped tools as facts, composed as the gate composes them; nothing is sent."""
 
 import importlib
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
 from iac_runtime.language.compose import compose
 from iac_runtime.language.levels import effective_level
 from iac_runtime.language.request import jxa_line
+from iac_runtime.policy.approvals import ApprovalStore, left
 from iac_runtime.policy.call_view import processes, sent_for, view_of
 from iac_runtime.policy.dataflow import secrets_read, without_secrets
 from iac_runtime.policy.escalation import escalate
 from iac_runtime.policy.facts import CallFacts
 from iac_runtime.policy.file_rules import RuleContext
-from iac_runtime.policy.model import Policy
+from iac_runtime.policy.model import Flags, Policy, PolicySettings, read_settings
 from iac_runtime.policy.permissions import unsure_of
 from iac_runtime.policy.places import Kind
-from iac_runtime.policy.settings import Flags, PolicySettings, read_settings
 from iac_runtime.tools.binding import Tool, bind, parameters
 from iac_runtime.tools.tables import tables_of
 
@@ -101,3 +102,9 @@ def facts_of(
 def settings_of(policy: Policy = CAUTIOUS, **flags: Any) -> PolicySettings:
     """Return the settings of a policy without an environment."""
     return read_settings(Flags(**flags), {}, policy)
+
+
+def stopped(store: ApprovalStore, client: str, now: Callable[[], float] = time.time) -> bool:
+    """Say whether the questions of a client are denied unasked."""
+    with store.change() as connection:
+        return left(connection, client, now()) > 0

@@ -12,13 +12,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from policy_calls import facts_of, settings_of
+from policy_calls import facts_of, settings_of, stopped
 
 from iac_base.errors import SetupError
 from iac_runtime.policy import approvals as budget
 from iac_runtime.policy.approvals import (
     FILE,
-    KEY_FILE,
     LIFETIME,
     ApprovalStore,
     Stopped,
@@ -26,15 +25,14 @@ from iac_runtime.policy.approvals import (
     find,
     issue,
     listed,
-    load_key,
     redeem,
     remember,
     revoke,
-    seal,
 )
 from iac_runtime.policy.decide import decide
 from iac_runtime.policy.facts import CallFacts, Decision
 from iac_runtime.policy.model import Policy
+from iac_runtime.policy.sealing import KEY_FILE, load_key, seal
 
 WRITE = facts_of("notes make_note", {"name": "Milk", "body": ""})
 OTHER = facts_of("notes make_note", {"name": "Silk", "body": ""})
@@ -173,8 +171,8 @@ def test_five_declined_questions_stop_their_client_for_ten_minutes(store: Approv
 
 def test_a_clock_that_is_set_back_makes_no_stop_longer(store: ApprovalStore) -> None:
     decline(store, "Claude", 9_000_000.0)
-    assert budget.stopped(store, "Claude", lambda: 1_000_000.0)
-    assert not budget.stopped(store, "Claude", lambda: 1_000_600.0)
+    assert stopped(store, "Claude", lambda: 1_000_000.0)
+    assert not stopped(store, "Claude", lambda: 1_000_600.0)
 
 
 def test_questions_that_nobody_declines_go_on(store: ApprovalStore) -> None:
@@ -182,7 +180,7 @@ def test_questions_that_nobody_declines_go_on(store: ApprovalStore) -> None:
         token_for(store, WRITE, now=lambda: 1_000_000.0 + number)  # noqa: B023
     for number in range(40):
         decline(store, "Claude", 1_000_000.0 + number * 151, 1)
-    assert not budget.stopped(store, "Claude", lambda: 1_006_000.0)
+    assert not stopped(store, "Claude", lambda: 1_006_000.0)
 
 
 def test_a_file_of_the_first_version_still_opens_and_stops_nobody(folder: Path) -> None:
@@ -314,21 +312,6 @@ def test_a_damaged_file_is_moved_aside_and_everything_is_asked_again(folder: Pat
     assert len(list(folder.glob("approvals.db.damaged-2*"))) == 1
 
 
-def test_a_file_of_the_first_version_keeps_its_decisions(folder: Path) -> None:
-    store = ApprovalStore(folder)
-    remember(store, WRITE)
-    store.close()
-    with sqlite3.connect(folder / FILE) as connection:
-        connection.executescript(
-            "DROP TABLE questions; DROP TABLE stopped; DROP TABLE declined;"
-            "CREATE TABLE questions (nonce TEXT, asked REAL, used INTEGER, counted INTEGER);"
-            "CREATE TABLE stopped (since REAL NOT NULL); PRAGMA user_version = 1;"
-        )
-    connection.close()
-    token_for(store, WRITE)
-    assert find(store, WRITE) is not None
-
-
 def test_a_file_of_a_newer_version_is_refused(folder: Path) -> None:
     ApprovalStore(folder)
     with sqlite3.connect(folder / FILE) as connection:
@@ -348,7 +331,7 @@ def test_a_file_that_cannot_be_written_is_an_error_and_changes_nothing(
 
     with pytest.raises(SetupError, match="cannot be used"):
         break_off()
-    assert not budget.stopped(store, "Claude")
+    assert not stopped(store, "Claude")
 
 
 WORKER = """
@@ -371,7 +354,7 @@ def test_processes_share_the_count_of_questions_without_loss(folder: Path) -> No
         for number in range(3)
     ]
     assert [worker.wait(timeout=60) for worker in workers] == [0, 0, 0]
-    assert budget.stopped(ApprovalStore(folder), "all", lambda: 1019.0)
+    assert stopped(ApprovalStore(folder), "all", lambda: 1019.0)
     with ApprovalStore(folder).change() as connection:
         (count,) = connection.execute(
             "SELECT count(*) FROM declined WHERE client != 'all'"

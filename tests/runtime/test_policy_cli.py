@@ -5,10 +5,10 @@ import time
 from pathlib import Path
 
 import pytest
-from policy_calls import facts_of
+from policy_calls import facts_of, stopped
 
 from iac_mcp.cli.main import main
-from iac_runtime.policy.approvals import MOST, ApprovalStore, declined, remember, stopped
+from iac_runtime.policy.approvals import MOST, ApprovalStore, declined, remember
 
 WRITE = facts_of("notes make_note", {"name": "Milk", "body": ""})
 

@@ -12,8 +12,15 @@ from iac_base.errors import SetupError
 from iac_runtime.policy.blocklist import BUILT_IN, FIXED, blocked, is_identity
 from iac_runtime.policy.escalation import RULES
 from iac_runtime.policy.file import load_policy, parse_policy, policy_path
-from iac_runtime.policy.model import APPROVERS, PRESETS, Policy
-from iac_runtime.policy.settings import DEFAULT_RATE, Flags, PolicySetting, read_settings
+from iac_runtime.policy.model import (
+    APPROVERS,
+    DEFAULT_RATE,
+    PRESETS,
+    Flags,
+    Policy,
+    PolicySetting,
+    read_settings,
+)
 
 WHOLE = """\
 preset = "private"

@@ -23,7 +23,7 @@ from iac_runtime.policy import approvals as budget
 from iac_runtime.policy.approvals import ApprovalStore, listed, revoke
 from iac_runtime.policy.facts import CallFacts, Decision, call_digest
 from iac_runtime.policy.file import parse_policy
-from iac_runtime.policy.model import Policy
+from iac_runtime.policy.model import Flags, Policy
 from iac_runtime.policy.permissions import (
     PendingApproval,
     Permissions,
@@ -32,7 +32,6 @@ from iac_runtime.policy.permissions import (
     open_permissions,
 )
 from iac_runtime.policy.question import Verdict
-from iac_runtime.policy.settings import Flags
 from iac_runtime.tools.binding import bind
 from iac_runtime.tools.catalogue import Catalogue, lock_digest
 

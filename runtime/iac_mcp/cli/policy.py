@@ -21,10 +21,9 @@ from iac_runtime.gate.plans import Call
 from iac_runtime.policy.blocklist import BUILT_IN, FIXED
 from iac_runtime.policy.facts import CallFacts, Decision
 from iac_runtime.policy.file import load_policy, parse_policy, policy_path
-from iac_runtime.policy.model import PRESETS
+from iac_runtime.policy.model import PRESETS, Flags
 from iac_runtime.policy.permissions import Requester, open_permissions
 from iac_runtime.policy.question import shown
-from iac_runtime.policy.settings import Flags
 from iac_runtime.serve.pages import through_door
 from iac_runtime.tools.catalogue import Catalogue, lock_digest
 from iac_runtime.tools.folders import tool_folders

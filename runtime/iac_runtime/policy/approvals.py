@@ -1,8 +1,6 @@
 """Approvals: sealed tokens of questions, answers that are remembered, how often a person is asked.
 
-All of it lies in one SQLite file of the state folder, sealed with this user's key: HMAC-SHA256
-(RFC 2104) over the fields with their lengths, so that no two rows of fields give the same bytes.
-Whoever can read the key can forge approvals: it lies in the state folder, mode 0600. Every change
+All of it lies in one SQLite file of the state folder, sealed with this user's key. Every change
 is one transaction that takes the write lock first, so two processes lose nothing. A file that is
 damaged is set aside and a new one begun: then nothing is remembered and every question is asked
 again.
@@ -22,29 +20,25 @@ revoked; who can write to the state folder can also read the key.
 
 import base64
 import contextlib
-import hashlib
-import hmac
 import json
-import os
 import secrets
 import sqlite3
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from iac_base.errors import SetupError
-from iac_base.files import PRIVATE, open_state, private_file
+from iac_base.files import open_state
 from iac_base.sqlite import Database, DatabaseSchema
 from iac_base.text import escaped
-from iac_runtime.policy.decide import ApprovalScope, scope_of
+from iac_runtime.policy.decide import scope_of
 from iac_runtime.policy.facts import CallFacts, Decision, call_digest
+from iac_runtime.policy.sealing import fits, load_key, seal
 from iac_runtime.tool import Level
 
 __all__ = [
     "FILE",
-    "KEY_FILE",
     "LIFETIME",
     "MOST",
     "SECONDS",
@@ -59,74 +53,11 @@ __all__ = [
     "issue",
     "left",
     "listed",
-    "load_key",
-    "read_token",
     "redeem",
     "remember",
     "resume",
     "revoke",
-    "seal",
-    "stopped",
 ]
-
-KEY_FILE: Final = "approvals.key"
-_KEY_SIZE: Final = 32
-_NO_FOLLOW: Final = os.O_NOFOLLOW | os.O_CLOEXEC
-
-
-def load_key(folder: Path) -> bytes:
-    """Return the key of a state folder (32 bytes); it is made on first need.
-
-    Two processes that make it at once get the same one.
-
-    Raises:
-        SetupError: The file is a link, is open to others or another user's, or is damaged.
-    """
-    path = folder / KEY_FILE
-    with contextlib.suppress(FileNotFoundError):
-        return _read_key(path)
-    draft = folder / f".{KEY_FILE}.{secrets.token_hex(8)}"
-    try:
-        handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_FOLLOW, PRIVATE)
-        try:
-            os.write(handle, secrets.token_bytes(_KEY_SIZE))
-            os.fsync(handle)
-        finally:
-            os.close(handle)
-        # A link fails where the name is taken; a rename would replace another process's key.
-        with contextlib.suppress(FileExistsError):
-            os.link(draft, path)
-    except OSError as error:
-        raise SetupError(f"{path} cannot be made: {error.strerror}.") from error
-    finally:
-        with contextlib.suppress(OSError):
-            draft.unlink()
-    return _read_key(path)
-
-
-def _read_key(path: Path) -> bytes:
-    private_file(path)
-    try:
-        handle = os.open(path, os.O_RDONLY | _NO_FOLLOW)
-        try:
-            key = os.read(handle, _KEY_SIZE + 1)
-        finally:
-            os.close(handle)
-    except OSError as error:
-        raise SetupError(f"{path} cannot be read: {error.strerror}.") from error
-    if len(key) != _KEY_SIZE:
-        raise SetupError(f"{path} is damaged; remove it, and answer remembered questions again.")
-    return key
-
-
-def seal(key: bytes, purpose: str, fields: Iterable[str]) -> str:
-    """Return the MAC (hex) of some fields for a purpose; order and borders count."""
-    body = b"".join(
-        len(part).to_bytes(8, "big") + part
-        for part in (text.encode("utf-8", "surrogatepass") for text in (purpose, *fields))
-    )
-    return hmac.new(key, body, hashlib.sha256).hexdigest()
-
 
 FILE: Final = "approvals.db"
 
@@ -233,12 +164,6 @@ def accepted(connection: sqlite3.Connection, client: str) -> None:
     connection.execute("DELETE FROM stopped WHERE client = ?", (client,))
 
 
-def stopped(store: ApprovalStore, client: str, now: Callable[[], float] = time.time) -> bool:
-    """Say whether the questions of a client are denied unasked."""
-    with store.change() as connection:
-        return left(connection, client, now()) > 0
-
-
 def resume(store: ApprovalStore, now: Callable[[], float] = time.time) -> bool:
     """Let all clients ask again, the counts begun anew; say whether any was stopped."""
     with store.change() as connection:
@@ -291,18 +216,17 @@ def issue(
             return Stopped(seconds)
         connection.execute("DELETE FROM questions WHERE asked <= ?", (moment - 2 * LIFETIME,))
         connection.execute("INSERT INTO questions VALUES (?, ?, 0)", (nonce, moment))
-    body = ApprovalToken(
-        facts.tool, call_digest(facts), decision.level, decision.offers_always, moment, nonce
-    )
+    always = decision.offers_always
+    body = ApprovalToken(facts.tool, call_digest(facts), decision.level, always, moment, nonce)
     text = json.dumps(body, separators=(",", ":"))
-    return f"{_wrap(text.encode())}.{seal(store.key, _QUESTION_PURPOSE, [text])}"
+    return f"{_wrapped(text)}.{seal(store.key, _QUESTION_PURPOSE, [text])}"
 
 
-def _wrap(data: bytes) -> str:
-    return base64.urlsafe_b64encode(data).decode().rstrip("=")
+def _wrapped(text: str) -> str:
+    return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
 
-def read_token(store: ApprovalStore, token: str) -> ApprovalToken:
+def _read_token(store: ApprovalStore, token: str) -> ApprovalToken:
     """Return what a token says, once its seal was checked.
 
     Raises:
@@ -310,16 +234,12 @@ def read_token(store: ApprovalStore, token: str) -> ApprovalToken:
     """
     body, _, mac = token.partition(".")
     try:
-        data = base64.b64decode(
-            body.encode("ascii") + b"=" * (-len(body) % 4), altchars=b"-_", validate=True
-        )
-        text = data.decode()
+        padded = body.encode("ascii") + b"=" * (-len(body) % 4)
+        text = base64.b64decode(padded, altchars=b"-_", validate=True).decode()
     except ValueError:
         raise TokenError("This approval is damaged.") from None
     # A decoder may take other bytes for the same text; only the one that was given counts.
-    if _wrap(data) != body or not hmac.compare_digest(
-        seal(store.key, _QUESTION_PURPOSE, [text]).encode(), mac.encode("utf-8", "surrogatepass")
-    ):
+    if _wrapped(text) != body or not fits(seal(store.key, _QUESTION_PURPOSE, [text]), mac):
         raise TokenError("This approval was not given by this program.")
     return ApprovalToken(*json.loads(text))
 
@@ -339,7 +259,7 @@ def redeem(
         TokenError: It is not one of ours, was used, is too old, or is for another call.
         SetupError: The state cannot be written.
     """
-    found = read_token(store, token)
+    found = _read_token(store, token)
     moment = now()
     with store.change() as connection:
         cursor = connection.execute(
@@ -350,7 +270,7 @@ def redeem(
         raise TokenError("This approval was used already, or was never asked for here.")
     if not found.issued - 1 <= moment <= found.issued + LIFETIME:
         raise TokenError("This approval is too old; ask again.")
-    if found.tool != facts.tool or not hmac.compare_digest(found.digest, call_digest(facts)):
+    if found.tool != facts.tool or not fits(call_digest(facts), found.digest):
         raise TokenError("This approval is for another call; ask again.")
     if found.level != decision.level:
         raise TokenError("This call needs another level than was approved; ask again.")
@@ -365,6 +285,7 @@ class Remembered(NamedTuple):
     """One row; `valid` says whether its seal fits."""
 
     id: int
+    valid: bool
     app: str
     command: str
     kind: str
@@ -373,7 +294,6 @@ class Remembered(NamedTuple):
     digest: str
     made: str
     client: str
-    valid: bool
 
     @property
     def name(self) -> str:
@@ -409,9 +329,7 @@ def find(store: ApprovalStore, facts: CallFacts) -> Remembered | None:
     scope = scope_of(facts)
     if scope is None or not facts.digest:
         return None
-    with store.change() as connection:
-        rows = _rows(store, connection, scope)
-    for row in rows:
+    for row in _rows(store, "WHERE app = ? AND command = ? AND kind = ?", scope):
         if row.valid and row.digest == facts.digest and row.tool == facts.tool:
             return row
     return None
@@ -419,8 +337,7 @@ def find(store: ApprovalStore, facts: CallFacts) -> Remembered | None:
 
 def listed(store: ApprovalStore) -> list[Remembered]:
     """Return all rows, the void ones too, oldest first."""
-    with store.change() as connection:
-        return _rows(store, connection, None)
+    return _rows(store)
 
 
 def revoke(store: ApprovalStore, ident: int | None) -> int:
@@ -431,22 +348,13 @@ def revoke(store: ApprovalStore, ident: int | None) -> int:
         return connection.execute("DELETE FROM decisions WHERE id = ?", (ident,)).rowcount
 
 
-def _rows(
-    store: ApprovalStore, connection: sqlite3.Connection, scope: ApprovalScope | None
-) -> list[Remembered]:
-    query = f"SELECT id, {_COLUMNS}, mac FROM decisions"  # noqa: S608 (a constant)
-    if scope is None:
-        found = connection.execute(f"{query} ORDER BY id").fetchall()
-    else:
-        where = f"{query} WHERE app = ? AND command = ? AND kind = ?"
-        found = connection.execute(where, scope).fetchall()
+def _rows(store: ApprovalStore, where: str = "", values: Sequence[str] = ()) -> list[Remembered]:
+    query = f"SELECT id, {_COLUMNS}, mac FROM decisions {where} ORDER BY id"  # noqa: S608 (constants)
+    with store.change() as connection:
+        found = connection.execute(query, values).fetchall()
     rows = []
     for ident, *fields, mac in found:
         texts = [str(field) for field in fields]
-        right = seal(store.key, _DECISION_PURPOSE, texts)
-        valid = hmac.compare_digest(right, str(mac).encode("ascii", "replace").decode())
-        app, command, kind, tool, says, digest, made, client = texts
-        rows.append(
-            Remembered(int(ident), app, command, kind, tool, says, digest, made, client, valid)
-        )
+        valid = fits(seal(store.key, _DECISION_PURPOSE, texts), str(mac))
+        rows.append(Remembered(int(ident), valid, *texts))
     return rows

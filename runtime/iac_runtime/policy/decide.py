@@ -37,8 +37,7 @@ from iac_runtime.language.steps import (
 from iac_runtime.policy.blocklist import Blocked, blocked
 from iac_runtime.policy.call_view import words_of
 from iac_runtime.policy.facts import Action, CallFacts, Decision, Raised
-from iac_runtime.policy.model import PRESETS, LevelRule, Match, Policy, matches
-from iac_runtime.policy.settings import PolicySettings
+from iac_runtime.policy.model import PRESETS, LevelRule, Match, Policy, PolicySettings, matches
 from iac_runtime.tool import LEVELS, Level
 
 __all__ = ["ApprovalScope", "decide", "raised_level", "scope_of"]
@@ -160,7 +159,7 @@ def decide(
     Args:
         facts: The call.
         policy: The user's policy.
-        settings: The settings that hold (`settings.read_settings`).
+        settings: The settings that hold (`model.read_settings`).
         registered: Rules that were registered from Python (`model.REGISTERED`).
         remembered: The stored decision that covers this call, in words; empty if there is none.
     """

@@ -24,10 +24,16 @@ from iac_runtime.policy.escalation import escalate
 from iac_runtime.policy.facts import CallFacts, Decision
 from iac_runtime.policy.file import load_policy, policy_path
 from iac_runtime.policy.file_rules import RuleContext
-from iac_runtime.policy.model import REGISTERED, Approver, Policy
+from iac_runtime.policy.model import (
+    REGISTERED,
+    Approver,
+    Flags,
+    Policy,
+    PolicySettings,
+    read_settings,
+)
 from iac_runtime.policy.places import SYSTEM_EVENTS
 from iac_runtime.policy.question import Question, Verdict, question_for
-from iac_runtime.policy.settings import Flags, PolicySettings, read_settings
 from iac_runtime.tool import Level
 from iac_runtime.tools.binding import Tool, parameters
 from iac_runtime.tools.catalogue import Catalogue
