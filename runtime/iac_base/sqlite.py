@@ -37,6 +37,10 @@ __all__ = [
 WAIT: Final = 5.0
 """Seconds that a write waits for another program's; each takes milliseconds."""
 
+LARGE: Final = 64 * 1024 * 1024
+"""Bytes; checking so much takes a third of a second. A larger file that was closed in order is
+checked once it shows damage, not each time that it is opened."""
+
 
 class DatabaseSchema(NamedTuple):
     """What a file holds.
@@ -61,7 +65,12 @@ class _DamagedError(Exception):
 
 
 def open_database(
-    path: Path, schema: DatabaseSchema, *, wait: float = WAIT, repair: bool = True
+    path: Path,
+    schema: DatabaseSchema,
+    *,
+    wait: float = WAIT,
+    repair: bool = True,
+    suspect: bool = False,
 ) -> sqlite3.Connection:
     """Open a file to write to it; it is made, or brought to this version, if need be.
 
@@ -72,6 +81,7 @@ def open_database(
         schema: What it is to hold.
         wait: Seconds to wait for another program.
         repair: Whether a damaged file is set aside and begun anew; else it is refused.
+        suspect: Whether it showed damage before, and is checked however large it is.
 
     Raises:
         StateFileError: It is no file of this user alone, is of a newer version or of something
@@ -80,7 +90,7 @@ def open_database(
     try:
         with locked(path.with_name(f"{path.name}.lock")):
             try:
-                return _open(path, schema, wait)
+                return _open(path, schema, wait, suspect=suspect)
             except (_DamagedError, sqlite3.DatabaseError) as error:
                 if not (repair and _is_damage(error)):
                     raise
@@ -90,19 +100,25 @@ def open_database(
         raise explain(error, path) from error
 
 
-def _open(path: Path, schema: DatabaseSchema, wait: float) -> sqlite3.Connection:
+def _open(
+    path: Path, schema: DatabaseSchema, wait: float, *, suspect: bool = False
+) -> sqlite3.Connection:
+    size = 0
     with contextlib.suppress(FileNotFoundError):
-        if private_file(path).st_size == 0:
+        size = private_file(path).st_size
+        if size == 0:
             # It is made below the lock, with its tables: what is empty now was emptied.
             raise _DamagedError("it is empty")
+    suspect = suspect or size <= LARGE or Path(f"{path}-wal").exists()
     # SQLite would follow a link, and make the file as open as the umask lets it.
     os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, PRIVATE))
     connection = sqlite3.connect(path, timeout=wait, isolation_level=None, check_same_thread=False)
     try:
         version = check_version(connection, path, schema)
-        (found,) = connection.execute("PRAGMA quick_check(1)").fetchone()
-        if found != "ok":
-            raise _DamagedError(found)
+        if suspect:
+            (found,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+            if found != "ok":
+                raise _DamagedError(found)
         if schema.vacuum:
             connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
         _write_ahead(connection, wait)
@@ -254,6 +270,7 @@ class Database:
         self._lock = threading.RLock()
         self._connection: sqlite3.Connection | None = None
         self._file: tuple[int, int] = (0, 0)
+        self._suspect = False
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
@@ -267,6 +284,7 @@ class Database:
                 yield self._current()
             except (_DamagedError, sqlite3.Error, OSError) as error:
                 self._give_up()
+                self._suspect = self._suspect or _is_damage(error)
                 raise explain(error, self.path) from error
             except SetupError:
                 self._give_up()
@@ -294,7 +312,10 @@ class Database:
     def _current(self) -> sqlite3.Connection:
         if self._connection is None or not self._is_same_file():
             self._give_up()
-            self._connection = open_database(self.path, self._schema, wait=self._wait)
+            self._connection = open_database(
+                self.path, self._schema, wait=self._wait, suspect=self._suspect
+            )
+            self._suspect = False
             found = self.path.stat()
             self._file = (found.st_dev, found.st_ino)
         return self._connection

@@ -178,6 +178,25 @@ def test_a_damaged_file_is_kept_with_a_date_and_begun_anew(
     assert kept_aside(path) == [name]
 
 
+def test_a_large_file_is_mended_once_it_shows_damage(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("iac_base.sqlite.LARGE", 4096)
+    fill(path)
+    path.write_bytes(zero_pages(path.read_bytes()))
+    database = Database(path, SCHEMA)
+
+    def counted() -> int:
+        with database.reading() as connection:
+            return int(connection.execute("SELECT sum(length(text)) FROM notes").fetchone()[0] or 0)
+
+    with pytest.raises(StateFileError, match="it is damaged"):
+        counted()
+    assert counted() == 0
+    assert len(kept_aside(path)) == 1
+    database.close()
+
+
 def test_every_damaged_file_is_kept(path: Path) -> None:
     for _ in range(3):
         fill(path, 1)

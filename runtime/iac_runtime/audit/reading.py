@@ -5,9 +5,9 @@ import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from iac_base.errors import SetupError
 from iac_base.files import StateFileError
@@ -92,6 +92,9 @@ class AuditEntry:
         return asdict(self)
 
 
+_OF_INTENT: Final = tuple(row.name for row in fields(AuditEntry))[2:12]
+"""What an entry takes from the body of its intent: `client` to `line`."""
+
 _ENTRIES = """
 SELECT intent.seq, intent.time, intent.session, intent.body, outcome.event, outcome.body
 FROM rows AS intent LEFT JOIN rows AS outcome ON outcome.seq = (
@@ -154,8 +157,7 @@ def find(folder: Path, query: Query, limit: int) -> list[AuditEntry]:
     with opened(folder) as connection:
         live = live_sessions(connection, folder)
         for seq, time, session, body, event, outcome in connection.execute(sql, values):
-            result = _result(event, outcome, running=session in live)
-            entry = _entry(seq, time, json.loads(body), result)
+            entry = _entry(seq, time, body, event, outcome, running=session in live)
             if query.result and entry.result.casefold() != query.result.casefold():
                 continue
             found.append(entry)
@@ -164,30 +166,21 @@ def find(folder: Path, query: Query, limit: int) -> list[AuditEntry]:
     return found[::-1]
 
 
-def _result(event: str | None, body: str | None, *, running: bool) -> dict[str, Any]:
-    if event == "outcome" and body:
-        return dict(json.loads(body))
-    return {"result": "running" if event is None and running else "interrupted"}
-
-
-def _entry(seq: int, time: str, intent: dict[str, Any], outcome: dict[str, Any]) -> AuditEntry:
+def _entry(
+    seq: int, time: str, body: str, event: str | None, outcome: str | None, *, running: bool
+) -> AuditEntry:
+    came: dict[str, Any] = {"result": "running" if event is None and running else "interrupted"}
+    if event == "outcome" and outcome:
+        came = json.loads(outcome)
+    intent = json.loads(body)
     return AuditEntry(
         seq,
         time,
-        intent["client"],
-        intent["app"],
-        intent["tool"],
-        intent["level"],
-        intent["reasons"],
-        intent["decision"],
-        intent["source"],
-        intent["arguments"],
-        intent["digest"],
-        intent["line"],
-        outcome["result"],
-        outcome.get("ms"),
-        outcome.get("error", ""),
-        outcome.get("delay_ms", 0.0),
+        **{name: intent[name] for name in _OF_INTENT},
+        result=came["result"],
+        ms=came.get("ms"),
+        error=came.get("error", ""),
+        delay_ms=came.get("delay_ms", 0.0),
     )
 
 

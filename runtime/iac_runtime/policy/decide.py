@@ -150,7 +150,6 @@ def decide(
     facts: CallFacts,
     policy: Policy,
     settings: PolicySettings,
-    *,
     registered: tuple[LevelRule, ...] = (),
     remembered: str = "",
 ) -> Decision:

@@ -6,6 +6,7 @@ One belongs to one process; what it keeps is shared through the state folder. No
 while a person thinks.
 """
 
+import contextlib
 import math
 import os
 import time
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from iac_base.errors import SetupError
 from iac_base.text import escaped
 from iac_runtime.language.request import Event
-from iac_runtime.policy.call_view import TargetProcess, processes, sent_for, view_of
+from iac_runtime.policy.call_view import CallView, TargetProcess, processes, sent_for, view_of
 from iac_runtime.policy.dataflow import Taint, secrets_read, without_secrets
 from iac_runtime.policy.decide import decide
 from iac_runtime.policy.escalation import escalate
@@ -158,9 +159,7 @@ class Permissions:
             line: The request as a line of JXA.
             digest: The tool's digest in tools.lock.
         """
-        asks = caller.asks_by is not None and caller.asks_by in self.policy.approvers
-        reach: dict[str, Any] = {} if event is None else self._reach(event, tool)
-        return CallFacts(
+        facts = CallFacts(
             name,
             *app,
             *levels,
@@ -169,49 +168,42 @@ class Permissions:
             line,
             digest=digest,
             client=caller.client,
-            can_ask=asks,
+            can_ask=caller.asks_by is not None and caller.asks_by in self.policy.approvers,
             vouched=caller.vouched,
-            **reach,
         )
-
-    def _reach(self, event: Event, tool: Tool | None) -> dict[str, Any]:
-        """Return the facts that lie in a request: what raises its level, and what it reaches."""
+        if event is None:
+            return facts
         tables = tool.tables if tool else None
         rows = parameters(tool) if tool else {}
         view = view_of(event, rows, self._home, tables)
-        found: dict[str, Any] = {
-            "secrets": secrets_read(event, tables, self.policy.secrets),
-            "sent": lambda key: sent_for(key, view, rows),
-        }
-        if view.values or view.paths or event.writes:
-            found["raised"] = escalate(view, self._context)
-        if event.app.casefold() == SYSTEM_EVENTS:
-            reached = [(row, self._identify(row.name or row.bundle)) for row in processes(event)]
-            found["targets"] = tuple(row.bundle or app for row, app in reached)
-            found["names"] = tuple(row.name for row, _ in reached)
-            found["unsure"] = unsure_of(reached)
-        return found
+        reached = [
+            (row, self._identify(row.name or row.bundle))
+            for row in (processes(event) if event.app.casefold() == SYSTEM_EVENTS else ())
+        ]
+        return replace(
+            facts,
+            raised=escalate(view, self._context) if _can_raise(view) else (),
+            targets=tuple(row.bundle or app_id for row, app_id in reached),
+            names=tuple(row.name for row, _ in reached),
+            unsure=unsure_of(reached) if reached else "",
+            secrets=secrets_read(event, tables, self.policy.secrets),
+            sent=lambda key: sent_for(key, view, rows),
+        )
 
     def judge(self, facts: CallFacts) -> Decision:
         """Return what is to be done with a call."""
-        own = tuple(REGISTERED)
+        known = facts, self.policy, self.settings, tuple(REGISTERED)
         granted = _GRANTED if facts.memory and facts.memory in self._granted else ""
-        decision = decide(facts, self.policy, self.settings, registered=own, remembered=granted)
+        decision = decide(*known, granted)
         if granted or not decision.offers_always:
             return decision
-        return decide(
-            facts, self.policy, self.settings, registered=own, remembered=self._remembered(facts)
-        )
-
-    def _remembered(self, facts: CallFacts) -> str:
         from iac_runtime.policy.approvals import find
 
-        try:
+        # Without its memory it asks.
+        with contextlib.suppress(SetupError):
             row = find(self.store, facts)
-        except SetupError:
-            # Without its memory it asks.
-            return ""
-        return row.name if row else ""
+            return decide(*known, row.name) if row else decision
+        return decision
 
     def ask(self, facts: CallFacts, decision: Decision) -> PendingApproval | Decision:
         """Return the question to put and its token, or a refusal where too many were asked.
@@ -244,8 +236,13 @@ class Permissions:
         Raises:
             SetupError: The state cannot be written; then the call may not run.
         """
-        from iac_runtime.policy import approvals as budget
-        from iac_runtime.policy.approvals import TokenError, redeem, remember
+        from iac_runtime.policy.approvals import (
+            TokenError,
+            accepted,
+            declined,
+            redeem,
+            remember,
+        )
 
         # The surface that asked may not be the one that this call came by.
         decision = self.judge(replace(facts, can_ask=True))
@@ -255,7 +252,7 @@ class Permissions:
             return _refused(decision, str(error), "the approval")
         if verdict == "denied":
             with self.store.change() as connection:
-                budget.declined(connection, facts.client, self._now())
+                declined(connection, facts.client, self._now())
         if decision.action == "deny":
             return decision
         if verdict == "denied":
@@ -263,7 +260,7 @@ class Permissions:
         if verdict not in ("once", "always"):
             return _refused(decision, "The question was not answered.", "no answer", _UNANSWERED)
         with self.store.change() as connection:
-            budget.accepted(connection, facts.client)
+            accepted(connection, facts.client)
         if verdict == "always" and said.always and decision.offers_always:
             remember(self.store, facts)
         if facts.memory:
@@ -275,6 +272,11 @@ class Permissions:
     def saw(self, value: Any) -> None:
         """Remember the texts of a result, which an app or a stranger wrote."""
         self.taint.add(value)
+
+
+def _can_raise(view: CallView) -> bool:
+    """Say whether any rule of escalation can hold: a read without values raises nothing."""
+    return bool(view.values or view.paths) or view.event.writes
 
 
 def _span(seconds: float) -> str:
