@@ -214,7 +214,7 @@ def test_a_process_that_is_reached_through_another_app_is_judged_too() -> None:
 def test_nobody_to_ask_is_a_refusal_that_says_what_the_user_can_do() -> None:
     found = judged(WRITE, can_ask=False)
     assert (found.action, found.requires_prompt) == ("deny", True)
-    assert "Nobody can be asked here." in found.reasons
+    assert "No approval prompt is available in this client." in found.reasons
     assert '[[allow]] with tool = "notes_make_note"' in found.suggestion
     found = judged(DELETE, can_ask=False)
     assert found.requires_prompt

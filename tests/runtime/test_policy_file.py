@@ -122,7 +122,7 @@ WRONG = [
     ("[[rule]]\ntool='x'\nlevel='SAFE'\naccept='own-state'", 'line 4: no such rule: "own-state".'),
     ("[[deny]]\ntool = 'x'\n[[deny]]\n# no\ntol = 'y'", 'line 5: there is no key "tol".'),
     ("[[ask]]\ntool='x'\nlevel = 'DANGER'", 'line 3: there is no level "DANGER". Nearest:'),
-    ("[[allow]]\nlevel = 'DANGEROUS'", "line 2: DANGEROUS calls are asked about every time"),
+    ("[[allow]]\nlevel = 'DANGEROUS'", "line 2: DANGEROUS calls always require approval"),
     ("[[allow]]\ntool = ''", "line 2: tool wants a text"),
     ("[[ask]]\nargument = 3", "line 2: argument wants a table"),
     ("[[ask]]\nargument = {a = [3]}", "a wants a text, or a list of texts."),

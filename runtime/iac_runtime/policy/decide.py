@@ -286,7 +286,7 @@ def _ruled(
     if facts.vouched is not None and at_most(level, facts.vouched):
         return Decision("allow", level, (), f"the caller allows up to {facts.vouched}")
     if level == "DANGEROUS":
-        reason = "A DANGEROUS call is asked about every time."
+        reason = "DANGEROUS calls always require approval."
         return Decision("ask", level, (reason,), asks.source if asks else "DANGEROUS always asks")
     asks = asks or _hidden(policy.ask, facts, judged)
     if asks is not None:
@@ -346,7 +346,7 @@ def _unasked(facts: CallFacts, decision: Decision) -> Decision:
     return replace(
         decision,
         action="deny",
-        reasons=(*decision.reasons, "Nobody can be asked here."),
+        reasons=(*decision.reasons, "No approval prompt is available in this client."),
         requires_prompt=True,
         suggestion=decision.suggestion or way,
         offers_always=False,

@@ -264,7 +264,7 @@ class _Reader:
         level = tuple(self._level(at, entry) for entry in levels)
         if kind == "allow" and "DANGEROUS" in level:
             self._wrong(
-                at, "DANGEROUS calls are asked about every time; [[rule]] can set another level."
+                at, "DANGEROUS calls always require approval; [[rule]] can set another level."
             )
         why = row.get("why", "")
         if not isinstance(why, str):

@@ -155,8 +155,9 @@ _SAVES: Final = re.compile(r"\b(save|saving|export|archive|store|write|capture|r
 def _outside_documents(view: CallView, context: RuleContext) -> str:
     saves = _SAVES.search(words_of(view.event.command)) is not None
     for code, path in _destinations(view):
-        inside = all(in_documents(form, view.home) for form in _both(path, context))
-        if (saves or code == "kfil") and not inside:
+        if (saves or code == "kfil") and not all(
+            in_documents(form, view.home) for form in _both(path, context)
+        ):
             return path
     return ""
 
