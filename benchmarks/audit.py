@@ -11,9 +11,10 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from iac_base.sqlite import open_database
 from iac_base.text import clean
-from iac_runtime.audit import Audit, Intent, Outcome
-from iac_runtime.audit.store import connect
+from iac_runtime.audit import Audit, AuditIntent, AuditOutcome
+from iac_runtime.audit.store import SCHEMA
 from iac_runtime.gate.limiter import Limiter, Limits, Window
 from iac_runtime.tool import Level
 
@@ -42,11 +43,11 @@ def main(folder: Path) -> None:
         audit = Audit.open(state)
 
         def call(level: Level) -> None:
-            intent = Intent("mail_set", level, arguments=ARGUMENTS, line=LINE)
-            audit.outcome(audit.intent(intent), Outcome("done", 0.01))
+            intent = AuditIntent("mail_set", level, arguments=ARGUMENTS, line=LINE)
+            audit.outcome(audit.intent(intent), AuditOutcome("done", 0.01))
 
         show("intent and outcome of a read", median(lambda: call("SAFE")))
-        bare = connect(Path(name) / "bare.db")
+        bare = open_database(Path(name) / "bare.db", SCHEMA)
         bare.execute("CREATE TABLE bare (body TEXT)")
         writes, commits = [], []
         # In turns, so that both meet the disk in the same state.

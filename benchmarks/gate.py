@@ -21,7 +21,7 @@ from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.limiter import Limiter, Limits, Window
 from iac_runtime.gate.opening import open_audit
 from iac_runtime.gate.plans import Call, Done
-from iac_runtime.policy.permissions import open_desk
+from iac_runtime.policy.permissions import open_permissions
 from iac_runtime.tools.catalogue import Catalogue
 
 TOOLS: Final = Path(__file__).parent.parent / "generated" / "iac_tools"
@@ -71,7 +71,7 @@ def main() -> int:
             Catalogue([TOOLS]),
             Stub(),
             "MODIFY",
-            desk=open_desk(),
+            permissions=open_permissions(),
             audit=open_audit,
             limiter=Limiter(open_state(), limits),
         )

@@ -67,7 +67,7 @@ def stub(path: str) -> None:
         gate = SimpleNamespace(
             call=lambda *_args, **_more: Done(1, "", "SAFE", output={"type": "object"}),
             close=lambda: None,
-            desk=SimpleNamespace(policy=policy),
+            permissions=SimpleNamespace(policy=policy),
             read_only=False,
             catalogue=None,
         )

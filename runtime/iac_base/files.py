@@ -22,12 +22,14 @@ __all__ = [
     "PRIVATE",
     "Found",
     "IrregularFileError",
+    "StateFileError",
     "TooLargeError",
     "config_file",
     "data_folder",
     "find",
     "locked",
     "open_state",
+    "private_file",
     "private_folder",
     "read_bounded",
     "remove",
@@ -312,3 +314,34 @@ def private_folder(folder: Path) -> Path:
     if found.st_mode & 0o077:
         raise SetupError(f"{folder} is open to others; close it with: chmod 700 '{folder}'")
     return folder
+
+
+class StateFileError(SetupError):
+    """A file of the state folder cannot be used.
+
+    Attributes:
+        why: The cause in a few words.
+        way: What to do now, one sentence.
+    """
+
+    def __init__(self, path: Path, why: str, way: str) -> None:
+        super().__init__(f"{path} cannot be used: {why}. {way}")
+        self.why = why
+        self.way = way
+
+
+def private_file(path: Path) -> os.stat_result:
+    """Return the status of a file that is this user's alone.
+
+    Raises:
+        FileNotFoundError: It is not there.
+        StateFileError: It is a link or no file, belongs to another user, or lets others in.
+    """
+    found = path.lstat()
+    if not stat.S_ISREG(found.st_mode):
+        raise StateFileError(path, "it is a link or no file", "Move it away.")
+    if found.st_uid != os.geteuid():
+        raise StateFileError(path, "it belongs to another user", "Move it away or own it.")
+    if found.st_mode & 0o077:
+        raise StateFileError(path, "it is open to others", f"Close it with: chmod 600 '{path}'")
+    return found

@@ -133,7 +133,7 @@ def _on_this_mac(
     from iac_runtime.execution.executor import Executor
     from iac_runtime.gate.gate import Gate
     from iac_runtime.gate.opening import open_audit
-    from iac_runtime.policy.permissions import open_desk
+    from iac_runtime.policy.permissions import open_permissions
 
     return Session(
         Gate(
@@ -143,7 +143,7 @@ def _on_this_mac(
             limit=None,
             way=_WAY,
             launch=launch,
-            desk=open_desk(),
+            permissions=open_permissions(),
             audit=open_audit,
         ),
         None,

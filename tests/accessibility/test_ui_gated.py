@@ -13,15 +13,14 @@ from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.gate import Asks, Call, Done, Gate, Refused
 from iac_runtime.gate.limiter import Limiter, Limits, Window
 from iac_runtime.gate.plans import Outcome
-from iac_runtime.policy.model import Policy
-from iac_runtime.policy.permissions import Caller, Desk
-from iac_runtime.policy.settings import Flags, read_settings
+from iac_runtime.policy.model import Flags, Policy, read_settings
+from iac_runtime.policy.permissions import Permissions, Requester
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.own import added_tools
 
 pytestmark = pytest.mark.process
 
-ASKED = Caller("tester", "client")
+ASKED = Requester("tester", "client")
 ROW = "window[@title='Fixture']/group[0]/group[0]"
 Calls = Callable[..., Outcome]
 
@@ -100,7 +99,7 @@ def test_a_secret_is_not_shown_where_it_is_asked_about(calls: Callable[..., Call
 def test_nothing_is_changed_where_only_reads_run(calls: Callable[..., Calls]) -> None:
     policy = Policy()
     settings = read_settings(Flags(read_only=True), {}, policy)
-    call = calls(desk=Desk(policy, settings, home="/Users/me"))
+    call = calls(permissions=Permissions(policy, settings, home="/Users/me"))
     assert isinstance(press(call, "Press"), Refused)
     assert isinstance(call("click_menu", menu_path="File > Save"), Refused)
     assert isinstance(call("list_windows"), Done)

@@ -15,11 +15,11 @@ from iac_base.errors import ToolError
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.gate import Asks, Call, Done, Gate, Refused
 from iac_runtime.gate.plans import Outcome
-from iac_runtime.policy.permissions import Caller
+from iac_runtime.policy.permissions import Requester
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.own import added_tools
 
-ASKED = Caller("tester", "client")
+ASKED = Requester("tester", "client")
 GO, SAVE = "window[@title='A']/button[@title='Go']", "window[@title='A']/button[@title='Save']"
 CONSENT = (
     "com.apple.SecurityAgent",

@@ -21,8 +21,8 @@ from iac_runtime.gate.plans import Asks, Call, Done, Outcome, Plan, Refused
 from iac_runtime.language.request import Event
 from iac_runtime.policy.approvals import MOST
 from iac_runtime.policy.file import parse_policy
-from iac_runtime.policy.permissions import Caller, Desk, identify_in
-from iac_runtime.policy.settings import Flags, read_settings
+from iac_runtime.policy.model import Flags, read_settings
+from iac_runtime.policy.permissions import Permissions, Requester, identify_in
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.own import added_tools
 
@@ -87,7 +87,7 @@ def test_nothing_is_confined_among_simulated_apps(gated: Gated) -> None:
 
 
 ROWS = {tool.name: tool for tool in TOOLS}
-ASKED = Caller("tester", "client")
+ASKED = Requester("tester", "client")
 SCREEN = 'tell application "System Events" to tell process "{}" to get name of windows'
 KEYS = 'tell application "System Events" to keystroke "a"'
 NOTES = "Application('Notes').notes.length"
@@ -101,13 +101,15 @@ def gate_of(gated: Gated, catalogue: Catalogue, executor: Executor):
     def make(policy: str = "", now: Callable[[], float] = time.time, **more: Any) -> Gate:
         parsed = parse_policy(policy)
         settings = read_settings(Flags(), {}, parsed)
-        desk = Desk(parsed, settings, home="/Users/me", identify=identify_in(catalogue), now=now)
+        permissions = Permissions(
+            parsed, settings, home="/Users/me", identify=identify_in(catalogue), now=now
+        )
         audit = lambda: Audit.open(open_state())  # noqa: E731
         gates.append(
             Gate(
                 catalogue,
                 executor,
-                desk=desk,
+                permissions=permissions,
                 audit=audit,
                 added=added_tools,
                 kept={open_toolset: gated},
@@ -121,7 +123,7 @@ def gate_of(gated: Gated, catalogue: Catalogue, executor: Executor):
         gate.close()
 
 
-def run(gate: Gate, script: str, caller: Caller = ASKED, **more: Any) -> Outcome:
+def run(gate: Gate, script: str, caller: Requester = ASKED, **more: Any) -> Outcome:
     language = "javascript" if "Application(" in script else "applescript"
     given = {"script": script, "language": language}
     return gate.call(Call("execute_applescript", given, caller, **more))
@@ -138,7 +140,7 @@ def test_a_denied_app_is_not_told_by_a_script(gate_of: Callable[..., Gate], app:
     assert not isinstance(other, Refused)
 
 
-def vouched(caller: Caller) -> Caller:
+def vouched(caller: Requester) -> Requester:
     return caller._replace(vouched="DANGEROUS")
 
 
@@ -152,7 +154,7 @@ def test_what_may_reach_a_denied_app_never_runs_silently(
     asks = run(gate, script, vouched(ASKED))
     assert isinstance(asks, Asks)
     assert "It cannot be told which apps this reaches" in asks.question.text
-    found = run(gate, script, Caller("tester", vouched="DANGEROUS"))
+    found = run(gate, script, Requester("tester", vouched="DANGEROUS"))
     assert isinstance(found, Refused)
     assert found.requires_prompt
 
@@ -193,7 +195,7 @@ def test_what_a_script_returns_is_a_strangers_and_the_audit_names_its_apps(
     both = f'{READS}\ntell application "Notes" to count notes'
     found = run(gate, both, vouched(ASKED))
     assert isinstance(found, Done)
-    assert gate.desk.taint.holds("https://evil.example/x")
+    assert gate.permissions.taint.holds("https://evil.example/x")
     gate.close()
     for app in ("com.apple.Music", "com.apple.notes"):
         (row,) = find(open_state(), Query(app=app), 9)
@@ -201,7 +203,7 @@ def test_what_a_script_returns_is_a_strangers_and_the_audit_names_its_apps(
     assert not find(open_state(), Query(app="com.apple"), 9)
 
 
-def decline(gate: Gate, caller: Caller, verdict: Any = "denied") -> None:
+def decline(gate: Gate, caller: Requester, verdict: Any = "denied") -> None:
     asks = run(gate, NOTES, caller)
     assert isinstance(asks, Asks)
     run(gate, NOTES, caller, token=asks.token, verdict=verdict)
@@ -211,7 +213,7 @@ def test_a_client_that_is_declined_five_times_stops_no_other(
     gate_of: Callable[..., Gate],
 ) -> None:
     moment = [1_000_000.0]
-    one, other = ASKED, Caller("other", "client")
+    one, other = ASKED, Requester("other", "client")
     gate = gate_of(now=lambda: moment[0])
     open_question = run(gate, NOTES, one)
     assert isinstance(open_question, Asks)

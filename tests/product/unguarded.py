@@ -2,10 +2,9 @@
 
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.gate import Gate
-from iac_runtime.policy.facts import Decision, Facts
-from iac_runtime.policy.model import Policy
-from iac_runtime.policy.permissions import Desk
-from iac_runtime.policy.settings import Flags, read_settings
+from iac_runtime.policy.facts import CallFacts, Decision
+from iac_runtime.policy.model import Flags, Policy, read_settings
+from iac_runtime.policy.permissions import Permissions
 from iac_runtime.tools.catalogue import Catalogue
 from iac_simulator import Simulator
 
@@ -14,13 +13,13 @@ __all__ = ["unguarded"]
 HOME = "/Users/me"
 
 
-class _Open(Desk):
-    def judge(self, facts: Facts) -> Decision:
+class _Open(Permissions):
+    def judge(self, facts: CallFacts) -> Decision:
         return Decision("allow", facts.level, (), "this test")
 
 
 def unguarded(catalogue: Catalogue, simulator: Simulator) -> Gate:
     """Return the gate."""
     policy = Policy()
-    desk = _Open(policy, read_settings(Flags(), {}, policy), home=HOME)
-    return Gate(catalogue, Executor(simulator), home=HOME, desk=desk)
+    permissions = _Open(policy, read_settings(Flags(), {}, policy), home=HOME)
+    return Gate(catalogue, Executor(simulator), home=HOME, permissions=permissions)

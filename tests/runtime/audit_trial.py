@@ -10,7 +10,7 @@ import sys
 import threading
 from pathlib import Path
 
-from iac_runtime.audit import Audit, Intent, Outcome
+from iac_runtime.audit import Audit, AuditIntent, AuditOutcome
 from iac_runtime.audit.reading import Query, find, verified
 
 WORKER = Path(__file__).with_name("audit_worker.py")
@@ -41,7 +41,7 @@ def trial(folder: Path, rng: random.Random, *, at_work: bool) -> tuple[int, list
     worker.stdout.close()
 
     after = Audit.open(folder)
-    after.outcome(after.intent(Intent("probe", "MODIFY")), Outcome("done", 0.0))
+    after.outcome(after.intent(AuditIntent("probe", "MODIFY")), AuditOutcome("done", 0.0))
     after.close()
     wrong = list(verified(folder).faults)
     # The probe's run is the last; where the worker got so far, its own is the one before.

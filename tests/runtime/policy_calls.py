@@ -1,21 +1,22 @@
 """Calls of the shipped tools as facts, composed as the gate composes them; nothing is sent."""
 
 import importlib
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
 from iac_runtime.language.compose import compose, effective_level
 from iac_runtime.language.text import jxa_line
-from iac_runtime.policy.blocklist import processes
-from iac_runtime.policy.call_view import Sight, World, sent_for, several_in
+from iac_runtime.policy.approvals import ApprovalStore, left
+from iac_runtime.policy.call_view import processes, sent_for, view_of
+from iac_runtime.policy.dataflow import secrets_read, without_secrets
 from iac_runtime.policy.escalation import escalate
-from iac_runtime.policy.facts import Facts
-from iac_runtime.policy.model import Policy
+from iac_runtime.policy.facts import CallFacts
+from iac_runtime.policy.file_rules import RuleContext
+from iac_runtime.policy.model import Flags, Policy, PolicySettings, read_settings
 from iac_runtime.policy.permissions import unsure_of
 from iac_runtime.policy.places import Kind
-from iac_runtime.policy.secrets import secrets_read, without_secrets
-from iac_runtime.policy.settings import Flags, Settings, read_settings
 from iac_runtime.tools.binding import Operation, bind, parameters
 from iac_runtime.tools.tables import tables_of
 
@@ -53,11 +54,13 @@ DISK = Disk(
 )
 
 
-WORLD = World(DISK)
+WORLD = RuleContext(DISK)
 CAUTIOUS = Policy()
 
 
-def facts_of(tool: str, arguments: Mapping[str, Any], world: World = WORLD, **more: Any) -> Facts:
+def facts_of(
+    tool: str, arguments: Mapping[str, Any], world: RuleContext = WORLD, **more: Any
+) -> CallFacts:
     """Return the facts of a call; `tool` is app and function, as in `finder move`."""
     app, function = tool.split()
     tables = tables_of(importlib.import_module(f"iac_tools.{app}"))
@@ -66,12 +69,12 @@ def facts_of(tool: str, arguments: Mapping[str, Any], world: World = WORLD, **mo
     operation = bind(spec, arguments)
     event = without_secrets(compose(found, operation, HOME), tables)
     rows = parameters(found)
-    sight = Sight(event, rows, HOME, several_in(tables))
+    view = view_of(event, rows, HOME, tables)
     reached = processes(event)
     targets = tuple(
         row.bundle or ("com.apple.Notes" if row.name == "Notes" else "") for row in reached
     )
-    facts = Facts(
+    facts = CallFacts(
         found.name,
         tables.app.id,
         tables.app.name,
@@ -80,7 +83,7 @@ def facts_of(tool: str, arguments: Mapping[str, Any], world: World = WORLD, **mo
         operation,
         event,
         jxa_line(event),
-        raised=escalate(sight, world),
+        raised=escalate(view, world),
         targets=targets,
         names=tuple(
             "Notes" if app else row.name for row, app in zip(reached, targets, strict=True)
@@ -90,11 +93,17 @@ def facts_of(tool: str, arguments: Mapping[str, Any], world: World = WORLD, **mo
         digest="d1",
         client="Claude",
         can_ask=True,
-        sent=lambda key: sent_for(key, sight, rows),
+        sent=lambda key: sent_for(key, view, rows),
     )
     return replace(facts, **more)
 
 
-def settings_of(policy: Policy = CAUTIOUS, **flags: Any) -> Settings:
+def settings_of(policy: Policy = CAUTIOUS, **flags: Any) -> PolicySettings:
     """Return the settings of a policy without an environment."""
     return read_settings(Flags(**flags), {}, policy)
+
+
+def stopped(store: ApprovalStore, client: str, now: Callable[[], float] = time.time) -> bool:
+    """Say whether the questions of a client are denied unasked."""
+    with store.change() as connection:
+        return left(connection, client, now()) > 0

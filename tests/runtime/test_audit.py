@@ -15,9 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from iac_base.errors import SetupError
-from iac_runtime.audit import Audit, AuditError, Intent, Outcome, writer
+from iac_runtime.audit import Audit, AuditError, AuditIntent, AuditOutcome, writer
 from iac_runtime.audit.chain import START, chained, verify
-from iac_runtime.audit.reading import Entry, Query, drop, find, row_lines, verified
+from iac_runtime.audit.reading import AuditEntry, Query, drop, find, row_lines, verified
 from iac_runtime.tool import Level
 
 NOW = "2100-01-01T00:00:00.000Z"
@@ -31,8 +31,8 @@ def folder(tmp_path: Path) -> Path:
 def record(folder: Path, count: int = 1, level: Level = "MODIFY") -> None:
     audit = Audit.open(folder)
     for number in range(count):
-        call = audit.intent(Intent("notes_set", level, arguments={"number": number}))
-        audit.outcome(call, Outcome("done", 0.25))
+        call = audit.intent(AuditIntent("notes_set", level, arguments={"number": number}))
+        audit.outcome(call, AuditOutcome("done", 0.25))
     audit.close()
 
 
@@ -48,7 +48,7 @@ def edit(folder: Path, sql: str, *values: object) -> None:
 def test_a_call_leaves_what_a_person_asks_for_later(folder: Path) -> None:
     audit = Audit.open(folder)
     call = audit.intent(
-        Intent(
+        AuditIntent(
             "mail_set",
             "MODIFY",
             app="com.apple.mail",
@@ -59,7 +59,7 @@ def test_a_call_leaves_what_a_person_asks_for_later(folder: Path) -> None:
             line='Application("com.apple.mail").inbox.readStatus = true',
         )
     )
-    audit.outcome(call, Outcome("TIMEOUT", 30.5, error="Mail did not answer.", delay=0.2))
+    audit.outcome(call, AuditOutcome("TIMEOUT", 30.5, error="Mail did not answer.", delay=0.2))
     audit.close()
     entry = find(folder, Query(), 10)[0]
     facts = entry.facts()
@@ -75,15 +75,15 @@ def test_a_call_leaves_what_a_person_asks_for_later(folder: Path) -> None:
 
 def test_the_intent_of_a_write_is_on_the_disk_before_it_returns(folder: Path) -> None:
     audit = Audit.open(folder)
-    audit.intent(Intent("notes_make", "DANGEROUS"))
+    audit.intent(AuditIntent("notes_make", "DANGEROUS"))
     assert rows_of(folder, "SELECT call FROM rows WHERE event = 'intent'") == [(1,)]
     audit.close()
 
 
 def test_reads_and_outcomes_follow_by_themselves(folder: Path) -> None:
     audit = Audit.open(folder)
-    audit.outcome(audit.intent(Intent("notes_get", "SAFE")), Outcome("done", 0.0))
-    found: list[Entry] = []
+    audit.outcome(audit.intent(AuditIntent("notes_get", "SAFE")), AuditOutcome("done", 0.0))
+    found: list[AuditEntry] = []
     while not found:
         # Until the first row there is no audit.
         with contextlib.suppress(SetupError):
@@ -93,8 +93,10 @@ def test_reads_and_outcomes_follow_by_themselves(folder: Path) -> None:
 
 def test_a_denied_write_is_written_down_with_its_source(folder: Path) -> None:
     audit = Audit.open(folder)
-    call = audit.intent(Intent("finder_empty", "DANGEROUS", decision="deny", source="a person"))
-    audit.outcome(call, Outcome("refused", 0.0))
+    call = audit.intent(
+        AuditIntent("finder_empty", "DANGEROUS", decision="deny", source="a person")
+    )
+    audit.outcome(call, AuditOutcome("refused", 0.0))
     audit.close()
     entry = find(folder, Query(level="dangerous"), 1)[0]
     assert (entry.decision, entry.source, entry.result) == ("deny", "a person", "refused")
@@ -102,7 +104,7 @@ def test_a_denied_write_is_written_down_with_its_source(folder: Path) -> None:
 
 def test_an_empty_file_is_no_audit_yet(folder: Path) -> None:
     folder.mkdir(mode=0o700)
-    (folder / "audit.db").touch()
+    (folder / "audit.db").touch(mode=0o600)
     with pytest.raises(SetupError, match="There is no audit in"):
         find(folder, Query(), 1)
     record(folder)
@@ -111,21 +113,21 @@ def test_an_empty_file_is_no_audit_yet(folder: Path) -> None:
 
 def test_a_second_outcome_is_left_out(folder: Path) -> None:
     audit = Audit.open(folder)
-    call = audit.intent(Intent("t", "MODIFY"))
-    audit.outcome(call, Outcome("done", 0.0))
-    audit.outcome(call, Outcome("TIMEOUT", 0.0))
+    call = audit.intent(AuditIntent("t", "MODIFY"))
+    audit.outcome(call, AuditOutcome("done", 0.0))
+    audit.outcome(call, AuditOutcome("TIMEOUT", 0.0))
     audit.close()
-    audit.outcome(call, Outcome("done", 0.0))
+    audit.outcome(call, AuditOutcome("done", 0.0))
     assert rows_of(folder, "SELECT count(*) FROM rows WHERE event = 'outcome'") == [(1,)]
     with pytest.raises(AuditError, match="it is closed"):
-        audit.intent(Intent("t", "MODIFY"))
-    audit.outcome(audit.intent(Intent("t", "SAFE")), Outcome("done", 0.0))
+        audit.intent(AuditIntent("t", "MODIFY"))
+    audit.outcome(audit.intent(AuditIntent("t", "SAFE")), AuditOutcome("done", 0.0))
     audit.close()
 
 
 def test_a_call_open_at_the_end_is_interrupted(folder: Path) -> None:
     audit = Audit.open(folder)
-    audit.intent(Intent("t", "MODIFY"))
+    audit.intent(AuditIntent("t", "MODIFY"))
     assert [entry.result for entry in find(folder, Query(), 9)] == ["running"]
     audit.close()
     assert [entry.result for entry in find(folder, Query(), 9)] == ["interrupted"]
@@ -134,10 +136,10 @@ def test_a_call_open_at_the_end_is_interrupted(folder: Path) -> None:
 
 def test_a_start_leaves_the_open_calls_of_a_live_server_alone(folder: Path) -> None:
     first, second = Audit.open(folder), Audit.open(folder)
-    call = first.intent(Intent("slow", "MODIFY"))
-    second.intent(Intent("other", "MODIFY"))
+    call = first.intent(AuditIntent("slow", "MODIFY"))
+    second.intent(AuditIntent("other", "MODIFY"))
     assert not rows_of(folder, "SELECT 1 FROM rows WHERE event = 'interrupted'")
-    first.outcome(call, Outcome("done", 9.0))
+    first.outcome(call, AuditOutcome("done", 9.0))
     first.close()
     second.close()
     assert [(entry.tool, entry.result) for entry in find(folder, Query(), 9)] == [
@@ -173,7 +175,7 @@ def test_many_threads_write_at_once(folder: Path) -> None:
 
     def work() -> None:
         for _ in range(20):
-            audit.outcome(audit.intent(Intent("t", "MODIFY")), Outcome("done", 0.0))
+            audit.outcome(audit.intent(AuditIntent("t", "MODIFY")), AuditOutcome("done", 0.0))
 
     threads = [threading.Thread(target=work) for _ in range(8)]
     for thread in threads:
@@ -259,10 +261,10 @@ def test_old_rows_can_be_dropped_and_the_rest_verifies(folder: Path) -> None:
 
 def test_nothing_is_dropped_from_the_first_running_call_on(folder: Path) -> None:
     audit = Audit.open(folder)
-    audit.outcome(audit.intent(Intent("old", "MODIFY")), Outcome("done", 0.0))
-    call = audit.intent(Intent("slow", "MODIFY"))
+    audit.outcome(audit.intent(AuditIntent("old", "MODIFY")), AuditOutcome("done", 0.0))
+    call = audit.intent(AuditIntent("slow", "MODIFY"))
     drop(folder, NOW, keep=0)
-    audit.outcome(call, Outcome("done", 0.0))
+    audit.outcome(call, AuditOutcome("done", 0.0))
     audit.close()
     assert verified(folder).holds
     assert [(entry.tool, entry.result) for entry in find(folder, Query(), 9)] == [("slow", "done")]
@@ -283,7 +285,7 @@ def test_order_is_by_place_when_the_clock_is_set_back(
     monkeypatch.setattr(writer, "_now", lambda: f"20{next(hours)}-01-01T00:00:00.000Z")
     audit = Audit.open(folder)
     for tool in ("first", "second", "third"):
-        audit.outcome(audit.intent(Intent(tool, "MODIFY")), Outcome("done", 0.0))
+        audit.outcome(audit.intent(AuditIntent(tool, "MODIFY")), AuditOutcome("done", 0.0))
     audit.close()
     assert [entry.tool for entry in find(folder, Query(), 9)] == ["first", "second", "third"]
     assert drop(folder, NOW, before="2050-01-01T00:00:00.000Z").rows == 0
@@ -309,8 +311,8 @@ def test_search_finds_by_each_fact(folder: Path) -> None:
         ("mail_get", "com.apple.mail", "Claude", "Grüße"),
         ("notes_get", "com.apple.Notes", "other", "Milk"),
     ):
-        intent = Intent(tool, "SAFE", app=app, client=client, arguments={"text": text})
-        audit.outcome(audit.intent(intent), Outcome("done", 0.0))
+        intent = AuditIntent(tool, "SAFE", app=app, client=client, arguments={"text": text})
+        audit.outcome(audit.intent(intent), AuditOutcome("done", 0.0))
     audit.close()
     for query in (
         Query(text="milk"),
@@ -329,7 +331,7 @@ def test_the_files_are_the_users_own(folder: Path) -> None:
     old = os.umask(0)
     try:
         audit = Audit.open(folder)
-        audit.intent(Intent("t", "MODIFY"))
+        audit.intent(AuditIntent("t", "MODIFY"))
         assert all(path.stat().st_mode & 0o077 == 0 for path in folder.rglob("*"))
         audit.close()
     finally:
@@ -339,7 +341,7 @@ def test_the_files_are_the_users_own(folder: Path) -> None:
 def test_a_forged_line_stays_one_line(folder: Path) -> None:
     audit = Audit.open(folder)
     forged = 'x\n{"seq":1}\x1b[2J\u2028\u202e'
-    audit.intent(Intent("t", "MODIFY", arguments={"text": forged}, line=forged, client=forged))
+    audit.intent(AuditIntent("t", "MODIFY", arguments={"text": forged}, line=forged, client=forged))
     audit.close()
     lines = list(row_lines(folder))
     assert len(lines) == len(rows_of(folder, "SELECT 1 FROM rows"))
@@ -350,7 +352,7 @@ def test_a_forged_line_stays_one_line(folder: Path) -> None:
 def test_lone_surrogates_and_foreign_values_do_not_stop_the_audit(folder: Path) -> None:
     audit = Audit.open(folder)
     values = {"a": "\ud800", "b": float("nan"), "c": b"raw", "d": 10**400, "e": [None, True]}
-    audit.intent(Intent("t", "MODIFY", arguments=values, line="\udfff"))
+    audit.intent(AuditIntent("t", "MODIFY", arguments=values, line="\udfff"))
     audit.close()
     assert find(folder, Query(), 1)[0].tool == "t"
     assert verified(folder).holds

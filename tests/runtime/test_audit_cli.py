@@ -9,7 +9,7 @@ from click.testing import CliRunner, Result
 from iac_base.errors import SetupError
 from iac_base.files import open_state
 from iac_mcp.cli import audit as cli_audit
-from iac_runtime.audit import Audit, Intent, Outcome
+from iac_runtime.audit import Audit, AuditIntent, AuditOutcome
 
 
 def run(*arguments: str, answer: str = "") -> Result:
@@ -24,8 +24,8 @@ def recorded() -> Path:
     audit = Audit.open(folder)
     for tool, level in (("mail_get", "SAFE"), ("mail_send", "DANGEROUS"), ("notes_set", "MODIFY")):
         line = 'Application("x").y\x1b[2J[bold]\n'
-        intent = Intent(tool, level, client="Claude", source="preset trusted", line=line)
-        audit.outcome(audit.intent(intent), Outcome("done", 0.0125))
+        intent = AuditIntent(tool, level, client="Claude", source="preset trusted", line=line)
+        audit.outcome(audit.intent(intent), AuditOutcome("done", 0.0125))
     audit.close()
     return folder
 

@@ -13,14 +13,14 @@ import pytest
 from audit_trial import rows_of
 
 from iac_base.errors import SetupError
-from iac_runtime.audit import Audit, AuditError, Intent, Outcome
+from iac_runtime.audit import Audit, AuditError, AuditIntent, AuditOutcome, reading
 from iac_runtime.audit import store as schema
 from iac_runtime.audit import writer as writer_module
 from iac_runtime.audit.reading import Query, drop, find, verified
 
-WRITE = Intent("notes_set", "MODIFY")
-READ = Intent("notes_get", "SAFE")
-DONE = Outcome("done", 0.0)
+WRITE = AuditIntent("notes_set", "MODIFY")
+READ = AuditIntent("notes_get", "SAFE")
+DONE = AuditOutcome("done", 0.0)
 NOW = "2100-01-01T00:00:00.000Z"
 
 
@@ -29,7 +29,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "state"
 
 
-def call(audit: Audit, intent: Intent) -> None:
+def call(audit: Audit, intent: AuditIntent) -> None:
     audit.outcome(audit.intent(intent), DONE)
 
 
@@ -60,7 +60,7 @@ class Fault:
 
         connect: Callable[..., sqlite3.Connection] = sqlite3.connect
         monkeypatch.setattr(
-            schema.sqlite3, "connect", lambda *a, **k: connect(*a, factory=Connection, **k)
+            sqlite3, "connect", lambda *a, **k: connect(*a, factory=Connection, **k)
         )
 
     def step(self) -> None:
@@ -154,23 +154,77 @@ def test_a_file_that_was_moved_away_is_begun_anew(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("text", [b"no database" * 200, b"SQLite format 3\x00" + b"\xff" * 4096])
-def test_a_damaged_file_is_refused_and_kept(folder: Path, text: bytes) -> None:
+def test_a_damaged_file_is_kept_and_a_new_chain_says_so(
+    folder: Path, text: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
     folder.mkdir(mode=0o700)
-    (folder / "audit.db").write_bytes(text)
-    audit = Audit.open(folder)
-    with pytest.raises(AuditError, match=r"damaged|failed|something else"):
-        audit.intent(WRITE)
-    audit.close()
-    assert (folder / "audit.db").read_bytes() == text
+    path = folder / "audit.db"
+    path.write_bytes(text)
+    path.chmod(0o600)
     with pytest.raises(SetupError, match="cannot be read"):
         find(folder, Query(), 1)
+    with pytest.raises(SetupError, match=r"Nothing was dropped \(it is damaged\)"):
+        drop(folder, NOW, keep=0)
+    assert path.read_bytes() == text
+    audit = Audit.open(folder)
+    call(audit, WRITE)
+    audit.close()
+    (kept,) = folder.glob("audit.db.damaged-2*")
+    assert kept.read_bytes() == text
+    assert f"it is kept as {kept.name}" in caplog.text
+    assert len(find(folder, Query(), 9)) == 1
+    found = verified(folder)
+    assert found.holds
+    assert found.kept == (kept.name,)
+    assert rows_of(folder, "SELECT event FROM rows ORDER BY seq LIMIT 1") == [("replaced",)]
+
+
+def test_a_chain_that_was_torn_is_kept_whole_and_begun_anew(folder: Path) -> None:
+    audit = Audit.open(folder)
+    for _ in range(50):
+        call(audit, WRITE)
+    audit.close()
+    path = folder / "audit.db"
+    torn = bytearray(path.read_bytes())
+    torn[4 * 4096 : 6 * 4096] = bytes(2 * 4096)
+    path.write_bytes(torn)
+    audit = Audit.open(folder)
+    call(audit, WRITE)
+    audit.close()
+    (kept,) = folder.glob("audit.db.damaged-2*")
+    assert kept.read_bytes() == torn
+    assert verified(folder).kept == (kept.name,)
+
+
+def test_two_programs_that_find_it_damaged_share_the_new_one(folder: Path) -> None:
+    folder.mkdir(mode=0o700)
+    (folder / "audit.db").write_bytes(b"no database" * 200)
+    (folder / "audit.db").chmod(0o600)
+    programs = [
+        subprocess.Popen([sys.executable, "-c", textwrap.dedent(ONE_CALL), str(folder)])
+        for _ in range(4)
+    ]
+    assert [program.wait(60) for program in programs] == [0] * 4
+    assert len(list(folder.glob("audit.db.damaged-2*"))) == 1
+    assert len(find(folder, Query(), 9)) == 4
+    assert verified(folder).holds
+
+
+ONE_CALL = """
+    import sys
+    from pathlib import Path
+    from iac_runtime.audit import Audit, AuditIntent, AuditOutcome
+    audit = Audit.open(Path(sys.argv[1]))
+    audit.outcome(audit.intent(AuditIntent("notes_set", "MODIFY")), AuditOutcome("done", 0.0))
+    audit.close()
+"""
 
 
 def test_a_newer_file_is_refused_with_the_way_out(folder: Path) -> None:
     audit = Audit.open(folder)
     call(audit, WRITE)
     connection = sqlite3.connect(folder / "audit.db")
-    connection.execute(f"PRAGMA user_version = {len(schema.MIGRATIONS) + 1}")
+    connection.execute(f"PRAGMA user_version = {len(schema.SCHEMA.migrations) + 1}")
     connection.close()
     # Also for a server that had it open.
     for _ in range(2):
@@ -190,7 +244,8 @@ def test_an_older_file_is_brought_forward(folder: Path, monkeypatch: pytest.Monk
     call(audit, WRITE)
     audit.close()
     step = ("CREATE TABLE more (x)",)
-    monkeypatch.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, step))
+    newer = schema.SCHEMA._replace(migrations=(*schema.SCHEMA.migrations, step))
+    monkeypatch.setattr(schema, "SCHEMA", newer)
     audit = Audit.open(folder)
     call(audit, WRITE)
     audit.close()
@@ -204,6 +259,7 @@ def test_a_database_of_something_else_is_left_alone(folder: Path) -> None:
     connection = sqlite3.connect(folder / "audit.db")
     connection.execute("CREATE TABLE theirs (x)")
     connection.close()
+    (folder / "audit.db").chmod(0o600)
     audit = Audit.open(folder)
     with pytest.raises(AuditError, match="something else"):
         audit.intent(WRITE)
@@ -231,6 +287,7 @@ def test_a_program_that_holds_the_file_is_told_of(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(schema, "BUSY_SECONDS", 0.05)
+    monkeypatch.setattr(reading, "BUSY_SECONDS", 0.05)
     audit = Audit.open(folder)
     call(audit, WRITE)
     holder = sqlite3.connect(folder / "audit.db", isolation_level=None)
@@ -278,19 +335,19 @@ def test_a_forked_process_is_refused_and_does_not_hang(
 LIMITED = """
     import resource, signal, sys
     from pathlib import Path
-    from iac_runtime.audit import Audit, AuditError, Intent, Outcome
+    from iac_runtime.audit import Audit, AuditError, AuditIntent, AuditOutcome
 
     def attempts(audit, count):
         sent = refused = 0
         for _ in range(count):
             try:
-                call = audit.intent(Intent("w", "MODIFY", arguments={"t": "x" * 900}))
+                call = audit.intent(AuditIntent("w", "MODIFY", arguments={"t": "x" * 900}))
             except AuditError as error:
                 refused += 1
             else:
                 sent += 1
-                audit.outcome(call, Outcome("done", 0.0))
-        audit.outcome(audit.intent(Intent("r", "SAFE")), Outcome("done", 0.0))
+                audit.outcome(call, AuditOutcome("done", 0.0))
+        audit.outcome(audit.intent(AuditIntent("r", "SAFE")), AuditOutcome("done", 0.0))
         return sent, refused
 
     audit = Audit.open(Path(sys.argv[1]))
@@ -363,7 +420,7 @@ def test_on_a_full_disk_and_on_a_read_only_one_nothing_is_half_written(small_dis
                 ballast.write(b"x" * 4096)
         except OSError:
             pass
-    big = Intent("notes_set", "MODIFY", arguments={"a": ["y" * 900] * 12})
+    big = AuditIntent("notes_set", "MODIFY", arguments={"a": ["y" * 900] * 12})
     refused = 0
     for _ in range(200):
         try:

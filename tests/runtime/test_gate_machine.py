@@ -21,7 +21,7 @@ from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.gate import Asks, Call, Done, Gate, Refused
 from iac_runtime.gate.opening import open_audit
 from iac_runtime.policy.approvals import resume
-from iac_runtime.policy.permissions import Caller, open_desk
+from iac_runtime.policy.permissions import Requester, open_permissions
 from iac_runtime.policy.question import Verdict
 from iac_runtime.tools.catalogue import Catalogue
 from iac_simulator import Simulator
@@ -35,7 +35,7 @@ CALLS: tuple[tuple[str, Mapping[str, Any]], ...] = (
     ("diary_delete", {"target": "entries[1]"}),
     ("diary_set", {"target": "today", "properties": {"owner": "x", "password": "x"}}),
 )
-ASKED = Caller("tester", "client")
+ASKED = Requester("tester", "client")
 VERDICTS: tuple[Verdict, ...] = ("once", "always", "denied", "unanswered")
 
 
@@ -66,7 +66,7 @@ class Machine(RuleBasedStateMachine):
             catalogue,
             Executor(self.simulator),
             home="/Users/me",
-            desk=open_desk(),
+            permissions=open_permissions(),
             audit=open_audit,
         )
 
@@ -157,7 +157,7 @@ class Machine(RuleBasedStateMachine):
     @rule()
     def go_on(self) -> None:
         """The person lets questions be asked again."""
-        resume(self.gate.desk.store)
+        resume(self.gate.permissions.store)
 
     def run(self, call: Call) -> Any:
         before = len(self.simulator.events)

@@ -2,14 +2,20 @@
 
 import json
 import threading
+import time
 from pathlib import Path
 
 import pytest
+from diary_gate import gate_of
+from diary_world import WORLD
 from hypothesis import given
 from hypothesis import strategies as st
 
-from iac_base.errors import SetupError
+from iac_base.cancellation import Cancellation
+from iac_base.errors import SetupError, ToolError
+from iac_runtime.gate.gate import Call, Done, Gate
 from iac_runtime.gate.limiter import LONGEST_DELAY, Limiter, Limits, Permit, Wait, Window
+from iac_runtime.tools.catalogue import Catalogue
 
 SMALL = Limits(reads=Window(5, 1.0), writes=Window(2, 1.0), dangerous=Window(3, 60.0))
 
@@ -189,3 +195,48 @@ def test_no_window_ever_holds_more_than_its_calls(steps: list, calls: int) -> No
         times.sort()
         for early, late in zip(times, times[size:], strict=False):
             assert late - early >= seconds - 1e-6
+
+
+READ = Call("diary_count", {"element": "entry", "of": "journals[0]"})
+
+
+def limited(catalogue: Catalogue, reads: Window) -> Gate:
+    return gate_of(catalogue, WORLD, limiter=Limiter(limits=Limits(reads=reads)))
+
+
+def read(gate: Gate) -> str:
+    """Make a call, and return what was noted of it."""
+    outcome = gate.call(READ)
+    assert isinstance(outcome, Done)
+    return outcome.note
+
+
+def test_a_call_that_comes_too_early_waits_before_it_is_sent(catalogue: Catalogue) -> None:
+    gate = limited(catalogue, Window(1, 0.6))
+    began = time.monotonic()
+    assert "waited" not in read(gate)
+    assert read(gate).startswith("waited 0.")
+    assert time.monotonic() - began >= 0.6
+
+
+def test_a_call_that_is_cancelled_waits_no_longer(catalogue: Catalogue) -> None:
+    gate = limited(catalogue, Window(1, 1.0))
+    read(gate)
+    cancel = Cancellation()
+    threading.Timer(0.1, cancel.cancel).start()
+    began = time.monotonic()
+    with pytest.raises(ToolError):
+        gate.call(READ, cancel=cancel)
+    assert time.monotonic() - began < 0.9
+
+
+def test_a_call_far_over_the_limit_is_refused_and_not_sent(catalogue: Catalogue) -> None:
+    gate = limited(catalogue, Window(1, 60.0))
+    read(gate)
+    sent = len(gate.simulator.events)  # type: ignore[attr-defined]
+    with pytest.raises(
+        ToolError, match=r"Too many calls: this one can run in [56]\d\.\d"
+    ) as caught:
+        gate.call(READ)
+    assert (caught.value.type, caught.value.retryable) == ("BUSY", True)
+    assert len(gate.simulator.events) == sent  # type: ignore[attr-defined]

@@ -12,12 +12,14 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from policy_calls import facts_of, settings_of
+from policy_calls import facts_of, settings_of, stopped
 
 from iac_base.errors import SetupError
 from iac_runtime.policy import approvals as budget
 from iac_runtime.policy.approvals import (
+    FILE,
     LIFETIME,
+    ApprovalStore,
     Stopped,
     TokenError,
     find,
@@ -28,16 +30,16 @@ from iac_runtime.policy.approvals import (
     revoke,
 )
 from iac_runtime.policy.decide import decide
-from iac_runtime.policy.facts import Decision, Facts
+from iac_runtime.policy.facts import CallFacts, Decision
 from iac_runtime.policy.model import Policy
-from iac_runtime.policy.store import FILE, KEY_FILE, Store, load_key, seal
+from iac_runtime.policy.sealing import KEY_FILE, load_key, seal
 
 WRITE = facts_of("notes make_note", {"name": "Milk", "body": ""})
 OTHER = facts_of("notes make_note", {"name": "Silk", "body": ""})
 DELETE = facts_of("notes delete", {"target": "notes[0]"})
 
 
-def decided(facts: Facts, policy: Policy = Policy()) -> Decision:  # noqa: B008
+def decided(facts: CallFacts, policy: Policy = Policy()) -> Decision:  # noqa: B008
     return decide(facts, policy, settings_of(policy))
 
 
@@ -49,32 +51,32 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def store(folder: Path) -> Store:
-    return Store(folder)
+def store(folder: Path) -> ApprovalStore:
+    return ApprovalStore(folder)
 
 
-def token_for(store: Store, facts: Facts, **more: Any) -> str:
+def token_for(store: ApprovalStore, facts: CallFacts, **more: Any) -> str:
     token = issue(store, facts, decided(facts), **more)
     assert isinstance(token, str)
     return token
 
 
-def refusal(store: Store, token: str, facts: Facts, **more: Any) -> str:
+def refusal(store: ApprovalStore, token: str, facts: CallFacts, **more: Any) -> str:
     with pytest.raises(TokenError) as caught:
         redeem(store, token, facts, decided(facts), **more)
     return str(caught.value)
 
 
-def test_a_token_is_good_for_its_call_once(store: Store) -> None:
+def test_a_token_is_good_for_its_call_once(store: ApprovalStore) -> None:
     token = token_for(store, DELETE)
     assert redeem(store, token, DELETE, decided(DELETE)).level == "DANGEROUS"
     assert "used already" in refusal(store, token, DELETE)
 
 
-def test_a_token_is_good_once_across_processes(store: Store, folder: Path) -> None:
+def test_a_token_is_good_once_across_processes(store: ApprovalStore, folder: Path) -> None:
     token = token_for(store, DELETE)
-    redeem(Store(folder), token, DELETE, decided(DELETE))
-    assert "used already" in refusal(Store(folder), token, DELETE)
+    redeem(ApprovalStore(folder), token, DELETE, decided(DELETE))
+    assert "used already" in refusal(ApprovalStore(folder), token, DELETE)
 
 
 @pytest.mark.parametrize(
@@ -89,13 +91,15 @@ def test_a_token_is_good_once_across_processes(store: Store, folder: Path) -> No
         replace(WRITE, event=OTHER.event),
     ],
 )
-def test_a_token_is_good_for_no_other_call_and_is_used_up_by_it(store: Store, other: Facts) -> None:
+def test_a_token_is_good_for_no_other_call_and_is_used_up_by_it(
+    store: ApprovalStore, other: CallFacts
+) -> None:
     token = token_for(store, WRITE)
     assert "for another call" in refusal(store, token, other)
     assert "used already" in refusal(store, token, WRITE)
 
 
-def test_a_token_is_no_good_for_a_level_that_was_not_shown(store: Store) -> None:
+def test_a_token_is_no_good_for_a_level_that_was_not_shown(store: ApprovalStore) -> None:
     token = token_for(store, WRITE)
     higher = replace(decided(WRITE), level="DANGEROUS")
     with pytest.raises(TokenError, match="another level"):
@@ -104,20 +108,20 @@ def test_a_token_is_no_good_for_a_level_that_was_not_shown(store: Store) -> None
 
 @pytest.mark.parametrize("later", [LIFETIME + 1, -3600.0])
 def test_a_token_is_no_good_when_it_is_old_or_the_clock_was_set_back(
-    store: Store, later: float
+    store: ApprovalStore, later: float
 ) -> None:
     token = token_for(store, WRITE, now=lambda: 1_000_000.0)
     assert "too old" in refusal(store, token, WRITE, now=lambda: 1_000_000.0 + later)
 
 
-def test_a_token_of_another_key_is_not_ours(store: Store, tmp_path: Path) -> None:
+def test_a_token_of_another_key_is_not_ours(store: ApprovalStore, tmp_path: Path) -> None:
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir(mode=0o700)
-    foreign = token_for(Store(elsewhere), WRITE)
+    foreign = token_for(ApprovalStore(elsewhere), WRITE)
     assert "not given by this program" in refusal(store, foreign, WRITE)
 
 
-def test_a_token_that_was_touched_is_not_ours(store: Store) -> None:
+def test_a_token_that_was_touched_is_not_ours(store: ApprovalStore) -> None:
     token = token_for(store, WRITE)
 
     @given(where=st.integers(0, len(token) - 1), char=st.characters())
@@ -131,11 +135,11 @@ def test_a_token_that_was_touched_is_not_ours(store: Store) -> None:
 
 
 @pytest.mark.parametrize("token", ["", ".", "a.b", "\ud800.x", "e30.e30", "é.é", "A" * 10_000])
-def test_what_is_no_token_is_refused(store: Store, token: str) -> None:
+def test_what_is_no_token_is_refused(store: ApprovalStore, token: str) -> None:
     assert refusal(store, token, WRITE).startswith("This approval")
 
 
-def test_a_token_with_a_changed_level_is_not_ours(store: Store) -> None:
+def test_a_token_with_a_changed_level_is_not_ours(store: ApprovalStore) -> None:
     body, _, mac = token_for(store, DELETE).partition(".")
     said = json.loads(base64.urlsafe_b64decode(body + "=" * (-len(body) % 4)))
     said[2] = "MODIFY"
@@ -143,18 +147,20 @@ def test_a_token_with_a_changed_level_is_not_ours(store: Store) -> None:
     assert "not given" in refusal(store, f"{forged}.{mac}", DELETE)
 
 
-def decline(store: Store, client: str, now: float, count: int = budget.MOST) -> None:
+def decline(store: ApprovalStore, client: str, now: float, count: int = budget.MOST) -> None:
     with store.change() as connection:
         for _ in range(count):
             budget.declined(connection, client, now)
 
 
-def test_five_declined_questions_stop_their_client_for_ten_minutes(store: Store) -> None:
+def test_five_declined_questions_stop_their_client_for_ten_minutes(store: ApprovalStore) -> None:
     decline(store, "Claude", 1_000_000.0)
     found = issue(store, WRITE, decided(WRITE), now=lambda: 1_000_060.0)
     assert found == Stopped(540.0)
     # Another process knows of it, and another client does not.
-    assert isinstance(issue(Store(store.folder), WRITE, decided(WRITE), lambda: 1.0e6), Stopped)
+    assert isinstance(
+        issue(ApprovalStore(store.folder), WRITE, decided(WRITE), lambda: 1.0e6), Stopped
+    )
     token_for(store, replace(WRITE, client="Other"), now=lambda: 1_000_060.0)
     token_for(store, WRITE, now=lambda: 1_000_600.0)
     decline(store, "Claude", 2_000_000.0)
@@ -163,22 +169,22 @@ def test_five_declined_questions_stop_their_client_for_ten_minutes(store: Store)
     token_for(store, WRITE, now=lambda: 2_000_001.0)
 
 
-def test_a_clock_that_is_set_back_makes_no_stop_longer(store: Store) -> None:
+def test_a_clock_that_is_set_back_makes_no_stop_longer(store: ApprovalStore) -> None:
     decline(store, "Claude", 9_000_000.0)
-    assert budget.stopped(store, "Claude", lambda: 1_000_000.0)
-    assert not budget.stopped(store, "Claude", lambda: 1_000_600.0)
+    assert stopped(store, "Claude", lambda: 1_000_000.0)
+    assert not stopped(store, "Claude", lambda: 1_000_600.0)
 
 
-def test_questions_that_nobody_declines_go_on(store: Store) -> None:
+def test_questions_that_nobody_declines_go_on(store: ApprovalStore) -> None:
     for number in range(40):
         token_for(store, WRITE, now=lambda: 1_000_000.0 + number)  # noqa: B023
     for number in range(40):
         decline(store, "Claude", 1_000_000.0 + number * 151, 1)
-    assert not budget.stopped(store, "Claude", lambda: 1_006_000.0)
+    assert not stopped(store, "Claude", lambda: 1_006_000.0)
 
 
 def test_a_file_of_the_first_version_still_opens_and_stops_nobody(folder: Path) -> None:
-    remember(Store(folder), WRITE)
+    remember(ApprovalStore(folder), WRITE)
     with sqlite3.connect(folder / FILE) as connection:
         connection.executescript(
             """
@@ -191,12 +197,12 @@ def test_a_file_of_the_first_version_still_opens_and_stops_nobody(folder: Path) 
             """
         )
     connection.close()
-    store = Store(folder)
+    store = ApprovalStore(folder)
     assert len(listed(store)) == 1
     redeem(store, token_for(store, WRITE), WRITE, decided(WRITE))
 
 
-def test_an_answer_is_remembered_for_its_kind_of_call(store: Store) -> None:
+def test_an_answer_is_remembered_for_its_kind_of_call(store: ApprovalStore) -> None:
     remember(store, WRITE)
     for facts in (WRITE, OTHER):
         found = find(store, facts)
@@ -212,14 +218,14 @@ def test_an_answer_is_remembered_for_its_kind_of_call(store: Store) -> None:
     assert find(store, WRITE) is None
 
 
-def test_nothing_is_remembered_without_a_digest_or_a_request(store: Store) -> None:
+def test_nothing_is_remembered_without_a_digest_or_a_request(store: ApprovalStore) -> None:
     remember(store, replace(WRITE, digest=""))
     remember(store, replace(WRITE, event=None))
     assert listed(store) == []
     assert revoke(store, None) == 0
 
 
-def test_an_answer_is_void_when_the_tool_changes(store: Store) -> None:
+def test_an_answer_is_void_when_the_tool_changes(store: ApprovalStore) -> None:
     remember(store, WRITE)
     assert find(store, replace(WRITE, digest="d2")) is None
     assert find(store, replace(WRITE, digest="")) is None
@@ -237,7 +243,9 @@ def test_an_answer_is_void_when_the_tool_changes(store: Store) -> None:
         ("client", "me"),
     ],
 )
-def test_a_row_that_was_changed_by_hand_is_void(store: Store, column: str, value: str) -> None:
+def test_a_row_that_was_changed_by_hand_is_void(
+    store: ApprovalStore, column: str, value: str
+) -> None:
     remember(store, WRITE)
     with sqlite3.connect(store.path) as connection:
         connection.execute(f"UPDATE decisions SET {column} = ?", (value,))
@@ -247,10 +255,10 @@ def test_a_row_that_was_changed_by_hand_is_void(store: Store, column: str, value
     assert find(store, replace(WRITE, digest="d2" if column == "digest" else "d1")) is None
 
 
-def test_a_row_of_another_key_is_void(store: Store, folder: Path) -> None:
+def test_a_row_of_another_key_is_void(store: ApprovalStore, folder: Path) -> None:
     remember(store, WRITE)
     (folder / KEY_FILE).unlink()
-    assert find(Store(folder), WRITE) is None
+    assert find(ApprovalStore(folder), WRITE) is None
 
 
 def test_sealed_fields_have_borders() -> None:
@@ -271,46 +279,51 @@ def test_a_state_that_is_not_safe_is_refused(folder: Path, tmp_path: Path) -> No
     key.write_bytes(b"short")
     key.chmod(0o600)
     with pytest.raises(SetupError, match="damaged"):
-        Store(folder)
+        ApprovalStore(folder)
     key.write_bytes(b"k" * 32)
     key.chmod(0o644)
     with pytest.raises(SetupError, match="chmod 600"):
-        Store(folder)
+        ApprovalStore(folder)
     key.unlink()
     target = tmp_path / "key"
     target.write_bytes(b"k" * 32)
     key.symlink_to(target)
     with pytest.raises(SetupError, match="link"):
-        Store(folder)
+        ApprovalStore(folder)
     key.unlink()
-    Store(folder)
+    ApprovalStore(folder)
     (folder / FILE).chmod(0o666)
     with pytest.raises(SetupError, match="open to others"):
-        Store(folder)
+        ApprovalStore(folder)
     (folder / FILE).unlink()
     (folder / FILE).symlink_to(target)
     with pytest.raises(SetupError, match="link"):
-        Store(folder)
+        ApprovalStore(folder)
 
 
 def test_a_damaged_file_is_moved_aside_and_everything_is_asked_again(folder: Path) -> None:
-    remember(Store(folder), WRITE)
+    store = ApprovalStore(folder)
+    remember(store, WRITE)
+    store.close()
     (folder / FILE).write_bytes(b"not a database " * 100)
-    fresh = Store(folder)
-    assert listed(fresh) == []
-    assert any(".damaged-" in path.name for path in folder.iterdir())
+    # Also for a program that knew it before.
+    for fresh in (ApprovalStore(folder), store):
+        assert listed(fresh) == []
+    assert len(list(folder.glob("approvals.db.damaged-2*"))) == 1
 
 
 def test_a_file_of_a_newer_version_is_refused(folder: Path) -> None:
-    Store(folder)
+    ApprovalStore(folder)
     with sqlite3.connect(folder / FILE) as connection:
         connection.execute("PRAGMA user_version = 99")
     connection.close()
     with pytest.raises(SetupError, match="newer version"):
-        Store(folder)
+        ApprovalStore(folder)
 
 
-def test_a_file_that_cannot_be_written_is_an_error_and_changes_nothing(store: Store) -> None:
+def test_a_file_that_cannot_be_written_is_an_error_and_changes_nothing(
+    store: ApprovalStore,
+) -> None:
     def break_off() -> None:
         with store.change() as connection:
             connection.execute("INSERT INTO stopped VALUES ('Claude', 1e12)")
@@ -318,15 +331,15 @@ def test_a_file_that_cannot_be_written_is_an_error_and_changes_nothing(store: St
 
     with pytest.raises(SetupError, match="cannot be used"):
         break_off()
-    assert not budget.stopped(store, "Claude")
+    assert not stopped(store, "Claude")
 
 
 WORKER = """
 import sys
 from pathlib import Path
 from iac_runtime.policy import approvals as budget
-from iac_runtime.policy.store import Store
-store = Store(Path(sys.argv[1]))
+from iac_runtime.policy.approvals import ApprovalStore
+store = ApprovalStore(Path(sys.argv[1]))
 for number in range(20):
     with store.change() as connection:
         budget.declined(connection, f"{sys.argv[2]}-{number}", 1000.0)
@@ -341,10 +354,10 @@ def test_processes_share_the_count_of_questions_without_loss(folder: Path) -> No
         for number in range(3)
     ]
     assert [worker.wait(timeout=60) for worker in workers] == [0, 0, 0]
-    assert budget.stopped(Store(folder), "all", lambda: 1019.0)
-    with Store(folder).change() as connection:
+    assert stopped(ApprovalStore(folder), "all", lambda: 1019.0)
+    with ApprovalStore(folder).change() as connection:
         (count,) = connection.execute(
             "SELECT count(*) FROM declined WHERE client != 'all'"
         ).fetchone()
     assert count == 60
-    assert load_key(folder) == Store(folder).key
+    assert load_key(folder) == ApprovalStore(folder).key

@@ -5,11 +5,10 @@ import time
 from pathlib import Path
 
 import pytest
-from policy_calls import facts_of
+from policy_calls import facts_of, stopped
 
 from iac_mcp.cli.main import main
-from iac_runtime.policy.approvals import MOST, declined, remember, stopped
-from iac_runtime.policy.store import Store
+from iac_runtime.policy.approvals import MOST, ApprovalStore, declined, remember
 
 WRITE = facts_of("notes make_note", {"name": "Milk", "body": ""})
 
@@ -185,7 +184,7 @@ def test_edit_starts_from_a_sample_that_is_right(
 
 def test_decisions_are_listed_and_revoked(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(capsys, "decisions")[1] == "Nothing is allowed for good.\n"
-    store = Store()
+    store = ApprovalStore()
     remember(store, WRITE)
     _, out, _ = run(capsys, "decisions")
     assert out.startswith("1  Notes: make note with properties {body, name}  notes_make_note  20")
@@ -204,12 +203,12 @@ def test_a_decision_of_an_earlier_build_is_shown_as_void(
     capsys: pytest.CaptureFixture[str], generated: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("iac_runtime.tools.folders.shipped_folder", lambda: generated)
-    remember(Store(), WRITE)
+    remember(ApprovalStore(), WRITE)
     assert "void: the tool has changed" in run(capsys, "decisions")[1]
 
 
 def test_resume_lets_questions_be_asked_again(capsys: pytest.CaptureFixture[str]) -> None:
-    store = Store()
+    store = ApprovalStore()
     with store.change() as connection:
         for _ in range(MOST):
             declined(connection, WRITE.client, time.time())

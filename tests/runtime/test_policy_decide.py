@@ -14,9 +14,9 @@ from iac_base.errors import SetupError
 from iac_runtime.policy.blocklist import BUILT_IN, FIXED
 from iac_runtime.policy.decide import decide, scope_of
 from iac_runtime.policy.escalation import RULES
-from iac_runtime.policy.facts import Decision, Facts, Raised
+from iac_runtime.policy.facts import CallFacts, Decision, Raised
 from iac_runtime.policy.file import parse_policy
-from iac_runtime.policy.model import PRESETS, LevelRule, Match, Policy, registered, unregister_rule
+from iac_runtime.policy.model import PRESETS, REGISTERED, LevelRule, Match, Policy, unregister_rule
 from iac_runtime.tool import LEVELS
 
 READ = ("notes list", {"element": "note"})
@@ -66,7 +66,7 @@ def test_private_reads_run_for_the_apps_that_the_user_named() -> None:
     found = judged(READ, "preset = 'private'\nreads = 'com.apple.mail'")
     assert found.reasons == ("Notes is not under reads in policy.toml.",)
     assert not found.offers_always
-    bare = Facts("list_apps", "", "", "SAFE", "SAFE", {}, None)
+    bare = CallFacts("list_apps", "", "", "SAFE", "SAFE", {}, None)
     policy = parse_policy("preset = 'private'")
     assert decide(bare, policy, settings_of(policy)).action == "allow"
 
@@ -146,16 +146,16 @@ def test_a_rule_can_be_registered_from_python() -> None:
         "SAFE", tool="notes_delete", argument={"target": "notes*"}, why="Tests."
     )
     try:
-        assert rule in registered()
-        found = judged(DELETE, registered=registered())
+        assert rule in REGISTERED
+        found = judged(DELETE, registered=tuple(REGISTERED))
         assert found.level == "SAFE"
         assert found.own_rule.startswith(f"your rule in {__name__} line ")
         own = "[[rule]]\ntool = 'notes_delete'\nlevel = 'MODIFY'"
-        assert judged(DELETE, own, registered=registered()).level == "MODIFY"
+        assert judged(DELETE, own, registered=tuple(REGISTERED)).level == "MODIFY"
     finally:
         unregister_rule(rule)
         unregister_rule(rule)
-    assert rule not in registered()
+    assert rule not in REGISTERED
     with pytest.raises(SetupError, match="Nearest: SAFE"):
         iac_runtime.register_rule("SAVE", tool="x")  # type: ignore[arg-type]
     with pytest.raises(SetupError, match="needs an app, a tool or an argument"):
@@ -214,7 +214,7 @@ def test_a_process_that_is_reached_through_another_app_is_judged_too() -> None:
 def test_nobody_to_ask_is_a_refusal_that_says_what_the_user_can_do() -> None:
     found = judged(WRITE, can_ask=False)
     assert (found.action, found.requires_prompt) == ("deny", True)
-    assert "Nobody can be asked here." in found.reasons
+    assert "No approval prompt is available in this client." in found.reasons
     assert '[[allow]] with tool = "notes_make_note"' in found.suggestion
     found = judged(DELETE, can_ask=False)
     assert found.requires_prompt
@@ -310,7 +310,7 @@ CALLS = [
     st.sampled_from(["com.apple.Notes", "com.apple.SecurityAgent", "", "com.apple.Terminal", None]),
 )
 def test_whatever_the_policy_deny_is_final_and_dangerous_is_asked(
-    facts: Facts, policy: Policy, can_ask: bool, remembered: str, identity: str | None
+    facts: CallFacts, policy: Policy, can_ask: bool, remembered: str, identity: str | None
 ) -> None:
     facts = replace(facts, can_ask=can_ask)
     if identity is not None:
@@ -349,7 +349,7 @@ def test_rules_are_registered_from_many_threads() -> None:
     assert len(made) == 8
     for rule in made:
         unregister_rule(rule)
-    assert not set(made) & set(registered())
+    assert not set(made) & set(REGISTERED)
     assert all(rule.says for rule in RULES)
 
 

@@ -5,11 +5,12 @@ from typing import Any
 import pytest
 from policy_calls import DISK, HOME, Disk, facts_of
 
-from iac_runtime.policy.call_view import World
-from iac_runtime.policy.escalation import RULES, raised_level
+from iac_runtime.policy.dataflow import Taint
+from iac_runtime.policy.decide import raised_level
+from iac_runtime.policy.escalation import RULES
 from iac_runtime.policy.facts import Raised
+from iac_runtime.policy.file_rules import RuleContext
 from iac_runtime.policy.places import Mac, identity, in_documents, is_executable, place_of
-from iac_runtime.policy.taint import Taint
 
 Call = tuple[str, dict[str, Any]]
 
@@ -241,7 +242,7 @@ RAISED: list[tuple[str, Call, Call]] = [
 
 
 @pytest.fixture
-def world() -> World:
+def world() -> RuleContext:
     taint = Taint()
     taint.add(
         {
@@ -250,16 +251,16 @@ def world() -> World:
             "file": ["/Users/me/Documents/Strange Invoice.pdf"],
         }
     )
-    return World(DISK, taint, ("/Users/me/state",))
+    return RuleContext(DISK, taint, ("/Users/me/state",))
 
 
-def rules_of(call: Call, world: World) -> list[str]:
+def rules_of(call: Call, world: RuleContext) -> list[str]:
     return [row.rule for row in facts_of(*call, world).raised]
 
 
 @pytest.mark.parametrize(("rule", "call", "twin"), RAISED)
 def test_a_rule_holds_for_its_call_and_not_for_the_twin(
-    rule: str, call: Call, twin: Call, world: World
+    rule: str, call: Call, twin: Call, world: RuleContext
 ) -> None:
     assert rule in rules_of(call, world)
     assert rule not in rules_of(twin, world)
@@ -270,7 +271,9 @@ def test_every_rule_has_its_test() -> None:
 
 
 def test_a_rule_says_what_it_found_with_escapes_visible() -> None:
-    facts = facts_of("textedit open", {"target": ["~/Documents/a\u202efdp.command"]}, World(DISK))
+    facts = facts_of(
+        "textedit open", {"target": ["~/Documents/a\u202efdp.command"]}, RuleContext(DISK)
+    )
     (row,) = facts.raised
     assert row.says == "/Users/me/Documents/a\\u202efdp.command may run when it is opened."
 
@@ -291,7 +294,7 @@ def test_levels_only_go_up(level: Any, to: list[Any], expected: str) -> None:
     assert raised_level(level, tuple(Raised("x", "x", one) for one in to)) == expected
 
 
-def test_reads_are_not_raised_by_what_they_name(world: World) -> None:
+def test_reads_are_not_raised_by_what_they_name(world: RuleContext) -> None:
     for call in (
         ("mail list", {"element": "message", "of": "inbox"}),
         ("finder list", {"element": "item", "of": "/Applications"}),
@@ -326,7 +329,7 @@ def test_paths_are_compared_by_their_steps() -> None:
     assert is_executable("/Users/me/x.COMMAND.")
 
 
-def test_a_file_url_is_decoded_once(world: World) -> None:
+def test_a_file_url_is_decoded_once(world: RuleContext) -> None:
     call = ("standard_additions open_location", {"target": "file://localhost/Users/me/%2essh/id"})
     assert "opens-protected" in rules_of(call, world)
 

@@ -12,8 +12,15 @@ from iac_base.errors import SetupError
 from iac_runtime.policy.blocklist import BUILT_IN, FIXED, blocked, is_identity
 from iac_runtime.policy.escalation import RULES
 from iac_runtime.policy.file import load_policy, parse_policy, policy_path
-from iac_runtime.policy.model import APPROVERS, PRESETS, Policy
-from iac_runtime.policy.settings import DEFAULT_RATE, Flags, Setting, read_settings
+from iac_runtime.policy.model import (
+    APPROVERS,
+    DEFAULT_RATE,
+    PRESETS,
+    Flags,
+    Policy,
+    PolicySetting,
+    read_settings,
+)
 
 WHOLE = """\
 preset = "private"
@@ -115,7 +122,7 @@ WRONG = [
     ("[[rule]]\ntool='x'\nlevel='SAFE'\naccept='own-state'", 'line 4: no such rule: "own-state".'),
     ("[[deny]]\ntool = 'x'\n[[deny]]\n# no\ntol = 'y'", 'line 5: there is no key "tol".'),
     ("[[ask]]\ntool='x'\nlevel = 'DANGER'", 'line 3: there is no level "DANGER". Nearest:'),
-    ("[[allow]]\nlevel = 'DANGEROUS'", "line 2: DANGEROUS calls are asked about every time"),
+    ("[[allow]]\nlevel = 'DANGEROUS'", "line 2: DANGEROUS calls always require approval"),
     ("[[allow]]\ntool = ''", "line 2: tool wants a text"),
     ("[[ask]]\nargument = 3", "line 2: argument wants a table"),
     ("[[ask]]\nargument = {a = [3]}", "a wants a text, or a list of texts."),
@@ -239,20 +246,20 @@ def test_a_flag_beats_the_environment_beats_the_file_beats_the_default() -> None
     policy = parse_policy("read_only = true\nrate_limit = 3")
     both = {"IAC_RATE_LIMIT": "4", "ACCESSIBILITY_MCP_RATE_LIMIT": "5", "IAC_READ_ONLY": "0"}
     flags = read_settings(Flags(True, 2), both, policy)
-    assert flags.rate_limit == Setting(2.0, "--rate-limit")
-    assert flags.read_only == Setting(True, "--read-only")
+    assert flags.rate_limit == PolicySetting(2.0, "--rate-limit")
+    assert flags.read_only == PolicySetting(True, "--read-only")
     environ = read_settings(Flags(), both, policy)
-    assert environ.rate_limit == Setting(4.0, "IAC_RATE_LIMIT")
-    assert environ.read_only == Setting(False, "IAC_READ_ONLY")
+    assert environ.rate_limit == PolicySetting(4.0, "IAC_RATE_LIMIT")
+    assert environ.read_only == PolicySetting(False, "IAC_READ_ONLY")
     file = read_settings(Flags(), {}, policy)
-    assert file.rate_limit == Setting(3.0, "policy.toml line 2")
-    assert file.read_only == Setting(True, "policy.toml line 1")
-    assert settings_of().rate_limit == Setting(DEFAULT_RATE, "default")
-    assert settings_of().read_only == Setting(False, "default")
+    assert file.rate_limit == PolicySetting(3.0, "policy.toml line 2")
+    assert file.read_only == PolicySetting(True, "policy.toml line 1")
+    assert settings_of().rate_limit == PolicySetting(DEFAULT_RATE, "default")
+    assert settings_of().read_only == PolicySetting(False, "default")
     other = {"ACCESSIBILITY_MCP_READ_ONLY": "TRUE", "ACCESSIBILITY_MCP_RATE_LIMIT": "2.5"}
     named = read_settings(Flags(), other, Policy())
-    assert named.read_only == Setting(True, "ACCESSIBILITY_MCP_READ_ONLY")
-    assert named.rate_limit == Setting(2.5, "ACCESSIBILITY_MCP_RATE_LIMIT")
+    assert named.read_only == PolicySetting(True, "ACCESSIBILITY_MCP_READ_ONLY")
+    assert named.rate_limit == PolicySetting(2.5, "ACCESSIBILITY_MCP_RATE_LIMIT")
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import pytest
 from policy_calls import DISK, HOME, facts_of
 
 from iac_runtime.language.reader import AppReader
-from iac_runtime.policy.call_view import World
+from iac_runtime.policy.file_rules import RuleContext
 from iac_runtime.policy.places import FINDER, SYSTEM_EVENTS, path_of_steps
 
 AGENTS = "/Users/me/Library/LaunchAgents"
@@ -77,5 +77,5 @@ def test_of_system_events(text: str, expected: str | None) -> None:
 @pytest.mark.parametrize("to", [f'folders["{AGENTS}"]', 'folders["~/Library/LaunchAgents"].items'])
 def test_a_path_in_the_place_of_a_name_is_judged_as_a_path(to: str) -> None:
     given = {"target": "~/Documents/a.txt", "to": to}
-    raised = facts_of("system_events move", given, World(DISK)).raised
+    raised = facts_of("system_events move", given, RuleContext(DISK)).raised
     assert "protected-place" in [row.rule for row in raised]

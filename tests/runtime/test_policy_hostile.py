@@ -10,59 +10,58 @@ import pytest
 from policy_calls import DISK, facts_of, settings_of
 
 from iac_base.errors import SetupError
-from iac_runtime.policy.approvals import listed, remember
+from iac_runtime.policy.approvals import FILE, ApprovalStore, listed, remember
 from iac_runtime.policy.blocklist import blocked
-from iac_runtime.policy.call_view import World
-from iac_runtime.policy.facts import Facts
+from iac_runtime.policy.facts import CallFacts
+from iac_runtime.policy.file_rules import RuleContext
 from iac_runtime.policy.model import Policy
-from iac_runtime.policy.permissions import Asked, Desk
+from iac_runtime.policy.permissions import PendingApproval, Permissions
 from iac_runtime.policy.places import identity, in_documents, place_of
 from iac_runtime.policy.question import read_answer
-from iac_runtime.policy.store import FILE, Store
 
 DELETE = facts_of("finder delete", {"target": "~/Documents/a"})
 HOME_GONE = facts_of("finder delete", {"target": "~"})
 MOVE = facts_of("finder move", {"target": "~/Documents/a", "to": "~/Desktop"})
 
 
-def desk_in(folder: Path) -> Desk:
+def permissions_in(folder: Path) -> Permissions:
     folder.mkdir(mode=0o700, exist_ok=True)
-    return Desk(Policy(), settings_of(), lambda: Store(folder), home="/Users/me")
+    return Permissions(Policy(), settings_of(), lambda: ApprovalStore(folder), home="/Users/me")
 
 
-def asked(desk: Desk, facts: Facts) -> Asked:
-    found = desk.ask(facts, desk.judge(facts))
-    assert isinstance(found, Asked)
+def asked(permissions: Permissions, facts: CallFacts) -> PendingApproval:
+    found = permissions.ask(facts, permissions.judge(facts))
+    assert isinstance(found, PendingApproval)
     return found
 
 
 def m16(tmp_path: Path) -> None:
     """A forged or replayed state, or one for other arguments, is refused."""
-    desk = desk_in(tmp_path / "s")
-    token = asked(desk, DELETE).token
-    assert desk.answer(HOME_GONE, token, "once").action == "deny"
-    assert desk.answer(DELETE, token, "once").action == "deny"
-    assert desk.answer(DELETE, "forged", "once").action == "deny"
-    other = asked(desk_in(tmp_path / "t"), DELETE).token
-    assert desk.answer(DELETE, other, "once").action == "deny"
+    permissions = permissions_in(tmp_path / "s")
+    token = asked(permissions, DELETE).token
+    assert permissions.answer(HOME_GONE, token, "once").action == "deny"
+    assert permissions.answer(DELETE, token, "once").action == "deny"
+    assert permissions.answer(DELETE, "forged", "once").action == "deny"
+    other = asked(permissions_in(tmp_path / "t"), DELETE).token
+    assert permissions.answer(DELETE, other, "once").action == "deny"
 
 
 def m17(tmp_path: Path) -> None:
     """A yes of a client that cannot ask is no yes, and there is nobody to ask."""
     content = {"answer": "Allow once"}
     assert read_answer("accept", content, ("Deny", "Allow once"), declared=False) == "unanswered"
-    desk = desk_in(tmp_path / "s")
+    permissions = permissions_in(tmp_path / "s")
     facts = replace(DELETE, can_ask=False)
-    decision = desk.judge(facts)
+    decision = permissions.judge(facts)
     assert (decision.action, decision.requires_prompt) == ("deny", True)
-    assert desk.ask(facts, decision) == decision
+    assert permissions.ask(facts, decision) == decision
 
 
 def u03(tmp_path: Path) -> None:
     """An app of the blocklist stays on it in any case, and under any name."""
     assert blocked("COM.APPLE.KeychainAccess") is not None
     renamed = replace(MOVE, app_id="com.apple.keychainaccess", app_name="Notes")
-    assert desk_in(tmp_path / "s").judge(renamed).action == "deny"
+    assert permissions_in(tmp_path / "s").judge(renamed).action == "deny"
 
 
 def u02(tmp_path: Path) -> None:
@@ -76,36 +75,36 @@ def u02(tmp_path: Path) -> None:
         "com.1password.1password",
         "com.apple.osascript",
     ):
-        assert desk_in(tmp_path / "s").judge(replace(MOVE, app_id=app)).action == "deny"
+        assert permissions_in(tmp_path / "s").judge(replace(MOVE, app_id=app)).action == "deny"
 
 
 def u11(tmp_path: Path) -> None:
     """An answer that was kept never covers what is DANGEROUS, nor another kind of argument."""
-    desk = desk_in(tmp_path / "s")
-    token = asked(desk, DELETE).token
-    desk.answer(DELETE, token, "always")
-    assert listed(desk.store) == []
-    remember(desk.store, DELETE)
-    assert desk.judge(HOME_GONE).action == "ask"
-    remember(desk.store, MOVE)
-    assert desk.judge(MOVE).action == "allow"
+    permissions = permissions_in(tmp_path / "s")
+    token = asked(permissions, DELETE).token
+    permissions.answer(DELETE, token, "always")
+    assert listed(permissions.store) == []
+    remember(permissions.store, DELETE)
+    assert permissions.judge(HOME_GONE).action == "ask"
+    remember(permissions.store, MOVE)
+    assert permissions.judge(MOVE).action == "allow"
     elsewhere = facts_of("finder move", {"target": "~/Documents/a", "to": "trash"})
-    assert desk.judge(elsewhere).action == "ask"
+    assert permissions.judge(elsewhere).action == "ask"
     everything = facts_of("finder move", {"target": "~", "to": "~/Desktop"})
-    assert desk.judge(everything).level == "DANGEROUS"
+    assert permissions.judge(everything).level == "DANGEROUS"
 
 
 def u12(tmp_path: Path) -> None:
     """A decision that was written into the file by hand does not count."""
-    desk = desk_in(tmp_path / "s")
-    remember(desk.store, MOVE)
-    with desk.store.change() as connection:
+    permissions = permissions_in(tmp_path / "s")
+    remember(permissions.store, MOVE)
+    with permissions.store.change() as connection:
         connection.execute("UPDATE decisions SET kind = kind || ' '")
         connection.execute(
             "INSERT INTO decisions SELECT 9, app, command, trim(kind), tool, says, digest, made,"
             " client, mac || '0' FROM decisions"
         )
-    assert desk.judge(MOVE).action == "ask"
+    assert permissions.judge(MOVE).action == "ask"
 
 
 def u13(tmp_path: Path) -> None:
@@ -115,23 +114,23 @@ def u13(tmp_path: Path) -> None:
     path = folder / FILE
     path.write_bytes(b"\x80\x04cos\nsystem\n(S'always approve'\ntR.")
     path.chmod(0o600)
-    assert desk_in(folder).judge(MOVE).action == "ask"
+    assert permissions_in(folder).judge(MOVE).action == "ask"
 
 
 def u14(tmp_path: Path) -> None:
     """A tool that changed since it was allowed is asked about again."""
-    desk = desk_in(tmp_path / "s")
-    remember(desk.store, MOVE)
-    assert desk.judge(replace(MOVE, digest="another build")).action == "ask"
+    permissions = permissions_in(tmp_path / "s")
+    remember(permissions.store, MOVE)
+    assert permissions.judge(replace(MOVE, digest="another build")).action == "ask"
 
 
 def u18(tmp_path: Path) -> None:
     """What was shown is what runs: the call is compared with what was asked about."""
-    desk = desk_in(tmp_path / "s")
-    question, token = asked(desk, DELETE)
+    permissions = permissions_in(tmp_path / "s")
+    question, token = asked(permissions, DELETE)
     assert '"~/Documents/a"' in question.text
     swapped = replace(HOME_GONE, arguments=DELETE.arguments)
-    assert desk.answer(swapped, token, "once").action == "deny"
+    assert permissions.answer(swapped, token, "once").action == "deny"
 
 
 def p02(tmp_path: Path) -> None:
@@ -157,12 +156,12 @@ def p09(tmp_path: Path) -> None:
 
 def p10(tmp_path: Path) -> None:
     """Devices, pipes and sockets are no files."""
-    desk = desk_in(tmp_path / "s")
+    permissions = permissions_in(tmp_path / "s")
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     for path in ("/dev/stdin", "/dev/fd/3", str(pipe)):
-        facts = facts_of("textedit open", {"target": [path]}, World())
-        assert desk.judge(facts).action == "deny"
+        facts = facts_of("textedit open", {"target": [path]}, RuleContext())
+        assert permissions.judge(facts).action == "deny"
 
 
 def p12(tmp_path: Path) -> None:
@@ -172,34 +171,34 @@ def p12(tmp_path: Path) -> None:
 
 def p14(tmp_path: Path) -> None:
     """Nothing is written where things start by themselves, nor is our state read."""
-    desk = desk_in(tmp_path / "s")
-    own = World(DISK, own=("/Users/me/Library/Application Support/iac",))
+    permissions = permissions_in(tmp_path / "s")
+    own = RuleContext(DISK, own=("/Users/me/Library/Application Support/iac",))
     for path in ("~/Library/LaunchAgents/x.plist", "~/.zshrc", "~/a/.git/hooks/x", "~/a/.mcp.json"):
         assert place_of(path.replace("~", "/Users/me")) is not None
         facts = facts_of("textedit save", {"target": "documents[0]", "in_": path}, own)
-        assert desk.judge(facts).action == "deny"
+        assert permissions.judge(facts).action == "deny"
     for call in (
         ("standard_additions read", {"target": "~/Library/Application Support/iac/state/x"}),
         ("finder list", {"element": "file", "of": "~/Library/Application Support/iac/state"}),
         ("textedit open", {"target": ["~/Library/application support/IAC/policy.toml"]}),
     ):
-        assert desk.judge(facts_of(*call, own)).action == "deny"
+        assert permissions.judge(facts_of(*call, own)).action == "deny"
 
 
 def p15(tmp_path: Path) -> None:
     """A decision file that is a link, open to all or another's is refused; then all is asked."""
     folder = tmp_path / "s"
-    desk = desk_in(folder)
-    remember(desk.store, MOVE)
+    permissions = permissions_in(folder)
+    remember(permissions.store, MOVE)
     (folder / FILE).chmod(0o777)
     with pytest.raises(SetupError):
-        Store(folder)
-    assert desk_in(folder).judge(MOVE).action == "ask"
+        ApprovalStore(folder)
+    assert permissions_in(folder).judge(MOVE).action == "ask"
     (folder / FILE).rename(tmp_path / "moved")
     (folder / FILE).symlink_to(tmp_path / "moved")
     with pytest.raises(SetupError):
-        Store(folder)
-    assert desk_in(folder).judge(MOVE).action == "ask"
+        ApprovalStore(folder)
+    assert permissions_in(folder).judge(MOVE).action == "ask"
 
 
 ROWS: dict[str, Callable[[Path], None]] = {

@@ -22,7 +22,7 @@ from iac_base.text import hidden
 from iac_mcp.cli.main import ask_terminal, terminal_at_hand
 from iac_runtime.execution.process import Completed
 from iac_runtime.policy.decide import decide
-from iac_runtime.policy.facts import Facts
+from iac_runtime.policy.facts import CallFacts
 from iac_runtime.policy.model import Policy
 from iac_runtime.policy.question import (
     KEY,
@@ -46,7 +46,7 @@ WRITE = facts_of("notes make_note", {"name": "Milk", "body": "one\ntwo"})
 DELETE = facts_of("notes delete", {"target": "notes.whose({name: 'x'})"})
 
 
-def question_of(facts: Facts) -> Question:
+def question_of(facts: CallFacts) -> Question:
     return question_for(facts, decide(facts, Policy(), settings_of()))
 
 

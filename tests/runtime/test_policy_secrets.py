@@ -9,9 +9,9 @@ from policy_calls import facts_of, settings_of
 
 from iac_runtime.language.request import Event
 from iac_runtime.language.steps import ByIndex, Every, Go
+from iac_runtime.policy.dataflow import secrets_read, without_secrets
 from iac_runtime.policy.decide import decide
 from iac_runtime.policy.file import parse_policy
-from iac_runtime.policy.secrets import secrets_read, without_secrets
 from iac_runtime.tools.tables import tables_of
 
 TRUSTED = parse_policy("preset = 'trusted'\n[[allow]]\ntool='*'")

@@ -6,8 +6,8 @@ import pytest
 from policy_calls import HOME, facts_of, settings_of
 from test_policy_escalation import rules_of, world
 
-from iac_runtime.policy.call_view import World
 from iac_runtime.policy.decide import decide
+from iac_runtime.policy.file_rules import RuleContext
 from iac_runtime.policy.model import Policy
 from iac_runtime.policy.places import of_programs
 
@@ -17,7 +17,7 @@ LIBRARY = 'home.folders["Library"]'
 INBOX = "inbox.messages[0]"
 
 
-def rules(tool: str, given: dict[str, Any], world: World) -> list[str]:
+def rules(tool: str, given: dict[str, Any], world: RuleContext) -> list[str]:
     return rules_of((tool, given), world)
 
 
@@ -39,7 +39,7 @@ def rules(tool: str, given: dict[str, Any], world: World) -> list[str]:
     ],
 )
 def test_a_name_that_makes_a_place_protected_is_refused(
-    tool: str, given: dict[str, Any], world: World
+    tool: str, given: dict[str, Any], world: RuleContext
 ) -> None:
     assert "protected-place" in rules(tool, given, world)
 
@@ -61,14 +61,14 @@ def test_a_name_that_makes_a_place_protected_is_refused(
     ],
 )
 def test_a_folder_of_programs_or_one_that_cannot_be_told_needs_a_question(
-    to: str, told: bool, world: World
+    to: str, told: bool, world: RuleContext
 ) -> None:
     for tool in ("finder move", "finder duplicate"):
         found = rules(tool, {"target": "~/Documents/a.txt", "to": to}, world)
         assert ("program-place" in found) is told
 
 
-def test_what_is_no_file_needs_no_place(world: World) -> None:
+def test_what_is_no_file_needs_no_place(world: RuleContext) -> None:
     given = {"element": "Finder window", "to": "home"}
     assert "program-place" not in rules("finder make", given, world)
     given = {"element": "folder", "at": "windows[0].target"}
@@ -109,7 +109,7 @@ def test_what_is_no_file_needs_no_place(world: World) -> None:
     ],
 )
 def test_throwing_away_by_a_move_is_throwing_away(
-    tool: str, given: dict[str, Any], told: str, world: World
+    tool: str, given: dict[str, Any], told: str, world: RuleContext
 ) -> None:
     found = [rule for rule in rules(tool, given, world) if rule in ("to-trash", "other-account")]
     assert found == ([told] if told else [])
@@ -133,7 +133,7 @@ def test_throwing_away_by_a_move_is_throwing_away(
     ],
 )
 def test_many_objects_by_another_name_are_many(
-    tool: str, given: dict[str, Any], world: World
+    tool: str, given: dict[str, Any], world: RuleContext
 ) -> None:
     plain = given["target"] == "~/Documents"
     assert ("many-objects" in rules(tool, given, world)) is not plain
@@ -153,18 +153,18 @@ def test_many_objects_by_another_name_are_many(
         ("java\tscript:alert(1)", True),
     ],
 )
-def test_only_a_plain_https_address_is_one(url: str, told: bool, world: World) -> None:
+def test_only_a_plain_https_address_is_one(url: str, told: bool, world: RuleContext) -> None:
     given = {"target": "windows[0].tabs[0]", "properties": {"URL": url}}
     assert ("url-scheme" in rules("safari set", given, world)) is told
 
 
-def test_a_program_is_not_renamed_unasked(world: World) -> None:
+def test_a_program_is_not_renamed_unasked(world: RuleContext) -> None:
     for target, told in (("/Applications/X.app", True), ("~/Documents/x.txt", False)):
         given = {"target": target, "properties": {"name": "y"}}
         assert ("executable-name" in rules("finder set", given, world)) is told
 
 
-def test_a_dialog_that_takes_a_text_is_asked_about(world: World) -> None:
+def test_a_dialog_that_takes_a_text_is_asked_about(world: RuleContext) -> None:
     assert "hidden-answer" not in rules("standard_additions display_dialog", {"target": "?"}, world)
     given = {"target": "?", "default_answer": ""}
     assert "hidden-answer" in rules("standard_additions display_dialog", given, world)

@@ -16,8 +16,8 @@ from served import server_of
 from iac_runtime.execution.executor import Executor
 from iac_runtime.execution.process import Completed
 from iac_runtime.gate.gate import Gate
-from iac_runtime.policy.permissions import open_desk
-from iac_runtime.policy.settings import Flags
+from iac_runtime.policy.model import Flags
+from iac_runtime.policy.permissions import open_permissions
 from iac_runtime.tools.catalogue import Catalogue
 from iac_simulator import Simulator
 
@@ -99,8 +99,8 @@ def test_a_read_only_server_hides_and_refuses_what_can_change(catalogue: Catalog
             assert facts["type"] == "REFUSED"
             assert "--read-only" in facts["suggestion"]
 
-    desk = open_desk(Flags(read_only=True))
-    ask(server_of(gate_of(catalogue, desk=desk)), question)
+    permissions = open_permissions(Flags(read_only=True))
+    ask(server_of(gate_of(catalogue, permissions=permissions)), question)
 
 
 def test_every_result_fits_its_schema_and_every_text_can_be_sent(catalogue: Catalogue) -> None:

@@ -11,14 +11,14 @@ from iac_base.errors import ToolError, UnknownToolError
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.gate import Asks, Call, Done, Gate, Refused
 from iac_runtime.gate.plans import Found, Plan
-from iac_runtime.policy.permissions import Caller
+from iac_runtime.policy.permissions import Requester
 from iac_runtime.serve.listing import Choice, own_lines
 from iac_runtime.tool import Level
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.own import TOOLSETS, added_tools, toolset_tools
 from iac_runtime.tools.shape import Tool
 
-ASKED = Caller("tester", "client")
+ASKED = Requester("tester", "client")
 
 
 @pytest.mark.parametrize("name", TOOLSETS)

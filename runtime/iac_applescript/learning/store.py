@@ -5,9 +5,7 @@ A pattern is advice. It never changes a level, a permission or a description.
 
 import os
 import sqlite3
-import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -23,7 +21,7 @@ from iac_applescript.learning.patterns import (
     indexed_words,
 )
 from iac_applescript.learning.ranking import Candidate, Found, query_words, rank
-from iac_applescript.learning.schema import connect
+from iac_applescript.learning.schema import database_of
 from iac_base.text import clean_text
 from iac_runtime.search.request import split, stem
 
@@ -72,19 +70,14 @@ class Store:
 
     def __init__(self, folder: Path, limit: int = LIMIT) -> None:
         """Take the state folder; nothing is opened before it is needed."""
-        self._folder = folder
+        self._database = database_of(folder)
         self._limit = limit
-        self._lock = threading.RLock()
-        self._made: sqlite3.Connection | None = None
         self._counts: dict[str, int] = {}
         self._counted = -1
 
     def close(self) -> None:
         """Close the file."""
-        with self._lock:
-            if self._made is not None:
-                self._made.close()
-                self._made = None
+        self._database.close()
 
     def remember(
         self, intent: str, app: str, language: str, script: str, outcome: Outcome
@@ -113,12 +106,12 @@ class Store:
             now,
             now,
         )
-        with self._writing() as base:
+        with self._database.writing() as base:
             return self._add(base, row)
 
     def add_all(self, rows: Sequence[Pattern]) -> int:
         """Add patterns of an export, in one transaction; return how many."""
-        with self._writing() as base:
+        with self._database.writing() as base:
             for row in rows:
                 self._add(base, row, bound=False)
             self._keep_bound(base)
@@ -127,8 +120,7 @@ class Store:
     def find(self, intent: str, *, app: str = "", limit: int = 3) -> list[Found]:
         """Return what worked for such an intent, best first."""
         words = query_words(intent)
-        with self._lock:
-            base = self._base()
+        with self._database.reading() as base:
             counts = self._known_counts(base)
             match, common = _match(words, counts)
             if not match:
@@ -154,13 +146,13 @@ class Store:
 
     def get(self, id: int) -> Pattern | None:
         """Return a pattern by its number."""
-        with self._lock:
-            return next(iter(self._select(self._base(), "WHERE id = ?", (id,))), None)
+        with self._database.reading() as base:
+            return next(iter(self._select(base, "WHERE id = ?", (id,))), None)
 
     def every(self) -> Iterator[Pattern]:
         """Yield all patterns, the latest first."""
-        with self._lock:
-            rows = self._select(self._base(), "ORDER BY last DESC, id DESC", ())
+        with self._database.reading() as base:
+            rows = self._select(base, "ORDER BY last DESC, id DESC", ())
         yield from rows
 
     def successes_like(self, script: str, app: str, limit: int = 3) -> list[Pattern]:
@@ -171,7 +163,7 @@ class Store:
 
     def forget(self, ids: Sequence[int] | None = None) -> int:
         """Remove patterns by number, or all; return how many there were."""
-        with self._writing() as base:
+        with self._database.writing() as base:
             if ids is None:
                 gone = [row[0] for row in base.execute("DELETE FROM patterns RETURNING id")]
             else:
@@ -185,8 +177,7 @@ class Store:
 
     def stats(self) -> Stats:
         """Return what was learned."""
-        with self._lock:
-            base = self._base()
+        with self._database.reading() as base:
             count, good, bad = base.execute(
                 "SELECT count(*), total(successes), total(failures) FROM patterns"
             ).fetchone()
@@ -198,23 +189,6 @@ class Store:
                 base, "WHERE failures > successes ORDER BY failures DESC, last DESC LIMIT 5", ()
             )
         return Stats(count, int(good), int(bad), tuple(apps), tuple(failing))
-
-    def _base(self) -> sqlite3.Connection:
-        if self._made is None:
-            self._made = connect(self._folder)
-        return self._made
-
-    @contextmanager
-    def _writing(self) -> Iterator[sqlite3.Connection]:
-        with self._lock:
-            base = self._base()
-            base.execute("BEGIN IMMEDIATE")
-            try:
-                yield base
-                base.execute("COMMIT")
-            except BaseException:
-                base.execute("ROLLBACK")
-                raise
 
     def _add(self, base: sqlite3.Connection, row: Pattern, *, bound: bool = True) -> int:
         known = base.execute("SELECT id FROM patterns WHERE digest = ?", (row.digest,)).fetchone()

@@ -16,7 +16,7 @@ from iac_mcp.cli.common import HELP, OUTPUT, writing
 from iac_runtime.tool import LEVELS
 
 if TYPE_CHECKING:
-    from iac_runtime.audit.reading import Entry
+    from iac_runtime.audit.reading import AuditEntry
 
 __all__ = ["audit"]
 
@@ -97,6 +97,8 @@ def verify() -> int:
     found = verified(open_state())
     for fault in found.faults:
         click.echo(fault)
+    for name in found.kept:
+        click.echo(f"The record before this one was damaged; it is kept as {escaped(name)}.")
     places = f"{found.rows} rows, {found.first} to {found.last}"
     click.echo(f"{places}: the chain {'holds' if found.holds else 'does not hold'}.")
     return 0 if found.holds else 1
@@ -147,7 +149,7 @@ def _write(path: Path, lines: Iterable[str]) -> int:
     return count
 
 
-def _show(entries: "list[Entry]", *, as_json: bool) -> None:
+def _show(entries: "list[AuditEntry]", *, as_json: bool) -> None:
     if as_json or not sys.stdout.isatty():
         for entry in entries:
             click.echo(json.dumps(entry.facts()))
@@ -167,7 +169,7 @@ def _show(entries: "list[Entry]", *, as_json: bool) -> None:
     Console().print(table)
 
 
-def _cells(entry: "Entry") -> tuple[str, ...]:
+def _cells(entry: "AuditEntry") -> tuple[str, ...]:
     return (
         str(entry.seq),
         entry.time[:19].replace("T", " "),

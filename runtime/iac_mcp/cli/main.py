@@ -156,9 +156,9 @@ def call(tool: str, arguments: str, dry_run: bool, **raw: Any) -> int:
 
 def _asked(gate: Any, call: Call, *, dry_run: bool) -> Outcome:
     """Carry out a call; where the policy wants it, the person at this terminal is asked first."""
-    from iac_runtime.policy.permissions import Caller
+    from iac_runtime.policy.permissions import Requester
 
-    caller = Caller("iac-mcp call", "terminal" if terminal_at_hand() else None)
+    caller = Requester("iac-mcp call", "terminal" if terminal_at_hand() else None)
     call = call._replace(caller=caller)
     outcome: Outcome = gate.call(call, dry_run=dry_run)
     if not isinstance(outcome, Asks):

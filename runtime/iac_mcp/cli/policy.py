@@ -19,12 +19,11 @@ from iac_mcp.cli.common import HELP, TOOLS, json_object
 from iac_runtime.gate.opening import GateOptions, open_gate
 from iac_runtime.gate.plans import Call
 from iac_runtime.policy.blocklist import BUILT_IN, FIXED
-from iac_runtime.policy.facts import Decision, Facts
+from iac_runtime.policy.facts import CallFacts, Decision
 from iac_runtime.policy.file import load_policy, parse_policy, policy_path
-from iac_runtime.policy.model import PRESETS
-from iac_runtime.policy.permissions import Caller, open_desk
+from iac_runtime.policy.model import PRESETS, Flags
+from iac_runtime.policy.permissions import Requester, open_permissions
 from iac_runtime.policy.question import shown
-from iac_runtime.policy.settings import Flags
 from iac_runtime.serve.pages import through_door
 from iac_runtime.tools.catalogue import Catalogue, lock_digest
 from iac_runtime.tools.folders import tool_folders
@@ -81,10 +80,10 @@ def show(
     policy_file: Path | None, blocklist: tuple[str, ...], rate_limit: float | None, read_only: bool
 ) -> None:
     """Show the settings that hold, and where each comes from."""
-    desk = open_desk(Flags(read_only, rate_limit, blocklist), policy_file)
+    permissions = open_permissions(Flags(read_only, rate_limit, blocklist), policy_file)
     path = policy_path(policy_file)
     click.echo(f"file        {path}{'' if path.exists() else '  (not there: defaults hold)'}")
-    settings, found = desk.settings, desk.policy
+    settings, found = permissions.settings, permissions.policy
     preset, rate = str(settings.preset.value), f"{settings.rate_limit.value:g} writes a second"
     off = found.blocklist_remove
     count = len(FIXED) + len(BUILT_IN) - len(off)
@@ -150,18 +149,18 @@ def check(
 
 def _judged(
     options: GateOptions, tool: str, given: Mapping[str, Any], client: str
-) -> tuple[Facts, Decision]:
+) -> tuple[CallFacts, Decision]:
     """Return what the gate knows of a call, and what it would do with it."""
     gate = open_gate(options)
     try:
         # Whoever asks what would happen wants to know of the question, so somebody can be asked.
-        caller = Caller(client, next(iter(gate.desk.policy.approvers), None))
+        caller = Requester(client, next(iter(gate.permissions.policy.approvers), None))
         return gate.judge(gate.plan(through_door(Call(tool, given))), caller)
     finally:
         gate.close()
 
 
-def _lines(facts: Facts, decision: Decision) -> Iterator[str]:
+def _lines(facts: CallFacts, decision: Decision) -> Iterator[str]:
     words = {"allow": "It would run.", "ask": "You would be asked.", "deny": "It would not run."}
     yield words[decision.action]
     reach = "" if facts.level == decision.level else f" (its arguments alone: {facts.level})"
@@ -179,7 +178,7 @@ def _lines(facts: Facts, decision: Decision) -> Iterator[str]:
         yield escaped(f"runs      {facts.line}")
 
 
-def _told(facts: Facts, decision: Decision) -> dict[str, Any]:
+def _told(facts: CallFacts, decision: Decision) -> dict[str, Any]:
     return {
         "action": decision.action,
         "level": decision.level,
@@ -237,11 +236,10 @@ def _text(found: Found) -> str:
 @click.option("--revoke", metavar="ID|all", help="Forget one answer, or all.")
 def decisions(revoke: str | None) -> int:
     """List the calls that you allowed for good, or revoke them."""
-    from iac_runtime.policy.approvals import listed
+    from iac_runtime.policy.approvals import ApprovalStore, listed
     from iac_runtime.policy.approvals import revoke as forget
-    from iac_runtime.policy.store import Store
 
-    store = Store()
+    store = ApprovalStore()
     if revoke is not None:
         if revoke != "all" and not revoke.isdecimal():
             raise click.UsageError("--revoke wants the number of a decision, or all.")
@@ -271,10 +269,10 @@ def _current_digests() -> dict[str, str]:
 @policy.command()
 def resume() -> int:
     """Let questions be asked again after too many were declined."""
+    from iac_runtime.policy.approvals import ApprovalStore
     from iac_runtime.policy.approvals import resume as begin_anew
-    from iac_runtime.policy.store import Store
 
     load_policy()
-    was = begin_anew(Store())
+    was = begin_anew(ApprovalStore())
     click.echo("Questions are asked again." if was else "Questions were not stopped.")
     return 0

@@ -25,7 +25,7 @@ from iac_mcp.setup.findings import (
 from iac_mcp.setup.interpreter import better, examine, framework_program, judged, signature
 from iac_runtime.execution.mac import AppState, responsible_name
 from iac_runtime.policy.file import load_policy, policy_path
-from iac_runtime.policy.settings import Flags, read_settings
+from iac_runtime.policy.model import Flags, read_settings
 from iac_runtime.serve.status import servers as told
 from iac_runtime.tool import LEVELS
 from iac_runtime.tools.catalogue import AppRow, Catalogue

@@ -6,25 +6,13 @@ can write the file and knows this page can make a new chain that holds.
 
 import hashlib
 import json
-import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final, NamedTuple
 
 from iac_base.errors import ToolError
 
-__all__ = [
-    "START",
-    "AuditError",
-    "Row",
-    "Verdict",
-    "link",
-    "newer",
-    "no_audit",
-    "translate",
-    "verify",
-]
+__all__ = ["START", "AuditError", "AuditRow", "ChainCheck", "chained", "link", "verify"]
 
 START: Final = bytes(32)
 """The hash before the first row."""
@@ -32,7 +20,7 @@ START: Final = bytes(32)
 MOST_FAULTS: Final = 100
 
 
-class Row(NamedTuple):
+class AuditRow(NamedTuple):
     """A row of the audit.
 
     Attributes:
@@ -40,7 +28,8 @@ class Row(NamedTuple):
         time: UTC, ISO 8601 with milliseconds.
         session: The run of a program that the row tells of, 16 hexadecimal digits.
         call: The number of the call in the session; 0 for rows about the session.
-        event: `opened`, `intent`, `outcome`, `interrupted`, `lost`, `closed` or `dropped`.
+        event: `opened`, `intent`, `outcome`, `interrupted`, `lost`, `closed`, `dropped` or
+            `replaced` (the chain before this one was damaged, and is kept elsewhere).
         body: JSON on one line, ASCII.
         hash: 32 bytes.
     """
@@ -55,13 +44,17 @@ class Row(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
-    """What verifying found: how many rows, from which to which, and one line a fault."""
+class ChainCheck:
+    """What verifying found: how many rows, from which to which, and one line a fault.
+
+    `kept` are the names of damaged files of an earlier chain, as the rows tell.
+    """
 
     rows: int
     first: int
     last: int
     faults: tuple[str, ...]
+    kept: tuple[str, ...] = ()
 
     @property
     def holds(self) -> bool:
@@ -77,7 +70,7 @@ def link(
     return hashlib.sha256(before + text.encode()).digest()
 
 
-def verify(rows: Iterable[Row], dropped: Mapping[int, bytes], counter: int) -> Verdict:
+def verify(rows: Iterable[AuditRow], dropped: Mapping[int, bytes], counter: int) -> ChainCheck:
     """Follow the chain.
 
     Args:
@@ -109,7 +102,7 @@ def verify(rows: Iterable[Row], dropped: Mapping[int, bytes], counter: int) -> V
     else:
         if counter > last:
             faults.append(f"{_rows(last + 1, counter)} missing from the end")
-    return Verdict(count, first, last, tuple(faults))
+    return ChainCheck(count, first, last, tuple(faults))
 
 
 def _rows(first: int, last: int) -> str:
@@ -118,12 +111,12 @@ def _rows(first: int, last: int) -> str:
 
 def chained(
     before: bytes, seq: int, parts: Iterable[tuple[str, str, int, str, str]]
-) -> Iterator[Row]:
+) -> Iterator[AuditRow]:
     """Yield rows after the row `seq` with the hash `before`; parts are time to body."""
     for time, session, call, event, body in parts:
         seq += 1
         before = link(before, seq, time, session, call, event, body)
-        yield Row(seq, time, session, call, event, body, before)
+        yield AuditRow(seq, time, session, call, event, body, before)
 
 
 class AuditError(ToolError):
@@ -137,41 +130,3 @@ class AuditError(ToolError):
         message = f"The audit cannot be written ({why}); until it can, nothing is changed."
         super().__init__("UNAVAILABLE", message, way, retryable=True)
         self.why = why
-
-
-_FAULTS: Final = (
-    ("SQLITE_FULL", "the disk is full", "Make room on the disk of {path}."),
-    ("SQLITE_READONLY", "it is read-only", "Make {path} writable for you."),
-    ("SQLITE_PERM", "it is read-only", "Make {path} writable for you."),
-    ("SQLITE_AUTH", "it is read-only", "Make {path} writable for you."),
-    ("SQLITE_BUSY", "another program holds it", "Close the program that holds {path}."),
-    ("SQLITE_LOCKED", "another program holds it", "Close the program that holds {path}."),
-    ("SQLITE_PROTOCOL", "another program holds it", "Close the program that holds {path}."),
-    ("SQLITE_CANTOPEN", "it cannot be opened", "Look whether {path} can be opened and written."),
-    ("SQLITE_IOERR", "the disk failed", "Look whether the disk of {path} is full or failing."),
-    ("SQLITE_CORRUPT", "it is damaged", "Move {path} away and keep it; a new one is begun."),
-    ("SQLITE_NOTADB", "it is damaged", "Move {path} away and keep it; a new one is begun."),
-)
-
-
-def translate(error: sqlite3.Error | OSError, path: Path) -> AuditError:
-    """Return what a failure of SQLite or of the file system means here."""
-    if isinstance(error, OSError):
-        return AuditError(
-            (error.strerror or "it cannot be opened").lower(), f"Look at {path} and its folder."
-        )
-    name = getattr(error, "sqlite_errorname", "")
-    for prefix, why, way in _FAULTS:
-        if name.startswith(prefix):
-            return AuditError(why, way.format(path=path))
-    return AuditError(str(error), f"Look at {path}.")
-
-
-def newer(path: Path) -> AuditError:
-    """Return the refusal of a file whose schema this version does not know."""
-    return AuditError("a newer version of iac wrote it", f"Use that version, or move {path} away.")
-
-
-def no_audit(path: Path) -> AuditError:
-    """Return the refusal of a database that something else wrote."""
-    return AuditError("its file holds something else", f"Move {path} away.")

@@ -5,27 +5,29 @@ import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from iac_base.errors import SetupError
-from iac_runtime.audit.chain import AuditError, Row, Verdict, translate, verify
+from iac_base.files import StateFileError
+from iac_base.sqlite import explain, open_database, transaction
+from iac_runtime.audit.chain import AuditRow, ChainCheck, verify
 from iac_runtime.audit.store import (
+    BUSY_SECONDS,
     FILE,
+    SCHEMA,
     Part,
     append,
-    connect,
     connect_read,
     last_place,
     live_sessions,
     open_calls,
-    transaction,
 )
 
 __all__ = [
+    "AuditEntry",
     "Dropped",
-    "Entry",
     "Query",
     "drop",
     "dropped_places",
@@ -59,7 +61,7 @@ class Query:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class AuditEntry:
     """A call and what came of it.
 
     Attributes:
@@ -89,6 +91,9 @@ class Entry:
         """Return the entry as one JSON object."""
         return asdict(self)
 
+
+_OF_INTENT: Final = tuple(row.name for row in fields(AuditEntry))[2:12]
+"""What an entry takes from the body of its intent: `client` to `line`."""
 
 _ENTRIES = """
 SELECT intent.seq, intent.time, intent.session, intent.body, outcome.event, outcome.body
@@ -125,21 +130,21 @@ def opened(folder: Path) -> Iterator[sqlite3.Connection]:
         connection = connect_read(path)
     except FileNotFoundError:
         raise SetupError(f"There is no audit in {folder} yet; the first call begins it.") from None
-    except AuditError as error:
+    except StateFileError as error:
         raise _unreadable(error) from error
     try:
         yield connection
     except sqlite3.Error as error:
-        raise _unreadable(translate(error, path)) from error
+        raise _unreadable(explain(error, path)) from error
     finally:
         connection.close()
 
 
-def _unreadable(error: AuditError) -> SetupError:
-    return SetupError(f"The audit cannot be read ({error.why}). {error.suggestion}")
+def _unreadable(error: StateFileError) -> SetupError:
+    return SetupError(f"The audit cannot be read ({error.why}). {error.way}")
 
 
-def find(folder: Path, query: Query, limit: int) -> list[Entry]:
+def find(folder: Path, query: Query, limit: int) -> list[AuditEntry]:
     """Return the newest calls that fit, at most `limit`, oldest first. Raises SetupError."""
     wanted = [(test, getattr(query, name)) for name, test in _CONDITIONS if getattr(query, name)]
     sql = _ENTRIES + "".join(f" AND {test}" for test, _ in wanted) + " ORDER BY intent.seq DESC"
@@ -148,12 +153,11 @@ def find(folder: Path, query: Query, limit: int) -> list[Entry]:
         json.dumps(value)[1:-1] if test.startswith("instr") else value
         for test, value in wanted
     ]
-    found: list[Entry] = []
+    found: list[AuditEntry] = []
     with opened(folder) as connection:
         live = live_sessions(connection, folder)
         for seq, time, session, body, event, outcome in connection.execute(sql, values):
-            result = _result(event, outcome, running=session in live)
-            entry = _entry(seq, time, json.loads(body), result)
+            entry = _entry(seq, time, body, event, outcome, running=session in live)
             if query.result and entry.result.casefold() != query.result.casefold():
                 continue
             found.append(entry)
@@ -162,39 +166,30 @@ def find(folder: Path, query: Query, limit: int) -> list[Entry]:
     return found[::-1]
 
 
-def _result(event: str | None, body: str | None, *, running: bool) -> dict[str, Any]:
-    if event == "outcome" and body:
-        return dict(json.loads(body))
-    return {"result": "running" if event is None and running else "interrupted"}
-
-
-def _entry(seq: int, time: str, intent: dict[str, Any], outcome: dict[str, Any]) -> Entry:
-    return Entry(
+def _entry(
+    seq: int, time: str, body: str, event: str | None, outcome: str | None, *, running: bool
+) -> AuditEntry:
+    came: dict[str, Any] = {"result": "running" if event is None and running else "interrupted"}
+    if event == "outcome" and outcome:
+        came = json.loads(outcome)
+    intent = json.loads(body)
+    return AuditEntry(
         seq,
         time,
-        intent["client"],
-        intent["app"],
-        intent["tool"],
-        intent["level"],
-        intent["reasons"],
-        intent["decision"],
-        intent["source"],
-        intent["arguments"],
-        intent["digest"],
-        intent["line"],
-        outcome["result"],
-        outcome.get("ms"),
-        outcome.get("error", ""),
-        outcome.get("delay_ms", 0.0),
+        **{name: intent[name] for name in _OF_INTENT},
+        result=came["result"],
+        ms=came.get("ms"),
+        error=came.get("error", ""),
+        delay_ms=came.get("delay_ms", 0.0),
     )
 
 
-def rows(connection: sqlite3.Connection) -> Iterator[Row]:
+def rows(connection: sqlite3.Connection) -> Iterator[AuditRow]:
     """Yield all rows by place."""
     found = connection.execute(
         "SELECT seq, time, session, call, event, body, hash FROM rows ORDER BY seq"
     )
-    return map(Row._make, found)
+    return map(AuditRow._make, found)
 
 
 def dropped_places(connection: sqlite3.Connection) -> dict[int, bytes]:
@@ -204,12 +199,14 @@ def dropped_places(connection: sqlite3.Connection) -> dict[int, bytes]:
     return {body["through"]: bytes.fromhex(body["hash"]) for body in bodies}
 
 
-def verified(folder: Path) -> Verdict:
+def verified(folder: Path) -> ChainCheck:
     """Follow the chain of the audit in a state folder. Raises SetupError."""
     with opened(folder) as connection:
         # One snapshot for the three reads: a server may write meanwhile.
         connection.execute("BEGIN")
-        return verify(rows(connection), dropped_places(connection), last_place(connection))
+        found = verify(rows(connection), dropped_places(connection), last_place(connection))
+        kept = connection.execute("SELECT body FROM rows WHERE event = 'replaced' ORDER BY seq")
+        return replace(found, kept=tuple(json.loads(body)["kept"] for (body,) in kept))
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,23 +237,23 @@ def drop(folder: Path, now: str, *, before: str = "", keep: int | None = None) -
     if not path.exists():
         raise SetupError(f"There is no audit in {folder} yet; nothing was dropped.")
     try:
-        connection = connect(path)
+        # A damaged file is not set aside here: whoever drops rows wants them gone, not the rest.
+        connection = open_database(path, SCHEMA, wait=BUSY_SECONDS, repair=False)
         try:
             return _drop(connection, folder, now, before, keep)
+        except sqlite3.Error as error:
+            raise explain(error, path) from error
         finally:
             connection.close()
-    except AuditError as error:
-        raise SetupError(f"Nothing was dropped ({error.why}). {error.suggestion}") from error
-    except sqlite3.Error as error:
-        fault = translate(error, path)
-        raise SetupError(f"Nothing was dropped ({fault.why}). {fault.suggestion}") from error
+    except StateFileError as error:
+        raise SetupError(f"Nothing was dropped ({error.why}). {error.way}") from error
 
 
 def _drop(
     connection: sqlite3.Connection, folder: Path, now: str, before: str, keep: int | None
 ) -> Dropped:
     connection.execute("PRAGMA secure_delete = ON")
-    with transaction(connection, folder / FILE):
+    with transaction(connection):
         through = _last(connection, folder, before, keep)
         found = connection.execute(
             "SELECT count(*), min(time), max(time) FROM rows WHERE seq <= ?", (through,)

@@ -20,14 +20,14 @@ from typing import Any, Final, Literal, Self
 from iac_base.files import private_folder
 from iac_base.secrets import redact, redact_text
 from iac_runtime.audit.chain import AuditError
-from iac_runtime.audit.store import Part, Store
+from iac_runtime.audit.store import AuditStore, Part
 from iac_runtime.tool import Level
 
 __all__ = [
     "Audit",
+    "AuditIntent",
+    "AuditOutcome",
     "Decision",
-    "Intent",
-    "Outcome",
     "digest",
     "intent_body",
     "outcome_body",
@@ -43,7 +43,7 @@ NAME_LIMIT: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Intent:
+class AuditIntent:
     """A call that was decided.
 
     Attributes:
@@ -77,7 +77,7 @@ class Intent:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class AuditOutcome:
     """What came of a call.
 
     Attributes:
@@ -93,7 +93,7 @@ class Outcome:
     delay: float = 0.0
 
 
-def intent_body(intent: Intent) -> tuple[str, tuple[str, ...]]:
+def intent_body(intent: AuditIntent) -> tuple[str, tuple[str, ...]]:
     """Return an intent as JSON on one line, and the secrets that were taken out of it."""
     arguments, secrets = redact(intent.arguments, intent.types)
     body = {
@@ -111,7 +111,7 @@ def intent_body(intent: Intent) -> tuple[str, tuple[str, ...]]:
     return _json(body), secrets
 
 
-def outcome_body(outcome: Outcome, secrets: tuple[str, ...]) -> str:
+def outcome_body(outcome: AuditOutcome, secrets: tuple[str, ...]) -> str:
     """Return an outcome as JSON on one line, without the secrets of its intent."""
     body: dict[str, Any] = {"result": outcome.result, "ms": round(outcome.duration * 1000, 3)}
     if outcome.error:
@@ -174,23 +174,16 @@ class _Waiting:
     error: AuditError | None = None
 
 
-@dataclass(slots=True)
-class _Queue:
-    """What is shared between the threads, under one lock."""
-
-    rows: list[_Waiting] = field(default_factory=list)
-    urgent: bool = False
-    closing: bool = False
-    lost: int = 0
-
-
 class Audit:
     """The audit of one run of a program. Thread-safe."""
 
     def __init__(self, folder: Path) -> None:
-        self._store = Store(folder)
-        self._queue = _Queue()
+        self._store = AuditStore(folder)
+        # What the threads share, under one lock.
         self._wake = threading.Condition()
+        self._rows: list[_Waiting] = []
+        self._urgent = self._closing = False
+        self._lost = 0
         self._calls = 0
         self._open: dict[int, tuple[str, ...]] = {}
         self._problem: AuditError | None = None
@@ -216,7 +209,7 @@ class Audit:
         problem = self._problem
         return f"This call is not in the audit yet: {problem.why}." if problem else ""
 
-    def intent(self, intent: Intent) -> int:
+    def intent(self, intent: AuditIntent) -> int:
         """Write down a call that was decided, and return its number in this run.
 
         Raises:
@@ -229,7 +222,7 @@ class Audit:
         body, secrets = intent_body(intent)
         done = threading.Event() if intent.durable else None
         with self._wake:
-            if self._queue.closing:
+            if self._closing:
                 return _unwritten(intent, "it is closed")
             self._calls += 1
             call = self._calls
@@ -242,7 +235,7 @@ class Audit:
                 raise row.error
         return call
 
-    def outcome(self, call: int, outcome: Outcome) -> None:
+    def outcome(self, call: int, outcome: AuditOutcome) -> None:
         """Write down what came of a call; a second outcome of the same call is left out."""
         if os.getpid() != self._pid:
             return
@@ -252,7 +245,7 @@ class Audit:
             return
         body = outcome_body(outcome, secrets)
         with self._wake:
-            if not self._queue.closing:
+            if not self._closing:
                 self._put(call, "outcome", body, None)
 
     def close(self) -> None:
@@ -261,18 +254,16 @@ class Audit:
         if os.getpid() != self._pid:
             return
         with self._wake:
-            self._queue.closing = True
+            self._closing = True
             self._wake.notify()
         self._thread.join()
 
     def _put(self, call: int, event: str, body: str, done: threading.Event | None) -> _Waiting:
-        queue = self._queue
         row = _Waiting(Part(_now(), "", call, event, body), time.monotonic(), done)
-        queue.rows.append(row)
-        if done is not None:
-            queue.urgent = True
-        _drop_oldest(queue)
-        if done is not None or len(queue.rows) == 1:
+        self._rows.append(row)
+        self._urgent = self._urgent or done is not None
+        self._drop_oldest()
+        if done is not None or len(self._rows) == 1:
             self._wake.notify()
         return row
 
@@ -280,23 +271,22 @@ class Audit:
         while True:
             with self._wake:
                 self._wait()
-                rows, self._queue.rows = self._queue.rows, []
-                self._queue.urgent = False
-                lost, closing = self._queue.lost, self._queue.closing
+                rows, self._rows = self._rows, []
+                self._urgent = False
+                lost, closing = self._lost, self._closing
             self._write(rows, lost)
             if closing:
                 self._close()
                 return
 
     def _wait(self) -> None:
-        queue = self._queue
-        while not queue.urgent and not queue.closing:
-            if not queue.rows:
+        while not self._urgent and not self._closing:
+            if not self._rows:
                 self._wake.wait()
                 continue
             # What could not be written is as old as it is; it is tried again in its own time.
             due = RETRY_SECONDS if self._problem else GROUP_SECONDS
-            begun = self._tried if self._problem else queue.rows[0].since
+            begun = self._tried if self._problem else self._rows[0].since
             left = begun + due - time.monotonic()
             if left <= 0:
                 return
@@ -318,7 +308,7 @@ class Audit:
         else:
             self._problem = None
             with self._wake:
-                self._queue.lost -= lost
+                self._lost -= lost
             for row in rows:
                 if row.done is not None:
                     row.done.set()
@@ -328,12 +318,20 @@ class Audit:
         # A refused intent is not tried again: its call is not sent.
         kept = [row for row in rows if row.done is None]
         with self._wake:
-            self._queue.rows = kept + self._queue.rows
-            _drop_oldest(self._queue)
+            self._rows = kept + self._rows
+            self._drop_oldest()
         for row in rows:
             if row.done is not None:
                 row.error = error
                 row.done.set()
+
+    def _drop_oldest(self) -> None:
+        if len(self._rows) > MOST_WAITING:
+            # A tenth at once, so that a long failure does not cost a pass over all rows a call.
+            lost = [row for row in self._rows if row.done is None][: MOST_WAITING // 10]
+            gone = set(map(id, lost))
+            self._rows = [row for row in self._rows if id(row) not in gone]
+            self._lost += len(lost)
 
     def _close(self) -> None:
         try:
@@ -342,19 +340,10 @@ class Audit:
             self._problem = error
 
 
-def _unwritten(intent: Intent, why: str) -> int:
+def _unwritten(intent: AuditIntent, why: str) -> int:
     if intent.durable:
         raise AuditError(why, "Open a session of its own in this process.")
     return 0
-
-
-def _drop_oldest(queue: _Queue) -> None:
-    if len(queue.rows) > MOST_WAITING:
-        # A tenth at once, so that a long failure does not cost a pass over all rows a call.
-        lost = [row for row in queue.rows if row.done is None][: MOST_WAITING // 10]
-        gone = set(map(id, lost))
-        queue.rows = [row for row in queue.rows if id(row) not in gone]
-        queue.lost += len(lost)
 
 
 def _now() -> str:

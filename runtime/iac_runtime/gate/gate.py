@@ -35,8 +35,13 @@ from iac_runtime.gate.plans import (
     other_door,
     refused,
 )
-from iac_runtime.policy.facts import Decision, Facts
-from iac_runtime.policy.permissions import Asked, Caller, Desk, default_desk
+from iac_runtime.policy.facts import CallFacts, Decision
+from iac_runtime.policy.permissions import (
+    PendingApproval,
+    Permissions,
+    Requester,
+    default_permissions,
+)
 from iac_runtime.tool import Level, at_most
 from iac_runtime.tools.catalogue import Catalogue, forget_changed
 from iac_runtime.tools.checking import check_arguments
@@ -84,7 +89,7 @@ class Gate:
         limit: Characters of JSON in a result, or None for no limit.
         way: How the person allows more where nobody can be asked; `{level}` stands for the level.
         launch: Bundle ids of the apps that a SAFE call may start; others must be running for it.
-        desk: The user's policy; what holds without one if left out.
+        permissions: The user's policy; what holds without one if left out.
         audit: Opens the audit, on first need; None for none.
         limiter: How often calls may run; None for no limit.
         stale: Says which apps are newer than their tools, a line each.
@@ -103,7 +108,7 @@ class Gate:
         limit: int | None = RESULT_LIMIT,
         way: str = "",
         launch: Collection[str] = (),
-        desk: Desk | None = None,
+        permissions: Permissions | None = None,
         audit: Callable[[], "Audit"] | None = None,
         limiter: Limiter | None = None,
         stale: Callable[[], Sequence[str]] = tuple,
@@ -112,12 +117,14 @@ class Gate:
         renewed: Callable[[Catalogue], object] | None = None,
     ) -> None:
         self.executor = executor
-        self.desk = desk or default_desk(home)
+        self.permissions = permissions or default_permissions(home)
         self._vouched: Level | None = None if allow == "SAFE" else allow
         home = os.path.expanduser("~") if home is None else home  # noqa: PTH111 (a text)
-        starts = (*launch, *self.desk.policy.launch)
+        starts = (*launch, *self.permissions.policy.launch)
         listed = frozenset(app.casefold() for app in starts)
-        self.context = ToolContext(catalogue, executor, self.desk, home, limit, listed, stale, kept)
+        self.context = ToolContext(
+            catalogue, executor, self.permissions, home, limit, listed, stale, kept
+        )
         self._way = way
         self._open_audit = audit
         self._added = added
@@ -209,9 +216,9 @@ class Gate:
             error.app = error.app or app
             raise error from None
 
-    def judge(self, plan: Plan, caller: Caller) -> tuple[Facts, Decision]:
+    def judge(self, plan: Plan, caller: Requester) -> tuple[CallFacts, Decision]:
         """Return what is known of a plan, and what is to be done with it."""
-        facts = self.desk.facts(
+        facts = self.permissions.facts(
             plan.tool.name,
             plan.app,
             plan.tool.operation,
@@ -232,9 +239,9 @@ class Gate:
                 memory=plan.memory,
             )
         facts = replace(facts, names=self._names(facts))
-        return facts, self.desk.judge(facts)
+        return facts, self.permissions.judge(facts)
 
-    def _names(self, facts: Facts) -> tuple[str, ...]:
+    def _names(self, facts: CallFacts) -> tuple[str, ...]:
         """Return the names of the apps that a call reaches; rules may speak of them by these."""
         found = []
         for app, name in zip_longest(facts.targets, facts.names, fillvalue=""):
@@ -270,8 +277,8 @@ class Gate:
         if not at_most(decision.level, call.most):
             return other_door(plan, decision)
         if decision.action == "ask" and not call.token:
-            asked = self.desk.ask(facts, decision)
-            if isinstance(asked, Asked):
+            asked = self.permissions.ask(facts, decision)
+            if isinstance(asked, PendingApproval):
                 self._record(plan, facts, decision, result="asked")
                 return Asks(asked.question, asked.token, decision.level)
             decision = asked
@@ -280,7 +287,7 @@ class Gate:
             # Before the answer is used up: a call that must wait can come back with it.
             delay = self._wait(plan, facts, decision, cancel)
         if call.token:
-            decision = self.desk.answer(facts, call.token, call.verdict)
+            decision = self.permissions.answer(facts, call.token, call.verdict)
         if decision.action != "allow":
             self._record(plan, facts, decision, result="refused")
             return refused(plan, decision, self._way)
@@ -291,7 +298,7 @@ class Gate:
             stages.say(plan.tool.name)
 
     def _wait(
-        self, plan: Plan, facts: Facts, decision: Decision, cancel: Cancellation | None
+        self, plan: Plan, facts: CallFacts, decision: Decision, cancel: Cancellation | None
     ) -> float:
         """Wait for a place among the calls, and return the seconds that it took."""
         if self._limiter is None or not (plan.app[0] or plan.outward):
@@ -316,7 +323,7 @@ class Gate:
     def _carry_out(
         self,
         plan: Plan,
-        facts: Facts,
+        facts: CallFacts,
         decision: Decision,
         delay: float,
         stages: _Stages,
@@ -334,13 +341,13 @@ class Gate:
             result, error = "cancelled" if cancelled else failure.type, failure.message
             failure.command = failure.command or plan.tool.name
             failure.app = failure.app or plan.app[1]
-            self.desk.saw(failure.original)
+            self.permissions.saw(failure.original)
             raise
         finally:
             stages.end("execute")
             self._outcome(number, result, time.monotonic() - began, error, delay)
         if plan.app[0] or plan.outward:
-            self.desk.saw(found.value)
+            self.permissions.saw(found.value)
         notes = [*found.notes]
         if delay and "rate_limit_warning" in (plan.tool.output or {}).get("properties", {}):
             found.value["rate_limit_warning"] = f"waited {delay:.1f} seconds; calls come too fast"
@@ -350,20 +357,20 @@ class Gate:
             notes.append(self._audit.warning)
         return done(plan, Found(found.value, tuple(notes)), decision)
 
-    def _record(self, plan: Plan, facts: Facts, decision: Decision, result: str) -> None:
+    def _record(self, plan: Plan, facts: CallFacts, decision: Decision, result: str) -> None:
         self._outcome(self._intent(plan, facts, decision), result, 0.0)
 
-    def _intent(self, plan: Plan, facts: Facts, decision: Decision) -> int | None:
+    def _intent(self, plan: Plan, facts: CallFacts, decision: Decision) -> int | None:
         if self._open_audit is None:
             return None
         # Loads sqlite3.
-        from iac_runtime.audit import Intent
+        from iac_runtime.audit import AuditIntent
 
         with self._opening:
             if self._audit is None:
                 self._audit = self._open_audit()
         return self._audit.intent(
-            Intent(
+            AuditIntent(
                 plan.tool.name,
                 decision.level,
                 app=",".join(app or name.replace(",", " ") for app, name in facts.apps),
@@ -382,6 +389,6 @@ class Gate:
     ) -> None:
         if number is None or self._audit is None:
             return
-        from iac_runtime.audit import Outcome as Row
+        from iac_runtime.audit import AuditOutcome
 
-        self._audit.outcome(number, Row(result, seconds, error=error, delay=delay))
+        self._audit.outcome(number, AuditOutcome(result, seconds, error=error, delay=delay))

@@ -14,8 +14,8 @@ from iac_runtime.execution.executor import DEFAULT_TIMEOUT, Executor
 from iac_runtime.execution.process import Completed
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.limiter import Limiter, Limits, Window
-from iac_runtime.policy.permissions import Desk, identify_in, open_desk
-from iac_runtime.policy.settings import Flags
+from iac_runtime.policy.model import Flags
+from iac_runtime.policy.permissions import Permissions, identify_in, open_permissions
 from iac_runtime.tool import LEVELS, Level
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.folders import tool_folders
@@ -199,7 +199,7 @@ def open_gate(options: GateOptions) -> Gate:
     def stale() -> list[str]:
         return _stale(gate.catalogue or catalogue)
 
-    desk = open_desk(options.flags, options.policy, home=home, identify=identify)
+    permissions = open_permissions(options.flags, options.policy, home=home, identify=identify)
     executor = Executor(timeout=options.timeout)
     world: Simulation | None = None
     if options.simulate is not None:
@@ -212,9 +212,9 @@ def open_gate(options: GateOptions) -> Gate:
         home=home,
         way=WAY,
         launch=launch,
-        desk=desk,
+        permissions=permissions,
         audit=open_audit,
-        limiter=limiter_of(desk),
+        limiter=limiter_of(permissions),
         stale=stale if options.simulate is None else tuple,
         renewed=world.renew if world is not None else None,
         added=added_tools,
@@ -241,15 +241,15 @@ def open_audit() -> "Audit":
     return Audit.open(open_state())
 
 
-def limiter_of(desk: Desk) -> Limiter:
+def limiter_of(permissions: Permissions) -> Limiter:
     """Return the limits that a policy sets.
 
     Raises:
         SetupError: The state folder is not safe.
     """
     usual = Limits()
-    policy = desk.policy
-    rate = float(desk.settings.rate_limit.value)
+    policy = permissions.policy
+    rate = float(permissions.settings.rate_limit.value)
     reads, dangerous = usual.reads, usual.dangerous
     if policy.reads_per_second is not None:
         reads = _window(policy.reads_per_second)

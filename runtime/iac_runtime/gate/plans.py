@@ -10,7 +10,7 @@ from iac_base.errors import CallRefusedError
 from iac_runtime.execution.executor import Executor
 from iac_runtime.language.request import Event
 from iac_runtime.policy.facts import Decision, Raised
-from iac_runtime.policy.permissions import Caller, Desk
+from iac_runtime.policy.permissions import Permissions, Requester
 from iac_runtime.policy.question import Question, Verdict
 from iac_runtime.tool import Level
 from iac_runtime.tools.binding import parameters
@@ -51,7 +51,7 @@ class Call(NamedTuple):
 
     tool: str
     arguments: Mapping[str, Any]
-    caller: Caller = Caller()
+    caller: Requester = Requester()
     most: Level = "DANGEROUS"
     token: str = ""
     verdict: Verdict = "unanswered"
@@ -81,7 +81,7 @@ class ToolContext:
         self,
         catalogue: Catalogue | None,
         executor: Executor,
-        permissions: Desk,
+        permissions: Permissions,
         home: str,
         limit: int | None,
         launch: frozenset[str],

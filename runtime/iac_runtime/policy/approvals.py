@@ -1,8 +1,14 @@
 """Approvals: sealed tokens of questions, answers that are remembered, how often a person is asked.
 
-What counts are questions that he declined, for each client by itself: one that is turned down five
-times within ten minutes asks no more for ten minutes. An answer that allows, a question that was
-closed or timed out, and a question that failed count nothing; one that allows ends the stop.
+All of it lies in one SQLite file of the state folder, sealed with this user's key. Every change
+is one transaction that takes the write lock first, so two processes lose nothing. A file that is
+damaged is set aside and a new one begun: then nothing is remembered and every question is asked
+again.
+
+What counts are questions that a person declined, for each client by itself: one that is turned
+down five times within ten minutes asks no more for ten minutes. An answer that allows, a question
+that was closed or timed out, and a question that failed count nothing; one that allows ends the
+stop.
 
 A token travels through the client (the `requestState` of MCP 2026-07-28), which is not trusted:
 it is sealed, it expires, and it works once, in whichever process of the same state folder.
@@ -13,31 +19,33 @@ revoked; who can write to the state folder can also read the key.
 """
 
 import base64
-import hmac
+import contextlib
 import json
 import secrets
+import sqlite3
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final, NamedTuple
+from pathlib import Path
+from typing import Final, NamedTuple
 
+from iac_base.files import open_state
+from iac_base.sqlite import Database, DatabaseSchema
 from iac_base.text import escaped
-from iac_runtime.policy import approvals as budget
-from iac_runtime.policy.decide import Scope, scope_of
-from iac_runtime.policy.facts import Decision, Facts, call_digest
-from iac_runtime.policy.store import Store, seal
+from iac_runtime.policy.decide import scope_of
+from iac_runtime.policy.facts import CallFacts, Decision, call_digest
+from iac_runtime.policy.sealing import fits, load_key, seal
 from iac_runtime.tool import Level
 
-if TYPE_CHECKING:
-    import sqlite3
-
 __all__ = [
+    "FILE",
     "LIFETIME",
     "MOST",
     "SECONDS",
+    "ApprovalStore",
+    "ApprovalToken",
     "Remembered",
     "Stopped",
-    "Token",
     "TokenError",
     "accepted",
     "declined",
@@ -45,13 +53,73 @@ __all__ = [
     "issue",
     "left",
     "listed",
-    "read_token",
     "redeem",
     "remember",
     "resume",
     "revoke",
-    "stopped",
 ]
+
+FILE: Final = "approvals.db"
+
+_SCHEMA: Final = DatabaseSchema(
+    (
+        (
+            """CREATE TABLE questions (
+                nonce TEXT PRIMARY KEY, asked REAL NOT NULL, used INTEGER NOT NULL,
+                counted INTEGER NOT NULL
+            ) WITHOUT ROWID""",
+            "CREATE TABLE stopped (since REAL NOT NULL)",
+            """CREATE TABLE decisions (
+                id INTEGER PRIMARY KEY AUTOINCREMENT, app TEXT NOT NULL, command TEXT NOT NULL,
+                kind TEXT NOT NULL, tool TEXT NOT NULL, says TEXT NOT NULL, digest TEXT NOT NULL,
+                made TEXT NOT NULL, client TEXT NOT NULL, mac TEXT NOT NULL,
+                UNIQUE (app, command, kind)
+            )""",
+        ),
+        # Questions that are open when the file is brought to this version are asked again.
+        (
+            "DROP TABLE questions",
+            """CREATE TABLE questions (
+                nonce TEXT PRIMARY KEY, asked REAL NOT NULL, used INTEGER NOT NULL
+            ) WITHOUT ROWID""",
+            "DROP TABLE stopped",
+            "CREATE TABLE stopped (client TEXT PRIMARY KEY, since REAL NOT NULL) WITHOUT ROWID",
+            "CREATE TABLE declined (client TEXT NOT NULL, since REAL NOT NULL)",
+        ),
+    )
+)
+
+
+class ApprovalStore:
+    """The file and the key of a state folder; safe to share between threads.
+
+    Args:
+        folder: The state folder; that of this user if left out.
+
+    Raises:
+        SetupError: The folder, the key or the file is not safe, or of a newer version.
+    """
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self.folder = open_state() if folder is None else folder
+        self.key = load_key(self.folder)
+        self.path = self.folder / FILE
+        self._database = Database(self.path, _SCHEMA)
+        with self._database.reading():
+            """Opened now, so that what is wrong with it is said at once."""
+
+    def change(self) -> contextlib.AbstractContextManager[sqlite3.Connection]:
+        """Give a connection inside one transaction; it is committed at the end of the block.
+
+        Raises:
+            SetupError: The file cannot be read or written; nothing was changed.
+        """
+        return self._database.writing()
+
+    def close(self) -> None:
+        """Close the file; it is opened again by the next change."""
+        self._database.close()
+
 
 MOST: Final = 5
 SECONDS: Final = 600.0
@@ -65,7 +133,7 @@ _AGE: Final = (
 )
 
 
-def left(connection: "sqlite3.Connection", client: str, now: float) -> float:
+def left(connection: sqlite3.Connection, client: str, now: float) -> float:
     """Return for how many seconds a client may not ask; 0 if it may.
 
     `now` is the time of day in seconds: only that is shared by processes and outlives them. A
@@ -78,7 +146,7 @@ def left(connection: "sqlite3.Connection", client: str, now: float) -> float:
     return 0.0 if found is None else float(found[0]) + SECONDS - now
 
 
-def declined(connection: "sqlite3.Connection", client: str, now: float) -> None:
+def declined(connection: sqlite3.Connection, client: str, now: float) -> None:
     """Count a question of a client that a person declined."""
     left(connection, client, now)
     connection.execute("INSERT INTO declined VALUES (?, ?)", (client, now))
@@ -90,19 +158,13 @@ def declined(connection: "sqlite3.Connection", client: str, now: float) -> None:
         connection.execute("INSERT OR REPLACE INTO stopped VALUES (?, ?)", (client, now))
 
 
-def accepted(connection: "sqlite3.Connection", client: str) -> None:
+def accepted(connection: sqlite3.Connection, client: str) -> None:
     """Begin the count of a client anew: a person allowed a call of it."""
     connection.execute("DELETE FROM declined WHERE client = ?", (client,))
     connection.execute("DELETE FROM stopped WHERE client = ?", (client,))
 
 
-def stopped(store: Store, client: str, now: Callable[[], float] = time.time) -> bool:
-    """Say whether the questions of a client are denied unasked."""
-    with store.change() as connection:
-        return left(connection, client, now()) > 0
-
-
-def resume(store: Store, now: Callable[[], float] = time.time) -> bool:
+def resume(store: ApprovalStore, now: Callable[[], float] = time.time) -> bool:
     """Let all clients ask again, the counts begun anew; say whether any was stopped."""
     with store.change() as connection:
         left(connection, "", now())
@@ -128,7 +190,7 @@ class Stopped(NamedTuple):
     seconds: float
 
 
-class Token(NamedTuple):
+class ApprovalToken(NamedTuple):
     """What a token says."""
 
     tool: str
@@ -140,7 +202,7 @@ class Token(NamedTuple):
 
 
 def issue(
-    store: Store, facts: Facts, decision: Decision, now: Callable[[], float] = time.time
+    store: ApprovalStore, facts: CallFacts, decision: Decision, now: Callable[[], float] = time.time
 ) -> str | Stopped:
     """Return a token for one question, or for how long none is asked: too many were declined.
 
@@ -149,23 +211,22 @@ def issue(
     """
     nonce, moment = secrets.token_hex(16), now()
     with store.change() as connection:
-        seconds = budget.left(connection, facts.client, moment)
+        seconds = left(connection, facts.client, moment)
         if seconds > 0:
             return Stopped(seconds)
         connection.execute("DELETE FROM questions WHERE asked <= ?", (moment - 2 * LIFETIME,))
         connection.execute("INSERT INTO questions VALUES (?, ?, 0)", (nonce, moment))
-    body = Token(
-        facts.tool, call_digest(facts), decision.level, decision.offers_always, moment, nonce
-    )
+    always = decision.offers_always
+    body = ApprovalToken(facts.tool, call_digest(facts), decision.level, always, moment, nonce)
     text = json.dumps(body, separators=(",", ":"))
-    return f"{_wrap(text.encode())}.{seal(store.key, _QUESTION_PURPOSE, [text])}"
+    return f"{_wrapped(text)}.{seal(store.key, _QUESTION_PURPOSE, [text])}"
 
 
-def _wrap(data: bytes) -> str:
-    return base64.urlsafe_b64encode(data).decode().rstrip("=")
+def _wrapped(text: str) -> str:
+    return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
 
-def read_token(store: Store, token: str) -> Token:
+def _read_token(store: ApprovalStore, token: str) -> ApprovalToken:
     """Return what a token says, once its seal was checked.
 
     Raises:
@@ -173,27 +234,23 @@ def read_token(store: Store, token: str) -> Token:
     """
     body, _, mac = token.partition(".")
     try:
-        data = base64.b64decode(
-            body.encode("ascii") + b"=" * (-len(body) % 4), altchars=b"-_", validate=True
-        )
-        text = data.decode()
+        padded = body.encode("ascii") + b"=" * (-len(body) % 4)
+        text = base64.b64decode(padded, altchars=b"-_", validate=True).decode()
     except ValueError:
         raise TokenError("This approval is damaged.") from None
     # A decoder may take other bytes for the same text; only the one that was given counts.
-    if _wrap(data) != body or not hmac.compare_digest(
-        seal(store.key, _QUESTION_PURPOSE, [text]).encode(), mac.encode("utf-8", "surrogatepass")
-    ):
+    if _wrapped(text) != body or not fits(seal(store.key, _QUESTION_PURPOSE, [text]), mac):
         raise TokenError("This approval was not given by this program.")
-    return Token(*json.loads(text))
+    return ApprovalToken(*json.loads(text))
 
 
 def redeem(
-    store: Store,
+    store: ApprovalStore,
     token: str,
-    facts: Facts,
+    facts: CallFacts,
     decision: Decision,
     now: Callable[[], float] = time.time,
-) -> Token:
+) -> ApprovalToken:
     """Use a token up for one call, and return what it said.
 
     It is used up even where it turns out to be for another call.
@@ -202,7 +259,7 @@ def redeem(
         TokenError: It is not one of ours, was used, is too old, or is for another call.
         SetupError: The state cannot be written.
     """
-    found = read_token(store, token)
+    found = _read_token(store, token)
     moment = now()
     with store.change() as connection:
         cursor = connection.execute(
@@ -213,7 +270,7 @@ def redeem(
         raise TokenError("This approval was used already, or was never asked for here.")
     if not found.issued - 1 <= moment <= found.issued + LIFETIME:
         raise TokenError("This approval is too old; ask again.")
-    if found.tool != facts.tool or not hmac.compare_digest(found.digest, call_digest(facts)):
+    if found.tool != facts.tool or not fits(call_digest(facts), found.digest):
         raise TokenError("This approval is for another call; ask again.")
     if found.level != decision.level:
         raise TokenError("This call needs another level than was approved; ask again.")
@@ -228,6 +285,7 @@ class Remembered(NamedTuple):
     """One row; `valid` says whether its seal fits."""
 
     id: int
+    valid: bool
     app: str
     command: str
     kind: str
@@ -236,7 +294,6 @@ class Remembered(NamedTuple):
     digest: str
     made: str
     client: str
-    valid: bool
 
     @property
     def name(self) -> str:
@@ -244,7 +301,7 @@ class Remembered(NamedTuple):
         return f"decision {self.id} ({self.says})"
 
 
-def remember(store: Store, facts: Facts) -> None:
+def remember(store: ApprovalStore, facts: CallFacts) -> None:
     """Keep "always" for calls like this one; an earlier answer for the same is replaced.
 
     Only for calls that `decide` offered it for.
@@ -267,26 +324,23 @@ def remember(store: Store, facts: Facts) -> None:
         )
 
 
-def find(store: Store, facts: Facts) -> Remembered | None:
+def find(store: ApprovalStore, facts: CallFacts) -> Remembered | None:
     """Return the row that covers a call, or None if there is none that counts."""
     scope = scope_of(facts)
     if scope is None or not facts.digest:
         return None
-    with store.change() as connection:
-        rows = _rows(store, connection, scope)
-    for row in rows:
+    for row in _rows(store, "WHERE app = ? AND command = ? AND kind = ?", scope):
         if row.valid and row.digest == facts.digest and row.tool == facts.tool:
             return row
     return None
 
 
-def listed(store: Store) -> list[Remembered]:
+def listed(store: ApprovalStore) -> list[Remembered]:
     """Return all rows, the void ones too, oldest first."""
-    with store.change() as connection:
-        return _rows(store, connection, None)
+    return _rows(store)
 
 
-def revoke(store: Store, ident: int | None) -> int:
+def revoke(store: ApprovalStore, ident: int | None) -> int:
     """Forget one row, or all for None; return how many there were."""
     with store.change() as connection:
         if ident is None:
@@ -294,20 +348,13 @@ def revoke(store: Store, ident: int | None) -> int:
         return connection.execute("DELETE FROM decisions WHERE id = ?", (ident,)).rowcount
 
 
-def _rows(store: Store, connection: "sqlite3.Connection", scope: Scope | None) -> list[Remembered]:
-    query = f"SELECT id, {_COLUMNS}, mac FROM decisions"  # noqa: S608 (a constant)
-    if scope is None:
-        found = connection.execute(f"{query} ORDER BY id").fetchall()
-    else:
-        where = f"{query} WHERE app = ? AND command = ? AND kind = ?"
-        found = connection.execute(where, scope).fetchall()
+def _rows(store: ApprovalStore, where: str = "", values: Sequence[str] = ()) -> list[Remembered]:
+    query = f"SELECT id, {_COLUMNS}, mac FROM decisions {where} ORDER BY id"  # noqa: S608 (constants)
+    with store.change() as connection:
+        found = connection.execute(query, values).fetchall()
     rows = []
     for ident, *fields, mac in found:
         texts = [str(field) for field in fields]
-        right = seal(store.key, _DECISION_PURPOSE, texts)
-        valid = hmac.compare_digest(right, str(mac).encode("ascii", "replace").decode())
-        app, command, kind, tool, says, digest, made, client = texts
-        rows.append(
-            Remembered(int(ident), app, command, kind, tool, says, digest, made, client, valid)
-        )
+        valid = fits(seal(store.key, _DECISION_PURPOSE, texts), str(mac))
+        rows.append(Remembered(int(ident), valid, *texts))
     return rows

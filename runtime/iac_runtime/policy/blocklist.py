@@ -10,11 +10,7 @@ from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
 from typing import Final, NamedTuple
 
-from iac_runtime.language.request import Event
-from iac_runtime.language.steps import ByName, Every, Filter, Go, Join, Step, Whose
-from iac_runtime.policy.call_view import steps_in
-
-__all__ = ["BUILT_IN", "FIXED", "Blocked", "Process", "blocked", "is_identity", "processes"]
+__all__ = ["BUILT_IN", "FIXED", "Blocked", "blocked", "is_identity"]
 
 FIXED: Final[Mapping[str, str]] = {
     "com.apple.SecurityAgent": "SecurityAgent",
@@ -34,8 +30,8 @@ BUILT_IN: Final[Mapping[str, str]] = {
     "com.apple.Passwords.MenuBarExtra": "Passwords",
     "com.apple.Terminal": "Terminal",
     "com.googlecode.iterm2": "iTerm2",
-    "com.apple.systempreferences": "System Settings",
-    "com.apple.systempreferences.*": "System Settings",
+    "com.apple.systempreferences": "System PolicySettings",
+    "com.apple.systempreferences.*": "System PolicySettings",
     "com.1password.*": "1Password",
     "com.agilebits.*": "1Password",
     "com.bitwarden.*": "Bitwarden",
@@ -92,74 +88,3 @@ def blocked(app: str, added: Iterable[str] = (), removed: Iterable[str] = ()) ->
         if fnmatchcase(wanted, entry.casefold()):
             return Blocked(entry, entry, False)
     return None
-
-
-_PROCESSES: Final = frozenset(
-    {"applicationProcesses", "deskAccessoryProcesses", "processes", "uiElements"}
-)
-"""Where the application has processes; a process is an interface element too."""
-
-
-class Process(NamedTuple):
-    """A process that a request of System Events goes through.
-
-    Attributes:
-        name, bundle: As the request chooses it; both empty for one that is chosen otherwise.
-        inside: Whether the request goes on to its windows or elements.
-    """
-
-    name: str
-    bundle: str
-    inside: bool
-
-
-def processes(event: Event) -> list[Process]:
-    """Return the processes that a request of System Events reaches into.
-
-    A process that is chosen by position, id or any other filter has no name that could be judged.
-    """
-    found: list[Process] = []
-    if event.app.casefold() != "com.apple.systemevents":
-        return found
-    for steps in steps_in(event):
-        found += _chosen(steps)
-    return found
-
-
-def _chosen(steps: tuple[Step, ...]) -> list[Process]:
-    found: list[Process] = []
-    for at, step in enumerate(steps):
-        inner = step == Every("uiElements") and at > 0
-        if isinstance(step, Every | Go) and step.name in _PROCESSES and not inner:
-            after = steps[at + 1] if at + 1 < len(steps) else None
-            name, bundle = "", ""
-            if isinstance(after, ByName):
-                name = after.name
-            elif isinstance(after, Whose):
-                name, bundle = _filtered(after.filter)
-            found.append(Process(name, bundle, any(map(_inside, steps[at + 1 :]))))
-    return found
-
-
-def _filtered(test: Filter) -> tuple[str, str]:
-    """Return the name and the bundle id that a filter wants; empty where it takes others too."""
-    if isinstance(test, Join):
-        parts = [_filtered(part) for part in test.tests] if test.word == "and" else []
-        return next((part for part in parts if any(part)), ("", ""))
-    if test.operator != "=" or not isinstance(test.value, str):
-        return "", ""
-    name = test.value if test.path == (Go("name"),) else ""
-    return name, test.value if test.path == (Go("bundleIdentifier"),) else ""
-
-
-def _inside(step: Step) -> bool:
-    """Say whether a step behind a process leads to what it shows, or looks there to choose."""
-    if isinstance(step, Whose):
-        return _looks(step.filter)
-    return isinstance(step, Every) or step == Go("entireContents")
-
-
-def _looks(test: Filter) -> bool:
-    if isinstance(test, Join):
-        return any(map(_looks, test.tests))
-    return any(map(_inside, test.path))

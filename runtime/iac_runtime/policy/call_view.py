@@ -7,23 +7,21 @@ that no spelling of the caller's gets a call out of one rule or into another.
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import lru_cache
 from typing import Final, NamedTuple, TypeAlias
 
 from iac_base.text import escaped
 from iac_base.words import fold
 from iac_runtime.language.request import Absent, Event
 from iac_runtime.language.steps import (
-    Boundary,
-    ById,
-    ByIndex,
     ByName,
     Compare,
     Every,
     Filter,
     Go,
+    Join,
     PathValue,
     RecordValue,
     RefValue,
@@ -32,56 +30,41 @@ from iac_runtime.language.steps import (
     Whose,
 )
 from iac_runtime.language.text import steps_text, value_text
-from iac_runtime.policy.places import FILE_APPS, Files, Mac, from_file_url, path_of_steps
-from iac_runtime.policy.taint import Taint
+from iac_runtime.policy.places import FILE_APPS, SYSTEM_EVENTS, from_file_url, path_of_steps
 from iac_runtime.tool import Param
 from iac_runtime.tools.tables import APPLICATION, Tables
-from iac_runtime.types import parse_type
 
 __all__ = [
     "MOVES",
-    "Given",
+    "CallValue",
+    "CallView",
     "Items",
-    "Sight",
-    "World",
+    "TargetProcess",
+    "once_per_app",
+    "processes",
     "requests",
-    "selects_many",
     "sent_for",
-    "several_in",
     "steps_in",
+    "view_of",
     "words_of",
 ]
-
-
-class World(NamedTuple):
-    """The file system, the texts of recent results, and the folders of this program.
-
-    `own` are folders of this program: nothing may be written there, the state not even read.
-    """
-
-    files: Files = Mac()
-    taint: Taint | None = None
-    own: tuple[str, ...] = ()
 
 
 MOVES: Final = frozenset({"coremove", "coreclon"})
 """Events that put what is there somewhere else too, or instead."""
 
-_CAMEL: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 
-
-def words_of(name: str) -> str:
-    """Return a name in lower-case words: `savingIn`, `saving_in` and `saving in` are one."""
-    if not name.isascii():
-        return escaped(name.casefold())
-    return " ".join(word.lower() for word in _CAMEL.findall(name))
-
-
-class Given(NamedTuple):
+class CallValue(NamedTuple):
     """One value of a request.
 
-    `name` is in words and empty for the direct parameter; `code` and `type` are those of the
-    parameter, empty for a property; `owner` is the parameter that a field stands in, or `set`.
+    Attributes:
+        name: In words; empty for the direct parameter.
+        code, type: Those of the parameter, empty for a property.
+        value: What would be sent.
+        owner: The parameter that a field stands in, or `set`.
+        path: The absolute path of the file that it names, however it is named: a path, a text
+            with the form of one, a `file:` URL, or Finder's steps to an item; None for no file.
+        into: Whether it says where something is put.
     """
 
     name: str
@@ -89,252 +72,302 @@ class Given(NamedTuple):
     type: str
     value: Value
     owner: str = ""
+    path: str | None = None
+    into: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CallView:
+    """A request as the rules look at it.
+
+    Attributes:
+        event: The request.
+        tables: Those of the app; None if there are none.
+        home: The user's home folder.
+        values: Every value, records and lists opened.
+        texts: Every text and path among them.
+        paths: Every file that the request names.
+        landings: Every path at which something comes to lie that the request does not name as
+            one: what is moved into a folder, made in one, or called otherwise where it is.
+        made: The class of what is made, in words; empty if nothing is.
+        of_files: Whether the app is one whose objects are files.
+    """
+
+    event: Event
+    tables: Tables | None
+    home: str
+    values: tuple[CallValue, ...]
+    texts: tuple[tuple[CallValue, str], ...]
+    paths: tuple[tuple[CallValue, str], ...]
+    landings: tuple[str, ...]
+    made: str
+    of_files: bool
 
 
 _INTO_CODES: Final = frozenset({"insh", "kfil", "pfil", "fpth", "stof", "refn"})
 _INTO_NAMES: Final = frozenset(
     {"as file", "at", "destination", "file", "in", "into", "saving in", "saving to", "to"}
 )
-
 _FILE_NAMES: Final = frozenset({"name", "displayed name", "file name"})
 
-
-@dataclass(frozen=True)
-class Sight:
-    """A request as the rules look at it.
-
-    Attributes:
-        params: Those of the operation, by key.
-        home: The user's home folder.
-        several: The app's properties that hold several objects, by JXA name.
-    """
-
-    event: Event
-    params: Mapping[str, Param]
-    home: str
-    several: frozenset[str] = frozenset()
-
-    @cached_property
-    def given(self) -> tuple[Given, ...]:
-        """Every value of the request, records and lists opened."""
-        return tuple(self._given())
-
-    def _given(self) -> Iterator[Given]:
-        rows = {fold(row.jxa or row.term): row for row in self.params.values() if row.code}
-        direct = next((row for row in self.params.values() if row.code == "----"), None)
-        for event in requests(self.event):
-            if not isinstance(event.direct, Absent):
-                yield from _open("", "----", direct.type if direct else "", event.direct)
-            named = event.more if event.op == "set" else (*event.named, *event.more)
-            for name, value in named:
-                row = rows.get(fold(name))
-                code, type = (row.code, row.type) if row else ("", "")
-                yield from _open(words_of(row.term if row else name), code, type, value)
-            if event.op == "set":
-                for name, value in event.named:
-                    yield from _open(words_of(name), "", "", value, owner="set")
-
-    @cached_property
-    def texts(self) -> tuple[tuple[Given, str], ...]:
-        """Every text and path among the values."""
-        found = []
-        for row in self.given:
-            if isinstance(row.value, str):
-                found.append((row, row.value))
-            elif isinstance(row.value, PathValue):
-                found.append((row, row.value.path))
-        return tuple(found)
-
-    @cached_property
-    def paths(self) -> tuple[tuple[Given, str], ...]:
-        """Every file that the request names, as an absolute path, however it is named.
-
-        A path, a text with the form of one, a `file:` URL, or Finder's steps to an item.
-        """
-        found: list[tuple[Given, str]] = []
-        for row in self.given:
-            path = self.path_of(row.value)
-            if path is not None:
-                found.append((row, path))
-        for event in requests(self.event):
-            path = self._steps_path(event.target)
-            if path is not None:
-                found.append((Given("", "----", "", RefValue(event.target)), path))
-        return tuple(found)
-
-    @cached_property
-    def landings(self) -> tuple[str, ...]:
-        """Every path at which something comes to lie that the request does not name as one.
-
-        What is moved into a folder, made in one, or called otherwise where it is.
-        """
-        if self.event.op != "set" and self.event.code not in (*MOVES, "corecrel"):
-            return ()
-        folders = [path for row, path in self.paths if self.into(row)]
-        sources = [path for row, path in self.paths if row.code == "----"]
-        names = [str(row.value) for row, _ in self.texts if row.owner and row.name in _FILE_NAMES]
-        if self.event.op == "set":
-            folders = [path.rpartition("/")[0] for path in sources]
-        elif self.event.code in MOVES:
-            names += [path.rpartition("/")[2] for path in sources]
-        return tuple(f"{folder}/{name.replace('/', ':')}" for folder in folders for name in names)
-
-    @property
-    def of_files(self) -> bool:
-        """Say whether the app is one whose objects are files."""
-        return self.event.app.casefold() in FILE_APPS
-
-    def path_of(self, value: Value) -> str | None:
-        """Return the absolute path of the file that a value names, or None if it names none."""
-        if isinstance(value, PathValue):
-            return value.path
-        if isinstance(value, RefValue):
-            return self._steps_path(value.steps)
-        if isinstance(value, str):
-            if value.startswith(("/", "~/")) and "\n" not in value:
-                return self.home + value[1:] if value.startswith("~") else value
-            return from_file_url(value)
-        return None
-
-    def _steps_path(self, steps: tuple[Step, ...]) -> str | None:
-        return path_of_steps(steps, self.event.app, self.home)
-
-    def into(self, row: Given) -> bool:
-        """Say whether a value says where something is put."""
-        return row.code in _INTO_CODES or (row.code != "----" and row.name in _INTO_NAMES)
-
-    @property
-    def made(self) -> str:
-        """The class of what is made, in words; empty if nothing is."""
-        if self.event.code != "corecrel":
-            return ""
-        return next((words_of(str(row.value)) for row in self.given if row.code == "kocl"), "")
+_CAMEL: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 
 
-def requests(event: Event) -> Iterator[Event]:
-    """Yield a request, and those that it does in one call."""
-    yield event
+@lru_cache(maxsize=4096)
+def words_of(name: str) -> str:
+    """Return a name in lower-case words: `savingIn`, `saving_in` and `saving in` are one."""
+    if not name.isascii():
+        return escaped(name.casefold())
+    return " ".join(word.lower() for word in _CAMEL.findall(name))
+
+
+_folded = lru_cache(maxsize=4096)(fold)
+
+
+def view_of(
+    event: Event, params: Mapping[str, Param], home: str, tables: Tables | None = None
+) -> CallView:
+    """Return a request as the rules look at it; `params` are those of the operation, by key."""
+    values: list[CallValue] = []
+
+    def add(name: str, code: str, type: str, value: Value, owner: str = "") -> None:
+        if isinstance(value, RecordValue):
+            for field, part in value.fields:
+                add(words_of(field), "", "", part, name or "record")
+        elif isinstance(value, tuple):
+            for part in value:
+                add(name, code, type, part, owner)
+        else:
+            into = code in _INTO_CODES or (code != "----" and name in _INTO_NAMES)
+            path = _path_of(value, event.app, home)
+            values.append(CallValue(name, code, type, value, owner, path, into))
+
+    rows = {_folded(row.jxa or row.term): row for row in params.values() if row.code}
+    direct = next((row for row in params.values() if row.code == "----"), None)
+    asked = requests(event)
+    for one in asked:
+        if not isinstance(one.direct, Absent):
+            add("", "----", direct.type if direct else "", one.direct)
+        for name, value in one.more if one.op == "set" else (*one.named, *one.more):
+            row = rows.get(_folded(name))
+            code, type = (row.code, row.type) if row else ("", "")
+            add(words_of(row.term if row else name), code, type, value)
+        for name, value in one.named if one.op == "set" else ():
+            add(words_of(name), "", "", value, "set")
+    texts = [
+        (row, row.value if isinstance(row.value, str) else row.value.path)
+        for row in values
+        if isinstance(row.value, str | PathValue)
+    ]
+    paths = [(row, row.path) for row in values if row.path is not None]
+    of_files = event.app.casefold() in FILE_APPS
+    for one in asked if of_files else ():
+        path = path_of_steps(one.target, event.app, home)
+        if path is not None:
+            paths.append((CallValue("", "----", "", RefValue(one.target)), path))
+    made = next((words_of(str(row.value)) for row in values if row.code == "kocl"), "")
+    return CallView(
+        event,
+        tables,
+        home,
+        tuple(values),
+        tuple(texts),
+        tuple(paths),
+        _landings(event, values, paths) if paths else (),
+        made if event.code == "corecrel" else "",
+        of_files,
+    )
+
+
+def _path_of(value: Value, app: str, home: str) -> str | None:
+    if isinstance(value, PathValue):
+        return value.path
+    if isinstance(value, RefValue):
+        return path_of_steps(value.steps, app, home) if app.casefold() in FILE_APPS else None
+    if isinstance(value, str):
+        if value.startswith(("/", "~/")) and "\n" not in value:
+            return home + value[1:] if value.startswith("~") else value
+        return from_file_url(value) if ":" in value else None
+    return None
+
+
+def _landings(
+    event: Event, values: list[CallValue], paths: list[tuple[CallValue, str]]
+) -> tuple[str, ...]:
+    if event.op != "set" and event.code not in (*MOVES, "corecrel"):
+        return ()
+    folders = [path for row, path in paths if row.into]
+    sources = [path for row, path in paths if row.code == "----"]
+    names = [
+        str(row.value)
+        for row in values
+        if row.owner and row.name in _FILE_NAMES and isinstance(row.value, str | PathValue)
+    ]
+    if event.op == "set":
+        folders = [path.rpartition("/")[0] for path in sources]
+    elif event.code in MOVES:
+        names += [path.rpartition("/")[2] for path in sources]
+    return tuple(f"{folder}/{name.replace('/', ':')}" for folder in folders for name in names)
+
+
+def requests(event: Event) -> list[Event]:
+    """Return a request, and those that it does in one call."""
+    found = [event]
     for part in event.parts:
-        yield from requests(part)
+        found += requests(part)
+    return found
 
 
-def _open(name: str, code: str, type: str, value: Value, owner: str = "") -> Iterator[Given]:
-    if isinstance(value, RecordValue):
-        for field, part in value.fields:
-            yield from _open(words_of(field), "", "", part, owner=name or "record")
-    elif isinstance(value, tuple):
-        for part in value:
-            yield from _open(name, code, type, part, owner)
-    else:
-        yield Given(name, code, type, value, owner)
+def steps_in(event: Event) -> list[tuple[Step, ...]]:
+    """Return every object specifier of a request, those inside filters and records too."""
+    found: list[tuple[Step, ...]] = []
 
+    def specifier(steps: tuple[Step, ...]) -> None:
+        found.append(steps)
+        for step in steps:
+            if isinstance(step, Whose):
+                test(step.filter)
 
-_WHOLE: Final = frozenset({"entireContents"})
-"""Finder's name of all that a folder holds, however deep; its dictionary does not say so."""
+    def test(one: Filter) -> None:
+        if isinstance(one, Compare):
+            specifier(one.path)
+            look(one.value)
+        else:
+            for part in one.tests:
+                test(part)
 
-_by_app: dict[int, tuple[Tables, frozenset[str]]] = {}
+    def look(value: Value) -> None:
+        if isinstance(value, RefValue):
+            specifier(value.steps)
+        elif isinstance(value, RecordValue):
+            for _, part in value.fields:
+                look(part)
+        elif isinstance(value, tuple):
+            for part in value:
+                look(part)
 
-
-def several_in(tables: Tables | None) -> frozenset[str]:
-    """Return the properties of an app that hold several of its objects, by JXA name; read once."""
-    if tables is None:
-        return frozenset()
-    # The tables are kept with their id, so that it means no others.
-    found = _by_app.get(id(tables))
-    if found is None:
-        kinds: dict[str, bool] = {}
-        for part in tables.classes.values():
-            for row in part.properties:
-                held = [kind.name for kind in parse_type(row.type) if kind.many]
-                many = any(name == "specifier" or tables.find_class(name) for name in held)
-                kinds[row.jxa] = kinds.get(row.jxa, True) and many
-        names = frozenset(name for name, many in kinds.items() if many) | _WHOLE
-        found = _by_app[id(tables)] = (tables, names)
-    return found[1]
-
-
-def selects_many(steps: tuple[Step, ...], several: frozenset[str] = frozenset()) -> bool:
-    """Say whether a specifier means several objects.
-
-    A whole collection, what a filter finds, or one of the properties `several`.
-    """
-    for at, step in enumerate(steps):
-        if isinstance(step, Whose) or (isinstance(step, Go) and step.name in several):
-            return True
-        if isinstance(step, Every):
-            after = steps[at + 1] if at + 1 < len(steps) else None
-            if not isinstance(after, ByIndex | ByName | ById | Boundary | Whose):
-                return True
-    return False
-
-
-def steps_in(event: Event) -> Iterator[tuple[Step, ...]]:
-    """Yield every object specifier of a request, those inside filters and records too."""
     for one in requests(event):
         if one.target:
-            yield one.target
-            yield from _inside(one.target)
+            specifier(one.target)
         if not isinstance(one.direct, Absent):
-            yield from _value_steps(one.direct)
+            look(one.direct)
         for _, value in (*one.named, *one.more):
-            yield from _value_steps(value)
+            look(value)
+    return found
 
 
-def _value_steps(value: Value) -> Iterator[tuple[Step, ...]]:
-    if isinstance(value, RefValue):
-        yield value.steps
-        yield from _inside(value.steps)
-    elif isinstance(value, RecordValue):
-        for _, part in value.fields:
-            yield from _value_steps(part)
-    elif isinstance(value, tuple):
-        for part in value:
-            yield from _value_steps(part)
+def once_per_app(
+    read: Callable[[Tables], frozenset[str]],
+) -> Callable[[Tables | None], frozenset[str]]:
+    """Return `read` with its answers kept, and nothing for no tables."""
+    kept: dict[int, tuple[Tables, frozenset[str]]] = {}
+
+    def ask(tables: Tables | None) -> frozenset[str]:
+        if tables is None:
+            return frozenset()
+        # Tables have no hash; they are kept with their id, so that it means no others.
+        found = kept.get(id(tables))
+        if found is None:
+            found = kept[id(tables)] = (tables, read(tables))
+        return found[1]
+
+    return ask
 
 
-def _inside(steps: tuple[Step, ...]) -> Iterator[tuple[Step, ...]]:
-    for step in steps:
-        if isinstance(step, Whose):
-            yield from _filter_steps(step.filter)
+_PROCESSES: Final = frozenset(
+    {"applicationProcesses", "deskAccessoryProcesses", "processes", "uiElements"}
+)
+"""Where the application has processes; a process is an interface element too."""
 
 
-def _filter_steps(test: Filter) -> Iterator[tuple[Step, ...]]:
-    if isinstance(test, Compare):
-        yield test.path
-        yield from _value_steps(test.value)
-    else:
-        for part in test.tests:
-            yield from _filter_steps(part)
+class TargetProcess(NamedTuple):
+    """A process that a request of System Events goes through.
+
+    Attributes:
+        name, bundle: As the request chooses it; both empty for one that is chosen otherwise.
+        inside: Whether the request goes on to its windows or elements.
+    """
+
+    name: str
+    bundle: str
+    inside: bool
+
+
+def processes(event: Event) -> list[TargetProcess]:
+    """Return the processes that a request of System Events reaches into.
+
+    A process that is chosen by position, id or any other filter has no name that could be judged.
+    """
+    found: list[TargetProcess] = []
+    if event.app.casefold() != SYSTEM_EVENTS:
+        return found
+    for steps in steps_in(event):
+        for at, step in enumerate(steps):
+            inner = step == Every("uiElements") and at > 0
+            if not isinstance(step, Every | Go) or step.name not in _PROCESSES or inner:
+                continue
+            after = steps[at + 1] if at + 1 < len(steps) else None
+            name, bundle = "", ""
+            if isinstance(after, ByName):
+                name = after.name
+            elif isinstance(after, Whose):
+                name, bundle = _filtered(after.filter)
+            found.append(TargetProcess(name, bundle, any(map(_inside, steps[at + 1 :]))))
+    return found
+
+
+def _filtered(test: Filter) -> tuple[str, str]:
+    """Return the name and the bundle id that a filter wants; empty where it takes others too."""
+    if isinstance(test, Join):
+        parts = [_filtered(part) for part in test.tests] if test.word == "and" else []
+        return next((part for part in parts if any(part)), ("", ""))
+    if test.operator != "=" or not isinstance(test.value, str):
+        return "", ""
+    name = test.value if test.path == (Go("name"),) else ""
+    return name, test.value if test.path == (Go("bundleIdentifier"),) else ""
+
+
+def _inside(step: Step) -> bool:
+    """Say whether a step behind a process leads to what it shows, or looks there to choose."""
+    if isinstance(step, Whose):
+        return _looks(step.filter)
+    return isinstance(step, Every) or step == Go("entireContents")
+
+
+def _looks(test: Filter) -> bool:
+    if isinstance(test, Join):
+        return any(map(_looks, test.tests))
+    return any(map(_inside, test.path))
 
 
 Items: TypeAlias = tuple[tuple[str, ...], ...]
 """An entry for each item of a value (one, if it is no list): the texts that all mean this item."""
 
 
-def sent_for(key: str, sight: Sight, params: Mapping[str, Param]) -> Items | None:
+def sent_for(key: str, view: CallView, params: Mapping[str, Param]) -> Items | None:
     """Return what would be sent for the argument `key`; None for one that is not sent as such.
 
     `properties.name` reaches into an object.
     """
     first, *fields = key.split(".")
     name = next((param for param in params if fold(param) == fold(first)), None)
-    value = None if name is None else _value(params[name], name, sight)
+    value = None if name is None else _value(params[name], name, view.event)
     for field in fields:
-        value = _field(value, field)
+        record = value.fields if isinstance(value, RecordValue) else ()
+        value = next((part for name, part in record if fold(name) == fold(field)), None)
     if value is None:
         return None
     found = value if isinstance(value, tuple) else (value,)
-    return tuple(_forms(item, sight) for item in found)
+    return tuple(_forms(item, view) for item in found)
 
 
-def _value(row: Param, key: str, sight: Sight) -> Value:
-    event = sight.event
+def _value(row: Param, key: str, event: Event) -> Value:
     if row.code == "----" and event.op == "command":
         return None if isinstance(event.direct, Absent) else event.direct
     if row.code == "----" and event.parts:
         return tuple(RefValue(part.target) for part in event.parts)
     if row.code == "----":
-        return RefValue(_holder(sight) if key == "of" else event.target)
+        return RefValue(_holder(event.target) if key == "of" else event.target)
     if key == "properties" and event.op == "set":
         return RecordValue(event.named)
     wanted = fold(row.jxa or row.term)
@@ -342,21 +375,14 @@ def _value(row: Param, key: str, sight: Sight) -> Value:
     return next((value for name, value in named if wanted and fold(name) == wanted), None)
 
 
-def _holder(sight: Sight) -> tuple[Step, ...]:
+def _holder(steps: tuple[Step, ...]) -> tuple[Step, ...]:
     """Return the steps to what holds the collection that is listed or counted."""
-    steps = sight.event.target
     while steps and isinstance(steps[-1], Whose):
         steps = steps[:-1]
     return steps[:-1] if steps and isinstance(steps[-1], Every) else steps
 
 
-def _field(value: Value, name: str) -> Value:
-    if not isinstance(value, RecordValue):
-        return None
-    return next((part for field, part in value.fields if fold(field) == fold(name)), None)
-
-
-def _forms(value: Value, sight: Sight) -> tuple[str, ...]:
+def _forms(value: Value, view: CallView) -> tuple[str, ...]:
     forms: list[str] = []
     if isinstance(value, RefValue):
         forms.append(steps_text(value.steps) or APPLICATION)
@@ -364,9 +390,9 @@ def _forms(value: Value, sight: Sight) -> tuple[str, ...]:
         forms.append(value)
     elif not isinstance(value, PathValue):
         forms.append(json.dumps(value) if isinstance(value, int | float) else value_text(value))
-    path = sight.path_of(value)
+    path = _path_of(value, view.event.app, view.home)
     if path is not None and not isinstance(value, str):
         forms.append(path)
-        if sight.home and (path == sight.home or path.startswith(sight.home + "/")):
-            forms.append("~" + path[len(sight.home) :])
+        if view.home and (path == view.home or path.startswith(view.home + "/")):
+            forms.append("~" + path[len(view.home) :])
     return tuple(forms)

@@ -17,6 +17,7 @@ In this order, and the first that speaks has the word:
 """
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
@@ -34,16 +35,14 @@ from iac_runtime.language.steps import (
 )
 from iac_runtime.policy.blocklist import Blocked, blocked
 from iac_runtime.policy.call_view import words_of
-from iac_runtime.policy.escalation import raised_level
-from iac_runtime.policy.facts import Action, Decision, Facts, Raised
-from iac_runtime.policy.model import PRESETS, LevelRule, Match, Policy, matches
-from iac_runtime.policy.settings import Settings
-from iac_runtime.tool import Level, at_most
+from iac_runtime.policy.facts import Action, CallFacts, Decision, Raised
+from iac_runtime.policy.model import PRESETS, LevelRule, Match, Policy, PolicySettings, matches
+from iac_runtime.tool import LEVELS, Level, at_most, highest
 
-__all__ = ["Scope", "decide", "scope_of"]
+__all__ = ["ApprovalScope", "decide", "raised_level", "scope_of"]
 
 
-class Scope(NamedTuple):
+class ApprovalScope(NamedTuple):
     """What is remembered: the app, the event with its command, and the kind, all compared whole."""
 
     app: str
@@ -55,13 +54,13 @@ class Scope(NamedTuple):
         return f"{app_name}: {self.kind}"
 
 
-def scope_of(facts: Facts) -> Scope | None:
+def scope_of(facts: CallFacts) -> ApprovalScope | None:
     """Return the scope of a call, or None for one that sends nothing."""
     event = facts.event
     if event is None:
         return None
     command = f"{event.op} {event.code} {event.command}".strip()
-    return Scope(facts.app_id, command, _kind(event, facts.tool))
+    return ApprovalScope(facts.app_id, command, _kind(event, facts.tool))
 
 
 def _kind(event: Event, tool: str) -> str:
@@ -138,25 +137,18 @@ def _said(match: Match, does: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Judged:
-    """The level of a call, and what made it."""
+    """The level of a call, and what made it; whether the call provably reads."""
 
     level: Level
     raised: tuple[Raised, ...]
     own: LevelRule | None
-
-    @property
-    def reasons(self) -> tuple[str, ...]:
-        own: tuple[str, ...] = ()
-        if self.own is not None:
-            own = (_said(self.own.match, f"sets {self.own.level}"),)
-        return (*own, *(f"{row.says} [{row.rule}]" for row in self.raised))
+    reads: bool
 
 
 def decide(
-    facts: Facts,
+    facts: CallFacts,
     policy: Policy,
-    settings: Settings,
-    *,
+    settings: PolicySettings,
     registered: tuple[LevelRule, ...] = (),
     remembered: str = "",
 ) -> Decision:
@@ -165,8 +157,8 @@ def decide(
     Args:
         facts: The call.
         policy: The user's policy.
-        settings: The settings that hold (`settings.read_settings`).
-        registered: Rules that were registered from Python (`rules.registered`).
+        settings: The settings that hold (`model.read_settings`).
+        registered: Rules that were registered from Python (`model.REGISTERED`).
         remembered: The stored decision that covers this call, in words; empty if there is none.
     """
     judged = _judge(facts, (*policy.rules, *registered))
@@ -176,25 +168,39 @@ def decide(
         or _blocklist(facts, judged, policy, settings)
         or _ruled(facts, judged, policy, settings, remembered)
     )
+    own = judged.own
+    sets = (_said(own.match, f"sets {own.level}"),) if own else ()
+    raises = (f"{row.says} [{row.rule}]" for row in judged.raised)
     named = replace(
         decision,
-        reasons=(*judged.reasons, *decision.reasons),
+        reasons=(*sets, *raises, *decision.reasons),
         rules=tuple(row.rule for row in judged.raised),
-        own_rule=judged.own.match.source if judged.own else "",
+        own_rule=own.match.source if own else "",
     )
-    return _asked(facts, named) if named.action == "ask" else named
+    return named if named.action != "ask" or facts.can_ask else _unasked(facts, named)
 
 
-def _judge(facts: Facts, rules: tuple[LevelRule, ...]) -> _Judged:
+def _judge(facts: CallFacts, rules: tuple[LevelRule, ...]) -> _Judged:
     own = next((rule for rule in rules if _speaks(rule, facts)), None)
     accept = own.accept if own else ()
     raised = tuple(row for row in facts.raised if row.rule not in accept or row.to == "deny")
-    return _Judged(raised_level(own.level if own else facts.level, raised), raised, own)
+    level = raised_level(own.level if own else facts.level, raised)
+    return _Judged(level, raised, own, level == "SAFE" and not facts.writes)
 
 
-def _speaks(rule: LevelRule, facts: Facts) -> bool:
+def _speaks(rule: LevelRule, facts: CallFacts) -> bool:
     loosens = bool(rule.accept) or not at_most(facts.level, rule.level)
     return matches(rule.match, facts, facts.level, loosens=loosens)
+
+
+def raised_level(level: Level, raised: tuple[Raised, ...]) -> Level:
+    """Return `level` as the rules raise it: to the highest named, and one up for each `up`."""
+    if not raised:
+        return level
+    named = highest(row.to for row in raised if row.to in LEVELS)
+    steps = sum(row.to == "up" for row in raised)
+    up = LEVELS[min(LEVELS.index(level) + steps, len(LEVELS) - 1)]
+    return highest((level, named, up))
 
 
 def _deny(judged: _Judged, source: str, reason: str, suggestion: str = "") -> Decision:
@@ -202,7 +208,7 @@ def _deny(judged: _Judged, source: str, reason: str, suggestion: str = "") -> De
     return Decision("deny", judged.level, reasons, source, suggestion=suggestion)
 
 
-def _forbidden(facts: Facts, judged: _Judged) -> Decision | None:
+def _forbidden(facts: CallFacts, judged: _Judged) -> Decision | None:
     final = "No setting allows it; do it by hand."
     if facts.secrets:
         names = ", ".join(escaped(name) for name in facts.secrets)
@@ -213,8 +219,8 @@ def _forbidden(facts: Facts, judged: _Judged) -> Decision | None:
     return None
 
 
-def _read_only(facts: Facts, judged: _Judged, settings: Settings) -> Decision | None:
-    if facts.ceiling == "SAFE" and judged.level == "SAFE" and not facts.writes:
+def _read_only(facts: CallFacts, judged: _Judged, settings: PolicySettings) -> Decision | None:
+    if facts.ceiling == "SAFE" and judged.reads:
         return None
     if settings.read_only.value:
         source = settings.read_only.source
@@ -223,22 +229,23 @@ def _read_only(facts: Facts, judged: _Judged, settings: Settings) -> Decision | 
         source, way = f"preset {_READ_ONLY}", f"change {settings.preset.source}"
     else:
         return None
-    return _deny(
-        judged,
-        source,
-        "Only reads run here, and this tool can change something.",
-        f"The user can {way}.",
-    )
+    reason = "Only reads run here, and this tool can change something."
+    return _deny(judged, source, reason, f"The user can {way}.")
+
+
+# The list is long, and the same few apps are looked up in it.
+_blocked: Final = lru_cache(maxsize=1024)(blocked)
 
 
 def _blocklist(
-    facts: Facts, judged: _Judged, policy: Policy, settings: Settings
+    facts: CallFacts, judged: _Judged, policy: Policy, settings: PolicySettings
 ) -> Decision | None:
-    if not facts.reaches or (judged.level == "SAFE" and not facts.writes):
+    if judged.reads or not facts.reaches:
         return None
+    added = settings.added if settings.blocklist else ()
     own = (facts.app_id,) if facts.event is not None or facts.app_id else ()
     for app in (*own, *facts.targets):
-        found = blocked(app, settings.added, policy.blocklist_remove)
+        found = _blocked(app, added, policy.blocklist_remove)
         if found is not None:
             reason = f"No tool writes to {escaped(found.what)}."
             return _deny(judged, f"blocklist entry {found.entry}", reason, _unblock(found))
@@ -255,36 +262,30 @@ def _unblock(found: Blocked) -> str:
 
 
 def _first(
-    rows: tuple[Match, ...], facts: Facts, judged: _Judged, *, loosens: bool = False
+    rows: tuple[Match, ...], facts: CallFacts, judged: _Judged, *, loosens: bool = False
 ) -> Match | None:
     return next((row for row in rows if matches(row, facts, judged.level, loosens=loosens)), None)
 
 
 def _ruled(
-    facts: Facts, judged: _Judged, policy: Policy, settings: Settings, remembered: str
+    facts: CallFacts, judged: _Judged, policy: Policy, settings: PolicySettings, remembered: str
 ) -> Decision:
     level = judged.level
     denied = _first(policy.deny, facts, judged)
     if denied is not None:
         way = f"The user can change {denied.source}."
         return _deny(judged, denied.source, _said(denied, "denies it"), way)
-    vouched = facts.vouched is not None and at_most(level, facts.vouched)
     asks = _first(policy.ask, facts, judged)
     hidden = _hidden(policy.deny, facts, judged)
     if hidden is not None:
         # Nobody vouches for what he cannot know: it may be the app that he denied.
-        reason = f"It cannot be told which apps this reaches ({escaped(facts.unsure)})"
-        return Decision(
-            "ask",
-            level,
-            (f"{reason}, and {hidden.source} denies some.",),
-            hidden.source,
-            suggestion=_PLAIN,
-        )
-    if vouched:
+        reach = f"It cannot be told which apps this reaches ({escaped(facts.unsure)})"
+        reason = f"{reach}, and {hidden.source} denies some."
+        return Decision("ask", level, (reason,), hidden.source, suggestion=_PLAIN)
+    if facts.vouched is not None and at_most(level, facts.vouched):
         return Decision("allow", level, (), f"the caller allows up to {facts.vouched}")
     if level == "DANGEROUS":
-        reason = "A DANGEROUS call is asked about every time."
+        reason = "DANGEROUS calls always require approval."
         return Decision("ask", level, (reason,), asks.source if asks else "DANGEROUS always asks")
     asks = asks or _hidden(policy.ask, facts, judged)
     if asks is not None:
@@ -297,35 +298,32 @@ def _ruled(
     return _by_preset(facts, judged, policy, settings)
 
 
-def _hidden(rows: tuple[Match, ...], facts: Facts, judged: _Judged) -> Match | None:
+def _hidden(rows: tuple[Match, ...], facts: CallFacts, judged: _Judged) -> Match | None:
     """Return the first rule about an app that speaks of a call if that reaches the app."""
-    if not facts.unsure:
-        return None
-    about = (row for row in rows if row.app)
+    about = (row for row in rows if row.app) if facts.unsure else ()
     return next(
         (row for row in about if matches(row._replace(app=()), facts, judged.level, loosens=False)),
         None,
     )
 
 
-def _rememberable(facts: Facts, judged: _Judged) -> bool:
+def _rememberable(facts: CallFacts, judged: _Judged) -> bool:
     """Say whether an answer may be kept: for MODIFY alone, where no argument raised the level."""
     return facts.level == judged.level == "MODIFY" and not judged.raised
 
 
-def _by_preset(facts: Facts, judged: _Judged, policy: Policy, settings: Settings) -> Decision:
+def _by_preset(
+    facts: CallFacts, judged: _Judged, policy: Policy, settings: PolicySettings
+) -> Decision:
     name = str(settings.preset.value)
     preset = PRESETS[name]
     source = f"preset {name}"
     action: Action = preset.levels[judged.level]
-    if action == "allow" and judged.level == "SAFE" and preset.reads != "allow":
+    if action == "allow" and judged.level == "SAFE" and preset.reads != "allow" and facts.reaches:
         opted = Match(app=policy.reads)
-        if facts.reaches and not (
-            policy.reads and matches(opted, facts, judged.level, loosens=True)
-        ):
-            reason = (
-                f"{escaped(facts.whom) or 'What it reaches'} is not under reads in policy.toml."
-            )
+        if not (policy.reads and matches(opted, facts, judged.level, loosens=True)):
+            whom = escaped(facts.whom) or "What it reaches"
+            reason = f"{whom} is not under reads in policy.toml."
             return Decision(preset.reads, judged.level, (reason,), source)
     decision = Decision(action, judged.level, (), source)
     if action == "ask" and _rememberable(facts, judged) and facts.digest:
@@ -335,10 +333,8 @@ def _by_preset(facts: Facts, judged: _Judged, policy: Policy, settings: Settings
     return decision
 
 
-def _asked(facts: Facts, decision: Decision) -> Decision:
-    """Return the decision as it is where nobody can be asked."""
-    if facts.can_ask:
-        return decision
+def _unasked(facts: CallFacts, decision: Decision) -> Decision:
+    """Return a decision to ask as it is where nobody can be asked."""
     if decision.level == "DANGEROUS":
         way = (
             "The user can run it in a terminal with iac-mcp call, or use a client that asks;"
@@ -349,7 +345,7 @@ def _asked(facts: Facts, decision: Decision) -> Decision:
     return replace(
         decision,
         action="deny",
-        reasons=(*decision.reasons, "Nobody can be asked here."),
+        reasons=(*decision.reasons, "No approval prompt is available in this client."),
         requires_prompt=True,
         suggestion=decision.suggestion or way,
         offers_always=False,

@@ -5,46 +5,54 @@ reach many things, run something, lead elsewhere, act later, or carry on what a 
 A row looks at the request that would be sent, never at words about it. Whether a document has
 unsaved changes, and whether a calendar or a list is shared, is not in a request: the app's own
 dialog and the level of the tool stand there.
+
+The rules on files are in `file_rules`; here are those on values: what is lost or replaced, how
+many, where it leads, whose it is.
 """
 
-from collections.abc import Callable
-from typing import Final, Literal, NamedTuple
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Final
+from urllib.parse import urlsplit
 
 from iac_base.text import escaped
-from iac_runtime.policy import escalation_files as files
-from iac_runtime.policy import escalation_values as values
-from iac_runtime.policy.call_view import Sight, World
+from iac_runtime.language.steps import (
+    Boundary,
+    ById,
+    ByIndex,
+    ByName,
+    Every,
+    Go,
+    RefValue,
+    Step,
+    Whose,
+)
+from iac_runtime.policy.call_view import (
+    MOVES,
+    CallValue,
+    CallView,
+    once_per_app,
+    requests,
+    words_of,
+)
 from iac_runtime.policy.facts import Raised
-from iac_runtime.tool import LEVELS, Level, highest
+from iac_runtime.policy.file_rules import FILE_RULES, EscalationRule, RuleContext, RuleTest
+from iac_runtime.policy.places import is_executable
+from iac_runtime.tools.tables import Tables
+from iac_runtime.types import parse_type
 
-__all__ = ["RULES", "Rule", "escalate", "raised_level"]
-
-
-class Rule(NamedTuple):
-    """A row: `test` returns what it found, shown to a person, or an empty text."""
-
-    name: str
-    to: Level | Literal["up", "deny"]
-    says: str
-    test: Callable[[Sight, World], str]
+__all__ = ["RULES", "escalate"]
 
 
-def escalate(sight: Sight, world: World) -> tuple[Raised, ...]:
+def escalate(view: CallView, context: RuleContext) -> tuple[Raised, ...]:
     """Return the rules that hold for a request, in the order of the table."""
     found: list[Raised] = []
-    for rule in RULES:
-        evidence = rule.test(sight, world)
+    for rule in RULES if view.paths or view.of_files else VALUE_RULES:
+        evidence = rule.test(view, context)
         if evidence:
             found.append(Raised(rule.name, rule.says.format(_shown(evidence)), rule.to))
     return tuple(found)
-
-
-def raised_level(level: Level, raised: tuple[Raised, ...]) -> Level:
-    """Return `level` as the rules raise it: to the highest named, and one up for each `up`."""
-    named = highest(row.to for row in raised if row.to in LEVELS)
-    steps = sum(row.to == "up" for row in raised)
-    up = LEVELS[min(LEVELS.index(level) + steps, len(LEVELS) - 1)]
-    return highest((level, named, up))
 
 
 def _shown(text: str, limit: int = 120) -> str:
@@ -52,80 +60,298 @@ def _shown(text: str, limit: int = 120) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
-RULES: Final[tuple[Rule, ...]] = (
-    Rule("own-state", "deny", "{} belongs to this program.", files.own_state),
-    Rule("special-file", "deny", "{} is a device or a pipe, not a file.", files.special),
-    Rule("protected-place", "deny", "Tools never write to {}.", files.protected),
-    Rule(
-        "destination-exists",
-        "DANGEROUS",
-        "{} is there already and would be written over.",
-        files.exists,
+QUERY_LIMIT: Final = 200
+"""Characters that a URL may carry after its question mark."""
+
+MANY: Final = 20
+"""Items of one list that may be moved at once."""
+
+
+def _no_saving(view: CallView, _context: RuleContext) -> str:
+    for row in view.values:
+        saving = row.code == "savo" or row.name == "saving"
+        if saving and "replac" not in row.name and str(row.value).lower() in ("no", "false"):
+            return "saving: no"
+    return ""
+
+
+def _replaces(view: CallView, _context: RuleContext) -> str:
+    for row in view.values:
+        replacing = row.code == "alrp" or re.search("replac|overwrit", row.name)
+        if replacing and str(row.value).lower() in ("true", "yes"):
+            return row.name or "replacing"
+    return ""
+
+
+def _flag(name: str, code: str) -> RuleTest:
+    def test(view: CallView, _context: RuleContext) -> str:
+        for row in view.values:
+            if (row.code == code or row.name == name) and str(row.value).lower() in ("true", "yes"):
+                return name
+        return ""
+
+    return test
+
+
+_WHOLE: Final = frozenset({"entireContents"})
+"""Finder's name of all that a folder holds, however deep; its dictionary does not say so."""
+
+
+@once_per_app
+def _several_in(tables: Tables) -> frozenset[str]:
+    """Return the properties of an app that hold several of its objects, by JXA name."""
+    kinds: dict[str, bool] = {}
+    for part in tables.classes.values():
+        for row in part.properties:
+            held = [kind.name for kind in parse_type(row.type) if kind.many]
+            many = any(name == "specifier" or tables.find_class(name) for name in held)
+            kinds[row.jxa] = kinds.get(row.jxa, True) and many
+    return frozenset(name for name, many in kinds.items() if many) | _WHOLE
+
+
+def _selects_many(steps: tuple[Step, ...], several: frozenset[str]) -> bool:
+    """Say whether a specifier means several objects.
+
+    A whole collection, what a filter finds, or one of the properties `several`.
+    """
+    for at, step in enumerate(steps):
+        if isinstance(step, Whose) or (isinstance(step, Go) and step.name in several):
+            return True
+        if isinstance(step, Every):
+            after = steps[at + 1] if at + 1 < len(steps) else None
+            if not isinstance(after, ByIndex | ByName | ById | Boundary | Whose):
+                return True
+    return False
+
+
+def _many(view: CallView, _context: RuleContext) -> str:
+    if not view.event.writes:
+        return ""
+    subjects = [event.target for event in requests(view.event)]
+    subjects += [
+        row.value.steps
+        for row in view.values
+        if isinstance(row.value, RefValue) and row.code != "insh"
+    ]
+    several = _several_in(view.tables) | ({"selection"} if view.of_files else set())
+    return "several objects" if any(_selects_many(steps, several) for steps in subjects) else ""
+
+
+def _list_of_many(view: CallView, _context: RuleContext) -> str:
+    count = sum(row.code == "----" for row in view.values)
+    return str(count) if view.event.writes and count > MANY else ""
+
+
+_TRASH: Final = re.compile(
+    r"\b(trash|rubbish|recycle bin|bin|junk|spam|deleted (messages|items|mail)|recently deleted)\b"
+)
+_HOLDERS: Final = frozenset("mailbox folder container playlist list calendar group".split())
+
+
+def _destinations(view: CallView) -> list[tuple[Step, ...]]:
+    """Return the places that things are moved to, by a move or by setting what holds them."""
+    if not view.event.writes:
+        return []
+    return [
+        row.value.steps
+        for row in view.values
+        if isinstance(row.value, RefValue)
+        and (
+            (view.event.code in MOVES and row.code == "insh")
+            or (row.owner == "set" and row.name in _HOLDERS)
+        )
+    ]
+
+
+def _to_trash(view: CallView, _context: RuleContext) -> str:
+    """A trash or a junk folder by its name; Finder's `.Trash` too."""
+    for steps in _destinations(view):
+        for step in steps:
+            if isinstance(step, Go) and _TRASH.search(words_of(step.name)):
+                return words_of(step.name)
+            if isinstance(step, ByName) and _TRASH.search(step.name.casefold()):
+                return step.name
+    return ""
+
+
+def _other_account(view: CallView, _context: RuleContext) -> str:
+    destinations = _destinations(view)
+    if not destinations:
+        return ""
+    targets = [view.event.target] + [
+        row.value.steps
+        for row in view.values
+        if row.code == "----" and isinstance(row.value, RefValue)
+    ]
+    homes = {account for steps in targets for account in _account(steps)}
+    strange = any(account not in homes for steps in destinations for account in _account(steps))
+    return "another account" if homes and strange else ""
+
+
+def _account(steps: tuple[Step, ...]) -> Iterator[Step]:
+    for step, following in pairwise(steps):
+        if isinstance(step, Every) and words_of(step.name).endswith("accounts"):
+            yield following
+
+
+_hidden_answer: Final = _flag("hidden answer", "htxt")
+
+
+def _asks_for_text(view: CallView, context: RuleContext) -> str:
+    """A dialog with a field to type into: what a person enters there goes to the caller."""
+    field = any(row.code == "dtxt" for row in view.values)
+    asks = field and view.event.code == "sysodlog"
+    return _hidden_answer(view, context) or ("default answer" if asks else "")
+
+
+_NAMES: Final = frozenset({"name", "displayed name", "name extension", "title", "file name"})
+
+
+def _renames(view: CallView, _context: RuleContext) -> str:
+    for row, text in view.texts if view.event.writes else ():
+        if row.name not in _NAMES or not row.owner:
+            continue
+        # What runs is known by what stands behind a dot.
+        name = f"/x.{text}" if row.name == "name extension" else f"/{text}"
+        if "." in name and is_executable(name):
+            return text
+        if view.event.op == "set":
+            program = next((path for _, path in view.paths if is_executable(path)), "")
+            if program:
+                return program.rpartition("/")[2]
+    return ""
+
+
+_URL_NAME: Final = re.compile(r"\b(url|uri|link|href|web ?site|web ?page|home ?page|webloc)\b")
+_SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
+_ACTIVE: Final = frozenset(
+    "about applescript blob chrome data facetime file ftp itms itms-apps javascript mailto message"
+    " ms-msdt sftp shortcuts smb afp nfs cifs sms ssh tel telnet vbscript view-source vnc webcal"
+    " workflow x-apple.systempreferences x-man-page x-help-action".split()
+)
+_HTTPS: Final = re.compile(r"https://[^\s/?#@\\]+(?:[/?#]\S*)?", re.I)
+
+
+def _links(view: CallView) -> list[str]:
+    """Return every value that is a URL, or whose parameter says that it must be one."""
+    found: list[str] = []
+    if not (view.event.writes or view.event.op == "command"):
+        return found
+    for row, text in view.texts:
+        direct = row.code == "----" and view.event.code == "GURLGURL"
+        plain = text.strip()
+        scheme = _SCHEME.match(plain)
+        if direct or _URL_NAME.search(row.name) or _URL_NAME.search(row.type):
+            found.append(text)
+        elif scheme and not re.search(r"\s", plain):
+            known = scheme.group()[:-1].lower() in _ACTIVE
+            if known or plain[scheme.end() :].startswith("//"):
+                found.append(text)
+    return found
+
+
+def _scheme(view: CallView, _context: RuleContext) -> str:
+    """A URL that does not lead where it seems to: https, no user before the host, all seen."""
+    for url in _links(view):
+        plain = url.strip()
+        if _HTTPS.fullmatch(plain) is None or escaped(plain) != plain:
+            return url
+    return ""
+
+
+def _long_query(view: CallView, _context: RuleContext) -> str:
+    for url in _links(view):
+        try:
+            parts = urlsplit(url.strip())
+        except ValueError:
+            return url
+        if len(parts.query) + len(parts.fragment) > QUERY_LIMIT:
+            return url
+    return ""
+
+
+_LATER: Final = re.compile(
+    r"\b(rule|rule condition|login item|folder action|script|user|account|attendee|alarm"
+    r"|configuration|property list item|server|recipient|launch agent|workflow)s?\b"
+)
+
+
+def _later(view: CallView, _context: RuleContext) -> str:
+    return view.made if _LATER.search(view.made) else ""
+
+
+_CARRIERS: Final = re.compile(
+    # A recipient, a script, a path; a URL is known by its form too.
+    r"\b(?:(?:address|recipient|email|e mail|participant|buddy|handle|phone|attendee|invitee)s?"
+    r"|script|java ?script|command|source|code|expression|shell|macro|formula"
+    r"|path|file|folder|posix path)\b"
+)
+_SCRIPT_EVENTS: Final = re.compile(r"sysoexec|sysodsct|....dosc|sfridojs|CrSuExJa|prcskprs")
+
+
+def _carries(view: CallView, row: CallValue, links: list[str]) -> bool:
+    """Say whether a value is used as a recipient, a URL, a path or a script."""
+    if row.path is not None or str(row.value) in links:
+        return True
+    if row.code == "----" and _SCRIPT_EVENTS.fullmatch(view.event.code):
+        return True
+    return any(_CARRIERS.search(text) for text in (f"{row.name} {row.owner}", row.type))
+
+
+def _tainted(view: CallView, context: RuleContext) -> str:
+    if context.taint is None or not view.texts:
+        return ""
+    links = _links(view)
+    for row, text in view.texts if links or view.event.writes else ():
+        if row.code != "kocl" and _carries(view, row, links):
+            piece = context.taint.used_in(text)
+            if piece:
+                return piece
+    return ""
+
+
+VALUE_RULES: Final = (
+    EscalationRule("to-trash", "DANGEROUS", "What goes to {} is thrown away.", _to_trash),
+    EscalationRule("other-account", "DANGEROUS", "It leaves its account for {}.", _other_account),
+    EscalationRule(
+        "executable-name", "DANGEROUS", "A file called {} would run when it is opened.", _renames
     ),
-    Rule(
-        "outside-documents", "DANGEROUS", "{} lies outside your documents.", files.outside_documents
+    EscalationRule(
+        "without-saving", "DANGEROUS", "Changes that are not saved would be lost ({}).", _no_saving
     ),
-    Rule(
-        "executable-destination", "DANGEROUS", "{} would run when it is opened.", files.executable
+    EscalationRule("replacing", "DANGEROUS", "What is there would be replaced ({}).", _replaces),
+    EscalationRule("many-objects", "up", "It changes {} at once.", _many),
+    EscalationRule("more-than-20", "DANGEROUS", "It takes {} items at once.", _list_of_many),
+    EscalationRule("url-scheme", "DANGEROUS", "{} is no https address.", _scheme),
+    EscalationRule("url-query", "DANGEROUS", "{} carries a long query.", _long_query),
+    EscalationRule(
+        "acts-later", "DANGEROUS", "A new {} acts later, by itself or on others.", _later
     ),
-    Rule(
-        "program-place",
-        "DANGEROUS",
-        "{} is where programs lie, or it cannot be told where that is.",
-        files.program_place,
-    ),
-    Rule("to-trash", "DANGEROUS", "What goes to {} is thrown away.", values.to_trash),
-    Rule("other-account", "DANGEROUS", "It leaves its account for {}.", values.other_account),
-    Rule("writes-file", "MODIFY", "It writes {}.", files.writes_file),
-    Rule("opens-executable", "DANGEROUS", "{} may run when it is opened.", files.opens),
-    Rule(
-        "opens-protected",
-        "DANGEROUS",
-        "{} lies where things start by themselves.",
-        files.opens_protected,
-    ),
-    Rule(
-        "executable-name",
-        "DANGEROUS",
-        "A file called {} would run when it is opened.",
-        files.renames,
-    ),
-    Rule(
-        "without-saving",
-        "DANGEROUS",
-        "Changes that are not saved would be lost ({}).",
-        values.no_saving,
-    ),
-    Rule("replacing", "DANGEROUS", "What is there would be replaced ({}).", values.replaces),
-    Rule("many-objects", "up", "It changes {} at once.", values.many),
-    Rule("more-than-20", "DANGEROUS", "It takes {} items at once.", values.list_of_many),
-    Rule("top-folder", "DANGEROUS", "{} holds much more than one thing.", files.top_folder),
-    Rule("url-scheme", "DANGEROUS", "{} is no https address.", values.scheme),
-    Rule("url-query", "DANGEROUS", "{} carries a long query.", values.long_query),
-    Rule("acts-later", "DANGEROUS", "A new {} acts later, by itself or on others.", values.later),
-    Rule(
+    EscalationRule(
         "hidden-answer",
         "DANGEROUS",
         "It asks for a text, which may be a password ({}).",
-        values.asks_for_text,
+        _asks_for_text,
     ),
-    Rule(
+    EscalationRule(
         "write-permission",
         "DANGEROUS",
         "It opens a file for writing ({}).",
-        values.flag("write permission", "perm"),
+        _flag("write permission", "perm"),
     ),
-    Rule(
+    EscalationRule(
         "registers-apps",
         "MODIFY",
         "It changes which app opens what ({}).",
-        values.flag("registering applications", "reg?"),
+        _flag("registering applications", "reg?"),
     ),
-    Rule(
+    EscalationRule(
         "from-a-result",
         "up",
         "{} stood in an earlier result, and may be a stranger's choice.",
-        values.tainted,
+        _tainted,
     ),
 )
-"""All rules. `deny` is final: no policy and no approval lets such a call run."""
+
+RULES: Final[tuple[EscalationRule, ...]] = (*FILE_RULES, *VALUE_RULES)
+"""All rules."""

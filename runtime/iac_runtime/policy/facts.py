@@ -11,7 +11,7 @@ from iac_runtime.language.request import Event
 from iac_runtime.language.text import event_json
 from iac_runtime.tool import Level
 
-__all__ = ["Action", "Decision", "Facts", "Raised", "call_digest"]
+__all__ = ["Action", "CallFacts", "Decision", "Raised", "call_digest"]
 
 Action = Literal["allow", "ask", "deny"]
 
@@ -28,7 +28,7 @@ class Raised(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class CallFacts:
     """A call that is ready to be judged.
 
     Attributes:
@@ -131,7 +131,7 @@ class Decision:
     suggestion: str = field(default="")
 
 
-def call_digest(facts: Facts) -> str:
+def call_digest(facts: CallFacts) -> str:
     """Return the SHA-256 (hex) of what would run: tool, arguments and request, byte for byte.
 
     A call without an event is what its line says: the same path in an interface can lead to

@@ -6,7 +6,7 @@ A file that is not right is an error, never a policy that lets more through than
 import os
 import re
 import stat
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
@@ -81,6 +81,14 @@ def parse_policy(text: str, name: str = "policy.toml") -> Policy:
     return _Reader(document, name).policy()
 
 
+_TOP: Final = (
+    *("allow", "approvers", "ask", "blocklist", "deny", "launch", "limits", "preset"),
+    *("rate_limit", "read_only", "reads", "rule", "secrets"),
+)
+_MATCH: Final = ("app", "tool", "level", "argument", "why")
+_LIMITS: Final = {"reads": "reads_per_second", "dangerous": "dangerous_per_hour"}
+
+
 class _Reader:
     """Reads one document; remembers it and its name for the errors."""
 
@@ -91,213 +99,190 @@ class _Reader:
     def policy(self) -> Policy:
         data: Mapping[str, Any] = self._document.value
         self._known(data, (), _TOP)
-        fields: dict[str, Any] = {"path": self._name}
+        lines = tuple((key, self._document.line((key,))) for key in data)
+        fields: dict[str, Any] = {"path": self._name, "lines": lines}
         for key, value in data.items():
-            fields.update(_TOP[key](self, (key,), value))
-        fields["lines"] = tuple((key, self._document.line((key,))) for key in data)
+            where = (key,)
+            match key:
+                case "allow" | "ask" | "deny":
+                    rows = self._rows(where, value, _MATCH, key)
+                    fields[key] = tuple(match for _, match in rows)
+                case "approvers":
+                    fields[key] = () if value == [] else self._approvers(where, value)
+                case "blocklist":
+                    fields.update(self._blocklist(where, value))
+                case "launch":
+                    fields[key] = self._bundles(where, value)
+                case "limits":
+                    table = self._table(where, value, _LIMITS)
+                    for name, part in table.items():
+                        fields[_LIMITS[name]] = self._number((*where, name), part)
+                case "preset":
+                    fields[key] = self._word(where, value, PRESETS, "there is no preset {}.")
+                case "rate_limit":
+                    fields[key] = self._number(where, value)
+                case "read_only":
+                    if not isinstance(value, bool):
+                        self._wrong(where, "read_only wants true or false.")
+                    fields[key] = value
+                case "reads" | "secrets":
+                    fields[key] = self._texts(where, value)
+                case "rule":
+                    fields["rules"] = self._rules(where, value)
         return Policy(**fields)
 
-    def wrong(self, where: Where, message: str) -> NoReturn:
+    def _wrong(self, where: Where, message: str) -> NoReturn:
         raise SetupError(f"{self._name} line {self._document.line(where)}: {message}")
 
-    def _known(self, data: Mapping[str, Any], where: Where, keys: Sequence[str] | Any) -> None:
+    def _known(self, data: Mapping[str, Any], where: Where, keys: Iterable[str]) -> None:
         for key in data:
             if key not in keys:
                 hint = near_text(key, sorted(keys))
-                self.wrong((*where, key), f"there is no key {quoted(key)}. {hint}")
+                self._wrong((*where, key), f"there is no key {quoted(key)}. {hint}")
 
-    def preset(self, where: Where, value: Any) -> dict[str, Any]:
-        if not isinstance(value, str) or value not in PRESETS:
-            hint = near_text(str(value), PRESETS)
-            self.wrong(where, f"there is no preset {quoted(str(value))}. {hint}")
-        return {"preset": value}
+    def _word(self, where: Where, value: Any, known: Iterable[str], message: str) -> str:
+        """Return a word that is among those that are known; `message` says that it is not."""
+        if not isinstance(value, str) or value not in known:
+            word = str(value)
+            self._wrong(where, f"{message.format(quoted(word))} {near_text(word, known)}")
+        return value
 
-    def read_only(self, where: Where, value: Any) -> dict[str, Any]:
-        if not isinstance(value, bool):
-            self.wrong(where, "read_only wants true or false.")
-        return {"read_only": value}
-
-    def number(self, where: Where, value: Any) -> float:
+    def _number(self, where: Where, value: Any) -> float:
         right = isinstance(value, int | float) and not isinstance(value, bool)
         if not right or not 0 < value < 1e6:
-            self.wrong(where, f"{where[-1]} wants a number above 0 and below 1,000,000.")
+            self._wrong(where, f"{where[-1]} wants a number above 0 and below 1,000,000.")
         return float(value)
 
-    def rate_limit(self, where: Where, value: Any) -> dict[str, Any]:
-        return {"rate_limit": self.number(where, value)}
-
-    def limits(self, where: Where, value: Any) -> dict[str, Any]:
-        table = self.table(where, value, _LIMITS)
-        return {_LIMITS[key]: self.number((*where, key), part) for key, part in table.items()}
-
-    def table(self, where: Where, value: Any, keys: Any) -> Mapping[str, Any]:
+    def _table(self, where: Where, value: Any, keys: Iterable[str]) -> Mapping[str, Any]:
         if not isinstance(value, Mapping):
-            self.wrong(where, f"{where[-1]} wants a table.")
+            self._wrong(where, f"{where[-1]} wants a table.")
         self._known(value, where, keys)
         return value
 
-    def texts(self, where: Where, value: Any) -> tuple[str, ...]:
+    def _texts(self, where: Where, value: Any) -> tuple[str, ...]:
         """Return a text or a list of texts as a tuple."""
         found = [value] if isinstance(value, str) else value
         if not isinstance(found, list) or not all(isinstance(x, str) and x for x in found):
-            self.wrong(where, f"{where[-1]} wants a text, or a list of texts.")
+            self._wrong(where, f"{where[-1]} wants a text, or a list of texts.")
         return tuple(found)
 
-    def some(self, where: Where, value: Any) -> tuple[str, ...]:
+    def _some(self, where: Where, value: Any) -> tuple[str, ...]:
         """Return a text or a list of texts; a rule of none would speak of every call."""
-        found = self.texts(where, value)
+        found = self._texts(where, value)
         if not found:
-            self.wrong(where, f"{where[-1]} is empty; give a text, or leave it out.")
+            self._wrong(where, f"{where[-1]} is empty; give a text, or leave it out.")
         return found
 
-    def globs(self, field: str) -> Callable[[Where, Any], dict[str, Any]]:
-        return lambda where, value: {field: self.texts(where, value)}
+    def _approvers(self, where: Where, value: Any) -> tuple[str, ...]:
+        words = self._texts(where, value)
+        return tuple(
+            self._word(where, word, APPROVERS, "nobody called {} can ask.") for word in words
+        )
 
-    def bundles(self, where: Where, value: Any) -> tuple[str, ...]:
-        found = self.texts(where, value)
+    def _bundles(self, where: Where, value: Any) -> tuple[str, ...]:
+        found = self._texts(where, value)
         for entry in found:
             if not _BUNDLE.match(entry):
-                self.wrong(where, f"{quoted(entry)} is no bundle id, as in com.apple.Notes.")
+                self._wrong(where, f"{quoted(entry)} is no bundle id, as in com.apple.Notes.")
         return found
 
-    def approvers(self, where: Where, value: Any) -> dict[str, Any]:
-        found = () if value == [] else self.texts(where, value)
-        for entry in found:
-            if entry not in APPROVERS:
-                hint = near_text(entry, APPROVERS)
-                self.wrong(where, f"nobody called {quoted(entry)} can ask. {hint}")
-        return {"approvers": found}
-
-    def blocklist(self, where: Where, value: Any) -> dict[str, Any]:
-        table = self.table(where, value, ("add", "remove"))
+    def _blocklist(self, where: Where, value: Any) -> dict[str, Any]:
+        table = self._table(where, value, ("add", "remove"))
         fields: dict[str, Any] = {}
         if "add" in table:
-            fields["blocklist_add"] = self.bundles((*where, "add"), table["add"])
+            fields["blocklist_add"] = self._bundles((*where, "add"), table["add"])
         if "remove" in table:
             spot = (*where, "remove")
             fields["blocklist_remove"] = tuple(
-                self._removable(spot, entry) for entry in self.texts(spot, table["remove"])
+                self._removable(spot, entry) for entry in self._texts(spot, table["remove"])
             )
         return fields
 
     def _removable(self, where: Where, entry: str) -> str:
         known = {row.casefold(): row for row in BUILT_IN}
         if any(entry.casefold() == row.casefold() for row in FIXED):
-            self.wrong(where, f"{quoted(entry)} stays on the blocklist; take it out of here.")
+            self._wrong(where, f"{quoted(entry)} stays on the blocklist; take it out of here.")
         if entry.casefold() not in known:
-            near = nearest(entry, BUILT_IN) or sorted(BUILT_IN)[:3]
-            self.wrong(
-                where, f"{quoted(entry)} is not on the blocklist. Nearest: {', '.join(near)}."
-            )
+            near = ", ".join(nearest(entry, BUILT_IN) or sorted(BUILT_IN)[:3])
+            self._wrong(where, f"{quoted(entry)} is not on the blocklist. Nearest: {near}.")
         return known[entry.casefold()]
 
-    def levels(self, where: Where, value: Any) -> tuple[Level, ...]:
-        return tuple(self.level(where, entry) for entry in self.some(where, value))
-
-    def level(self, where: Where, value: Any) -> Level:
+    def _level(self, where: Where, value: Any) -> Level:
         for level in LEVELS:
             if isinstance(value, str) and value.upper() == level:
                 return level
         hint = near_text(str(value), LEVELS)
-        return self.wrong(where, f"there is no level {quoted(str(value))}. {hint}")
+        return self._wrong(where, f"there is no level {quoted(str(value))}. {hint}")
 
-    def argument(self, where: Where, value: Any) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    def _argument(self, where: Where, value: Any) -> tuple[tuple[str, tuple[str, ...]], ...]:
         if not isinstance(value, Mapping) or not value:
-            self.wrong(where, 'argument wants a table, as in { to = "*/Archive" }.')
+            self._wrong(where, 'argument wants a table, as in { to = "*/Archive" }.')
         return tuple(
             (".".join(keys), self._values((*where, *keys), part))
-            for keys, part in self._leaves(value, ())
+            for keys, part in _leaves(value, ())
         )
-
-    def _leaves(
-        self, table: Mapping[str, Any], above: tuple[str, ...]
-    ) -> Iterator[tuple[tuple[str, ...], Any]]:
-        for key, part in table.items():
-            if isinstance(part, Mapping):
-                yield from self._leaves(part, (*above, key))
-            else:
-                yield (*above, key), part
 
     def _values(self, where: Where, value: Any) -> tuple[str, ...]:
         if isinstance(value, bool):
             return ("true" if value else "false",)
         if isinstance(value, int | float):
             return (str(value),)
-        if value == "":
-            return ("",)
-        return self.some(where, value)
+        return ("",) if value == "" else self._some(where, value)
 
-    def matches(self, field: str) -> Callable[[Where, Any], dict[str, Any]]:
-        def read(where: Where, value: Any) -> dict[str, Any]:
-            return {field: tuple(row for _, row in self._rows(where, value, _MATCH, field))}
-
-        return read
-
-    def rules(self, where: Where, value: Any) -> dict[str, Any]:
+    def _rules(self, where: Where, value: Any) -> tuple[LevelRule, ...]:
         rules: list[LevelRule] = []
+        known = [rule.name for rule in RULES if rule.to != "deny"]
         for row, match in self._rows(where, value, (*_MATCH, "accept"), "rule"):
             spot = (*where, len(rules))
             if "level" not in row:
-                self.wrong(spot, f"the rule sets no level. Known: {', '.join(LEVELS)}.")
-            accept = self.texts((*spot, "accept"), row["accept"]) if "accept" in row else ()
-            known = [rule.name for rule in RULES if rule.to != "deny"]
+                self._wrong(spot, f"the rule sets no level. Known: {', '.join(LEVELS)}.")
+            at = (*spot, "accept")
+            accept = self._texts(at, row["accept"]) if "accept" in row else ()
             for name in accept:
-                if name not in known:
-                    hint = near_text(name, known)
-                    self.wrong((*spot, "accept"), f"no such rule: {quoted(name)}. {hint}")
-            level = self.level((*spot, "level"), row["level"])
+                self._word(at, name, known, "no such rule: {}.")
+            level = self._level((*spot, "level"), row["level"])
             rules.append(LevelRule(match._replace(level=()), level, accept))
-        return {"rules": tuple(rules)}
+        return tuple(rules)
 
     def _rows(
         self, where: Where, value: Any, keys: Sequence[str], kind: str
     ) -> list[tuple[Mapping[str, Any], Match]]:
         if not isinstance(value, list) or not all(isinstance(row, Mapping) for row in value):
-            self.wrong(where, f"write each {kind} under a line of its own: [[{kind}]]")
+            self._wrong(where, f"write each {kind} under a line of its own: [[{kind}]]")
         return [(row, self._match((*where, at), row, keys, kind)) for at, row in enumerate(value)]
 
     def _match(self, where: Where, row: Mapping[str, Any], keys: Sequence[str], kind: str) -> Match:
         self._known(row, where, keys)
-        speaks = [key for key in ("app", "tool", "argument") if key in row]
+        speaks = any(key in row for key in ("app", "tool", "argument"))
         if not speaks and (kind == "rule" or "level" not in row):
-            self.wrong(where, f"this {kind} would hold for every call; give app, tool or argument.")
-        level = self.levels((*where, "level"), row["level"]) if "level" in row else ()
+            self._wrong(
+                where, f"this {kind} would hold for every call; give app, tool or argument."
+            )
+        at = (*where, "level")
+        levels = self._some(at, row["level"]) if "level" in row else ()
+        level = tuple(self._level(at, entry) for entry in levels)
         if kind == "allow" and "DANGEROUS" in level:
-            self.wrong(
-                (*where, "level"),
-                "DANGEROUS calls are asked about every time; [[rule]] can set another level.",
+            self._wrong(
+                at, "DANGEROUS calls always require approval; [[rule]] can set another level."
             )
         why = row.get("why", "")
         if not isinstance(why, str):
-            self.wrong((*where, "why"), "why wants a text.")
+            self._wrong((*where, "why"), "why wants a text.")
         return Match(
-            self.some((*where, "app"), row["app"]) if "app" in row else (),
-            self.some((*where, "tool"), row["tool"]) if "tool" in row else (),
+            self._some((*where, "app"), row["app"]) if "app" in row else (),
+            self._some((*where, "tool"), row["tool"]) if "tool" in row else (),
             level,
-            self.argument((*where, "argument"), row["argument"]) if "argument" in row else (),
+            self._argument((*where, "argument"), row["argument"]) if "argument" in row else (),
             f"{self._name} line {self._document.line(where)}",
             " ".join(why.split()),
         )
 
 
-_MATCH: Final = ("app", "tool", "level", "argument", "why")
-
-_LIMITS: Final = {"reads": "reads_per_second", "dangerous": "dangerous_per_hour"}
-
-_Read = Callable[[_Reader, Where, Any], dict[str, Any]]
-
-_TOP: Final[Mapping[str, _Read]] = {
-    "allow": lambda reader, where, value: reader.matches("allow")(where, value),
-    "approvers": _Reader.approvers,
-    "ask": lambda reader, where, value: reader.matches("ask")(where, value),
-    "blocklist": _Reader.blocklist,
-    "deny": lambda reader, where, value: reader.matches("deny")(where, value),
-    "launch": lambda reader, where, value: {"launch": reader.bundles(where, value)},
-    "limits": _Reader.limits,
-    "preset": _Reader.preset,
-    "rate_limit": _Reader.rate_limit,
-    "read_only": _Reader.read_only,
-    "reads": lambda reader, where, value: reader.globs("reads")(where, value),
-    "rule": _Reader.rules,
-    "secrets": lambda reader, where, value: reader.globs("secrets")(where, value),
-}
+def _leaves(
+    table: Mapping[str, Any], above: tuple[str, ...]
+) -> Iterator[tuple[tuple[str, ...], Any]]:
+    for key, part in table.items():
+        if isinstance(part, Mapping):
+            yield from _leaves(part, (*above, key))
+        else:
+            yield (*above, key), part

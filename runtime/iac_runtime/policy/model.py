@@ -1,30 +1,43 @@
-"""The user's policy as data: rules, presets; `Policy()` is what holds without a file."""
+"""The user's policy as data: rules, presets, settings; `Policy()` is what holds without a file.
 
+A setting is a flag's, else the environment's, else the file's, else the default, and knows where
+it came from. The names of the environment come in two spellings, `IAC_READ_ONLY` and
+`ACCESSIBILITY_MCP_READ_ONLY`; the first wins. A blocklist only ever grows by a flag or the
+environment.
+"""
+
+import contextlib
 import json
+import math
+import re
 import sys
-import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any, Final, Literal, NamedTuple
 
 from iac_base.errors import SetupError, near_text, quoted
 from iac_base.words import fold
-from iac_runtime.policy.facts import Action, Facts
+from iac_runtime.policy.facts import Action, CallFacts
 from iac_runtime.tool import LEVELS, Level
 
 __all__ = [
     "APPROVERS",
     "DEFAULT",
+    "DEFAULT_RATE",
     "PRESETS",
+    "REGISTERED",
     "Approver",
+    "Flags",
     "LevelRule",
     "Match",
     "Policy",
+    "PolicySetting",
+    "PolicySettings",
     "Preset",
     "matches",
+    "read_settings",
     "register_rule",
-    "registered",
     "unregister_rule",
 ]
 
@@ -62,7 +75,7 @@ class LevelRule(NamedTuple):
     accept: tuple[str, ...] = ()
 
 
-def matches(match: Match, facts: Facts, level: Level, *, loosens: bool) -> bool:
+def matches(match: Match, facts: CallFacts, level: Level, *, loosens: bool) -> bool:
     """Say whether a rule speaks of a call that needs `level`.
 
     A rule that `loosens` must fit all that an argument holds, as it would be sent; one that does
@@ -77,7 +90,7 @@ def matches(match: Match, facts: Facts, level: Level, *, loosens: bool) -> bool:
     return all(_argument(facts, key, globs, loosens) for key, globs in match.argument)
 
 
-def _reaches(facts: Facts, globs: tuple[str, ...], *, loosens: bool) -> bool:
+def _reaches(facts: CallFacts, globs: tuple[str, ...], *, loosens: bool) -> bool:
     """Say whether a rule about apps speaks of a call.
 
     A script has no app of its own. What loosens speaks only of scripts that provably read, and
@@ -98,7 +111,7 @@ def _like(texts: Iterable[str], globs: Iterable[str]) -> bool:
     return any(fnmatchcase(text, glob) for glob in plain for text in folded)
 
 
-def _argument(facts: Facts, key: str, globs: tuple[str, ...], loosens: bool) -> bool:
+def _argument(facts: CallFacts, key: str, globs: tuple[str, ...], loosens: bool) -> bool:
     sent = facts.sent(key)
     written = _written(facts.arguments, key)
     if sent is None:
@@ -126,8 +139,8 @@ def _written(arguments: Mapping[str, Any], key: str) -> tuple[str, ...] | None:
     )
 
 
-_registered: list[LevelRule] = []
-_lock: Final = threading.Lock()
+REGISTERED: Final[list[LevelRule]] = []
+"""The rules that were registered from Python, in their order."""
 
 
 def register_rule(
@@ -167,22 +180,14 @@ def register_rule(
         why,
     )
     rule = LevelRule(match, level, tuple(accept))
-    with _lock:
-        _registered.append(rule)
+    REGISTERED.append(rule)
     return rule
 
 
 def unregister_rule(rule: LevelRule) -> None:
     """Take a registered rule back."""
-    with _lock:
-        if rule in _registered:
-            _registered.remove(rule)
-
-
-def registered() -> tuple[LevelRule, ...]:
-    """Return the rules that were registered from Python, in their order."""
-    with _lock:
-        return tuple(_registered)
+    with contextlib.suppress(ValueError):
+        REGISTERED.remove(rule)
 
 
 class Preset(NamedTuple):
@@ -269,3 +274,121 @@ class Policy:
         """Return where a key of the file stands: `policy.toml line 3`; empty if it is not there."""
         line = dict(self.lines).get(key)
         return f"{self.path} line {line}" if line else ""
+
+
+DEFAULT_RATE: Final = 10.0
+"""Writes a second."""
+
+
+class Flags(NamedTuple):
+    """What the command line said; None and empty where it said nothing."""
+
+    read_only: bool | None = None
+    rate_limit: float | None = None
+    blocklist: Sequence[str] = ()
+
+
+class PolicySetting(NamedTuple):
+    """A value and where it came from: `--read-only`, a variable, a line, `default`."""
+
+    value: Any
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class PolicySettings:
+    """The settings that hold.
+
+    Attributes:
+        read_only: bool.
+        rate_limit: Writes a second.
+        preset: The name of the preset.
+        blocklist: Bundle ids and globs that extend the list, with the source of each.
+    """
+
+    read_only: PolicySetting
+    rate_limit: PolicySetting
+    preset: PolicySetting
+    blocklist: tuple[PolicySetting, ...] = ()
+
+    @property
+    def added(self) -> tuple[str, ...]:
+        """The entries that extend the blocklist."""
+        return tuple(str(entry.value) for entry in self.blocklist)
+
+
+_FILE: Final = "the policy"
+_NAMES: Final = ("IAC_{}", "ACCESSIBILITY_MCP_{}")
+_TRUE: Final = frozenset({"1", "true", "yes", "on"})
+_FALSE: Final = frozenset({"0", "false", "no", "off", ""})
+
+
+def read_settings(flags: Flags, environ: Mapping[str, str], policy: Policy) -> PolicySettings:
+    """Return the settings that hold.
+
+    Raises:
+        SetupError: A flag or a variable has no sensible value; the message names it.
+    """
+    return PolicySettings(
+        _read_only(flags, environ, policy),
+        _rate_limit(flags, environ, policy),
+        PolicySetting(policy.preset, policy.where("preset") or "default"),
+        tuple(_blocklist(flags, environ, policy)),
+    )
+
+
+def _variables(environ: Mapping[str, str], name: str) -> list[tuple[str, str]]:
+    names = (pattern.format(name) for pattern in _NAMES)
+    return [(variable, environ[variable]) for variable in names if variable in environ]
+
+
+def _read_only(flags: Flags, environ: Mapping[str, str], policy: Policy) -> PolicySetting:
+    if flags.read_only:
+        return PolicySetting(True, "--read-only")
+    for variable, text in _variables(environ, "READ_ONLY"):
+        word = text.strip().lower()
+        if word not in _TRUE | _FALSE:
+            raise SetupError(f"{variable} wants 1 or 0, not {quoted(text)}.")
+        return PolicySetting(word in _TRUE, variable)
+    if policy.read_only is not None:
+        return PolicySetting(policy.read_only, policy.where("read_only") or _FILE)
+    return PolicySetting(False, "default")
+
+
+def _rate_limit(flags: Flags, environ: Mapping[str, str], policy: Policy) -> PolicySetting:
+    if flags.rate_limit is not None:
+        return PolicySetting(_rate("--rate-limit", str(flags.rate_limit)), "--rate-limit")
+    for variable, text in _variables(environ, "RATE_LIMIT"):
+        return PolicySetting(_rate(variable, text), variable)
+    if policy.rate_limit is not None:
+        return PolicySetting(policy.rate_limit, policy.where("rate_limit") or _FILE)
+    return PolicySetting(DEFAULT_RATE, "default")
+
+
+def _rate(source: str, text: str) -> float:
+    try:
+        rate = float(text)
+    except ValueError:
+        rate = math.nan
+    if not (math.isfinite(rate) and rate > 0):
+        raise SetupError(f"{source} wants a number above 0 (writes a second), not {quoted(text)}.")
+    return rate
+
+
+_ENTRY: Final = re.compile(r"[A-Za-z0-9*?][A-Za-z0-9.*?_-]*\Z")
+
+
+def _blocklist(flags: Flags, environ: Mapping[str, str], policy: Policy) -> list[PolicySetting]:
+    given = [("--blocklist", text) for text in flags.blocklist]
+    given += _variables(environ, "BLOCKLIST")
+    found: list[PolicySetting] = []
+    for source, text in given:
+        for entry in filter(None, re.split(r"[,;\s]+", text)):
+            if not _ENTRY.match(entry):
+                raise SetupError(
+                    f"{source} wants bundle ids with commas between, not {quoted(entry)}."
+                )
+            found.append(PolicySetting(entry, source))
+    where = policy.where("blocklist") or _FILE
+    found += [PolicySetting(entry, where) for entry in policy.blocklist_add]
+    return found

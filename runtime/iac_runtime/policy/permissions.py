@@ -2,39 +2,56 @@
 
     facts -> judge -> (ask -> a person -> answer) -> run
 
-A desk belongs to one process; what it keeps is shared through the state folder. No lock is held
+One belongs to one process; what it keeps is shared through the state folder. No lock is held
 while a person thinks.
 """
 
+import contextlib
 import math
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from iac_base.errors import SetupError
 from iac_base.files import data_folder
 from iac_base.text import escaped
 from iac_runtime.language.request import Event
-from iac_runtime.policy.blocklist import Process, processes
-from iac_runtime.policy.call_view import Sight, World, sent_for, several_in
+from iac_runtime.policy.call_view import CallView, TargetProcess, processes, sent_for, view_of
+from iac_runtime.policy.dataflow import Taint, secrets_read, without_secrets
 from iac_runtime.policy.decide import decide
 from iac_runtime.policy.escalation import escalate
-from iac_runtime.policy.facts import Decision, Facts
+from iac_runtime.policy.facts import CallFacts, Decision
 from iac_runtime.policy.file import load_policy, policy_path
-from iac_runtime.policy.model import Approver, Policy, registered
+from iac_runtime.policy.file_rules import RuleContext
+from iac_runtime.policy.model import (
+    REGISTERED,
+    Approver,
+    Flags,
+    Policy,
+    PolicySettings,
+    read_settings,
+)
+from iac_runtime.policy.places import SYSTEM_EVENTS
 from iac_runtime.policy.question import Question, Verdict, question_for
-from iac_runtime.policy.secrets import secrets_read, without_secrets
-from iac_runtime.policy.settings import Flags, Settings, read_settings
-from iac_runtime.policy.store import Store
-from iac_runtime.policy.taint import Taint
 from iac_runtime.tool import Level
 from iac_runtime.tools.binding import Operation, parameters
 from iac_runtime.tools.catalogue import Catalogue
 
-__all__ = ["Asked", "Caller", "Desk", "default_desk", "identify_in", "open_desk", "unsure_of"]
+if TYPE_CHECKING:
+    from iac_runtime.policy.approvals import ApprovalStore
+
+__all__ = [
+    "PendingApproval",
+    "Permissions",
+    "Requester",
+    "default_permissions",
+    "identify_in",
+    "open_permissions",
+    "unsure_of",
+]
 
 _TOO_MANY: Final = "The user declined too many questions of {}: none is asked for {} more."
 _FINAL: Final = "Do not call again; ask the user what he wants instead."
@@ -45,7 +62,7 @@ _RESUME: Final = (
 )
 
 
-class Caller(NamedTuple):
+class Requester(NamedTuple):
     """Who calls, and who can ask there.
 
     `vouched` is for calls that the person who runs them wrote himself (the library, `--allow`).
@@ -56,21 +73,21 @@ class Caller(NamedTuple):
     vouched: Level | None = None
 
 
-class Asked(NamedTuple):
+class PendingApproval(NamedTuple):
     """A question to be put to a person, and the token that its answer comes back with."""
 
     question: Question
     token: str
 
 
-class Desk:
+class Permissions:
     """The policy of this process, its memory of results, and the approvals of this user.
 
     Args:
         policy: The user's policy.
         settings: The settings that hold.
-        store: Opens the approvals, on first need.
-        world: What the rules of escalation look at.
+        store: Opens the approvals, on first need; those of this user if left out.
+        context: What the rules of escalation look at.
         home: The user's home folder.
         identify: The bundle id of a running process by its name or id; empty where it is not known.
         now: The time of day in seconds.
@@ -79,9 +96,9 @@ class Desk:
     def __init__(
         self,
         policy: Policy,
-        settings: Settings,
-        store: Callable[[], Store] = Store,
-        world: World | None = None,
+        settings: PolicySettings,
+        store: "Callable[[], ApprovalStore] | None" = None,
+        context: RuleContext | None = None,
         home: str | None = None,
         identify: Callable[[str], str] = lambda _name: "",
         now: Callable[[], float] = time.time,
@@ -90,23 +107,26 @@ class Desk:
         self.settings = settings
         self.taint = Taint()
         own = (str(data_folder()), policy.path or str(policy_path()))
-        self._world = (world or World(own=own))._replace(taint=self.taint)
+        self._context = (context or RuleContext(own=own))._replace(taint=self.taint)
         self._home = os.path.expanduser("~") if home is None else home  # noqa: PTH111 (a text)
         self._identify = identify
         self._now = now
         self._make_store = store
-        self._store: Store | None = None
+        self._store: ApprovalStore | None = None
         self._granted: set[str] = set()
 
     @property
-    def store(self) -> Store:
+    def store(self) -> "ApprovalStore":
         """The approvals of this user.
 
         Raises:
             SetupError: The state folder is not safe, or its file cannot be used.
         """
+        # Loads sqlite3, which a call that is not asked about does without.
+        from iac_runtime.policy.approvals import ApprovalStore
+
         if self._store is None:
-            self._store = self._make_store()
+            self._store = (self._make_store or ApprovalStore)()
         return self._store
 
     def guarded(self, event: Event, tool: Operation | None) -> Event:
@@ -121,11 +141,11 @@ class Desk:
         arguments: Mapping[str, Any],
         event: Event | None,
         levels: tuple[Level, Level],
-        caller: Caller,
+        caller: Requester,
         *,
         line: str = "",
         digest: str = "",
-    ) -> Facts:
+    ) -> CallFacts:
         """Return the facts of a call that is ready to be sent.
 
         Args:
@@ -139,49 +159,53 @@ class Desk:
             line: The request as a line of JXA.
             digest: The tool's digest in tools.lock.
         """
-        facts = Facts(name, *app, *levels, arguments, event, line, digest=digest)
-        asks = caller.asks_by is not None and caller.asks_by in self.policy.approvers
-        facts = replace(facts, client=caller.client, can_ask=asks, vouched=caller.vouched)
+        facts = CallFacts(
+            name,
+            *app,
+            *levels,
+            arguments,
+            event,
+            line,
+            digest=digest,
+            client=caller.client,
+            can_ask=caller.asks_by is not None and caller.asks_by in self.policy.approvers,
+            vouched=caller.vouched,
+        )
         if event is None:
             return facts
         tables = tool.tables if tool else None
         rows = parameters(tool) if tool else {}
-        sight = Sight(event, rows, self._home, several_in(tables))
-        reached = processes(event)
-        known = [self._identify(row.name or row.bundle) for row in reached]
+        view = view_of(event, rows, self._home, tables)
+        reached = [
+            (row, self._identify(row.name or row.bundle))
+            for row in (processes(event) if event.app.casefold() == SYSTEM_EVENTS else ())
+        ]
         return replace(
             facts,
-            raised=escalate(sight, self._world),
-            targets=tuple(row.bundle or app for row, app in zip(reached, known, strict=True)),
-            names=tuple(row.name for row in reached),
-            unsure=unsure_of(zip(reached, known, strict=True)),
+            raised=escalate(view, self._context) if _can_raise(view) else (),
+            targets=tuple(row.bundle or app_id for row, app_id in reached),
+            names=tuple(row.name for row, _ in reached),
+            unsure=unsure_of(reached) if reached else "",
             secrets=secrets_read(event, tables, self.policy.secrets),
-            sent=lambda key: sent_for(key, sight, rows),
+            sent=lambda key: sent_for(key, view, rows),
         )
 
-    def judge(self, facts: Facts) -> Decision:
+    def judge(self, facts: CallFacts) -> Decision:
         """Return what is to be done with a call."""
-        own = registered()
+        known = facts, self.policy, self.settings, tuple(REGISTERED)
         granted = _GRANTED if facts.memory and facts.memory in self._granted else ""
-        decision = decide(facts, self.policy, self.settings, registered=own, remembered=granted)
+        decision = decide(*known, granted)
         if granted or not decision.offers_always:
             return decision
-        return decide(
-            facts, self.policy, self.settings, registered=own, remembered=self._remembered(facts)
-        )
-
-    def _remembered(self, facts: Facts) -> str:
-        # Loads sqlite3, which a call that is not asked about does without.
         from iac_runtime.policy.approvals import find
 
-        try:
+        # Without its memory it asks.
+        with contextlib.suppress(SetupError):
             row = find(self.store, facts)
-        except SetupError:
-            # Without its memory the desk asks.
-            return ""
-        return row.name if row else ""
+            return decide(*known, row.name) if row else decision
+        return decision
 
-    def ask(self, facts: Facts, decision: Decision) -> Asked | Decision:
+    def ask(self, facts: CallFacts, decision: Decision) -> PendingApproval | Decision:
         """Return the question to put and its token, or a refusal where too many were asked.
 
         Raises:
@@ -193,7 +217,7 @@ class Desk:
             return decision
         token = issue(self.store, facts, decision, self._now)
         if not isinstance(token, Stopped):
-            return Asked(question_for(facts, decision), token)
+            return PendingApproval(question_for(facts, decision), token)
         too_many = _TOO_MANY.format(escaped(facts.client) or "this program", _span(token.seconds))
         return replace(
             decision,
@@ -204,7 +228,7 @@ class Desk:
             suggestion=_RESUME,
         )
 
-    def answer(self, facts: Facts, token: str, verdict: Verdict) -> Decision:
+    def answer(self, facts: CallFacts, token: str, verdict: Verdict) -> Decision:
         """Return what is to be done with a call after its question was answered.
 
         The call is judged anew: what is denied or blocked by now stays so, whatever was answered.
@@ -212,8 +236,13 @@ class Desk:
         Raises:
             SetupError: The state cannot be written; then the call may not run.
         """
-        from iac_runtime.policy import approvals as budget
-        from iac_runtime.policy.approvals import TokenError, redeem, remember
+        from iac_runtime.policy.approvals import (
+            TokenError,
+            accepted,
+            declined,
+            redeem,
+            remember,
+        )
 
         # The surface that asked may not be the one that this call came by.
         decision = self.judge(replace(facts, can_ask=True))
@@ -223,7 +252,7 @@ class Desk:
             return _refused(decision, str(error), "the approval")
         if verdict == "denied":
             with self.store.change() as connection:
-                budget.declined(connection, facts.client, self._now())
+                declined(connection, facts.client, self._now())
         if decision.action == "deny":
             return decision
         if verdict == "denied":
@@ -231,7 +260,7 @@ class Desk:
         if verdict not in ("once", "always"):
             return _refused(decision, "The question was not answered.", "no answer", _UNANSWERED)
         with self.store.change() as connection:
-            budget.accepted(connection, facts.client)
+            accepted(connection, facts.client)
         if verdict == "always" and said.always and decision.offers_always:
             remember(self.store, facts)
         if facts.memory:
@@ -243,6 +272,11 @@ class Desk:
     def saw(self, value: Any) -> None:
         """Remember the texts of a result, which an app or a stranger wrote."""
         self.taint.add(value)
+
+
+def _can_raise(view: CallView) -> bool:
+    """Say whether any rule of escalation can hold: a read without values raises nothing."""
+    return bool(view.values or view.paths) or view.event.writes
 
 
 def _span(seconds: float) -> str:
@@ -263,7 +297,7 @@ def _refused(decision: Decision, reason: str, source: str, way: str = _FINAL) ->
     )
 
 
-def unsure_of(reached: Iterable[tuple[Process, str]]) -> str:
+def unsure_of(reached: Iterable[tuple[TargetProcess, str]]) -> str:
     """Return why it cannot be told into which apps a request of System Events reaches."""
     for process, app in reached:
         name = process.name or process.bundle
@@ -286,25 +320,25 @@ def identify_in(catalogue: Catalogue) -> Callable[[str], str]:
     return identify
 
 
-def open_desk(
+def open_permissions(
     flags: Flags = Flags(),  # noqa: B008 (it is immutable)
     policy_file: Path | None = None,
     *,
     environ: Mapping[str, str] | None = None,
     home: str | None = None,
     identify: Callable[[str], str] = lambda _name: "",
-) -> Desk:
-    """Return the desk of this user.
+) -> Permissions:
+    """Return the permissions of this user.
 
     Raises:
         SetupError: The policy is not right, or a flag or a variable is not; nothing starts then.
     """
     policy = load_policy(policy_file)
     settings = read_settings(flags, os.environ if environ is None else environ, policy)
-    return Desk(policy, settings, home=home, identify=identify)
+    return Permissions(policy, settings, home=home, identify=identify)
 
 
-def default_desk(home: str | None = None) -> Desk:
-    """Return a desk without a policy file: what holds where a user said nothing."""
+def default_permissions(home: str | None = None) -> Permissions:
+    """Return them without a policy file: what holds where a user said nothing."""
     policy = Policy()
-    return Desk(policy, read_settings(Flags(), {}, policy), home=home)
+    return Permissions(policy, read_settings(Flags(), {}, policy), home=home)

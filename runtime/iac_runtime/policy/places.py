@@ -29,7 +29,7 @@ __all__ = [
     "Files",
     "Kind",
     "Mac",
-    "Place",
+    "ProtectedPlace",
     "from_file_url",
     "identity",
     "in_documents",
@@ -103,7 +103,7 @@ def from_file_url(url: str) -> str | None:
     return unquote(parts.path) if parts.scheme.lower() == "file" else None
 
 
-class Place(NamedTuple):
+class ProtectedPlace(NamedTuple):
     """A place that runs what lies in it, or that decides what may run.
 
     `parts` is a run of path components anywhere in a path, compared like `identity`; a `*` stands
@@ -114,11 +114,11 @@ class Place(NamedTuple):
     says: str
 
 
-def _rows(says: str, *paths: str) -> tuple[Place, ...]:
-    return tuple(Place(tuple(path.casefold().split("/")), says) for path in paths)
+def _rows(says: str, *paths: str) -> tuple[ProtectedPlace, ...]:
+    return tuple(ProtectedPlace(tuple(path.casefold().split("/")), says) for path in paths)
 
 
-_PLACES: Final[tuple[Place, ...]] = (
+_PLACES: Final[tuple[ProtectedPlace, ...]] = (
     *_rows(
         "what lies there starts by itself",
         "Library/LaunchAgents",
@@ -197,7 +197,7 @@ _PLACES: Final[tuple[Place, ...]] = (
 )
 
 
-def place_of(path: str) -> Place | None:
+def place_of(path: str) -> ProtectedPlace | None:
     """Return the protected place that an absolute path lies in, or that it is."""
     names = tuple(identity(path).strip("/").split("/"))
     for place in _PLACES:

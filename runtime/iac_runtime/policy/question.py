@@ -28,7 +28,7 @@ from iac_base.text import escaped
 from iac_runtime.execution.answers import framed
 from iac_runtime.execution.process import Runner
 from iac_runtime.execution.streams import run_process
-from iac_runtime.policy.facts import Decision, Facts
+from iac_runtime.policy.facts import CallFacts, Decision
 
 __all__ = [
     "ALWAYS",
@@ -85,7 +85,7 @@ class Question(NamedTuple):
         return ANSWERS[answer] if answer in self.answers else "unanswered"
 
 
-def question_for(facts: Facts, decision: Decision) -> Question:
+def question_for(facts: CallFacts, decision: Decision) -> Question:
     """Return the question about a call."""
     app, who = escaped(facts.whom), escaped(facts.client) or "A program"
     head = (

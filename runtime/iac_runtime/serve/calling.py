@@ -27,7 +27,7 @@ from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.plans import Asks, Call, Done, Refused
 from iac_runtime.gate.results import clean, structured
 from iac_runtime.policy.model import Approver
-from iac_runtime.policy.permissions import Caller
+from iac_runtime.policy.permissions import Requester
 from iac_runtime.policy.question import (
     ANSWERS,
     Question,
@@ -241,15 +241,15 @@ class Vigil:
 _CLIENT: Final = "io.modelcontextprotocol/clientInfo"
 
 
-def caller_of(context: Any, gate: Gate) -> Caller:
+def caller_of(context: Any, gate: Gate) -> Requester:
     """Return who sent a request, and by what way a person can be asked there."""
-    approvers = gate.desk.policy.approvers
+    approvers = gate.permissions.policy.approvers
     ways: list[Approver] = []
     if _declared(context):
         ways.append("client")
     if dialog_at_hand():
         ways.append("dialog")
-    return Caller(_name(context), next((way for way in ways if way in approvers), None))
+    return Requester(_name(context), next((way for way in ways if way in approvers), None))
 
 
 async def call_gate(

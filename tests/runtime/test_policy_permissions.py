@@ -1,4 +1,4 @@
-"""The desk: a person is asked, what he answers holds, and no sequence of calls gets round him."""
+"""Permissions: a person is asked, the answer holds, and no sequence of calls gets round it."""
 
 import os
 from collections.abc import Iterator
@@ -20,14 +20,18 @@ from policy_calls import facts_of, settings_of
 from iac_base.errors import SetupError
 from iac_runtime.language.compose import compose
 from iac_runtime.policy import approvals as budget
-from iac_runtime.policy.approvals import listed, revoke
-from iac_runtime.policy.facts import Decision, Facts, call_digest
+from iac_runtime.policy.approvals import ApprovalStore, listed, revoke
+from iac_runtime.policy.facts import CallFacts, Decision, call_digest
 from iac_runtime.policy.file import parse_policy
-from iac_runtime.policy.model import Policy
-from iac_runtime.policy.permissions import Asked, Caller, Desk, identify_in, open_desk
+from iac_runtime.policy.model import Flags, Policy
+from iac_runtime.policy.permissions import (
+    PendingApproval,
+    Permissions,
+    Requester,
+    identify_in,
+    open_permissions,
+)
 from iac_runtime.policy.question import Verdict
-from iac_runtime.policy.settings import Flags
-from iac_runtime.policy.store import Store
 from iac_runtime.tools.binding import bind
 from iac_runtime.tools.catalogue import Catalogue, lock_digest
 
@@ -44,108 +48,110 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def store(folder: Path) -> Store:
-    return Store(folder)
+def store(folder: Path) -> ApprovalStore:
+    return ApprovalStore(folder)
 
 
 @pytest.fixture
-def desk(store: Store) -> Desk:
-    return Desk(Policy(), settings_of(), lambda: store, home="/Users/me")
+def permissions(store: ApprovalStore) -> Permissions:
+    return Permissions(Policy(), settings_of(), lambda: store, home="/Users/me")
 
 
-def asked(desk: Desk, facts: Facts) -> Asked:
-    found = desk.ask(facts, desk.judge(facts))
-    assert isinstance(found, Asked)
+def asked(permissions: Permissions, facts: CallFacts) -> PendingApproval:
+    found = permissions.ask(facts, permissions.judge(facts))
+    assert isinstance(found, PendingApproval)
     return found
 
 
-def test_a_person_who_allows_lets_the_call_run(desk: Desk) -> None:
-    question, token = asked(desk, DELETE)
+def test_a_person_who_allows_lets_the_call_run(permissions: Permissions) -> None:
+    question, token = asked(permissions, DELETE)
     assert question.answers == ("Deny", "Allow once")
-    found = desk.answer(DELETE, token, "once")
+    found = permissions.answer(DELETE, token, "once")
     assert (found.action, found.source) == ("allow", "the user, asked by Claude")
-    assert desk.answer(DELETE, token, "once").action == "deny"
+    assert permissions.answer(DELETE, token, "once").action == "deny"
 
 
-def test_a_decline_is_final(desk: Desk) -> None:
-    token = asked(desk, DELETE).token
-    found = desk.answer(DELETE, token, "denied")
+def test_a_decline_is_final(permissions: Permissions) -> None:
+    token = asked(permissions, DELETE).token
+    found = permissions.answer(DELETE, token, "denied")
     assert (found.action, found.source) == ("deny", "the user")
     assert "Do not call again" in found.suggestion
-    assert desk.answer(DELETE, token, "once").action == "deny"
+    assert permissions.answer(DELETE, token, "once").action == "deny"
 
 
-def test_always_is_kept_for_modify_and_for_nothing_else(desk: Desk) -> None:
-    question, token = asked(desk, WRITE)
+def test_always_is_kept_for_modify_and_for_nothing_else(permissions: Permissions) -> None:
+    question, token = asked(permissions, WRITE)
     assert question.answers == ("Deny", "Allow once", "Always allow")
-    assert desk.answer(WRITE, token, "always").action == "allow"
-    found = desk.judge(OTHER)
+    assert permissions.answer(WRITE, token, "always").action == "allow"
+    found = permissions.judge(OTHER)
     assert found.action == "allow"
     assert found.source.startswith("decision 1 (Notes: make note")
-    assert desk.answer(DELETE, asked(desk, DELETE).token, "always").action == "allow"
-    assert [row.tool for row in listed(desk.store)] == ["notes_make_note"]
-    assert desk.judge(DELETE).action == "ask"
+    assert permissions.answer(DELETE, asked(permissions, DELETE).token, "always").action == "allow"
+    assert [row.tool for row in listed(permissions.store)] == ["notes_make_note"]
+    assert permissions.judge(DELETE).action == "ask"
 
 
-def test_what_is_denied_since_it_was_asked_stays_denied(desk: Desk) -> None:
-    token = asked(desk, DELETE).token
-    desk.policy = parse_policy("[[deny]]\ntool = '*'")
-    assert desk.answer(DELETE, token, "once").action == "deny"
+def test_what_is_denied_since_it_was_asked_stays_denied(permissions: Permissions) -> None:
+    token = asked(permissions, DELETE).token
+    permissions.policy = parse_policy("[[deny]]\ntool = '*'")
+    assert permissions.answer(DELETE, token, "once").action == "deny"
 
 
-def test_too_many_questions_are_told_with_the_way_out(desk: Desk) -> None:
+def test_too_many_questions_are_told_with_the_way_out(permissions: Permissions) -> None:
     for _ in range(budget.MOST):
-        desk.answer(WRITE, asked(desk, WRITE).token, "denied")
-    found = desk.ask(WRITE, desk.judge(WRITE))
+        permissions.answer(WRITE, asked(permissions, WRITE).token, "denied")
+    found = permissions.ask(WRITE, permissions.judge(WRITE))
     assert isinstance(found, Decision)
     assert (found.action, found.requires_prompt) == ("deny", True)
     assert "none is asked for 10 minutes more" in " ".join(found.reasons)
     assert "iac-mcp policy resume" in found.suggestion
-    assert desk.judge(WRITE).action == "ask"
+    assert permissions.judge(WRITE).action == "ask"
     safe = facts_of("notes list", {"element": "note"})
-    assert desk.ask(safe, desk.judge(safe)) == desk.judge(safe)
+    assert permissions.ask(safe, permissions.judge(safe)) == permissions.judge(safe)
 
 
-def test_without_its_memory_the_desk_asks_and_cannot_run(own_data_folder: Path) -> None:
+def test_without_its_memory_it_asks_and_cannot_run(own_data_folder: Path) -> None:
     own_data_folder.mkdir()
     (own_data_folder / "state").symlink_to("/nowhere")
-    desk = open_desk(environ={}, home="/Users/me")
-    decision = desk.judge(WRITE)
+    permissions = open_permissions(environ={}, home="/Users/me")
+    decision = permissions.judge(WRITE)
     assert decision.action == "ask"
     with pytest.raises(SetupError):
-        desk.ask(WRITE, decision)
+        permissions.ask(WRITE, decision)
 
 
-def test_a_desk_gathers_the_facts_of_a_call(
+def test_the_facts_of_a_call_are_gathered(
     own_data_folder: Path, catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("IAC_BLOCKLIST", "com.example.Other")
-    desk = open_desk(Flags(rate_limit=3), home="/Users/me", identify=identify_in(catalogue))
-    assert desk.settings.added == ("com.example.Other",)
+    permissions = open_permissions(
+        Flags(rate_limit=3), home="/Users/me", identify=identify_in(catalogue)
+    )
+    assert permissions.settings.added == ("com.example.Other",)
     row = catalogue.find("diary_export")
     tool = catalogue.operation(row.name)
     target = str(own_data_folder / "state" / "x")
     given = {"target": "journals[0]", "to": target}
     arguments = bind(tool.spec, given)
-    event = desk.guarded(compose(tool, arguments, "/Users/me"), tool)
-    caller = Caller("Claude", "client")
+    event = permissions.guarded(compose(tool, arguments, "/Users/me"), tool)
+    caller = Requester("Claude", "client")
     levels = (tool.spec.level, tool.spec.ceiling)
-    facts = desk.facts(
+    facts = permissions.facts(
         "diary_export", (row.app.id, row.app.name), tool, arguments, event, levels, caller
     )
     assert facts.can_ask
     assert "own-state" in [raised.rule for raised in facts.raised]
-    assert desk.judge(facts).action == "deny"
-    nobody = desk.facts("list_apps", ("", ""), None, {}, None, ("SAFE", "SAFE"), Caller())
+    assert permissions.judge(facts).action == "deny"
+    nobody = permissions.facts("list_apps", ("", ""), None, {}, None, ("SAFE", "SAFE"), Requester())
     assert not nobody.can_ask
-    assert desk.judge(nobody).action == "allow"
-    desk.saw({"a": "something strange"})
-    assert desk.taint.holds("Something Strange")
+    assert permissions.judge(nobody).action == "allow"
+    permissions.saw({"a": "something strange"})
+    assert permissions.taint.holds("Something Strange")
     assert identify_in(catalogue)("diary") == "com.example.Diary"
     assert identify_in(catalogue)("Nobody") == ""
-    closed = replace(desk.policy, approvers=("dialog",))
-    desk.policy = closed
-    again = desk.facts("list_apps", ("", ""), None, {}, None, ("SAFE", "SAFE"), caller)
+    closed = replace(permissions.policy, approvers=("dialog",))
+    permissions.policy = closed
+    again = permissions.facts("list_apps", ("", ""), None, {}, None, ("SAFE", "SAFE"), caller)
     assert not again.can_ask
 
 
@@ -178,32 +184,32 @@ class Approvals(RuleBasedStateMachine):
 
     @initialize()
     def begin(self) -> None:
-        self.store = Store(next(type(self).folders))
+        self.store = ApprovalStore(next(type(self).folders))
         self.digest = 0
-        self.open: list[tuple[str, Facts]] = []
+        self.open: list[tuple[str, CallFacts]] = []
         self.used: set[str] = set()
         self.allowed: set[str] = set()
-        self.desk = self.restarted()
+        self.permissions = self.restarted()
 
-    def restarted(self) -> Desk:
-        return Desk(Policy(), settings_of(), lambda: self.store, home="/Users/me")
+    def restarted(self) -> Permissions:
+        return Permissions(Policy(), settings_of(), lambda: self.store, home="/Users/me")
 
-    def now(self, facts: Facts) -> Facts:
+    def now(self, facts: CallFacts) -> CallFacts:
         return replace(facts, digest=f"d{self.digest}")
 
     @rule(facts=st.sampled_from(CALLS))
-    def ask(self, facts: Facts) -> None:
+    def ask(self, facts: CallFacts) -> None:
         facts = self.now(facts)
-        decision = self.desk.judge(facts)
+        decision = self.permissions.judge(facts)
         if decision.action == "allow":
             assert decision.level == "MODIFY"
             assert f"{facts.tool} {facts.digest}" in self.allowed
             return
-        found = self.desk.ask(facts, decision)
+        found = self.permissions.ask(facts, decision)
         if isinstance(found, Decision):
             budget.resume(self.store)
-            found = self.desk.ask(facts, decision)
-        assert isinstance(found, Asked)
+            found = self.permissions.ask(facts, decision)
+        assert isinstance(found, PendingApproval)
         self.open.append((found.token, facts))
 
     @precondition(lambda self: self.open)
@@ -213,11 +219,11 @@ class Approvals(RuleBasedStateMachine):
         verdict=st.sampled_from(["once", "always", "denied", "unanswered"]),
         same=st.booleans(),
     )
-    def answer(self, data: st.DataObject, facts: Facts, verdict: Verdict, same: bool) -> None:
+    def answer(self, data: st.DataObject, facts: CallFacts, verdict: Verdict, same: bool) -> None:
         token, about = data.draw(st.sampled_from(self.open))
         wanted = about if same else self.now(facts)
         right = token not in self.used and verdict in ("once", "always") and wanted == about
-        found = self.desk.answer(wanted, token, verdict)
+        found = self.permissions.answer(wanted, token, verdict)
         self.used.add(token)
         assert (found.action == "allow") == right
         if right and verdict == "always" and found.level == "MODIFY":
@@ -225,8 +231,8 @@ class Approvals(RuleBasedStateMachine):
 
     @rule()
     def restart(self) -> None:
-        self.store = Store(self.store.folder)
-        self.desk = self.restarted()
+        self.store = ApprovalStore(self.store.folder)
+        self.permissions = self.restarted()
 
     @rule()
     def rebuild(self) -> None:

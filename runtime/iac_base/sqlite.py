@@ -1,0 +1,361 @@
+"""State in files of SQLite: one way to open them, bring them forward, write to them, mend them.
+
+A file is its owner's alone, is written ahead (WAL), and a writer waits for another's. What is
+damaged is set aside under a name with the date, and begun anew; one line in the log says so. A
+file of a newer version, or of something else, is refused and left as it is.
+
+Opening holds a lock beside the file: two programs never make, bring forward or set aside the same
+one at once, and the second of two that find it damaged takes what the first has begun.
+"""
+
+import contextlib
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from iac_base.errors import SetupError
+from iac_base.files import PRIVATE, StateFileError, locked, private_file
+
+__all__ = [
+    "WAIT",
+    "Database",
+    "DatabaseSchema",
+    "check_version",
+    "explain",
+    "kept_aside",
+    "open_database",
+    "open_to_read",
+    "set_aside",
+    "transaction",
+]
+
+WAIT: Final = 5.0
+"""Seconds that a write waits for another program's; each takes milliseconds."""
+
+LARGE: Final = 64 * 1024 * 1024
+"""Bytes; checking so much takes a third of a second. A larger file that was closed in order is
+checked once it shows damage, not each time that it is opened."""
+
+
+class DatabaseSchema(NamedTuple):
+    """What a file holds.
+
+    Attributes:
+        migrations: The statements that lead from each version to the next; their number is the
+            version.
+        application: What the header says that the file is; 0 for nothing.
+        durable: Whether a change is on the disk when its transaction ends; else it can be lost
+            with the machine, and is never half there.
+        vacuum: Whether pages that become free can be given back bit by bit.
+    """
+
+    migrations: tuple[tuple[str, ...], ...]
+    application: int = 0
+    durable: bool = True
+    vacuum: bool = False
+
+
+class _DamagedError(Exception):
+    """The file is not what SQLite wrote; its text says what was found."""
+
+
+def open_database(
+    path: Path,
+    schema: DatabaseSchema,
+    *,
+    wait: float = WAIT,
+    repair: bool = True,
+    suspect: bool = False,
+) -> sqlite3.Connection:
+    """Open a file to write to it; it is made, or brought to this version, if need be.
+
+    The connection may be handed from thread to thread; statements are transactions of their own.
+
+    Args:
+        path: The file; its folder is there.
+        schema: What it is to hold.
+        wait: Seconds to wait for another program.
+        repair: Whether a damaged file is set aside and begun anew; else it is refused.
+        suspect: Whether it showed damage before, and is checked however large it is.
+
+    Raises:
+        StateFileError: It is no file of this user alone, is of a newer version or of something
+            else, is held by another program, or cannot be read or written.
+    """
+    try:
+        with locked(path.with_name(f"{path.name}.lock")):
+            try:
+                return _open(path, schema, wait, suspect=suspect)
+            except (_DamagedError, sqlite3.DatabaseError) as error:
+                if not (repair and _is_damage(error)):
+                    raise
+            set_aside(path)
+            return _open(path, schema, wait)
+    except (_DamagedError, sqlite3.Error, OSError) as error:
+        raise explain(error, path) from error
+
+
+def _open(
+    path: Path, schema: DatabaseSchema, wait: float, *, suspect: bool = False
+) -> sqlite3.Connection:
+    size = 0
+    with contextlib.suppress(FileNotFoundError):
+        size = private_file(path).st_size
+        if size == 0:
+            # It is made below the lock, with its tables: what is empty now was emptied.
+            raise _DamagedError("it is empty")
+    suspect = suspect or size <= LARGE or Path(f"{path}-wal").exists()
+    # SQLite would follow a link, and make the file as open as the umask lets it.
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, PRIVATE))
+    connection = sqlite3.connect(path, timeout=wait, isolation_level=None, check_same_thread=False)
+    try:
+        version = check_version(connection, path, schema)
+        if suspect:
+            (found,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+            if found != "ok":
+                raise _DamagedError(found)
+        if schema.vacuum:
+            connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+        _write_ahead(connection, wait)
+        connection.execute(f"PRAGMA synchronous = {'FULL' if schema.durable else 'NORMAL'}")
+        if schema.durable:
+            # On a Mac, fsync leaves data in the drive's own memory; elsewhere these do nothing.
+            connection.execute("PRAGMA fullfsync = ON")
+            connection.execute("PRAGMA checkpoint_fullfsync = ON")
+        if version < len(schema.migrations):
+            _bring_forward(connection, schema, version)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _write_ahead(connection: sqlite3.Connection, wait: float) -> None:
+    # A reader that looks in at this moment makes it fail at once, without waiting.
+    deadline = time.monotonic() + wait
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if "BUSY" not in error.sqlite_errorname or time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
+        else:
+            return
+
+
+def _bring_forward(connection: sqlite3.Connection, schema: DatabaseSchema, version: int) -> None:
+    with transaction(connection):
+        for statements in schema.migrations[version:]:
+            for statement in statements:
+                connection.execute(statement)
+        connection.execute(f"PRAGMA application_id = {schema.application}")
+        connection.execute(f"PRAGMA user_version = {len(schema.migrations)}")
+
+
+def check_version(connection: sqlite3.Connection, path: Path, schema: DatabaseSchema) -> int:
+    """Return the version of a file, 0 for a new one.
+
+    Raises:
+        StateFileError: It is newer than `schema`, or something else wrote it.
+    """
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if version > len(schema.migrations):
+        raise StateFileError(
+            path,
+            "a newer version of iac wrote it",
+            f"Use that version, or move {path} away.",
+        )
+    tables = connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone() is not None
+    if version and not tables:
+        raise _DamagedError("its tables are gone")
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    if tables and (version == 0 or application != schema.application):
+        raise StateFileError(path, "its file holds something else", f"Move {path} away.")
+    return int(version)
+
+
+def _is_damage(error: Exception) -> bool:
+    name = getattr(error, "sqlite_errorname", "")
+    return isinstance(error, _DamagedError) or name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB"))
+
+
+def set_aside(path: Path) -> Path:
+    """Move a damaged file away, with what was written ahead for it, and return its new path.
+
+    Raises:
+        OSError: It cannot be moved.
+    """
+    # Loads logging.
+    import logging
+
+    from iac_base.logs import LOGGER
+
+    day = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
+    kept = path.with_name(f"{path.name}.damaged-{day}")
+    number = 1
+    while kept.exists():
+        number += 1
+        kept = path.with_name(f"{path.name}.damaged-{day}-{number}")
+    path.rename(kept)
+    with contextlib.suppress(FileNotFoundError):
+        Path(f"{path}-wal").rename(f"{kept}-wal")
+    Path(f"{path}-shm").unlink(missing_ok=True)
+    logging.getLogger(f"{LOGGER}.state").warning(
+        "%s is damaged: it is kept as %s, and a new one is begun", path, kept.name
+    )
+    return kept
+
+
+def kept_aside(path: Path) -> list[str]:
+    """Return the names of the damaged files that were set aside for `path`, oldest first."""
+    found = path.parent.glob(f"{path.name}.damaged-*")
+    return sorted(file.name for file in found if not file.name.endswith("-wal"))
+
+
+def open_to_read(path: Path, schema: DatabaseSchema, *, wait: float = WAIT) -> sqlite3.Connection:
+    """Open a file for reading alone.
+
+    Raises:
+        FileNotFoundError: It is not there, or has no tables yet.
+        StateFileError: It cannot be read, is damaged, newer, or something else.
+    """
+    if not path.exists():
+        raise FileNotFoundError(path)
+    address = f"{path.absolute().as_uri()}?mode=ro"
+    try:
+        connection = sqlite3.connect(address, uri=True, timeout=wait)
+        try:
+            if check_version(connection, path, schema) == 0:
+                # Another program is about to make its tables.
+                raise FileNotFoundError(path)
+        except BaseException:
+            connection.close()
+            raise
+    except (_DamagedError, sqlite3.Error) as error:
+        raise explain(error, path) from error
+    return connection
+
+
+@contextlib.contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """Hold the right to write; at the end all is done, or, where the block raises, nothing."""
+    with contextlib.closing(connection.cursor()) as cursor:
+        cursor.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+            cursor.execute("COMMIT")
+        except BaseException:
+            if connection.in_transaction:
+                cursor.execute("ROLLBACK")
+            raise
+
+
+class Database:
+    """A file that stays open, and is opened on first need. Safe to share between threads.
+
+    After a failure it is opened anew with the next use, and mended if it is damaged; so is one
+    whose file was moved away.
+    """
+
+    def __init__(self, path: Path, schema: DatabaseSchema, *, wait: float = WAIT) -> None:
+        self.path = path
+        self._schema = schema
+        self._wait = wait
+        self._lock = threading.RLock()
+        self._connection: sqlite3.Connection | None = None
+        self._file: tuple[int, int] = (0, 0)
+        self._suspect = False
+
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """Give the connection, to no other thread meanwhile.
+
+        Raises:
+            StateFileError: The file cannot be used.
+        """
+        with self._lock:
+            try:
+                yield self._current()
+            except (_DamagedError, sqlite3.Error, OSError) as error:
+                self._give_up()
+                self._suspect = self._suspect or _is_damage(error)
+                raise explain(error, self.path) from error
+            except SetupError:
+                self._give_up()
+                raise
+
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """Give the connection inside one transaction; what raises undoes it.
+
+        Raises:
+            StateFileError: The file cannot be used, or another program has meanwhile brought it
+                to a newer version; nothing was changed.
+        """
+        with self.reading() as connection, transaction(connection):
+            (version,) = connection.execute("PRAGMA user_version").fetchone()
+            if version != len(self._schema.migrations):
+                check_version(connection, self.path, self._schema)
+            yield connection
+
+    def close(self) -> None:
+        """Close the file."""
+        with self._lock:
+            self._give_up()
+
+    def _current(self) -> sqlite3.Connection:
+        if self._connection is None or not self._is_same_file():
+            self._give_up()
+            self._connection = open_database(
+                self.path, self._schema, wait=self._wait, suspect=self._suspect
+            )
+            self._suspect = False
+            found = self.path.stat()
+            self._file = (found.st_dev, found.st_ino)
+        return self._connection
+
+    def _is_same_file(self) -> bool:
+        try:
+            found = self.path.stat()
+        except OSError:
+            return False
+        return (found.st_dev, found.st_ino) == self._file
+
+    def _give_up(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+
+_FAULTS: Final = (
+    ("SQLITE_FULL", "the disk is full", "Make room on the disk of {path}."),
+    ("SQLITE_READONLY", "it is read-only", "Make {path} writable for you."),
+    ("SQLITE_PERM", "it is read-only", "Make {path} writable for you."),
+    ("SQLITE_AUTH", "it is read-only", "Make {path} writable for you."),
+    ("SQLITE_BUSY", "another program holds it", "Close the program that holds {path}."),
+    ("SQLITE_LOCKED", "another program holds it", "Close the program that holds {path}."),
+    ("SQLITE_PROTOCOL", "another program holds it", "Close the program that holds {path}."),
+    ("SQLITE_CANTOPEN", "it cannot be opened", "Look whether {path} can be opened and written."),
+    ("SQLITE_IOERR", "the disk failed", "Look whether the disk of {path} is full or failing."),
+    ("SQLITE_CORRUPT", "it is damaged", "Move {path} away and keep it; a new one is begun."),
+    ("SQLITE_NOTADB", "it is damaged", "Move {path} away and keep it; a new one is begun."),
+)
+
+
+def explain(error: Exception, path: Path) -> StateFileError:
+    """Return what a failure of SQLite, or of the file system, means for a file."""
+    if isinstance(error, OSError):
+        why = (error.strerror or "it cannot be opened").lower()
+        return StateFileError(path, why, f"Look at {path} and its folder.")
+    name = "SQLITE_CORRUPT" if isinstance(error, _DamagedError) else ""
+    name = name or getattr(error, "sqlite_errorname", "")
+    for prefix, why, way in _FAULTS:
+        if name.startswith(prefix):
+            return StateFileError(path, why, way.format(path=path))
+    return StateFileError(path, str(error), f"Look at {path}.")

@@ -1,0 +1,193 @@
+"""What must not leave an app, and what came from one.
+
+Properties that hold secrets: no call reads one, asks for one in a filter, or hands one on.
+Values that came from an app: what a later call uses of them was perhaps chosen by a stranger.
+"""
+
+import re
+import threading
+import unicodedata
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from typing import Any, Final
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from iac_base.secrets import is_secret
+from iac_base.words import fold
+from iac_runtime.language.request import Event
+from iac_runtime.language.steps import Every, Go
+from iac_runtime.policy.call_view import once_per_app, requests, steps_in, words_of
+from iac_runtime.tools.tables import Tables
+
+__all__ = ["BOUND", "SHORTEST", "Taint", "pieces", "secrets_read", "without_secrets"]
+
+
+_ALL: Final = "properties"
+"""JXA's name of the record of all properties, which cannot be asked for in part."""
+
+
+def secrets_read(event: Event, tables: Tables | None, extra: Iterable[str] = ()) -> tuple[str, ...]:
+    """Return the secret properties that a request would read, by JXA name.
+
+    Args:
+        event: The request.
+        tables: Those of the app, for the types of its properties; None if there are none.
+        extra: Globs over the names of further properties, in words (`account id`).
+    """
+    globs = tuple(extra)
+    asked, specifiers = requests(event), steps_in(event)
+    names = [step.name for steps in specifiers for step in steps if isinstance(step, Go | Every)]
+    for one in asked:
+        # All of an object is asked for without its secrets, see `without_secrets`.
+        if one.op != "properties" or one.parts:
+            names += [column.jxa for column in one.columns if column.jxa]
+        names += [row.jxa for row in one.order]
+    found = [name for name in dict.fromkeys(names) if _secret(name, tables, globs)]
+    specifiers += [(*one.target, Go(column.jxa)) for one in asked for column in one.columns]
+    for steps in specifiers:
+        # Of the objects of a collection all is read at once, where a secret may be among it.
+        if not any(isinstance(step, Go) and step.name == _ALL for step in steps):
+            continue
+        holders = [step.name for step in steps if isinstance(step, Every)]
+        term = tables.find_class(holders[-1]) if tables is not None and holders else None
+        known = tuple(tables.properties(term)) if tables is not None and term is not None else ()
+        if not known or any(_secret(row.jxa, tables, globs) for row in known):
+            found.append(f"all of {holders[-1] if holders else 'the app'}")
+    return tuple(found)
+
+
+def without_secrets(event: Event, tables: Tables | None, extra: Iterable[str] = ()) -> Event:
+    """Return a request for all properties of an object as one for those that are no secret.
+
+    Any other request is returned as it is: there a secret was asked for by name.
+    """
+    globs = tuple(extra)
+    if event.parts:
+        parts = tuple(without_secrets(part, tables, globs) for part in event.parts)
+        return replace(event, parts=parts)
+    if event.op != "properties":
+        return event
+    kept = tuple(column for column in event.columns if not _secret(column.jxa, tables, globs))
+    if len(kept) == len(event.columns):
+        return event
+    return replace(event, op="columns", columns=kept)
+
+
+def _secret(name: str, tables: Tables | None, globs: tuple[str, ...]) -> bool:
+    if globs:
+        words = words_of(name)
+        if any(fnmatchcase(words, glob.replace("_", " ").lower()) for glob in globs):
+            return True
+    return _sounds_secret(name) and (tables is None or fold(name) not in _harmless(tables))
+
+
+@lru_cache(maxsize=4096)
+def _sounds_secret(name: str) -> bool:
+    return is_secret(name)
+
+
+@once_per_app
+def _harmless(tables: Tables) -> frozenset[str]:
+    """Return the properties that sound like a secret but by their type hold none."""
+    rows = [row for part in tables.classes.values() for row in part.properties]
+    rows += [row for part in tables.records.values() for row in part.properties]
+    kinds: dict[str, bool] = {}
+    for row in rows:
+        for name in {row.jxa, row.term}:
+            if _sounds_secret(name):
+                key = fold(name)
+                kinds[key] = kinds.get(key, False) or is_secret(name, row.type)
+    return frozenset(name for name, secret in kinds.items() if not secret)
+
+
+BOUND: Final = 1_000_000
+"""Characters of results that are kept, the newest; what is older is forgotten. A result that came
+before is kept once. Only calls that hold a recipient, URL, path or script are searched for."""
+
+SHORTEST: Final = 8
+"""Characters of a text that counts; a URL or an address counts at any length."""
+
+_ADDRESS: Final = re.compile(r"[^\s<>,;:\"'()]+@[^\s<>,;:\"'()@]+\.[^\s<>,;:\"'()@.]+")
+_URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s<>\"'`{}|\\^]+")
+
+
+class Taint:
+    """The texts of recent results of this process; safe to share between threads."""
+
+    def __init__(self, bound: int = BOUND) -> None:
+        self._bound = bound
+        self._texts: OrderedDict[str, None] = OrderedDict()
+        self._size = 0
+        self._lock = threading.Lock()
+
+    def add(self, value: Any) -> None:
+        """Remember every text in a result."""
+        # Values are kept apart by a character that no needle holds: nothing matches across two.
+        text = "\0".join(_normal(part) for part in _texts(value))[-self._bound :]
+        if not text:
+            return
+        with self._lock:
+            if text in self._texts:
+                self._texts.move_to_end(text)
+                return
+            self._texts[text] = None
+            self._size += len(text)
+            while self._size > self._bound:
+                self._size -= len(self._texts.popitem(last=False)[0])
+
+    def holds(self, text: str) -> bool:
+        """Say whether `text` stood word for word in a result; case and accents' form aside."""
+        needle = _normal(text).strip()
+        if not needle:
+            return False
+        with self._lock:
+            texts = list(self._texts)
+        return any(needle in found for found in reversed(texts))
+
+    def used_in(self, value: str) -> str:
+        """Return the first piece of an argument that came from a result, or an empty text."""
+        return next((piece for piece in pieces(value) if self.holds(piece)), "")
+
+
+def _normal(text: str) -> str:
+    text = text if text.isascii() else unicodedata.normalize("NFC", text)
+    return text.casefold().replace("\0", " ")
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for part in value.values():
+            yield from _texts(part)
+    elif isinstance(value, list | tuple):
+        for part in value:
+            yield from _texts(part)
+
+
+def pieces(value: str) -> Iterator[str]:
+    """Yield what of an argument can have come from a result.
+
+    The whole, if long enough; every URL and address in it; of a URL also the host, and what its
+    path, query and fragment carry, decoded: that is how a value leaves by a link.
+    """
+    if len(value.strip()) >= SHORTEST:
+        yield value
+    yield from _ADDRESS.findall(value)
+    for url in _URL.findall(value):
+        yield url
+        try:
+            parts = urlsplit(url)
+            host = parts.hostname or ""
+        except ValueError:
+            continue
+        carried = [
+            host,
+            *map(unquote, parts.path.split("/")),
+            *(text for pair in parse_qsl(parts.query, keep_blank_values=True) for text in pair),
+            unquote(parts.fragment),
+        ]
+        yield from (text for text in carried if len(text) >= SHORTEST)
