@@ -14,8 +14,7 @@ import click
 
 from iac_base.errors import IacError, SetupError, ToolError, UnknownToolError
 from iac_base.text import escaped
-from iac_mcp.cli.common import HELP, TOOLS, json_object, print_json
-from iac_mcp.cli.examples import with_examples
+from iac_mcp.cli.common import HELP, TOOLS, json_object, print_json, with_examples
 from iac_runtime.gate.plans import Asks, Call, Outcome, Refused
 from iac_runtime.gate.results import clean, structured
 from iac_runtime.policy.question import ANSWERS, Question, Verdict
