@@ -5,6 +5,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from iac_gen.doors import clean
 from iac_gen.output import AppFiles
 from iac_runtime.tool import LEVELS
 
@@ -37,7 +38,8 @@ def differences(old: Mapping[str, str], new: Mapping[str, str], folder: str) -> 
             f"{folder}/{name} (fresh)",
             lineterm="",
         )
-        found.append("\n".join(lines))
+        # What the folder holds may be anybody's: nothing of it steers a terminal.
+        found.append("\n".join(clean(line) for line in lines))
     return found
 
 

@@ -19,6 +19,7 @@ from typing import Any
 from platformdirs import user_cache_path
 
 from iac_gen.includes import STANDARD
+from iac_gen.limits import MAX_OUTPUT, LimitError, read_file
 
 __all__ = ["Memory", "digest_of_files", "generator_digest", "recall", "remember"]
 
@@ -45,8 +46,9 @@ def digest_of_files(folder: Path, names: Iterable[str]) -> dict[str, str]:
     """Return name -> sha256 in hex of the files of `folder`; missing ones are left out."""
     found = {}
     for name in names:
-        with contextlib.suppress(OSError):
-            found[name] = hashlib.sha256((folder / name).read_bytes()).hexdigest()
+        with contextlib.suppress(LimitError):
+            content = read_file(folder / name, MAX_OUTPUT, follow=False)
+            found[name] = hashlib.sha256(content).hexdigest()
     return found
 
 

@@ -19,7 +19,9 @@ __all__ = [
     "distinct",
     "field_key",
     "function_name",
+    "is_app_key",
     "is_bundle_id",
+    "is_tool_name",
     "jxa",
     "jxa_verified",
     "parameter_key",
@@ -97,6 +99,16 @@ def app_key(name: str, bundle_id: str) -> str:
     """Return the module name and tool prefix of an app, from its name else its bundle id."""
     key = snake(name, humps=False) or snake(bundle_id.rpartition(".")[2], humps=False) or "app"
     return key[:20].rstrip("_") + "_" if keyword.iskeyword(key) else key[:20].rstrip("_")
+
+
+def is_app_key(text: str) -> bool:
+    """Say whether `text` can be the name of an app's module; what a file says may be anything."""
+    return re.fullmatch(r"[a-z][a-z0-9_]{0,63}", text) is not None
+
+
+def is_tool_name(text: str) -> bool:
+    """Say whether `text` can be the MCP name of a tool."""
+    return re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,63}", text) is not None
 
 
 def is_bundle_id(text: str) -> bool:

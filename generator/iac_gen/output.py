@@ -15,6 +15,7 @@ from iac_gen.doors import cleaned
 from iac_gen.ir import Module, Tool
 from iac_gen.keys import Bound
 from iac_gen.levels import CLASSIFIER, Fall, Locked, event_of, pending
+from iac_gen.naming import is_app_key, is_tool_name
 from iac_runtime.tool import Level
 
 __all__ = [
@@ -97,9 +98,14 @@ class Previous:
             locked = json.loads(lock)
             if data["format"] != FORMAT or locked["format"] != FORMAT:
                 raise OutputError(f"was written in another format than {FORMAT}")
+            for name in data["tools"]:
+                if not is_tool_name(name):
+                    raise ValueError(f"{name!r} is no name of a tool")
             lines = {json.loads(line)["name"]: line for line in listing.splitlines()}
             apps = {}
             for key, row in data["apps"].items():
+                if not is_app_key(key):
+                    raise ValueError(f"{key!r} is no key of an app")
                 names = [n for n, tool in data["tools"].items() if tool["module"] == key]
                 _whole(row, _APP_ROW)
                 apps[key] = AppFiles(
@@ -125,7 +131,7 @@ class Previous:
                 for name, row in locked["tools"].items()
             }
             return cls(apps, levels, int(locked["classifier"]))
-        except (KeyError, TypeError, AttributeError, ValueError) as error:
+        except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
             raise OutputError(f"was not left by a build: {error!r}") from None
 
 

@@ -223,6 +223,7 @@ def test_an_interrupted_build_leaves_a_whole_tree(
     files, _ = generate(inputs(source()))
     write.write(tools, files)
     interrupted(tools, monkeypatch, after)
+    write.finish(tools)
     # Before the journal stands (the first move) it is the old tree, then the new one.
     assert read_previous(tools).apps.keys() == ({"diary"} if after == 0 else {"diary", "ledger"})
     assert whole(tools)

@@ -26,7 +26,7 @@ from iac_gen.memory import Memory, digest_of_files, generator_digest, recall, re
 from iac_gen.output import OutputError
 from iac_gen.raws import Raw
 from iac_gen.report import AppReport, Report
-from iac_gen.write import read_previous, write
+from iac_gen.write import finish, read_previous, write
 
 if TYPE_CHECKING:
     from iac_gen.pipeline import Inputs
@@ -71,6 +71,10 @@ def build(
     try:
         found = discover.pick(find(dictionaries, search, bundled), apps)
     except UsageError as error:
+        fail(str(error))
+    try:
+        finish(folder)
+    except OutputError as error:
         fail(str(error))
     generator = generator_digest()
     options = [not apps, prune, accept_levels, shipped, descriptions]

@@ -20,8 +20,10 @@ from iac_gen.cli.common import (
 )
 from iac_gen.compare import changes, differences
 from iac_gen.discover import UsageError
+from iac_gen.doors import clean
+from iac_gen.hygiene import on_one_line
 from iac_gen.output import CATALOGUE, LISTING, LOCK, OutputError, Previous
-from iac_gen.write import read_files, read_previous
+from iac_gen.write import read_files, read_previous, unfinished
 
 __all__ = ["COMMANDS"]
 
@@ -42,6 +44,9 @@ def check(
     """Fail when a build would change the folder, with the difference and what mends it."""
 
     folder = output or default_output()
+    waiting = unfinished(folder)
+    if waiting:
+        click.echo(f"iac-gen: {on_one_line(waiting, 1000)}", err=True)
     try:
         found = discover.pick(find(dictionaries, search, bundled), apps)
         previous = read_previous(folder)
@@ -65,6 +70,8 @@ def check(
         fail(f"{count} not what a build gives; mend it with: {again}", 1)
     if report.gone:
         fail(f"apps are gone; remove their modules with: {again} --prune", 1)
+    if waiting:
+        sys.exit(1)
 
 
 @click.command()
@@ -81,6 +88,9 @@ def diff(
     """Say in words what a build would change: tools, levels, parameters."""
 
     folder = output or default_output()
+    waiting = unfinished(folder)
+    if waiting:
+        click.echo(f"iac-gen: {on_one_line(waiting, 1000)}", err=True)
     try:
         found = discover.pick(find(dictionaries, search, bundled), apps)
         previous = read_previous(folder)
@@ -89,7 +99,7 @@ def diff(
             new = Previous.read(*(files[name] for name in (CATALOGUE, LISTING, LOCK)))
             kept = {key: app for key, app in new.apps.items() if key not in report.gone}
             for line in changes(previous.apps, kept):
-                click.echo(line)
+                click.echo(clean(line))
     except (UsageError, OutputError) as error:
         fail(str(error))
     for fall in report.falls:

@@ -19,8 +19,9 @@ from iac_gen.verify import Names, differences, names_of
 
 __all__ = ["COMMANDS"]
 
-# By name, because the generator never imports the simulator.
-_SIMULATOR: Final = (sys.executable, "-m", "iac_simulator.osascript")
+# By name, because the generator never imports the simulator; and not out of the folder that the
+# command happens to be run in.
+_SIMULATOR: Final = (sys.executable, "-P", "-m", "iac_simulator.osascript")
 
 
 @click.command("verify-names")
