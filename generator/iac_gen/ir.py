@@ -1,17 +1,16 @@
 """The intermediate representation of a module: every decision made, no layout."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from iac_gen.model import Diagnostic
 from iac_gen.naming import jxa_verified
 from iac_runtime.tool import App, Class, Enum, Level, Op, Param, Record
 
-__all__ = ["Module", "Parameter", "Tool"]
-
 
 @dataclass(frozen=True, slots=True)
-class Parameter:
+class ToolParameter:
     """A parameter of a tool: the contract's row, its schema and how Python spells it.
 
     `description` goes into the schema and may hold an example; `words` into the docstring.
@@ -27,7 +26,7 @@ class Parameter:
 
 
 @dataclass(frozen=True, slots=True)
-class Tool:
+class ToolFunction:
     """A tool: one function of the module.
 
     `name` is the MCP name. `summary` is the whole description, one paragraph without quotes
@@ -43,7 +42,7 @@ class Tool:
     level: Level
     ceiling: Level
     reason: str
-    parameters: tuple[Parameter, ...]
+    parameters: tuple[ToolParameter, ...]
     positional: int
     result: str
     returns: str
@@ -100,7 +99,7 @@ class Module:
     aliases: tuple[tuple[str, str, tuple[str, ...]], ...]
     class_names: tuple[str, ...]
     property_names: tuple[str, ...]
-    tools: tuple[Tool, ...]
+    tools: tuple[ToolFunction, ...]
 
     def unverified(self) -> list[str]:
         """Return the terms whose JavaScript name no evidence covers, sorted."""
@@ -116,3 +115,44 @@ class Module:
             if not (row.plural.isascii() and row.plural.isalnum())
         }
         return sorted(odd)
+
+
+def module_data(module: Module, diagnostics: Iterable[Diagnostic]) -> dict[str, Any]:
+    """Return everything that was decided for a module, tables as objects."""
+    return {
+        "key": module.key,
+        "app": module.app._asdict(),
+        "version": module.version,
+        "digest": module.digest,
+        "tools": [
+            {
+                **tool.entry(),
+                "function": tool.function,
+                "op": tool.op,
+                "event": tool.event,
+                "jxa": tool.jxa,
+                "level": tool.level,
+                "ceiling": tool.ceiling,
+                "reason": tool.reason,
+                "parameters": {p.key: p.row._asdict() for p in tool.parameters},
+                "result": tool.result,
+                "bind": dict(tool.bind),
+            }
+            for tool in module.tools
+        ],
+        "classes": {
+            term: {
+                **row._asdict(),
+                "properties": [prop._asdict() for prop in row.properties],
+                "elements": [element._asdict() for element in row.elements],
+            }
+            for term, row in module.classes.items()
+        },
+        "enumerations": {term: [list(row) for row in rows] for term, rows in module.enums.items()},
+        "records": {
+            term: {"code": row.code, "properties": [prop._asdict() for prop in row.properties]}
+            for term, row in module.records.items()
+        },
+        "unverified": module.unverified(),
+        "diagnostics": [str(one) for one in diagnostics],
+    }

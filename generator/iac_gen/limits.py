@@ -17,19 +17,6 @@ from types import FrameType
 from typing import NoReturn
 from xml.parsers import expat
 
-__all__ = [
-    "MAX_ATTRIBUTES",
-    "MAX_BYTES",
-    "MAX_DEPTH",
-    "MAX_ELEMENTS",
-    "MAX_OUTPUT",
-    "DeadlineError",
-    "LimitError",
-    "deadline",
-    "read_file",
-    "screen_xml",
-]
-
 MAX_BYTES = 4 * 1024 * 1024
 MAX_OUTPUT = 64 * 1024 * 1024
 """Of one file of an output folder; the listing of 200 apps has 3 MB."""

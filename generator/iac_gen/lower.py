@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from iac_gen import model, naming
-from iac_gen.classify.judge import Verdict, highest, judge_command
+from iac_gen.classify.codes import LevelVerdict, highest
+from iac_gen.classify.judge import delete_level, judge_command, judge_setter, make_level
 from iac_gen.describe import (
     MAX_PARAMETER,
     MAX_SUMMARY,
@@ -16,32 +17,79 @@ from iac_gen.describe import (
     command_summary,
     docstring_words,
     kind_words,
+    own_words,
     parameter_words,
     reference_example,
     sentence,
+    with_own,
 )
-from iac_gen.diagnostics import Diagnostic, Severity
-from iac_gen.doors import clean
-from iac_gen.hygiene import MAX_ENUMERATOR, MAX_NAME, capped_enums
-from iac_gen.ir import Module, Parameter, Tool
-from iac_gen.model import Command
+from iac_gen.ir import Module, ToolFunction, ToolParameter
+from iac_gen.model import Diagnostic, SdefCommand, Severity
+from iac_gen.naming import jxa, plural
 from iac_gen.objects import (
     OBJECT_EVENTS,
     ObjectTool,
     copy_levels,
     extra_parameters,
+    lower_recipe,
     object_tools,
     visible_properties,
 )
 from iac_gen.quirks import Decisions
-from iac_gen.recipes import lower_recipe
 from iac_gen.resolve import Resolved
-from iac_gen.tables import class_table, enum_table, record_table
+from iac_gen.text import MAX_ENUMERATOR, MAX_NAME, capped_enums, clean
 from iac_gen.types import Types
-from iac_gen.wording import own_words, with_own
-from iac_runtime.tool import App, Class, Param
+from iac_runtime.tool import App, Class, Element, Enum, Param, Property, Record
 
-__all__ = ["lower"]
+
+def class_table(resolved: Resolved, types: Types, decisions: Decisions) -> dict[str, Class]:
+    """Return every class, hidden ones too: references run through them."""
+    return {row.name: _class(row, resolved, types, decisions) for row in resolved.classes}
+
+
+def _class(row: model.SdefClass, resolved: Resolved, types: Types, decisions: Decisions) -> Class:
+    return Class(
+        row.code,
+        jxa(row.name),
+        jxa(plural(row.name, row.plural)),
+        row.inherits or None,
+        make_level(row, resolved).level,
+        delete_level(row).level,
+        tuple(_properties(row, row.properties, types, decisions)),
+        tuple(Element(element.type, element.access) for element in row.elements),
+        tuple(word.name for word in row.synonyms if word.name),
+    )
+
+
+def _properties(
+    owner: model.SdefClass, rows: Iterable[model.SdefProperty], types: Types, decisions: Decisions
+) -> Iterable[Property]:
+    for row in rows:
+        decided = decisions.setters.get((owner.name, row.name))
+        level = decided[0] if decided else judge_setter(owner, row).level
+        kind = types.string(row.types)
+        yield Property(row.name, row.code, jxa(row.name), kind, row.access, level)
+
+
+def enum_table(resolved: Resolved) -> dict[str, Enum]:
+    """Return every enumeration: rows of (enumerator, code), hidden ones too."""
+    return {
+        row.name: tuple((value.name, value.code) for value in row.enumerators)
+        for row in resolved.enumerations
+    }
+
+
+def record_table(resolved: Resolved, types: Types, decisions: Decisions) -> dict[str, Record]:
+    """Return every record type with its fields."""
+    return {
+        row.name: Record(
+            row.code,
+            tuple(
+                _properties(model.SdefClass(row.name, row.code), row.properties, types, decisions)
+            ),
+        )
+        for row in resolved.records
+    }
 
 
 def lower(
@@ -152,13 +200,15 @@ class _Builder:
         self.key = key
         self.classes = classes
         self.wording = wording
-        self.tools: list[Tool] = []
+        self.tools: list[ToolFunction] = []
         self.found: list[Diagnostic] = []
 
     def _function(self, wanted: str) -> str:
         return naming.unique(wanted, {tool.function for tool in self.tools})
 
-    def _worded(self, ours: str, row: Command | model.Parameter, what: str, limit: int) -> str:
+    def _worded(
+        self, ours: str, row: SdefCommand | model.SdefParameter, what: str, limit: int
+    ) -> str:
         """Return our words, and with `wording` the app's behind them."""
         if not self.wording or not row.description:
             return ours
@@ -171,7 +221,7 @@ class _Builder:
             self.found.append(Diagnostic(file, row.line, "wording", message, level))
         return with_own(ours, theirs.text, limit)
 
-    def add_object_tool(self, tool: ObjectTool, command: Command | None) -> None:
+    def add_object_tool(self, tool: ObjectTool, command: SdefCommand | None) -> None:
         parameters = list(tool.parameters)
         for extra in extra_parameters(command) if command else ():
             parameters.append(self.parameter(extra, {p.key for p in parameters}, tool.op))
@@ -180,7 +230,7 @@ class _Builder:
         if command:
             summary = self._worded(summary, command, f"command {tool.op}", MAX_SUMMARY)
         self.tools.append(
-            Tool(
+            ToolFunction(
                 function,
                 naming.tool_name(self.key, function),
                 tool.op,
@@ -200,7 +250,7 @@ class _Builder:
             )
         )
 
-    def add_command(self, command: Command) -> None:
+    def add_command(self, command: SdefCommand) -> None:
         function = self._function(naming.function_name(command.name, command.code))
         parameters = self.parameters(command, function)
         result = self.types.string(command.result) if command.result is not None else ""
@@ -217,7 +267,7 @@ class _Builder:
         what = f"command {capped(command.name, MAX_NAME)}"
         output = self.types.output(result) if result else None
         self.tools.append(
-            Tool(
+            ToolFunction(
                 function,
                 naming.tool_name(self.key, function),
                 "command",
@@ -238,16 +288,16 @@ class _Builder:
             )
         )
 
-    def verdict(self, command: Command, kinds: Iterable[str]) -> Verdict:
+    def verdict(self, command: SdefCommand, kinds: Iterable[str]) -> LevelVerdict:
         decided = self.decisions.levels.get(command.name)
         if decided:
-            return highest([Verdict(*decided)])
+            return highest([LevelVerdict(*decided)])
         shown = command.name in self.decisions.shown
         return judge_command(command, self.resolved, kinds, hidden=shown)
 
-    def parameters(self, command: Command, function: str) -> list[Parameter]:
+    def parameters(self, command: SdefCommand, function: str) -> list[ToolParameter]:
         """Return the parameters in the order of the signature: the direct one first."""
-        found: list[Parameter] = []
+        found: list[ToolParameter] = []
         shown = [p for p in command.parameters if not p.hidden]
         keys = {naming.parameter_key(p.name, p.code) for p in shown}
         if command.direct is not None:
@@ -259,8 +309,8 @@ class _Builder:
         return found
 
     def parameter(
-        self, row: model.Parameter, taken: set[str], function: str, key: str = ""
-    ) -> Parameter:
+        self, row: model.SdefParameter, taken: set[str], function: str, key: str = ""
+    ) -> ToolParameter:
         wanted = key or naming.parameter_key(row.name, row.code)
         # In the body the parameter would hide the function that the call names.
         if wanted == function:
@@ -273,7 +323,7 @@ class _Builder:
         name = naming.jxa(row.name)
         words = capped(parameter_words(kind, example, self.types), MAX_PARAMETER)
         what = f"parameter {capped(row.name, MAX_NAME)}" if row.name else "the direct parameter"
-        return Parameter(
+        return ToolParameter(
             naming.unique(wanted, taken),
             Param(row.name, row.code, kind, "" if name == row.name else name),
             not row.optional,
@@ -284,6 +334,6 @@ class _Builder:
         )
 
 
-def verdict_words(verdict: Verdict) -> str:
+def verdict_words(verdict: LevelVerdict) -> str:
     """Return a level and its reason as the end of a description."""
     return f"{verdict.level}, {verdict.reason}."

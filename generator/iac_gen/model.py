@@ -7,25 +7,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-__all__ = [
-    "Class",
-    "Command",
-    "Dictionary",
-    "Element",
-    "Enumeration",
-    "Enumerator",
-    "Include",
-    "Item",
-    "Parameter",
-    "Property",
-    "RecordType",
-    "Source",
-    "Suite",
-    "Synonym",
-    "TypeRef",
-    "ValueType",
-]
-
 Access: TypeAlias = Literal["r", "w", "rw"]
 
 
@@ -48,7 +29,7 @@ class Synonym:
 
 
 @dataclass(frozen=True, slots=True)
-class Parameter:
+class SdefParameter:
     """A parameter of a command; the direct one has an empty `name`."""
 
     name: str
@@ -61,14 +42,14 @@ class Parameter:
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
+class SdefCommand:
     """A command, or with `event` an event that the app sends and nobody calls."""
 
     name: str
     code: str
     id: str = ""
-    direct: Parameter | None = None
-    parameters: tuple[Parameter, ...] = ()
+    direct: SdefParameter | None = None
+    parameters: tuple[SdefParameter, ...] = ()
     result: tuple[TypeRef, ...] | None = None
     hidden: bool = False
     event: bool = False
@@ -79,7 +60,7 @@ class Command:
 
 
 @dataclass(frozen=True, slots=True)
-class Property:
+class SdefProperty:
     """A property of a class, a field of a record, or with `contents` what a class contains."""
 
     name: str
@@ -95,7 +76,7 @@ class Property:
 
 
 @dataclass(frozen=True, slots=True)
-class Element:
+class SdefElement:
     """A class of objects that the owner contains, named as written (a name, an id or a code)."""
 
     type: str
@@ -105,7 +86,7 @@ class Element:
 
 
 @dataclass(frozen=True, slots=True)
-class Class:
+class SdefClass:
     """A class, or with `extends` a class-extension (`name` is then empty)."""
 
     name: str
@@ -114,8 +95,8 @@ class Class:
     plural: str = ""
     inherits: str = ""
     extends: str = ""
-    properties: tuple[Property, ...] = ()
-    elements: tuple[Element, ...] = ()
+    properties: tuple[SdefProperty, ...] = ()
+    elements: tuple[SdefElement, ...] = ()
     responds_to: tuple[str, ...] = ()
     values: tuple[TypeRef, ...] = ()
     hidden: bool = False
@@ -157,7 +138,7 @@ class RecordType:
     name: str
     code: str
     id: str = ""
-    properties: tuple[Property, ...] = ()
+    properties: tuple[SdefProperty, ...] = ()
     hidden: bool = False
     description: str = ""
     line: int = 0
@@ -185,7 +166,7 @@ class Include:
     line: int = 0
 
 
-Item: TypeAlias = Command | Class | Enumeration | RecordType | ValueType | Include
+Item: TypeAlias = SdefCommand | SdefClass | Enumeration | RecordType | ValueType | Include
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,3 +212,24 @@ class Source:
     version: str = ""
     kind: Literal["application", "addition"] = "application"
     known: bool = field(default=True)
+
+
+Severity = Literal["note", "warning", "error"]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Diagnostic:
+    """One finding: an `error` cost something (an item or a file), a `warning` may have.
+
+    `line` is 1-based, 0 where the input has no lines. `code` is a stable short name.
+    """
+
+    file: str
+    line: int
+    code: str
+    message: str
+    level: Severity = "warning"
+
+    def __str__(self) -> str:
+        place = f"{self.file}:{self.line}" if self.line else self.file
+        return f"{place}: {self.level}: {self.message} [{self.code}]"

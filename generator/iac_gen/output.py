@@ -7,27 +7,115 @@ belongs to which app, and a digest a tool). A build of some apps keeps the other
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Set
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Final
 
-from iac_gen.doors import cleaned
-from iac_gen.ir import Module, Tool
-from iac_gen.keys import Bound
-from iac_gen.levels import CLASSIFIER, Fall, Locked, event_of, pending
-from iac_gen.naming import is_app_key, is_tool_name
-from iac_runtime.tool import Level
+from iac_gen.ir import Module, ToolFunction
+from iac_gen.naming import Bound, is_app_key, is_tool_name
+from iac_gen.text import cleaned
+from iac_runtime.tool import LEVELS, Level
 
-__all__ = [
-    "CATALOGUE",
-    "FORMAT",
-    "LISTING",
-    "LOCK",
-    "AppFiles",
-    "OutputError",
-    "Previous",
-    "assemble",
-]
+CLASSIFIER: Final = 3
+"""Raise it with every change of `classify` that lowers a level on purpose."""
+
+
+@dataclass(frozen=True, slots=True)
+class Locked:
+    """What the lock says of a tool; `app` is its module, `event` is empty for no command."""
+
+    level: Level
+    ceiling: Level
+    app: str = ""
+    event: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LevelFall:
+    """A tool whose level or ceiling is lower than the lock's."""
+
+    tool: str
+    before: Locked
+    after: Locked
+
+    def __str__(self) -> str:
+        return f"{self.tool} fell from {_span(self.before)} to {_span(self.after)}"
+
+
+def event_of(tool: ToolFunction) -> str:
+    """Return the event by which a tool is known under any name; empty for no command."""
+    return tool.event if tool.op == "command" and not tool.bind else ""
+
+
+def keep_levels(
+    module: Module, locked: Mapping[str, Locked], reviewed: Collection[str], classifier: int
+) -> Module:
+    """Return `module` with levels that must not fall kept.
+
+    `reviewed` are the functions whose level a quirk decided; `classifier` is the version that
+    wrote the lock.
+    """
+    if classifier != CLASSIFIER:
+        return module
+    names = {tool.name for tool in module.tools}
+    tools = tuple(
+        tool
+        if tool.function in reviewed
+        else _kept_level(tool, _before(tool.name, module.key, event_of(tool), locked, names))
+        for tool in module.tools
+    )
+    return replace(module, tools=tools)
+
+
+def _before(
+    name: str, app: str, event: str, locked: Mapping[str, Locked], names: Set[str]
+) -> Locked | None:
+    """Return what the lock says of a tool: by its name, else by its event under a name now gone."""
+    if name in locked or not event:
+        return locked.get(name)
+    former = [
+        row
+        for other, row in locked.items()
+        if (row.app, row.event) == (app, event) and other not in names
+    ]
+    if not former:
+        return None
+    levels = (LEVELS.index(row.level) for row in former)
+    ceilings = (LEVELS.index(row.ceiling) for row in former)
+    return Locked(LEVELS[max(levels)], LEVELS[max(ceilings)], app, event)
+
+
+def _kept_level(tool: ToolFunction, locked: Locked | None) -> ToolFunction:
+    if locked is None:
+        return tool
+    level, ceiling = _higher(tool.level, locked.level), _higher(tool.ceiling, locked.ceiling)
+    if (level, ceiling) == (tool.level, tool.ceiling):
+        return tool
+    words = f"{tool.level}, {tool.reason}."
+    summary = f"{tool.summary.removesuffix(words).rstrip()} {level}, as it was before."
+    return replace(tool, level=level, ceiling=ceiling, reason="as it was before", summary=summary)
+
+
+def _higher(one: Level, other: Level) -> Level:
+    return one if LEVELS.index(one) >= LEVELS.index(other) else other
+
+
+def pending(locked: Mapping[str, Locked], now: Mapping[str, Locked]) -> list[LevelFall]:
+    """Return the tools that are lower `now` than in the lock."""
+    falls = []
+    for name, row in now.items():
+        before = _before(name, row.app, row.event, locked, now.keys())
+        if before and (
+            LEVELS.index(row.level) < LEVELS.index(before.level)
+            or LEVELS.index(row.ceiling) < LEVELS.index(before.ceiling)
+        ):
+            falls.append(LevelFall(name, before, row))
+    return sorted(falls, key=lambda fall: fall.tool)
+
+
+def _span(row: Locked) -> str:
+    return row.level if row.level == row.ceiling else f"{row.level} to {row.ceiling}"
+
 
 FORMAT = 1
 _APP_ROW = ("id", "name", "kind", "digest", "tools")
@@ -161,7 +249,7 @@ def app_files(module: Module, identity: str, source: str) -> AppFiles:
     return AppFiles(module.key, row, module.version, tools, lines, source)
 
 
-def _hints(tool: Tool, module: Module) -> dict[str, Any]:
+def _hints(tool: ToolFunction, module: Module) -> dict[str, Any]:
     """Return what clients read beside the entry and show no model: size of answers, words to find.
 
     A client that loads tools on demand looks in names, descriptions and these words, and not in
@@ -195,7 +283,7 @@ def _line(value: Mapping[str, Any]) -> str:
     return json.dumps(cleaned(value), separators=(",", ":"), ensure_ascii=True)
 
 
-def _row(tool: Tool, key: str, line: str) -> dict[str, Any]:
+def _row(tool: ToolFunction, key: str, line: str) -> dict[str, Any]:
     facts = f"{line}\n{tool.event}\n{tool.level}\n{tool.ceiling}"
     return {
         "module": key,
@@ -209,7 +297,7 @@ def _row(tool: Tool, key: str, line: str) -> dict[str, Any]:
 
 def assemble(
     apps: Iterable[AppFiles], package: str, previous: Previous, *, accept: bool
-) -> tuple[dict[str, str], list[Fall]]:
+) -> tuple[dict[str, str], list[LevelFall]]:
     """Return all files of the folder, and the levels that fell; `package` is `__init__.py`.
 
     Modules of apps that were kept from an earlier build have no source and stay as they are.

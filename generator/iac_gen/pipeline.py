@@ -15,32 +15,19 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from iac_gen import naming
-from iac_gen.diagnostics import Diagnostic
-from iac_gen.includes import IncludeMap
+from iac_gen.discover import SourceFile
 from iac_gen.ir import Module
-from iac_gen.keys import Claim, Identity, assign
-from iac_gen.levels import hold
 from iac_gen.limits import DeadlineError, deadline
-from iac_gen.load import Loaded, LoadError
+from iac_gen.load import LoadedDictionary, LoadError
 from iac_gen.lower import lower
-from iac_gen.output import AppFiles, Previous, app_files, assemble
+from iac_gen.model import Diagnostic
+from iac_gen.naming import AppIdentity, Claim, assign
+from iac_gen.output import AppFiles, Previous, app_files, assemble, keep_levels
 from iac_gen.prove import prove
 from iac_gen.quirks import Decisions, QuirkFile, apply
-from iac_gen.raws import Raw
 from iac_gen.render import render_module, render_package
 from iac_gen.report import AppReport, Report, built_counts, declared_counts
-from iac_gen.resolve import Resolved, resolve
-
-__all__ = [
-    "Inputs",
-    "Job",
-    "Representation",
-    "generate",
-    "jobs",
-    "represent",
-    "represent_job",
-    "spread",
-]
+from iac_gen.resolve import IncludeMap, Resolved, resolve
 
 T = TypeVar("T")
 
@@ -59,7 +46,7 @@ class Inputs:
     are in `previous`.
     """
 
-    sources: Sequence[Raw | Loaded]
+    sources: Sequence[SourceFile | LoadedDictionary]
     includes: IncludeMap
     quirks: Sequence[QuirkFile]
     failed: Sequence[Diagnostic] = ()
@@ -76,8 +63,8 @@ class Inputs:
 class Job:
     """One app to build, under which key. `digest` changes with everything of the app's own."""
 
-    source: Raw | Loaded
-    identity: Identity
+    source: SourceFile | LoadedDictionary
+    identity: AppIdentity
     name: str
     digest: str
 
@@ -101,7 +88,7 @@ class _Built:
     faults: tuple[Diagnostic, ...] = ()
 
 
-def jobs(sources: Sequence[Raw | Loaded], previous: Previous) -> list[Job]:
+def jobs(sources: Sequence[SourceFile | LoadedDictionary], previous: Previous) -> list[Job]:
     """Return what is to be built, in the order of the keys."""
     claims = [_claim(source) for source in sources]
     identities = assign(claims, previous.bound())
@@ -113,19 +100,19 @@ def jobs(sources: Sequence[Raw | Loaded], previous: Previous) -> list[Job]:
     return sorted(made, key=lambda job: job.identity.key)
 
 
-def _claim(source: Raw | Loaded) -> Claim:
-    if isinstance(source, Raw):
+def _claim(source: SourceFile | LoadedDictionary) -> Claim:
+    if isinstance(source, SourceFile):
         return Claim(source.name, source.id, source.version, source.digest)
     one = source.source
     return Claim(one.name, one.id, one.version, one.dictionary.digest)
 
 
-def _kind(source: Raw | Loaded) -> str:
-    return source.kind if isinstance(source, Raw) else source.source.kind
+def _kind(source: SourceFile | LoadedDictionary) -> str:
+    return source.kind if isinstance(source, SourceFile) else source.source.kind
 
 
 def represent(
-    loaded: Loaded,
+    loaded: LoadedDictionary,
     key: str,
     includes: IncludeMap,
     quirks: Sequence[QuirkFile],
@@ -237,7 +224,7 @@ def represent_job(job: Job) -> Representation:
         LoadError: Its source holds no dictionary.
     """
     includes, quirks, _, wording = _common[0]
-    loaded = job.source.read() if isinstance(job.source, Raw) else job.source
+    loaded = job.source.read() if isinstance(job.source, SourceFile) else job.source
     return represent(loaded, job.identity.key, includes, quirks, wording=wording)
 
 
@@ -257,7 +244,7 @@ def _build_within(job: Job) -> _Built:
     except LoadError as error:
         return _Built(None, None, (error.diagnostic,))
     reviewed = set(_reviewed(made.module, made.decisions))
-    module = hold(made.module, previous.locked, reviewed, previous.classifier)
+    module = keep_levels(made.module, previous.locked, reviewed, previous.classifier)
     quirk_file = next((quirk.file for quirk in quirks if quirk.app == module.app.id), "")
     source = render_module(module, quirks=quirk_file)
     faults = prove(module, source)

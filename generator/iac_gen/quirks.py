@@ -13,12 +13,9 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Any
 
-from iac_gen.diagnostics import Diagnostic
-from iac_gen.model import Command
+from iac_gen.model import Diagnostic, SdefCommand
 from iac_gen.resolve import Resolved
 from iac_runtime.tool import Level
-
-__all__ = ["Decisions", "Known", "QuirkFile", "Recipe", "apply", "known_apps", "load_quirks"]
 
 _KEYS = {
     "command": {"code", "name", "level", "doc", "direct", "hide", "why"},
@@ -35,7 +32,7 @@ _LEVELS = ("SAFE", "MODIFY", "DANGEROUS")
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownApp:
     """What the world knows about a file stem."""
 
     name: str
@@ -81,10 +78,10 @@ class QuirkFile:
     rows: tuple[tuple[str, int, Mapping[str, Any]], ...]
 
 
-def known_apps(folder: Traversable | None = None) -> dict[str, Known]:
+def known_apps(folder: Traversable | None = None) -> dict[str, KnownApp]:
     """Return the file stems of `quirks/apps.toml`, in lower case."""
     text = ((folder or _folder()) / "apps.toml").read_text(encoding="utf-8")
-    return {stem.lower(): Known(**row) for stem, row in tomllib.loads(text).items()}
+    return {stem.lower(): KnownApp(**row) for stem, row in tomllib.loads(text).items()}
 
 
 def _folder() -> Traversable:
@@ -258,7 +255,7 @@ def _reason(why: str) -> str:
     return text[:1].lower() + text[1:] if text[1:2].islower() or text[1:2] == " " else text
 
 
-def _command(resolved: Resolved, row: Mapping[str, Any]) -> Command | None:
+def _command(resolved: Resolved, row: Mapping[str, Any]) -> SdefCommand | None:
     for command in resolved.commands:
         if row.get("code", command.code) == command.code and (
             row.get("name", command.name) == command.name

@@ -8,24 +8,182 @@ from dataclasses import replace
 
 from lxml import etree
 
-from iac_gen.leaves import SILENT, Leaves, attribute, line_of, local_name, yes
 from iac_gen.model import (
-    Class,
-    Command,
-    Element,
+    Access,
+    Diagnostic,
     Enumeration,
     Enumerator,
     Include,
     Item,
-    Parameter,
-    Property,
     RecordType,
+    SdefClass,
+    SdefCommand,
+    SdefElement,
+    SdefParameter,
+    SdefProperty,
+    Severity,
     Suite,
+    Synonym,
     TypeRef,
     ValueType,
 )
 
-__all__ = ["Reader"]
+_MAX_DEPTH = 64
+# Children that say nothing to a client, wherever they stand.
+SILENT = frozenset(
+    {"access-group", "accessor", "cocoa", "documentation", "synonym", "title", "type", "xref"}
+)
+_COLLECTORS = frozenset(
+    {
+        "classes",
+        "commands",
+        "elements",
+        "enumerations",
+        "events",
+        "properties",
+        "responds-to-commands",
+        "responds-to-events",
+        "types",
+        "value-types",
+    }
+)
+
+
+def line_of(node: etree._Element) -> int:
+    """Return the line that `node` begins on, 0 where it is not known."""
+    return node.sourceline or 0
+
+
+def attribute(node: etree._Element, name: str) -> str:
+    """Return an attribute without the blanks around it (codes are read by `code`)."""
+    return " ".join((node.get(name) or "").split())
+
+
+def yes(node: etree._Element, name: str) -> bool:
+    """Return a boolean attribute; absent means no."""
+    # Three real files write `optional="optional"`, the old minimised form.
+    return (node.get(name) or "").strip().lower() in ("yes", "true", name)
+
+
+def _decoded(code: str) -> str:
+    """Return a code given in hex as its characters, `""` for hex that is none."""
+    if not code.lower().startswith("0x"):
+        return code
+    try:
+        return bytes.fromhex(code[2:]).decode("mac_roman")
+    except ValueError:
+        return ""
+
+
+def _bytes(code: str) -> int:
+    """Return the length of a code in MacRoman, -1 where it has none."""
+    try:
+        return len(code.encode("mac_roman"))
+    except UnicodeEncodeError:
+        return -1
+
+
+def local_name(node: etree._Element) -> str:
+    """Return the tag of `node` without its namespace."""
+    return etree.QName(node).localname
+
+
+class Leaves:
+    """Reads the small parts of one document; collects what had to be left out."""
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+        self.diagnostics: list[Diagnostic] = []
+
+    def tell(
+        self, node: etree._Element, code: str, message: str, level: Severity = "error"
+    ) -> None:
+        """Say what is lost at `node`, or with another level what was made of it."""
+        self.diagnostics.append(Diagnostic(self.file, line_of(node), code, message, level))
+
+    def stray(self, node: etree._Element, owner: str) -> None:
+        """Say that `node` has no place in `owner`, unless it says nothing to a client."""
+        if node.tag not in SILENT:
+            self.tell(node, "stray", f"<{local_name(node)}> is no part of {owner} and is left out")
+
+    def children(self, node: etree._Element, depth: int = 0) -> Iterator[etree._Element]:
+        """Yield child elements; the collectors of files from before 10.4 are looked through."""
+        for child in node:
+            if not isinstance(child.tag, str):
+                continue
+            if child.tag in _COLLECTORS:
+                if depth < _MAX_DEPTH:
+                    yield from self.children(child, depth + 1)
+            else:
+                yield child
+
+    def code(self, node: etree._Element, size: int, what: str) -> str:
+        """Return a code of `size` characters exactly as written, `""` for a malformed one."""
+        raw = node.get("code") or ""
+        code = _decoded(raw)
+        if _bytes(code) == size:
+            return code
+        if raw != raw.strip() and _bytes(raw.strip()) == size:
+            text = f"{what} has the code {raw!r}; the blanks around it are left out"
+            self.tell(node, "recovered", text, "warning")
+            return raw.strip()
+        self.tell(node, "code", f"{what} has the code {raw!r}, not {size} characters")
+        return ""
+
+    def types(self, node: etree._Element, what: str) -> tuple[TypeRef, ...]:
+        """Return the alternatives of the type of `node`: its attribute, then its children."""
+        name = attribute(node, "type")
+        inner = self.inner(node, what)
+        if not name:
+            # `list` stands beside no name only in old files: the children say of what.
+            return (TypeRef("", True, items=inner),) if inner and yes(node, "list") else inner
+        if inner:
+            text = f"{what} has its type as attribute and as children; either may be meant"
+            self.tell(node, "type-twice", text, "note")
+        return (TypeRef(name, yes(node, "list")), *inner)
+
+    def inner(self, node: etree._Element, what: str) -> tuple[TypeRef, ...]:
+        """Return the types that the children of `node` name."""
+        found = (self.type_ref(c, what) for c in self.children(node) if c.tag == "type")
+        return tuple(ref for ref in found if ref is not None)
+
+    def type_ref(self, node: etree._Element, what: str) -> TypeRef | None:
+        inner = self.inner(node, what)
+        name = attribute(node, "type")
+        if not name and not inner:
+            # Outside the DTD, but it can mean nothing else.
+            name = attribute(node, "name")
+            if not name:
+                self.tell(node, "nameless", f"a type of {what} without a name is left out")
+                return None
+        if name and inner:
+            inner = (TypeRef(name), *inner)
+        return TypeRef("" if inner else name, yes(node, "list"), yes(node, "hidden"), inner)
+
+    def synonyms(self, node: etree._Element) -> tuple[Synonym, ...]:
+        """Return the synonyms of `node`: each another name, another code, or both.
+
+        A malformed code stays as it is written: nothing is found by it.
+        """
+        found = []
+        for child in self.children(node):
+            if child.tag == "synonym":
+                raw = child.get("code") or ""
+                found.append(Synonym(attribute(child, "name"), _decoded(raw) or raw))
+        return tuple(found)
+
+    def groups(self, node: etree._Element) -> tuple[str, ...]:
+        return tuple(attribute(c, "identifier") for c in node if c.tag == "access-group")
+
+    def access(self, node: etree._Element, what: str) -> Access:
+        value = attribute(node, "access").lower()
+        if value in ("r", "w"):
+            return value  # type: ignore[return-value]
+        if value not in ("", "rw", "wr"):
+            text = f"{what} has the access {value!r}, which is none; taken as rw"
+            self.tell(node, "recovered", text, "warning")
+        return "rw"
+
 
 _RESPONDS = ("responds-to", "responds-to-command", "responds-to-event")
 _XINCLUDE = ("{http://www.w3.org/2001/XInclude}include", "{http://www.w3.org/2003/XInclude}include")
@@ -35,7 +193,7 @@ def _tag(node: etree._Element) -> str:
     return str(node.tag) if isinstance(node.tag, str) else ""
 
 
-class Reader(Leaves):
+class SdefReader(Leaves):
     """Walks one document and makes the values of `model`."""
 
     def suites(self, root: etree._Element) -> Iterator[Suite | Include]:
@@ -99,12 +257,12 @@ class Reader(Leaves):
             line_of(node),
         )
 
-    def command(self, node: etree._Element, name: str, event: bool) -> Command | None:
+    def command(self, node: etree._Element, name: str, event: bool) -> SdefCommand | None:
         what = f"{'event' if event else 'command'} {name}"
         code = self.code(node, 8, what)
         if not code:
             return None
-        direct: Parameter | None = None
+        direct: SdefParameter | None = None
         parameters = []
         result: tuple[TypeRef, ...] | None = None
         for child in self.children(node):
@@ -127,7 +285,7 @@ class Reader(Leaves):
                 result = (result or ()) + self.types(child, f"the result of {name}")
             else:
                 self.stray(child, what)
-        return Command(
+        return SdefCommand(
             name,
             code,
             attribute(node, "id"),
@@ -142,9 +300,9 @@ class Reader(Leaves):
             line_of(node),
         )
 
-    def parameter(self, node: etree._Element, name: str, code: str, owner: str) -> Parameter:
+    def parameter(self, node: etree._Element, name: str, code: str, owner: str) -> SdefParameter:
         what = f"parameter {name} of {owner}" if name else f"the direct parameter of {owner}"
-        return Parameter(
+        return SdefParameter(
             name,
             code,
             self.types(node, what),
@@ -154,21 +312,21 @@ class Reader(Leaves):
             line_of(node),
         )
 
-    def extension(self, node: etree._Element) -> Class | None:
+    def extension(self, node: etree._Element) -> SdefClass | None:
         extends = attribute(node, "extends")
         if not extends:
             self.tell(node, "nameless", "a class-extension that extends nothing is left out")
             return None
         return self.class_body(node, name="", code="", extends=extends)
 
-    def klass(self, node: etree._Element, name: str) -> Class | None:
+    def klass(self, node: etree._Element, name: str) -> SdefClass | None:
         code = self.code(node, 4, f"class {name}")
         return self.class_body(node, name, code, extends="") if code else None
 
-    def class_body(self, node: etree._Element, name: str, code: str, extends: str) -> Class:
+    def class_body(self, node: etree._Element, name: str, code: str, extends: str) -> SdefClass:
         owner = name or extends
-        properties: list[Property] = []
-        elements: list[Element] = []
+        properties: list[SdefProperty] = []
+        elements: list[SdefElement] = []
         responds: list[str] = []
         for child in self.children(node):
             if child.tag in ("property", "contents"):
@@ -185,7 +343,7 @@ class Reader(Leaves):
                     self.tell(child, "nameless", f"{owner} responds to a command without a name")
             else:
                 self.stray(child, f"class {owner}")
-        return Class(
+        return SdefClass(
             name,
             code,
             attribute(node, "id"),
@@ -202,17 +360,17 @@ class Reader(Leaves):
             line_of(node),
         )
 
-    def elements(self, node: etree._Element, owner: str) -> Iterator[Element]:
+    def elements(self, node: etree._Element, owner: str) -> Iterator[SdefElement]:
         """Yield what `<element>` says is contained; a child type says it like the attribute."""
         # Outside the DTD, but Keynote and Acorn have it.
         kinds = [ref.name for ref in self.types(node, f"an element of {owner}") if ref.name]
         for kind in kinds:
             access = self.access(node, f"element {kind} of {owner}")
-            yield Element(kind, access, yes(node, "hidden"), line_of(node))
+            yield SdefElement(kind, access, yes(node, "hidden"), line_of(node))
         if not kinds:
             self.tell(node, "nameless", f"an element of {owner} without a type")
 
-    def property(self, node: etree._Element, owner: str) -> Property | None:
+    def property(self, node: etree._Element, owner: str) -> SdefProperty | None:
         contents = node.tag == "contents"
         # sdef(5): `contents` may leave out name and code; both then have these defaults.
         name = attribute(node, "name") or ("contents" if contents else "")
@@ -226,7 +384,7 @@ class Reader(Leaves):
             code = self.code(node, 4, what)
         if not code:
             return None
-        return Property(
+        return SdefProperty(
             name,
             code,
             self.types(node, what),

@@ -1,15 +1,17 @@
 """What a build has to say: per app, and as a whole."""
 
+import difflib
+import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from iac_gen.diagnostics import Diagnostic
 from iac_gen.ir import Module
-from iac_gen.model import Class, Command, Dictionary, RecordType
-
-__all__ = ["AppReport", "Counts", "Report", "built_counts", "declared_counts"]
+from iac_gen.model import Diagnostic, Dictionary, RecordType, SdefClass, SdefCommand
+from iac_gen.output import AppFiles
+from iac_gen.text import clean
+from iac_runtime.tool import LEVELS
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,9 +28,9 @@ def declared_counts(dictionary: Dictionary) -> Counts:
     """Count what the file itself declares: hidden items too, includes not."""
     found: Counter[str] = Counter()
     for item in dictionary.declared():
-        if isinstance(item, Command):
+        if isinstance(item, SdefCommand):
             found["commands"] += not item.event
-        elif isinstance(item, Class):
+        elif isinstance(item, SdefClass):
             found["classes"] += not item.extends
             found["properties"] += sum(not prop.contents for prop in item.properties)
             found["elements"] += len(item.elements)
@@ -145,3 +147,119 @@ def _diagnostic(one: Diagnostic) -> dict[str, Any]:
 
 def _counts(value: Counts) -> dict[str, int]:
     return {name: getattr(value, name) for name in Counts.__slots__}
+
+
+def changes(old: Mapping[str, AppFiles], new: Mapping[str, AppFiles]) -> list[str]:
+    """Return a line a change, apps by key; empty where a reviewer has nothing to see."""
+    lines: list[str] = []
+    for key in sorted(old.keys() | new.keys()):
+        if key not in old:
+            lines.append(f"{key}: new app, {len(new[key].tools)} tools")
+        elif key not in new:
+            lines.append(f"{key}: app gone, {len(old[key].tools)} tools with it")
+        else:
+            lines += [f"{key}: {line}" for line in _app(old[key], new[key])]
+    return lines
+
+
+def differences(old: Mapping[str, str], new: Mapping[str, str], folder: str) -> list[str]:
+    """Return a unified diff for each file that is not in `old` as it is in `new`."""
+    found = []
+    for name in sorted(new):
+        if old.get(name) == new[name]:
+            continue
+        lines = difflib.unified_diff(
+            old.get(name, "").splitlines(),
+            new[name].splitlines(),
+            f"{folder}/{name}",
+            f"{folder}/{name} (fresh)",
+            lineterm="",
+        )
+        # What the folder holds may be anybody's: nothing of it steers a terminal.
+        found.append("\n".join(clean(line) for line in lines))
+    return found
+
+
+def _app(old: AppFiles, new: AppFiles) -> Iterator[str]:
+    if old.row["id"] != new.row["id"]:
+        yield f"another app: {old.row['id']} became {new.row['id']}"
+    if old.version != new.version:
+        yield f"version {old.version or 'unknown'} became {new.version or 'unknown'}"
+    elif old.row["digest"] != new.row["digest"]:
+        yield "the dictionary changed"
+    for name in sorted(old.tools.keys() | new.tools.keys()):
+        if name not in old.tools:
+            row = new.tools[name]
+            yield f"{name} added ({_level_words(row)})"
+        elif name not in new.tools:
+            yield f"{name} removed"
+        else:
+            for line in _tool_changes(old, new, name):
+                yield f"{name}: {line}"
+
+
+def _level_words(row: Mapping[str, Any]) -> str:
+    if row["level"] == row["ceiling"]:
+        return str(row["level"])
+    return f"{row['level']} to {row['ceiling']}"
+
+
+def _tool_changes(old: AppFiles, new: AppFiles, name: str) -> Iterator[str]:
+    before, after = old.tools[name], new.tools[name]
+    for word in ("level", "ceiling"):
+        if before[word] != after[word]:
+            raised = LEVELS.index(after[word]) > LEVELS.index(before[word])
+            verb = "raised" if raised else "lowered"
+            yield f"{word} {verb} from {before[word]} to {after[word]}"
+    if before["digest"] == after["digest"]:
+        return
+    one, other = json.loads(old.lines[name]), json.loads(new.lines[name])
+    told = False
+    for line in _parameters(one["inputSchema"], other["inputSchema"]):
+        told = True
+        yield line
+    if one.get("outputSchema") != other.get("outputSchema"):
+        told = True
+        yield "the result's schema changed"
+    if one["description"] != other["description"]:
+        told = True
+        yield f"described as {other['description']!r}"
+    if not told and (before["level"], before["ceiling"]) == (after["level"], after["ceiling"]):
+        yield "another event is sent"
+
+
+def _parameters(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
+    one, other = old["properties"], new["properties"]
+    for key in one:
+        if key not in other:
+            yield f"parameter {key} removed"
+    for key in other:
+        required = key in new.get("required", ())
+        if key not in one:
+            yield f"parameter {key} added{', required' if required else ''}"
+            continue
+        if required != (key in old.get("required", ())):
+            yield f"parameter {key} is now {'required' if required else 'optional'}"
+        if one[key] != other[key]:
+            yield f"parameter {key}: {_schema_change(one[key], other[key])}"
+
+
+def _schema_change(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
+    if old.get("type") != new.get("type") or ("anyOf" in old) != ("anyOf" in new):
+        return f"takes {_kind(new)} instead of {_kind(old)}"
+    gone = [value for value in old.get("enum", ()) if value not in new.get("enum", ())]
+    come = [value for value in new.get("enum", ()) if value not in old.get("enum", ())]
+    parts = []
+    if come:
+        parts.append(f"takes also {', '.join(come)}")
+    if gone:
+        parts.append(f"no longer takes {', '.join(gone)}")
+    return "; ".join(parts) or "schema changed"
+
+
+def _kind(schema: Mapping[str, Any]) -> str:
+    if "anyOf" in schema:
+        return " or ".join(_kind(option) for option in schema["anyOf"])
+    if schema.get("type") == "array":
+        return f"a list of {_kind(schema.get('items', {}))}"
+    return str(schema.get("type", "anything"))

@@ -14,15 +14,11 @@ from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from iac_gen import model
-from iac_gen.diagnostics import Diagnostic
-from iac_gen.doors import clean
-from iac_gen.hygiene import on_one_line, screened
 from iac_gen.limits import MAX_BYTES, LimitError, read_file
-from iac_gen.load import Loaded, LoadError
-from iac_gen.model import Dictionary, Source
+from iac_gen.load import LoadedDictionary, LoadError
+from iac_gen.model import Diagnostic, Dictionary, Source
 from iac_gen.naming import app_key, is_bundle_id
-
-__all__ = ["FORMAT", "facts_only", "load_snapshot", "read_snapshot", "write_snapshot"]
+from iac_gen.text import clean, on_one_line, screened
 
 FORMAT = 1
 # `local.<key>` is our own word for an app whose bundle id nobody knows.
@@ -32,11 +28,18 @@ _DIGEST = re.compile(r"[0-9a-f]{1,64}")
 _STEM = re.compile(r"(?![ .])[^/\\:*?\"<>|\x00-\x1f\x7f]{1,128}")
 
 T = TypeVar("T")
+
+
+def _tag(cls: type) -> str:
+    """Return what a snapshot calls an item of a class."""
+    return cls.__name__.removeprefix("Sdef")
+
+
 _TAGGED = {
-    cls.__name__: cls
+    _tag(cls): cls
     for cls in (
-        model.Class,
-        model.Command,
+        model.SdefClass,
+        model.SdefCommand,
         model.Enumeration,
         model.Include,
         model.RecordType,
@@ -49,12 +52,12 @@ _LEFT_OUT = frozenset({"line", "file"})
 # What has a code and stands in a list.
 _CODED = frozenset(
     {
-        model.Class,
-        model.Command,
+        model.SdefClass,
+        model.SdefCommand,
         model.Enumeration,
         model.Enumerator,
-        model.Parameter,
-        model.Property,
+        model.SdefParameter,
+        model.SdefProperty,
         model.RecordType,
         model.Suite,
         model.ValueType,
@@ -131,7 +134,7 @@ def read_snapshot(path: Path) -> Source:
     return load_snapshot(path).source
 
 
-def load_snapshot(path: Path, *, as_written: bool = False) -> Loaded:
+def load_snapshot(path: Path, *, as_written: bool = False) -> LoadedDictionary:
     """Read the snapshot at `path`, and say what was left out of it.
 
     A malformed item costs that item; a bundle id that is none makes the app a local one; a stem
@@ -188,7 +191,7 @@ def _text(data: Mapping[str, Any], key: str) -> str:
     return value
 
 
-def _checked(source: Source, path: Path, as_written: bool) -> Loaded:
+def _checked(source: Source, path: Path, as_written: bool) -> LoadedDictionary:
     """Return `source` without items that no dictionary could have, and what was wrong."""
     found: list[Diagnostic] = []
 
@@ -211,10 +214,10 @@ def _checked(source: Source, path: Path, as_written: bool) -> Loaded:
         found.append(Diagnostic(str(path), 0, "bundle-id", text))
         source = replace(source, id=f"local.{app_key(name, '')}", known=False)
     if as_written:
-        return Loaded(source, tuple(found))
+        return LoadedDictionary(source, tuple(found))
     coded = _coded(source.dictionary, tell)
     dictionary, told = screened(coded)
-    return Loaded(replace(source, dictionary=dictionary), (*found, *told))
+    return LoadedDictionary(replace(source, dictionary=dictionary), (*found, *told))
 
 
 def _coded(value: Any, tell: Callable[[str, str], None]) -> Any:
@@ -230,7 +233,7 @@ def _coded(value: Any, tell: Callable[[str, str], None]) -> Any:
                 elif _has_code(part):
                     kept.append(_coded(part, tell))
                 else:
-                    what = f"{type(part).__name__.lower()} {on_one_line(part.name, 64)}"
+                    what = f"{_tag(type(part)).lower()} {on_one_line(part.name, 64)}"
                     size = _size(part)
                     code = on_one_line(ascii(part.code), 40)
                     tell("code", f"{what} has the code {code}, not {size} characters")
@@ -239,12 +242,12 @@ def _coded(value: Any, tell: Callable[[str, str], None]) -> Any:
 
 
 def _size(part: Any) -> int:
-    return 8 if isinstance(part, model.Command) else 4
+    return 8 if isinstance(part, model.SdefCommand) else 4
 
 
 def _has_code(part: Any) -> bool:
     # A suite's code is used for nothing and often odd; an extension has none, a value may.
-    if isinstance(part, model.Suite) or (isinstance(part, model.Class) and part.extends):
+    if isinstance(part, model.Suite) or (isinstance(part, model.SdefClass) and part.extends):
         return True
     if isinstance(part, model.ValueType) and not part.code:
         return True
@@ -257,7 +260,7 @@ def _has_code(part: Any) -> bool:
 def _tagged(data: Mapping[str, Any], options: Collection[type]) -> Any:
     kind = _TAGGED[data["is"]]
     if kind not in options:
-        raise TypeError(f"a {kind.__name__} stands in a wrong place")
+        raise TypeError(f"a {_tag(kind)} stands in a wrong place")
     return _build(kind, data)
 
 
@@ -265,7 +268,7 @@ def _build(cls: type[T], data: Mapping[str, Any]) -> T:
     hints = _hints(cls)
     unknown = data.keys() - hints.keys() - {"is"}
     if unknown:
-        raise ValueError(f"{cls.__name__} has no {', '.join(sorted(unknown))}")
+        raise ValueError(f"{_tag(cls)} has no {', '.join(sorted(unknown))}")
     return cls(**{name: _value(hints[name], data[name]) for name in hints if name in data})
 
 

@@ -10,12 +10,10 @@ it, so a reader that splits at ` | ` first and the rest at `|` reads both.
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from iac_gen.classes import Find, named
-from iac_gen.model import Class, Enumeration, RecordType, TypeRef, ValueType
+from iac_gen.merge import Find, named
+from iac_gen.model import Enumeration, RecordType, SdefClass, TypeRef, ValueType
 from iac_gen.naming import field_key
 from iac_gen.resolve import Resolved
-
-__all__ = ["ATOMS", "Types", "items_of"]
 
 _DEEPEST = 3
 
@@ -133,7 +131,7 @@ def _list_of(parts: list[str]) -> str:
     return f"list of {'|'.join(parts)}"
 
 
-def _finder(rows: Iterable[Class | Enumeration | RecordType | ValueType]) -> Find:
+def _finder(rows: Iterable[SdefClass | Enumeration | RecordType | ValueType]) -> Find:
     declared = {row.name: row for row in rows}
     return named(
         declared,

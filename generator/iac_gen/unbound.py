@@ -8,19 +8,17 @@ groups, `cocoa`, `documentation` and direct parameters are no terms.
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from iac_gen.diagnostics import Diagnostic
-from iac_gen.doors import clean
-from iac_gen.includes import path_of
-from iac_gen.ir import Module, Tool
+from iac_gen.ir import Module, ToolFunction
 from iac_gen.lower import lower
 from iac_gen.model import (
-    Class,
-    Command,
+    Diagnostic,
     Enumeration,
     Include,
     Item,
-    Parameter,
     RecordType,
+    SdefClass,
+    SdefCommand,
+    SdefParameter,
     Suite,
     Synonym,
     TypeRef,
@@ -29,10 +27,9 @@ from iac_gen.model import (
 from iac_gen.naming import jxa
 from iac_gen.objects import OBJECT_EVENTS
 from iac_gen.quirks import Decisions
-from iac_gen.resolve import Resolved
+from iac_gen.resolve import Resolved, path_of
+from iac_gen.text import clean
 from iac_gen.types import ATOMS, Types
-
-__all__ = ["Unbound", "unbound"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +63,11 @@ class _Made:
     resolved: Resolved
     types: Types
     module: Module
-    commands: dict[tuple[str, str], Command]
-    merged: dict[str, Command]
+    commands: dict[tuple[str, str], SdefCommand]
+    merged: dict[str, SdefCommand]
     visible: set[tuple[str, str]]
 
-    def tool(self, command: Command) -> Tool | None:
+    def tool(self, command: SdefCommand) -> ToolFunction | None:
         """Return the tool that stands for a command, as `lower` decides it."""
         if command.hidden:
             return None
@@ -112,7 +109,7 @@ def _made(resolved: Resolved) -> _Made:
         module,
         {(command.name, command.code): command for command in resolved.commands},
         {command.code: command for command in reversed(visible)},
-        {(c.name, c.code) for c in _own(resolved) if isinstance(c, Command) and not c.hidden},
+        {(c.name, c.code) for c in _own(resolved) if isinstance(c, SdefCommand) and not c.hidden},
     )
 
 
@@ -137,16 +134,16 @@ def _included(resolved: Resolved, own: Sequence[Item]) -> Iterator[Item]:
     for item in rows:
         if not isinstance(item, Include) and (type(item), item.name) not in mine:
             yield item
-    added: dict[str, list[Class]] = {}
+    added: dict[str, list[SdefClass]] = {}
     for item in own:
-        if isinstance(item, Class) and item.extends:
+        if isinstance(item, SdefClass) and item.extends:
             added.setdefault(item.extends, []).append(item)
     for row in resolved.classes:
-        if (Class, row.name) not in mine:
+        if (SdefClass, row.name) not in mine:
             yield _without(row, [*added.get(row.name, ()), *added.get(row.id or row.name, ())])
 
 
-def _without(row: Class, extensions: Sequence[Class]) -> Class:
+def _without(row: SdefClass, extensions: Sequence[SdefClass]) -> SdefClass:
     """Return a merged class without the members that the file's own extensions gave it."""
     return replace(
         row,
@@ -166,9 +163,9 @@ def _without(row: Class, extensions: Sequence[Class]) -> Class:
 
 
 def _of_item(item: Item, made: _Made) -> Iterator[Unbound]:
-    if isinstance(item, Command):
+    if isinstance(item, SdefCommand):
         yield from _event(item) if item.event else _command(item, made)
-    elif isinstance(item, Class):
+    elif isinstance(item, SdefClass):
         yield from _class(item, made)
     elif isinstance(item, Enumeration):
         yield from _enumeration(item, made)
@@ -177,18 +174,18 @@ def _of_item(item: Item, made: _Made) -> Iterator[Unbound]:
     elif isinstance(item, ValueType):
         yield from _value_type(item, made)
     if not isinstance(item, RecordType | Include):
-        named = item.extends or item.name if isinstance(item, Class) else item.name
+        named = item.extends or item.name if isinstance(item, SdefClass) else item.name
         yield from _synonyms(item.synonyms, named, "", item.line)
 
 
-def _event(item: Command) -> Iterator[Unbound]:
+def _event(item: SdefCommand) -> Iterator[Unbound]:
     reason = "the app sends it and nobody calls it"
     yield Unbound("event", item.name, "", item.code, reason, item.line)
     for one in item.parameters:
         yield _parameter(one, item, "it belongs to an event, which nobody calls")
 
 
-def _command(item: Command, made: _Made) -> Iterator[Unbound]:
+def _command(item: SdefCommand, made: _Made) -> Iterator[Unbound]:
     merged = made.commands.get((item.name, item.code), item)
     tool = made.tool(merged)
     if tool is None:
@@ -206,7 +203,7 @@ def _command(item: Command, made: _Made) -> Iterator[Unbound]:
         yield _parameter(one, item, reason)
 
 
-def _no_tool(command: Command, made: _Made) -> str:
+def _no_tool(command: SdefCommand, made: _Made) -> str:
     op = OBJECT_EVENTS.get(command.code)
     if command.hidden:
         if (command.name, command.code) in made.visible:
@@ -217,11 +214,11 @@ def _no_tool(command: Command, made: _Made) -> str:
     return f"the object tool {op} stands for {other.name}, which has the same event"
 
 
-def _parameter(one: Parameter, owner: Command, reason: str) -> Unbound:
+def _parameter(one: SdefParameter, owner: SdefCommand, reason: str) -> Unbound:
     return Unbound("parameter", one.name, owner.name, one.code, reason, one.line)
 
 
-def _class(item: Class, made: _Made) -> Iterator[Unbound]:
+def _class(item: SdefClass, made: _Made) -> Iterator[Unbound]:
     written = item.extends or item.name
     name = made.types.class_named(written)
     row = made.module.classes.get(name)
@@ -239,7 +236,7 @@ def _class(item: Class, made: _Made) -> Iterator[Unbound]:
         yield Unbound("responds-to", verb, written, "", reason, item.line)
 
 
-def _members(item: Class | RecordType, owner: str, row: object) -> Iterator[Unbound]:
+def _members(item: SdefClass | RecordType, owner: str, row: object) -> Iterator[Unbound]:
     terms = {prop.term for prop in getattr(row, "properties", ())}
     for prop in item.properties:
         if prop.name not in terms:

@@ -12,8 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from importlib.resources import as_file, files
 from pathlib import Path
 
-from iac_gen.classify.codes import EVENTS
-from iac_gen.classify.floors import FILE, Floors, collect, floors_text, shipped
+from iac_gen.classify.codes import EVENTS, FILE, Floors, collect, floors_text, shipped
 from iac_gen.classify.judge import judge_command, judge_setter
 from iac_gen.classify.setters import acts_later
 from iac_gen.discover import from_bundled_snapshots, from_paths, includes, read

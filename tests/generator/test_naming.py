@@ -8,8 +8,7 @@ from dictionaries import ANY_TEXT
 from hypothesis import given
 from hypothesis import strategies as st
 
-from iac_gen.doors import identifier
-from iac_gen.model import Class
+from iac_gen.model import SdefClass
 from iac_gen.naming import (
     FUNCTION_RESERVED,
     MAX_TOOL_NAME,
@@ -27,6 +26,7 @@ from iac_gen.naming import (
     unique,
 )
 from iac_gen.objects import OBJECT_EVENTS
+from iac_gen.text import identifier
 
 SEEN_IN_SCRIPTS = {
     "URL": "url",
@@ -86,7 +86,7 @@ def test_the_javascript_name_of_a_term(term: str, name: str) -> None:
     ],
 )
 def test_the_collection_of_a_class(name: str, declared: str, collection: str) -> None:
-    row = Class(name, "clas", plural=declared)
+    row = SdefClass(name, "clas", plural=declared)
     assert jxa(plural(row.name, row.plural)) == collection
 
 

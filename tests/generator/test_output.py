@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 from making import inputs, read, sdef, source
 
-from iac_gen.diagnostics import Diagnostic
-from iac_gen.keys import Bound, Claim, assign
-from iac_gen.model import Source
+from iac_gen.model import Diagnostic, Source
+from iac_gen.naming import Bound, Claim, assign
 from iac_gen.output import OutputError, Previous
 from iac_gen.pipeline import generate
 from iac_gen.report import Report

@@ -13,25 +13,33 @@ from iac_gen import discover
 from iac_gen.cli.common import (
     PATH,
     default_output,
+    end_with,
     fail,
     find,
     inputs_of,
     run,
     source_options,
 )
-from iac_gen.diagnostics import Diagnostic
-from iac_gen.discover import UsageError
-from iac_gen.hygiene import on_one_line
-from iac_gen.memory import Memory, digest_of_files, generator_digest, recall, remember
-from iac_gen.output import OutputError
-from iac_gen.raws import Raw
-from iac_gen.report import AppReport, Report
-from iac_gen.write import finish, read_previous, write
+from iac_gen.discover import GeneratorUsageError, SourceFile
+from iac_gen.model import Diagnostic
+from iac_gen.output import CATALOGUE, LISTING, LOCK, OutputError, Previous
+from iac_gen.report import AppReport, Report, changes, differences
+from iac_gen.text import clean, on_one_line
+from iac_gen.write import (
+    BuildCache,
+    digest_of_files,
+    finish,
+    generator_digest,
+    read_cache,
+    read_files,
+    read_previous,
+    unfinished,
+    write,
+    write_cache,
+)
 
 if TYPE_CHECKING:
     from iac_gen.pipeline import Inputs
-
-__all__ = ["COMMANDS"]
 
 
 @click.command()
@@ -70,7 +78,7 @@ def build(
     folder = output or default_output()
     try:
         found = discover.pick(find(dictionaries, search, bundled), apps)
-    except UsageError as error:
+    except GeneratorUsageError as error:
         fail(str(error))
     try:
         finish(folder)
@@ -79,7 +87,7 @@ def build(
     generator = generator_digest()
     options = [not apps, prune, accept_levels, shipped, descriptions]
     stamp = json.dumps([generator, options, [_facts(raw) for raw in found.sources]])
-    memory = recall(folder)
+    memory = read_cache(folder)
     if memory and memory.stamp == stamp and memory.stands(folder):
         _tell(Report.read(memory.report), folder, prune=prune, as_json=as_json)
         return
@@ -102,18 +110,20 @@ def build(
         fail(str(error))
     names = [*files, *(f"{key}.py" for key in previous.apps if f"{key}.py" not in files)]
     written = digest_of_files(folder, names)
-    remember(
+    write_cache(
         folder,
-        Memory(f"{generator} {descriptions}", stamp, report.data(), _jobs(inputs, report), written),
+        BuildCache(
+            f"{generator} {descriptions}", stamp, report.data(), _jobs(inputs, report), written
+        ),
     )
     _tell(report, folder, prune=prune, as_json=as_json)
 
 
-def _facts(raw: Raw) -> list[str]:
+def _facts(raw: SourceFile) -> list[str]:
     return [raw.file, raw.digest, raw.name, raw.id, raw.version, raw.kind]
 
 
-def _done(memory: Memory | None, generator: str, folder: Path) -> dict[str, AppReport]:
+def _done(memory: BuildCache | None, generator: str, folder: Path) -> dict[str, AppReport]:
     """Return what need not be built again: nothing, if anything of the last build has changed."""
 
     if memory is None or memory.generator != generator or not memory.stands(folder):
@@ -181,4 +191,83 @@ def _warn(diagnostics: Iterable[Diagnostic]) -> None:
             click.echo(f"iac-gen: {on_one_line(str(one), 1000)}", err=True)
 
 
-COMMANDS: Final = {"build": build}
+@click.command()
+@click.argument("apps", nargs=-1)
+@source_options
+@click.option("--output", type=PATH, help="The folder to check (default: your data folder).")
+@click.option("--shipped", is_flag=True, hidden=True, help="Check the package that ships.")
+def check(
+    apps: tuple[str, ...],
+    dictionaries: tuple[Path, ...],
+    search: tuple[Path, ...],
+    bundled: bool,
+    output: Path | None,
+    shipped: bool,
+) -> None:
+    """Fail when a build would change the folder, with the difference and what mends it."""
+
+    folder = output or default_output()
+    waiting = unfinished(folder)
+    if waiting:
+        click.echo(f"iac-gen: {on_one_line(waiting, 1000)}", err=True)
+    try:
+        found = discover.pick(find(dictionaries, search, bundled), apps)
+        previous = read_previous(folder)
+        inputs = replace(inputs_of(found, previous, whole=not apps), shipped=shipped)
+        files, report = run(inputs, quiet=True)
+        differing = differences(read_files(folder, files), files, str(folder))
+    except (GeneratorUsageError, OutputError) as error:
+        fail(str(error))
+    for text in differing:
+        click.echo(text)
+    for fall in report.falls:
+        click.echo(f"A level fell: {fall}")
+    for key in report.gone:
+        click.echo(f"No longer there: {key}")
+    again = " ".join(["iac-gen build", *sys.argv[2:]])
+    end_with(report.failed)
+    if report.falls:
+        fail(f"levels fell and are not accepted; if they are meant: {again} --accept-levels", 1)
+    if differing:
+        count = "1 file is" if len(differing) == 1 else f"{len(differing)} files are"
+        fail(f"{count} not what a build gives; mend it with: {again}", 1)
+    if report.gone:
+        fail(f"apps are gone; remove their modules with: {again} --prune", 1)
+    if waiting:
+        sys.exit(1)
+
+
+@click.command()
+@click.argument("apps", nargs=-1)
+@source_options
+@click.option("--output", type=PATH, help="The folder to compare (default: your data folder).")
+def diff(
+    apps: tuple[str, ...],
+    dictionaries: tuple[Path, ...],
+    search: tuple[Path, ...],
+    bundled: bool,
+    output: Path | None,
+) -> None:
+    """Say in words what a build would change: tools, levels, parameters."""
+
+    folder = output or default_output()
+    waiting = unfinished(folder)
+    if waiting:
+        click.echo(f"iac-gen: {on_one_line(waiting, 1000)}", err=True)
+    try:
+        found = discover.pick(find(dictionaries, search, bundled), apps)
+        previous = read_previous(folder)
+        files, report = run(inputs_of(found, previous, whole=not apps), quiet=True)
+        if files:
+            new = Previous.read(*(files[name] for name in (CATALOGUE, LISTING, LOCK)))
+            kept = {key: app for key, app in new.apps.items() if key not in report.gone}
+            for line in changes(previous.apps, kept):
+                click.echo(clean(line))
+    except (GeneratorUsageError, OutputError) as error:
+        fail(str(error))
+    for fall in report.falls:
+        click.echo(f"A level fell: {fall}")
+    end_with(report.failed)
+
+
+COMMANDS: Final = {"build": build, "check": check, "diff": diff}

@@ -8,26 +8,16 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from iac_gen import discover, macos
-from iac_gen.diagnostics import Diagnostic
-from iac_gen.discover import Found, UsageError
-from iac_gen.hygiene import on_one_line
+from iac_gen.discover import Discovered, GeneratorUsageError
+from iac_gen.model import Diagnostic
 from iac_gen.output import Previous
 from iac_gen.quirks import known_apps, load_quirks
+from iac_gen.text import on_one_line
 
 if TYPE_CHECKING:
     from iac_gen.pipeline import Inputs
     from iac_gen.report import Report
 
-__all__ = [
-    "PATH",
-    "default_output",
-    "end_with",
-    "fail",
-    "find",
-    "inputs_of",
-    "run",
-    "source_options",
-]
 
 PATH = click.Path(path_type=Path)
 
@@ -56,9 +46,9 @@ def source_options(command: Any) -> Any:
     return command
 
 
-def find(dictionaries: Sequence[Path], search: Sequence[Path], bundled: bool) -> Found:
+def find(dictionaries: Sequence[Path], search: Sequence[Path], bundled: bool) -> Discovered:
     if dictionaries and bundled:
-        raise UsageError("give either --dictionary or --bundled")
+        raise GeneratorUsageError("give either --dictionary or --bundled")
     if dictionaries:
         return discover.from_paths(dictionaries, known_apps())
     if bundled:
@@ -66,7 +56,7 @@ def find(dictionaries: Sequence[Path], search: Sequence[Path], bundled: bool) ->
     if sys.platform == "darwin" or search:
         for folder in search:
             if not folder.is_dir():
-                raise UsageError(f"{folder} is no folder; check --search")
+                raise GeneratorUsageError(f"{folder} is no folder; check --search")
         return discover.from_bundles(macos.installed(search))
     click.echo("iac-gen: this is not a Mac; using the bundled snapshots", err=True)
     return discover.from_bundled_snapshots()
@@ -78,7 +68,7 @@ def default_output() -> Path:
     return user_data_path("iac", appauthor=False) / "tools"
 
 
-def inputs_of(found: Found, previous: Previous, *, whole: bool = True) -> "Inputs":
+def inputs_of(found: Discovered, previous: Previous, *, whole: bool = True) -> "Inputs":
     from iac_gen.pipeline import Inputs
 
     quirks, faults = load_quirks()

@@ -4,28 +4,49 @@ A command's module is imported when the command runs: a build that finds nothing
 be over before it could have loaded the rest.
 """
 
+from collections.abc import Mapping
 from importlib import import_module
 from typing import Final
 
 import click
 
-from iac_gen.cli.examples import with_examples
+EXAMPLES: Final[Mapping[str, str]] = {
+    "build": "iac-gen build\n"
+    "iac-gen build notes com.omnigroup.OmniFocus4\n"
+    "iac-gen build OmniFocus --output src/mytools\n"
+    "iac-gen build --dictionary snapshots --output tools",
+    "check": "iac-gen check\niac-gen check --dictionary snapshots --output src/mytools",
+    "diff": "iac-gen diff mail",
+    "lint": "iac-gen lint App.sdef",
+    "list": "iac-gen list",
+    "show": "iac-gen show notes\niac-gen show --unbound mail",
+    "snapshot": "iac-gen snapshot App.sdef --facts --output snapshots",
+    "verify-names": "iac-gen verify-names finder",
+}
+"""One example a line."""
 
-__all__ = ["cli"]
+
+def with_examples(command: click.Command, name: str) -> click.Command:
+    """Return a command whose help ends with its examples."""
+    if name in EXAMPLES:
+        lines = "\n".join(f"  {line}" for line in EXAMPLES[name].splitlines())
+        command.epilog = f"\b\nExamples:\n{lines}"
+    return command
+
 
 _COMMANDS: Final = {
     "build": "build",
-    "check": "review",
-    "diff": "review",
-    "lint": "lint",
+    "check": "build",
+    "diff": "build",
+    "lint": "show",
     "list": "show",
     "show": "show",
     "snapshot": "show",
-    "verify-names": "verify",
+    "verify-names": "show",
 }
 
 
-class _Commands(click.Group):
+class _GeneratorCommands(click.Group):
     """A group that imports a command when it is asked for."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
@@ -39,7 +60,7 @@ class _Commands(click.Group):
         return with_examples(command, cmd_name)
 
 
-@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=_GeneratorCommands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="iac")
 def cli() -> None:
     """Turn the scripting dictionaries of macOS apps into typed tools."""

@@ -8,52 +8,34 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeAlias, TypeVar
 
-from iac_gen.diagnostics import Diagnostic, Severity
-from iac_gen.doors import clean
-from iac_gen.includes import IncludeMap, path_of, select
 from iac_gen.model import (
-    Class,
-    Command,
+    Diagnostic,
     Dictionary,
-    Element,
     Enumeration,
     Include,
     Item,
-    Property,
     RecordType,
+    SdefClass,
+    SdefCommand,
+    SdefElement,
+    SdefProperty,
+    Severity,
     Source,
     Suite,
     TypeRef,
     ValueType,
 )
-from iac_gen.resolve import Resolved, resolve
+from iac_gen.resolve import IncludeMap, Resolved, path_of, resolve, select
+from iac_gen.text import clean
 from iac_gen.types import Types
 
-__all__ = [
-    "Check",
-    "Facts",
-    "Finding",
-    "Hit",
-    "Rule",
-    "Use",
-    "elements_of",
-    "facts_of",
-    "of_kind",
-    "place",
-    "places",
-    "properties_of",
-    "shown",
-    "type_names",
-    "uses",
-]
-
-T = TypeVar("T", Class, Command, Enumeration, RecordType, ValueType)
+T = TypeVar("T", SdefClass, SdefCommand, Enumeration, RecordType, ValueType)
 
 _LONGEST = 80
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class LintFinding:
     """One fault or oddity of a dictionary.
 
     `line` is 1-based, 0 where the input has no lines (a snapshot). `place` names the term in
@@ -76,7 +58,7 @@ class Finding:
         )
 
 
-class Hit(NamedTuple):
+class LintHit(NamedTuple):
     """What a rule found, before it has a name, a severity and a file."""
 
     line: int
@@ -86,7 +68,7 @@ class Hit(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class LintFacts:
     """All that a rule may look at.
 
     `own` are the items of the file in order, those of a hidden suite hidden; `taken` what its
@@ -106,16 +88,16 @@ class Facts:
     def dictionary(self) -> Dictionary:
         return self.source.dictionary
 
-    def rows(self) -> Iterator[Class]:
+    def rows(self) -> Iterator[SdefClass]:
         """Yield the merged classes that the file itself declares or extends."""
-        mine = {self.classes.get(r.extends or r.name) for r in of_kind(self.own, Class)}
+        mine = {self.classes.get(r.extends or r.name) for r in of_kind(self.own, SdefClass)}
         yield from (row for row in self.resolved.classes if row.name in mine)
 
 
-Check: TypeAlias = Callable[[Facts], Iterable[Hit]]
+Check: TypeAlias = Callable[[LintFacts], Iterable[LintHit]]
 
 
-class Rule(NamedTuple):
+class LintRule(NamedTuple):
     """How bad it is, and the function that finds it."""
 
     severity: Severity
@@ -130,13 +112,13 @@ class Use(NamedTuple):
     types: tuple[TypeRef, ...]
 
 
-def facts_of(source: Source, includes: IncludeMap, read: Iterable[Diagnostic]) -> Facts:
+def facts_of(source: Source, includes: IncludeMap, read: Iterable[Diagnostic]) -> LintFacts:
     """Return what the rules look at; `read` is what `load` had to say."""
     resolved, merged = resolve(source, includes)
     own = tuple(_own(source.dictionary))
     taken = tuple(_taken(source.dictionary, includes))
     classes: dict[str, str] = {}
-    declared = [row for row in of_kind((*own, *taken), Class) if row.name]
+    declared = [row for row in of_kind((*own, *taken), SdefClass) if row.name]
     for attribute in ("name", "id", "code"):
         for row in declared:
             if key := getattr(row, attribute):
@@ -144,7 +126,7 @@ def facts_of(source: Source, includes: IncludeMap, read: Iterable[Diagnostic]) -
     for row in declared:
         for synonym in row.synonyms:
             classes.setdefault(synonym.name or row.name, row.name)
-    return Facts(source, own, taken, classes, resolved, Types(resolved, {}), (*read, *merged))
+    return LintFacts(source, own, taken, classes, resolved, Types(resolved, {}), (*read, *merged))
 
 
 def _own(dictionary: Dictionary) -> Iterator[Item]:
@@ -196,13 +178,13 @@ def place(item: Item, member: str = "", kind: str = "property") -> str:
 def _name(item: Item) -> str:
     if isinstance(item, Include):
         return item.href
-    return item.name or item.extends if isinstance(item, Class) else item.name
+    return item.name or item.extends if isinstance(item, SdefClass) else item.name
 
 
 def _kind(item: Item) -> str:
-    if isinstance(item, Command):
+    if isinstance(item, SdefCommand):
         return "event" if item.event else "command"
-    if isinstance(item, Class):
+    if isinstance(item, SdefClass):
         return "class"
     if isinstance(item, Enumeration):
         return "enumeration"
@@ -211,17 +193,17 @@ def _kind(item: Item) -> str:
     return "value type" if isinstance(item, ValueType) else "include"
 
 
-def properties_of(items: Iterable[Item]) -> Iterator[tuple[Class | RecordType, Property]]:
+def properties_of(items: Iterable[Item]) -> Iterator[tuple[SdefClass | RecordType, SdefProperty]]:
     """Yield (owner, property) for classes, extensions and record types."""
     for item in items:
-        if isinstance(item, Class | RecordType):
+        if isinstance(item, SdefClass | RecordType):
             for prop in item.properties:
                 yield item, prop
 
 
-def elements_of(items: Iterable[Item]) -> Iterator[tuple[Class, Element]]:
+def elements_of(items: Iterable[Item]) -> Iterator[tuple[SdefClass, SdefElement]]:
     """Yield (owner, element)."""
-    for row in of_kind(items, Class):
+    for row in of_kind(items, SdefClass):
         for element in row.elements:
             yield row, element
 
@@ -229,7 +211,7 @@ def elements_of(items: Iterable[Item]) -> Iterator[tuple[Class, Element]]:
 def uses(items: Iterable[Item]) -> Iterator[Use]:
     """Yield every place that has a type, in order."""
     for item in items:
-        if isinstance(item, Command):
+        if isinstance(item, SdefCommand):
             if item.direct is not None:
                 line = item.direct.line or item.line
                 yield Use(line, f"direct parameter of {shown(item.name)}", item.direct.types)
@@ -237,10 +219,10 @@ def uses(items: Iterable[Item]) -> Iterator[Use]:
                 yield Use(one.line, place(item, one.name, "parameter"), one.types)
             if item.result is not None:
                 yield Use(item.line, f"result of {shown(item.name)}", item.result)
-        elif isinstance(item, Class | RecordType):
+        elif isinstance(item, SdefClass | RecordType):
             for prop in item.properties:
                 yield Use(prop.line, place(item, prop.name), prop.types)
-            if isinstance(item, Class) and item.values:
+            if isinstance(item, SdefClass) and item.values:
                 yield Use(item.line, place(item), item.values)
 
 
@@ -255,7 +237,7 @@ def type_names(refs: Iterable[TypeRef]) -> Iterator[str]:
                 yield name[8:].strip()
 
 
-def places(facts: Facts) -> dict[int, list[str]]:
+def places(facts: LintFacts) -> dict[int, list[str]]:
     """Return line -> what is declared there; the items of a snapshot are all on line 0."""
     found: dict[int, list[str]] = {}
     for line, label in _labels(facts.own):
@@ -266,15 +248,15 @@ def places(facts: Facts) -> dict[int, list[str]]:
 def _labels(items: Iterable[Item]) -> Iterator[tuple[int, str]]:
     for item in items:
         yield item.line, place(item)
-        if isinstance(item, Command):
+        if isinstance(item, SdefCommand):
             for one in item.parameters:
                 yield one.line, place(item, one.name, "parameter")
         elif isinstance(item, Enumeration):
             for value in item.enumerators:
                 yield value.line, place(item, value.name, "enumerator")
-        elif isinstance(item, Class | RecordType):
+        elif isinstance(item, SdefClass | RecordType):
             for prop in item.properties:
                 yield prop.line, place(item, prop.name)
-        if isinstance(item, Class):
+        if isinstance(item, SdefClass):
             for element in item.elements:
                 yield element.line, place(item, element.type, "element")
