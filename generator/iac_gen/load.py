@@ -16,7 +16,7 @@ from lxml import etree
 
 from iac_gen.limits import MAX_BYTES, LimitError, read_file, screen_xml
 from iac_gen.model import Diagnostic, Dictionary, Source
-from iac_gen.reader import SdefReader
+from iac_gen.reader import XINCLUDE, SdefReader
 from iac_gen.text import is_plain, on_one_line, screened
 
 _XINCLUDE_NAMESPACE = b"http://www.w3.org/2001/XInclude"
@@ -128,8 +128,6 @@ def _prefixes(content: bytes, told: list[tuple[int, str]]) -> bytes:
 MAX_INCLUDES = 16
 """Real dictionaries have two at most."""
 
-_XINCLUDE = ("{http://www.w3.org/2001/XInclude}include", "{http://www.w3.org/2003/XInclude}include")
-
 
 @dataclass(frozen=True, slots=True)
 class LoadedDictionary:
@@ -235,7 +233,7 @@ def _refuse_includes(root: etree._Element, file: str) -> Iterator[Diagnostic]:
 
     What is left names a file in a map of known ones (`includes`); nothing opens it.
     """
-    for count, node in enumerate(list(root.iter(*_XINCLUDE)), 1):
+    for count, node in enumerate(list(root.iter(*XINCLUDE)), 1):
         href = node.get("href") or ""
         plain = unquote(href)
         if node.get("parse", "xml") != "xml":

@@ -1,12 +1,14 @@
-"""Classes: declarations, extensions and the old self-inheriting form become one row a class.
+"""Merge: what a dictionary declares more than once becomes one row that has lost nothing.
 
-Every name in `inherits` and in an element is one of the classes afterwards, and following
-`inherits` ends.
+The first declaration gives order and name; what a later one adds is kept, and where two
+contradict each other a diagnostic has the other half. Extensions and the old self-inheriting
+form become part of their class: every name in `inherits` and in an element is one of the classes
+afterwards, and following `inherits` ends.
 """
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
 from iac_gen.model import (
     Access,
@@ -25,6 +27,12 @@ from iac_gen.model import (
 )
 
 T = TypeVar("T")
+_Row = SdefClass | SdefCommand | SdefParameter | SdefProperty | Enumeration | RecordType | ValueType
+R = TypeVar("R", bound=_Row)
+
+# The first declaration that says one of these decides it; what another adds to those is kept.
+_DECIDED: Final = ("code", "id", "plural", "description")
+_ADDED: Final = ("types", "responds_to", "values", "access_groups")
 
 
 @dataclass
@@ -38,17 +46,36 @@ class Notes:
         self.found.append(Diagnostic(self.file, line, code, message, level))
 
 
-def join(one: tuple[T, ...], other: tuple[T, ...]) -> tuple[T, ...]:
+def _join(one: tuple[T, ...], other: tuple[T, ...]) -> tuple[T, ...]:
     """Return `one` and what `other` adds to it."""
     return one + tuple(ref for ref in other if ref not in one)
 
 
-def also(
-    kept: tuple[Synonym, ...], other: tuple[Synonym, ...], code: str, others: str
-) -> tuple[Synonym, ...]:
-    """Return the synonyms of two rows merged; the second row's own code is one of them."""
-    more = (Synonym(code=others),) if others and others != code else ()
-    return join(join(kept, other), more)
+def _merged(first: R, row: R, **decided: Any) -> R:
+    """Return `first` with what a later declaration of it adds, and what is `decided` already.
+
+    The code of the later one becomes a synonym; hidden is what is hidden in both.
+    """
+    known = type(first).__slots__
+    found: dict[str, Any] = {"hidden": first.hidden and row.hidden}
+    for name in known:
+        one, other = getattr(first, name), getattr(row, name)
+        if name in _DECIDED:
+            found[name] = one or other
+        elif name in _ADDED:
+            found[name] = _join(one, other)
+        elif name == "synonyms":
+            more = (Synonym(code=row.code),) if row.code and row.code != first.code else ()
+            found[name] = _join(_join(one, other), more)
+    return replace(first, **{**found, **decided})
+
+
+def _once(rows: Iterable[R], merge: Callable[[R, R], R]) -> list[R]:
+    """Return the rows with those of one name merged, in the order of first declaration."""
+    kept: dict[str, R] = {}
+    for row in rows:
+        kept[row.name] = merge(kept[row.name], row) if row.name in kept else row
+    return list(kept.values())
 
 
 def commands(rows: Iterable[SdefCommand], notes: Notes) -> list[SdefCommand]:
@@ -83,22 +110,15 @@ def _parameters(
     for parameter in parameters:
         key = (parameter.name, parameter.code)
         if key in kept:
-            kept[key] = _union(kept[key], parameter)
             text = f"parameter {parameter.name} of {owner} is repeated; its types are merged"
             notes.add(parameter.line, "repeated", text)
-        else:
-            kept[key] = parameter
+            parameter = _union(kept[key], parameter)
+        kept[key] = parameter
     return tuple(kept.values())
 
 
 def _union(one: SdefParameter, other: SdefParameter) -> SdefParameter:
-    return replace(
-        one,
-        types=join(one.types, other.types),
-        optional=one.optional or other.optional,
-        hidden=one.hidden and other.hidden,
-        description=one.description or other.description,
-    )
+    return _merged(one, other, optional=one.optional or other.optional)
 
 
 def _overload(one: SdefCommand, other: SdefCommand) -> SdefCommand:
@@ -108,11 +128,12 @@ def _overload(one: SdefCommand, other: SdefCommand) -> SdefCommand:
         return replace(other, line=one.line) if one.hidden else one
     mine = {(p.name, p.code): p for p in one.parameters}
     theirs = {(p.name, p.code): p for p in other.parameters}
-    parameters = [
-        _union(parameter, theirs[key]) if key in theirs else replace(parameter, optional=True)
-        for key, parameter in mine.items()
-    ]
-    parameters += [replace(p, optional=True) for key, p in theirs.items() if key not in mine]
+    parameters = tuple(
+        _union(mine[key], theirs[key])
+        if key in mine and key in theirs
+        else replace(parameter, optional=True)
+        for key, parameter in {**mine, **theirs}.items()
+    )
     if one.direct and other.direct:
         direct: SdefParameter | None = _union(one.direct, other.direct)
     else:
@@ -120,17 +141,8 @@ def _overload(one: SdefCommand, other: SdefCommand) -> SdefCommand:
         direct = replace(only, optional=True) if only else None
     result = one.result
     if other.result is not None:
-        result = join(one.result or (), other.result)
-    return replace(
-        one,
-        id=one.id or other.id,
-        direct=direct,
-        parameters=tuple(parameters),
-        result=result,
-        synonyms=join(one.synonyms, other.synonyms),
-        description=one.description or other.description,
-        access_groups=join(one.access_groups, other.access_groups),
-    )
+        result = _join(one.result or (), other.result)
+    return _merged(one, other, direct=direct, parameters=parameters, result=result)
 
 
 def properties(owner: str, rows: Iterable[SdefProperty], notes: Notes) -> tuple[SdefProperty, ...]:
@@ -153,15 +165,7 @@ def properties(owner: str, rows: Iterable[SdefProperty], notes: Notes) -> tuple[
                 f" {first.code!r} is kept and the types are merged"
             )
             notes.add(prop.line, "repeated", text, "warning")
-        kept[prop.name] = replace(
-            first,
-            types=join(first.types, prop.types),
-            access=_access(first.access, prop.access),
-            hidden=first.hidden and prop.hidden,
-            synonyms=also(first.synonyms, prop.synonyms, first.code, prop.code),
-            access_groups=join(first.access_groups, prop.access_groups),
-            description=first.description or prop.description,
-        )
+        kept[prop.name] = _merged(first, prop, access=_access(first.access, prop.access))
     return tuple(kept.values())
 
 
@@ -171,22 +175,13 @@ def _access(one: Access, other: Access) -> Access:
 
 def enumerations(rows: Iterable[Enumeration], notes: Notes) -> list[Enumeration]:
     """Return each enumeration once, with the values of all its declarations."""
-    kept: dict[str, Enumeration] = {}
-    for row in rows:
-        first = kept.get(row.name)
-        if first is None:
-            kept[row.name] = row
-            continue
-        kept[row.name] = replace(
-            first,
-            id=first.id or row.id,
-            enumerators=_values(first, row, notes),
-            hidden=first.hidden and row.hidden,
-            synonyms=also(first.synonyms, row.synonyms, first.code, row.code),
-            description=first.description or row.description,
-        )
+
+    def merge(first: Enumeration, row: Enumeration) -> Enumeration:
+        merged = _merged(first, row, enumerators=_values(first, row, notes))
         notes.add(row.line, "repeated", f"enumeration {row.name} is declared again; merged")
-    return list(kept.values())
+        return merged
+
+    return _once(rows, merge)
 
 
 def _values(first: Enumeration, row: Enumeration, notes: Notes) -> tuple[Enumerator, ...]:
@@ -206,52 +201,34 @@ def _values(first: Enumeration, row: Enumeration, notes: Notes) -> tuple[Enumera
 
 def records(rows: Iterable[RecordType], notes: Notes) -> list[RecordType]:
     """Return each record type once, with the fields of all its declarations."""
-    kept: dict[str, RecordType] = {}
-    for row in rows:
-        first = kept.get(row.name)
-        if first is None:
-            kept[row.name] = row
-            continue
-        notes.add(row.line, "repeated", _again("record type", first, row))
-        kept[row.name] = replace(
-            first,
-            id=first.id or row.id,
-            properties=first.properties + row.properties,
-            hidden=first.hidden and row.hidden,
-            description=first.description or row.description,
-        )
-    return [
-        replace(row, properties=properties(row.name, row.properties, notes))
-        for row in kept.values()
-    ]
+
+    def merge(first: RecordType, row: RecordType) -> RecordType:
+        _note_again("record type", first, row, notes)
+        return _merged(first, row, properties=first.properties + row.properties)
+
+    merged = _once(rows, merge)
+    return [replace(row, properties=properties(row.name, row.properties, notes)) for row in merged]
 
 
 def values(rows: Iterable[ValueType], notes: Notes) -> list[ValueType]:
     """Return each value type once."""
-    kept: dict[str, ValueType] = {}
-    for row in rows:
-        first = kept.get(row.name)
-        if first is None:
-            kept[row.name] = row
-            continue
-        notes.add(row.line, "repeated", _again("value type", first, row))
-        kept[row.name] = replace(
-            first,
-            code=first.code or row.code,
-            id=first.id or row.id,
-            hidden=first.hidden and row.hidden,
-            synonyms=also(first.synonyms, row.synonyms, first.code, row.code),
-        )
-    return list(kept.values())
+
+    def merge(first: ValueType, row: ValueType) -> ValueType:
+        _note_again("value type", first, row, notes)
+        return _merged(first, row)
+
+    return _once(rows, merge)
 
 
-def _again(what: str, first: RecordType | ValueType, row: RecordType | ValueType) -> str:
+def _note_again(
+    what: str, first: RecordType | ValueType, row: RecordType | ValueType, notes: Notes
+) -> None:
+    text = f"{what} {row.name} is declared again"
     if row.code == first.code:
-        return f"{what} {row.name} is declared again; merged"
-    return (
-        f"{what} {row.name} is declared again with the code {row.code!r};"
-        f" {first.code!r} is kept, the rest merged"
-    )
+        text += "; merged"
+    else:
+        text += f" with the code {row.code!r}; {first.code!r} is kept, the rest merged"
+    notes.add(row.line, "repeated", text)
 
 
 APPLICATION = "application"
@@ -265,28 +242,24 @@ Find: TypeAlias = Callable[[str], str]
 """A name, id, synonym or code -> the term that it means, `""` for none."""
 
 
-def named(
-    names: Iterable[str],
-    ids: Mapping[str, str],
-    codes: Mapping[str, str],
-    synonyms: Iterable[tuple[str, tuple[Synonym, ...]]],
-) -> Find:
-    """Return how to find a term: by name, id, synonym, name in other case, code, in that order.
+def finder(rows: Iterable[SdefClass | Enumeration | RecordType | ValueType]) -> Find:
+    """Return how to find a row: by name, id, synonym, name in other case, code, in that order.
 
-    `ids` and `codes` map to terms. A synonym may give a name, a code or both (sdef(5)); terms
-    are compared without case, as AppleScript does.
+    A synonym may give a name, a code or both (sdef(5)); terms are compared without case, as
+    AppleScript does.
     """
-    exact = {name: name for name in names}
-    loose = {name.lower(): name for name in reversed(list(exact))}
-    for spelling, name in ids.items():
+    known = {row.name: row for row in rows}
+    exact = {name: name for name in known}
+    loose = {name.lower(): name for name in reversed(known)}
+    coded = {row.code: name for name, row in reversed(known.items())}
+    for spelling, name in {row.id: name for name, row in known.items() if row.id}.items():
         exact.setdefault(spelling, name)
-    coded = dict(codes)
-    for name, rows in synonyms:
-        for row in rows:
-            if row.name:
-                exact.setdefault(row.name, name)
-            if row.code:
-                coded.setdefault(row.code, name)
+    for name, row in known.items():
+        for synonym in getattr(row, "synonyms", ()):
+            if synonym.name:
+                exact.setdefault(synonym.name, name)
+            if synonym.code:
+                coded.setdefault(synonym.code, name)
 
     def find(term: str) -> str:
         found = exact.get(term) or loose.get(term.lower())
@@ -313,22 +286,13 @@ def classes(rows: Iterable[SdefClass], notes: Notes) -> list[SdefClass]:
     if declared and APPLICATION not in declared:
         _make_application(declared, notes)
     _borrow(declared, notes)
-    return _linked(declared, _finder(declared), notes)
-
-
-def _finder(declared: Mapping[str, SdefClass]) -> Find:
-    return named(
-        declared,
-        {row.id: name for name, row in declared.items() if row.id},
-        {row.code: name for name, row in reversed(list(declared.items()))},
-        ((name, row.synonyms) for name, row in declared.items()),
-    )
+    return _linked(declared, finder(declared.values()), notes)
 
 
 def _add(row: SdefClass, declared: dict[str, SdefClass], notes: Notes) -> None:
     """Merge an extension, or a class that inherits from itself, into the class it means."""
     wanted = row.extends or row.name
-    name = wanted if wanted in declared else _finder(declared)(wanted)
+    name = wanted if wanted in declared else finder(declared.values())(wanted)
     if row.name and name != row.name:
         # A class of this name is new, whatever else is called so.
         name = ""
@@ -366,7 +330,7 @@ def _borrow(declared: dict[str, SdefClass], notes: Notes) -> None:
     """Make the well-known classes that are contained or inherited but declared nowhere."""
     wanted = {e.type for row in declared.values() for e in row.elements}
     wanted |= {row.inherits for row in declared.values()}
-    find = _finder(declared)
+    find = finder(declared.values())
     for name in sorted(wanted & _WELL_KNOWN.keys()):
         if not find(name):
             declared[name] = SdefClass(name, _WELL_KNOWN[name], hidden=True)
@@ -389,18 +353,13 @@ def _extended(row: SdefClass, addition: SdefClass, notes: Notes) -> SdefClass:
             properties=tuple(replace(p, hidden=True) for p in addition.properties),
             elements=tuple(replace(e, hidden=True) for e in addition.elements),
         )
-    return replace(
+    return _merged(
         row,
-        id=row.id or addition.id,
+        more,
         properties=row.properties + more.properties,
         elements=row.elements + more.elements,
-        responds_to=join(row.responds_to, addition.responds_to),
-        values=join(row.values, addition.values),
         inherits=row.inherits or (addition.inherits if addition.inherits != row.name else ""),
-        plural=row.plural or addition.plural,
-        synonyms=also(row.synonyms, addition.synonyms, row.code, addition.code),
         hidden=row.hidden and (addition.hidden or bool(addition.extends)),
-        description=row.description or addition.description,
     )
 
 

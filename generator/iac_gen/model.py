@@ -181,6 +181,10 @@ class Suite:
     line: int = 0
 
 
+Part: TypeAlias = Item | Enumerator | SdefElement | SdefParameter | SdefProperty | Suite
+"""What has a line of its own in a dictionary."""
+
+
 @dataclass(frozen=True, slots=True)
 class Dictionary:
     """A whole dictionary. `digest` is the sha256 of the file's bytes, in hex."""
