@@ -3,11 +3,20 @@
 Shapes follow sdef(5). `load` and `snapshot` make these values, `resolve` merges them.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final, Literal, TypeAlias, get_args
 
 Access: TypeAlias = Literal["r", "w", "rw"]
+
+
+def is_code(code: str, size: int) -> bool:
+    """Say whether `code` is `size` characters of MacRoman."""
+    try:
+        return len(code.encode("mac_roman")) == size
+    except UnicodeEncodeError:
+        return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +175,8 @@ class Include:
     line: int = 0
 
 
-Item: TypeAlias = SdefCommand | SdefClass | Enumeration | RecordType | ValueType | Include
+Declaration: TypeAlias = SdefCommand | SdefClass | Enumeration | RecordType | ValueType
+Item: TypeAlias = Declaration | Include
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,8 +191,15 @@ class Suite:
     line: int = 0
 
 
-Part: TypeAlias = Item | Enumerator | SdefElement | SdefParameter | SdefProperty | Suite
+Term: TypeAlias = Declaration | Enumerator | SdefElement | SdefParameter | SdefProperty
+Part: TypeAlias = Term | Include | Suite
 """What has a line of its own in a dictionary."""
+
+KINDS: Final[Mapping[type[Part], str]] = {
+    kind: re.sub(r"\B(?=[A-Z])", " ", kind.__name__.removeprefix("Sdef")).lower()
+    for kind in get_args(Part)
+}
+"""What sdef(5) calls each, in words: `command`, `record type`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,6 +216,14 @@ class Dictionary:
         for suite in self.suites:
             if isinstance(suite, Suite):
                 yield from suite.items
+
+    def own(self) -> Iterator[Declaration]:
+        """Yield what the file itself declares, in order; what a hidden suite holds is hidden."""
+        for suite in self.suites:
+            if isinstance(suite, Suite):
+                for item in suite.items:
+                    if not isinstance(item, Include):
+                        yield replace(item, hidden=True) if suite.hidden else item
 
 
 @dataclass(frozen=True, slots=True)

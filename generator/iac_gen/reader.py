@@ -28,6 +28,7 @@ from iac_gen.model import (
     Synonym,
     TypeRef,
     ValueType,
+    is_code,
 )
 
 T = TypeVar("T", bound=Part)
@@ -75,14 +76,6 @@ def _decoded(code: str) -> str:
         return bytes.fromhex(code[2:]).decode("mac_roman")
     except ValueError:
         return ""
-
-
-def _bytes(code: str) -> int:
-    """Return the length of a code in MacRoman, -1 where it has none."""
-    try:
-        return len(code.encode("mac_roman"))
-    except UnicodeEncodeError:
-        return -1
 
 
 def _synonyms(node: etree._Element) -> tuple[Synonym, ...]:
@@ -142,9 +135,9 @@ class SdefReader:
         """Return a code of `size` characters exactly as written, `""` for a malformed one."""
         raw = node.get("code") or ""
         code = _decoded(raw)
-        if _bytes(code) == size:
+        if is_code(code, size):
             return code
-        if raw != raw.strip() and _bytes(raw.strip()) == size:
+        if raw != raw.strip() and is_code(raw.strip(), size):
             text = f"{what} has the code {raw!r}; the blanks around it are left out"
             self._report(node, "recovered", text, "warning")
             return raw.strip()

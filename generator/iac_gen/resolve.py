@@ -15,6 +15,7 @@ from lxml import etree
 from iac_gen import merge as merging
 from iac_gen.merge import Notes, classes
 from iac_gen.model import (
+    KINDS,
     Diagnostic,
     Dictionary,
     Enumeration,
@@ -122,13 +123,11 @@ def _skeleton(dictionary: Dictionary) -> tuple[etree._Element, list[Dictionary |
 
 
 def _tag(item: Item) -> str:
-    if isinstance(item, SdefCommand):
-        return "event" if item.event else "command"
-    if isinstance(item, SdefClass):
-        return "class-extension" if item.extends else "class"
-    if isinstance(item, Enumeration):
-        return "enumeration"
-    return "record-type" if isinstance(item, RecordType) else "value-type"
+    if isinstance(item, SdefCommand) and item.event:
+        return "event"
+    if isinstance(item, SdefClass) and item.extends:
+        return "class-extension"
+    return KINDS[type(item)].replace(" ", "-")
 
 
 T = TypeVar("T")

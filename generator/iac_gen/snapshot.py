@@ -8,15 +8,28 @@ distrustfully: it may come from anyone.
 import json
 import re
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import MISSING, fields, replace
+from dataclasses import MISSING, fields, is_dataclass, replace
+from functools import cache
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from iac_gen import model
 from iac_gen.limits import MAX_BYTES, LimitError, read_file
 from iac_gen.load import LoadedDictionary, LoadError
-from iac_gen.model import Diagnostic, Dictionary, Source
+from iac_gen.model import (
+    KINDS,
+    Diagnostic,
+    Dictionary,
+    Include,
+    Item,
+    SdefClass,
+    SdefCommand,
+    SdefElement,
+    Source,
+    Suite,
+    ValueType,
+    is_code,
+)
 from iac_gen.naming import app_key, is_bundle_id
 from iac_gen.text import clean, on_one_line, screened
 
@@ -28,41 +41,18 @@ _DIGEST = re.compile(r"[0-9a-f]{1,64}")
 _STEM = re.compile(r"(?![ .])[^/\\:*?\"<>|\x00-\x1f\x7f]{1,128}")
 
 T = TypeVar("T")
-
-
-def _tag(cls: type) -> str:
-    """Return what a snapshot calls an item of a class."""
-    return cls.__name__.removeprefix("Sdef")
-
-
-_TAGGED = {
-    _tag(cls): cls
-    for cls in (
-        model.SdefClass,
-        model.SdefCommand,
-        model.Enumeration,
-        model.Include,
-        model.RecordType,
-        model.Suite,
-        model.ValueType,
-    )
-}
-_KINDS = {cls: name for name, cls in _TAGGED.items()}
+_ITEMS = frozenset(get_args(Item)) | {Suite}
 _LEFT_OUT = frozenset({"line", "file"})
-# What has a code and stands in a list.
-_CODED = frozenset(
-    {
-        model.SdefClass,
-        model.SdefCommand,
-        model.Enumeration,
-        model.Enumerator,
-        model.SdefParameter,
-        model.SdefProperty,
-        model.RecordType,
-        model.Suite,
-        model.ValueType,
-    }
-)
+# What has a code and stands in a list; an include and an element have none.
+_CODED = frozenset(KINDS) - {Include, SdefElement}
+
+
+def _tag(kind: type) -> str:
+    """Return what a snapshot calls an item: `Command`."""
+    return kind.__name__.removeprefix("Sdef")
+
+
+_TAGGED = {_tag(kind): kind for kind in _ITEMS}
 
 
 def facts_only(dictionary: Dictionary) -> Dictionary:
@@ -74,11 +64,12 @@ def facts_only(dictionary: Dictionary) -> Dictionary:
 def _strip(value: Any) -> Any:
     if isinstance(value, tuple):
         return tuple(_strip(item) for item in value)
-    if not hasattr(value, "__dataclass_fields__"):
+    if not is_dataclass(value) or isinstance(value, type):
         return value
-    changed = {f.name: _strip(getattr(value, f.name)) for f in fields(value)}
-    if "description" in changed:
-        changed["description"] = ""
+    changed = {
+        f.name: "" if f.name == "description" else _strip(getattr(value, f.name))
+        for f in fields(value)
+    }
     return replace(value, **changed)
 
 
@@ -111,12 +102,9 @@ def write_snapshot(source: Source) -> str:
 def _dump(value: Any) -> Any:
     if isinstance(value, tuple):
         return [_dump(item) for item in value]
-    if not hasattr(value, "__dataclass_fields__"):
+    if not is_dataclass(value):
         return value
-    data: dict[str, Any] = {}
-    kind = _KINDS.get(type(value))
-    if kind:
-        data["is"] = kind
+    data: dict[str, Any] = {"is": _tag(type(value))} if type(value) in _ITEMS else {}
     for f in fields(value):
         item = getattr(value, f.name)
         if f.name in _LEFT_OUT or (f.default is not MISSING and item == f.default):
@@ -242,19 +230,16 @@ def _coded(value: Any, tell: Callable[[str, str], None]) -> Any:
 
 
 def _size(part: Any) -> int:
-    return 8 if isinstance(part, model.SdefCommand) else 4
+    return 8 if isinstance(part, SdefCommand) else 4
 
 
 def _has_code(part: Any) -> bool:
     # A suite's code is used for nothing and often odd; an extension has none, a value may.
-    if isinstance(part, model.Suite) or (isinstance(part, model.SdefClass) and part.extends):
+    if isinstance(part, Suite) or (isinstance(part, SdefClass) and part.extends):
         return True
-    if isinstance(part, model.ValueType) and not part.code:
+    if isinstance(part, ValueType) and not part.code:
         return True
-    try:
-        return len(part.code.encode("mac_roman")) == _size(part)
-    except UnicodeEncodeError:
-        return False
+    return is_code(part.code, _size(part))
 
 
 def _tagged(data: Mapping[str, Any], options: Collection[type]) -> Any:
@@ -265,20 +250,14 @@ def _tagged(data: Mapping[str, Any], options: Collection[type]) -> Any:
 
 
 def _build(cls: type[T], data: Mapping[str, Any]) -> T:
-    hints = _hints(cls)
+    hints = _hints(cls)  # type: ignore[arg-type]
     unknown = data.keys() - hints.keys() - {"is"}
     if unknown:
         raise ValueError(f"{_tag(cls)} has no {', '.join(sorted(unknown))}")
     return cls(**{name: _value(hints[name], data[name]) for name in hints if name in data})
 
 
-_HINTS: dict[type, dict[str, Any]] = {}
-
-
-def _hints(cls: type) -> dict[str, Any]:
-    if cls not in _HINTS:
-        _HINTS[cls] = get_type_hints(cls)
-    return _HINTS[cls]
+_hints = cache(get_type_hints)
 
 
 def _value(hint: Any, value: Any) -> Any:

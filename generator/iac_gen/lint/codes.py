@@ -4,34 +4,41 @@ A code is no key in real dictionaries: many codes have several names, and names 
 It is a fault where one value can then not be told from another.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
-from iac_gen.lint.facts import LintFacts, LintHit, LintRule, of_kind, place, properties_of, shown
+from iac_gen.lint.facts import (
+    LintFacts,
+    LintHit,
+    declared,
+    name_of,
+    of_kind,
+    place,
+    properties_of,
+    rules,
+    shown,
+)
 from iac_gen.model import (
+    KINDS,
     Enumeration,
-    Item,
     RecordType,
     SdefClass,
     SdefCommand,
+    SdefElement,
     SdefParameter,
     Suite,
-    Synonym,
-    ValueType,
+    is_code,
 )
 
 
-def is_code(code: str, size: int) -> bool:
+def _is_written_code(code: str, size: int) -> bool:
     """Say whether `code` is `size` characters of MacRoman, or that many bytes in hex.
 
     Source: sdef(5), "code".
     """
     if code.lower().startswith("0x") and len(code) == 2 + 2 * size:
         return all(ch in "0123456789abcdef" for ch in code[2:].lower())
-    try:
-        return len(code.encode("mac_roman")) == size
-    except UnicodeEncodeError:
-        return False
+    return is_code(code, size)
 
 
 class _Term(NamedTuple):
@@ -43,11 +50,6 @@ class _Term(NamedTuple):
     owner: str
 
 
-_KINDS: Final[Mapping[type[Item], str]] = {
-    SdefClass: "class",
-    RecordType: "record type",
-    ValueType: "value type",
-}
 _SHARED: Final = {
     "class": "An object of one may come back under the name of the other.",
     "command": "Both tools send the same event.",
@@ -60,26 +62,12 @@ _SHARED: Final = {
 
 def _terms(facts: LintFacts) -> Iterator[_Term]:
     """Yield the terms of the file itself that have a code of their own and a scope beyond one."""
-    for command in of_kind(facts.own, SdefCommand):
-        if not command.event:
-            yield _term("command", command)
-    for item in facts.own:
-        word = _KINDS.get(type(item), "")
-        if word and isinstance(item, SdefClass | RecordType | ValueType) and item.name:
-            yield _term(word, item)
-    for row in of_kind(facts.own, Enumeration):
-        yield _term("enumeration", row)
-        for value in row.enumerators:
-            where = place(row, value.name, "enumerator")
-            yield _Term("enumerator", value.name, value.code, value.line, where, row.name)
-    for owner, prop in properties_of(facts.own):
-        name = owner.name or (owner.extends if isinstance(owner, SdefClass) else "")
-        where = place(owner, prop.name)
-        yield _Term("property", prop.name, prop.code, prop.line, where, name)
-
-
-def _term(kind: str, item: SdefCommand | SdefClass | Enumeration | RecordType | ValueType) -> _Term:
-    return _Term(kind, item.name, item.code, item.line, place(item), "")
+    for line, where, part, owner in declared(facts.own):
+        if isinstance(part, SdefParameter | SdefElement) or not part.name:
+            continue
+        if not (isinstance(part, SdefCommand) and part.event):
+            name = "" if part is owner else name_of(owner)
+            yield _Term(KINDS[type(part)], part.name, part.code, line, where, name)
 
 
 def shared_code(facts: LintFacts) -> Iterator[LintHit]:
@@ -178,25 +166,22 @@ def duplicate_parameter(facts: LintFacts) -> Iterator[LintHit]:
 
 def unsound_code(facts: LintFacts) -> Iterator[LintHit]:
     """Find codes of a snapshot that are none; of XML, load has told and left them out."""
-    consequence = "The app knows no such code; a call that uses it fails."
-    for command in of_kind(facts.own, SdefCommand):
-        if not is_code(command.code, 8):
-            text = f"has the code {command.code!r}, not 8 characters"
-            yield LintHit(command.line, place(command), text, consequence)
-        for one in command.parameters:
-            if not is_code(one.code, 4):
-                text = f"has the code {one.code!r}, not 4 characters"
-                yield LintHit(one.line, place(command, one.name, "parameter"), text, consequence)
-    for term in _terms(facts):
-        if term.kind != "command" and not is_code(term.code, 4):
-            text = f"has the code {term.code!r}, not 4 characters"
-            yield LintHit(term.line, term.place, text, consequence)
+    for line, where, part, _ in declared(facts.own):
+        size = 8 if isinstance(part, SdefCommand) else 4
+        # An extension has no code, nor has an element.
+        if isinstance(part, SdefElement) or not part.name:
+            continue
+        if not _is_written_code(part.code, size):
+            text = f"has the code {part.code!r}, not {size} characters"
+            yield LintHit(
+                line, where, text, "The app knows no such code; a call that uses it fails."
+            )
 
 
 def suite_code(facts: LintFacts) -> Iterator[LintHit]:
     """Find suites whose code is not four characters."""
     for suite in facts.dictionary.suites:
-        if isinstance(suite, Suite) and not is_code(suite.code, 4):
+        if isinstance(suite, Suite) and not _is_written_code(suite.code, 4):
             yield LintHit(
                 suite.line,
                 f"suite {shown(suite.name)}",
@@ -207,37 +192,20 @@ def suite_code(facts: LintFacts) -> Iterator[LintHit]:
 
 def synonym(facts: LintFacts) -> Iterator[LintHit]:
     """Find synonyms that give neither a name nor a code, or a code that is none."""
-    for line, where, size, synonyms in _synonyms(facts):
-        for one in synonyms:
+    for line, where, part, _ in declared(facts.own):
+        size = 8 if isinstance(part, SdefCommand) else 4
+        for one in getattr(part, "synonyms", ()):
             if not one.name and not one.code:
                 yield LintHit(
                     line, where, "has a synonym without name and code", "It says nothing."
                 )
-            elif one.code and not is_code(one.code, size):
+            elif one.code and not _is_written_code(one.code, size):
                 text = f"has a synonym with the code {one.code!r}, not {size} characters"
                 yield LintHit(line, where, text, "What the app sends under it is not recognised.")
 
 
-def _synonyms(facts: LintFacts) -> Iterator[tuple[int, str, int, tuple[Synonym, ...]]]:
-    for item in facts.own:
-        if isinstance(item, SdefCommand):
-            yield item.line, place(item), 8, item.synonyms
-        elif isinstance(item, SdefClass | Enumeration | ValueType):
-            yield item.line, place(item), 4, item.synonyms
-        if isinstance(item, Enumeration):
-            for value in item.enumerators:
-                yield value.line, place(item, value.name, "enumerator"), 4, value.synonyms
-    for owner, prop in properties_of(facts.own):
-        yield prop.line, place(owner, prop.name), 4, prop.synonyms
-
-
-CODES: Final = {
-    "shared-code": LintRule("note", shared_code),
-    "several-codes": LintRule("note", several_codes),
-    "duplicate-code": LintRule("warning", duplicate_code),
-    "duplicate-parameter": LintRule("warning", duplicate_parameter),
-    "unsound-code": LintRule("error", unsound_code),
-    "suite-code": LintRule("note", suite_code),
-    "synonym": LintRule("warning", synonym),
-}
-"""Name -> severity and function."""
+CODES: Final = rules(
+    error=(unsound_code,),
+    warning=(duplicate_code, duplicate_parameter, synonym),
+    note=(shared_code, several_codes, suite_code),
+)

@@ -12,14 +12,26 @@ from iac_gen import naming
 from iac_gen.lint.facts import (
     LintFacts,
     LintHit,
-    LintRule,
+    declared,
     elements_of,
     of_kind,
     place,
     properties_of,
+    rules,
     shown,
 )
-from iac_gen.model import Enumeration, RecordType, SdefClass, SdefCommand, Suite, ValueType
+from iac_gen.model import (
+    KINDS,
+    Enumeration,
+    Part,
+    RecordType,
+    SdefClass,
+    SdefCommand,
+    SdefParameter,
+    SdefProperty,
+    Suite,
+    ValueType,
+)
 from iac_gen.text import clean
 from iac_gen.types import ATOMS
 
@@ -215,15 +227,12 @@ def unverified_name(facts: LintFacts) -> Iterator[LintHit]:
 
 def _scripted(facts: LintFacts) -> Iterator[tuple[str, str, int, str]]:
     """Yield (kind, name, line, place) of the terms that a script spells in JavaScript."""
-    for command in _commands(facts):
-        yield "command", command.name, command.line, place(command)
-        for one in command.parameters:
-            yield "parameter", one.name, one.line, place(command, one.name, "parameter")
-    for row in of_kind(facts.own, SdefClass):
-        if row.name:
-            yield "class", row.name, row.line, place(row)
-    for owner, prop in properties_of(facts.own):
-        yield "property", prop.name, prop.line, place(owner, prop.name)
+    commands = {id(command) for command in _commands(facts)}
+    for line, where, part, owner in declared(facts.own):
+        if isinstance(owner, SdefCommand) and id(owner) not in commands:
+            continue
+        if isinstance(part, SdefCommand | SdefParameter | SdefClass | SdefProperty) and part.name:
+            yield KINDS[type(part)], part.name, line, where
 
 
 def hidden_characters(facts: LintFacts) -> Iterator[LintHit]:
@@ -245,46 +254,18 @@ def hidden_characters(facts: LintFacts) -> Iterator[LintHit]:
 def _texts(facts: LintFacts) -> Iterator[tuple[str, str, int, str]]:
     """Yield (what, text, line, place) for every text of the file."""
     yield "title", facts.dictionary.title, 0, "dictionary"
-    for suite in facts.dictionary.suites:
-        if isinstance(suite, Suite):
-            yield from _both(
-                suite.name, suite.description, suite.line, f"suite {shown(suite.name)}"
-            )
-    for item in facts.own:
-        if isinstance(item, SdefCommand):
-            yield from _both(item.name, item.description, item.line, place(item))
-            for one in item.parameters:
-                where = place(item, one.name, "parameter")
-                yield from _both(one.name, one.description, one.line, where)
-            if item.direct is not None:
-                where = f"direct parameter of {shown(item.name)}"
-                yield from _both("", item.direct.description, item.direct.line, where)
-        elif isinstance(item, SdefClass | Enumeration | RecordType | ValueType):
-            yield from _both(item.name, item.description, item.line, place(item))
-            if isinstance(item, SdefClass):
-                yield "plural", item.plural, item.line, place(item)
-        if isinstance(item, Enumeration):
-            for value in item.enumerators:
-                where = place(item, value.name, "enumerator")
-                yield from _both(value.name, value.description, value.line, where)
-    for owner, prop in properties_of(facts.own):
-        yield from _both(prop.name, prop.description, prop.line, place(owner, prop.name))
+    parts: list[tuple[int, str, Part]] = [row[:3] for row in declared(facts.own)]
+    suites = [one for one in facts.dictionary.suites if isinstance(one, Suite)]
+    parts += [(suite.line, f"suite {shown(suite.name)}", suite) for suite in suites]
+    for line, where, part in parts:
+        for what in ("name", "description", "plural"):
+            yield what, getattr(part, what, ""), line, where
 
 
-def _both(name: str, words: str, line: int, where: str) -> Iterator[tuple[str, str, int, str]]:
-    yield "name", name, line, where
-    yield "description", words, line, where
-
-
-NAMES: Final = {
-    "member-clash": LintRule("warning", member_clash),
-    "type-clash": LintRule("warning", type_clash),
-    "command-clash": LintRule("warning", command_clash),
-    "identifier-clash": LintRule("warning", identifier_clash),
-    "python-keyword": LintRule("note", python_keyword),
-    "javascript-member": LintRule("warning", javascript_member),
-    "missing-plural": LintRule("note", missing_plural),
-    "unverified-name": LintRule("note", unverified_name),
-    "hidden-characters": LintRule("warning", hidden_characters),
-}
-"""Name -> severity and function."""
+NAMES: Final = rules(
+    warning=(
+        member_clash, type_clash, command_clash, identifier_clash, javascript_member,
+        hidden_characters,
+    ),
+    note=(python_keyword, missing_plural, unverified_name),
+)  # fmt: skip

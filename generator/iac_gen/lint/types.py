@@ -6,16 +6,24 @@ from typing import Final
 from iac_gen.lint.facts import (
     LintFacts,
     LintHit,
-    LintRule,
     elements_of,
     of_kind,
     place,
+    rules,
     shown,
     type_names,
     uses,
 )
 from iac_gen.merge import APPLICATION
-from iac_gen.model import Enumeration, Item, RecordType, SdefClass, SdefCommand, TypeRef, ValueType
+from iac_gen.model import (
+    Declaration,
+    Enumeration,
+    RecordType,
+    SdefClass,
+    SdefCommand,
+    TypeRef,
+    ValueType,
+)
 
 
 def undefined_type(facts: LintFacts) -> Iterator[LintHit]:
@@ -186,7 +194,7 @@ def unreachable_class(facts: LintFacts) -> Iterator[LintHit]:
             )
 
 
-def _led(facts: LintFacts, items: Iterable[Item]) -> list[str]:
+def _led(facts: LintFacts, items: Iterable[Declaration]) -> list[str]:
     """Return the classes that the types of `items` name, those in the fields of records too."""
     found: list[str] = []
     records: set[str] = set()
@@ -231,19 +239,13 @@ def _unused(
             yield LintHit(row.line, place(row), "is the type of nothing", consequence)
 
 
-TYPES: Final = {
-    "undefined-type": LintRule("warning", undefined_type),
-    "missing-type": LintRule("warning", missing_type),
-    "undefined-superclass": LintRule("warning", undefined_superclass),
-    "undefined-element": LintRule("warning", undefined_element),
-    "undefined-extension": LintRule("warning", undefined_extension),
-    "no-application": LintRule("note", no_application),
-    "unknown-command": LintRule("warning", unknown_command),
-    "required-after-optional": LintRule("note", required_after_optional),
-    "empty-enumeration": LintRule("warning", empty_enumeration),
-    "unreachable-class": LintRule("note", unreachable_class),
-    "unused-enumeration": LintRule("note", unused_enumeration),
-    "unused-record-type": LintRule("note", unused_record_type),
-    "unused-value-type": LintRule("note", unused_value_type),
-}
-"""Name -> severity and function."""
+TYPES: Final = rules(
+    warning=(
+        undefined_type, missing_type, undefined_superclass, undefined_element,
+        undefined_extension, unknown_command, empty_enumeration,
+    ),
+    note=(
+        no_application, required_after_optional, unreachable_class, unused_enumeration,
+        unused_record_type, unused_value_type,
+    ),
+)  # fmt: skip
