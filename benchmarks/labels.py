@@ -207,7 +207,7 @@ def judge(label: Label, app: App, floors: Floors | None = None) -> Outcome:
     code = label.code or (_INTRINSIC.get(label.name, "") if label.kind == "implicit" else "")
     found = next(_commands(app.resolved.commands, label.name, code), None)
     command = found or _bare(label, code)
-    decided = app.decisions.levels.get(command.name) if found else None
+    decided = app.decisions.level("command", command.name) if found else None
     if decided:
         return Outcome(label, LevelVerdict(*decided), True)
     # A quirk may show what the dictionary hides; it stays hidden evidence.
@@ -258,7 +258,7 @@ def _known(ref: TypeRef) -> TypeRef:
 def _judge_property(label: Label, app: App, floors: Floors | None) -> Outcome:
     owner, _, name = label.name.partition(".")
     for row, prop in _properties(app.resolved.classes, owner, name, label.code):
-        decided = app.decisions.setters.get((row.name, prop.name))
+        decided = app.decisions.level("property", (row.name, prop.name))
         verdict = LevelVerdict(*decided) if decided else judge_setter(row, prop, floors=floors)
         return Outcome(label, verdict, True)
     bare = SdefProperty(name, label.code, (TypeRef(label.takes or "text"),))

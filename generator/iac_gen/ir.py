@@ -1,7 +1,7 @@
 """The intermediate representation of a module: every decision made, no layout."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from iac_gen.model import Diagnostic
@@ -29,28 +29,29 @@ class ToolParameter:
 class ToolFunction:
     """A tool: one function of the module.
 
-    `name` is the MCP name. `summary` is the whole description, one paragraph without quotes
-    or colons. `reason` says what made the level. `positional` parameters lead the signature.
-    `term` is the command's name in the dictionary, empty for what is no command.
+    `name` is the MCP name, given when all tools are known. `summary` is the whole description,
+    one paragraph without quotes or colons. `reason` says what made the level. `positional`
+    parameters lead the signature. `term` is the command's name in the dictionary, empty for what
+    is no command.
     """
 
     function: str
-    name: str
     op: Op
     event: str
-    jxa: str
     level: Level
     ceiling: Level
     reason: str
-    parameters: tuple[ToolParameter, ...]
-    positional: int
-    result: str
-    returns: str
-    returned: str
-    output: Mapping[str, Any] | None
     summary: str
-    bind: Mapping[str, Any]
+    parameters: tuple[ToolParameter, ...]
+    result: str = ""
+    returns: str = "None"
+    returned: str = ""
+    output: Mapping[str, Any] | None = None
+    positional: int = 1
+    jxa: str = ""
     term: str = ""
+    bind: Mapping[str, Any] = field(default_factory=dict)
+    name: str = ""
 
     def input(self) -> dict[str, Any]:
         """Return the JSON schema of the arguments."""

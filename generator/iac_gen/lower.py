@@ -5,6 +5,7 @@ Names are decided in `naming`, types in `types`, levels in `classify`; this puts
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from typing import Any
 
 from iac_gen import model, naming
 from iac_gen.classify.codes import LevelVerdict, highest
@@ -28,7 +29,6 @@ from iac_gen.model import Diagnostic, SdefCommand, Severity
 from iac_gen.naming import jxa, plural
 from iac_gen.objects import (
     OBJECT_EVENTS,
-    ObjectTool,
     copy_levels,
     extra_parameters,
     lower_recipe,
@@ -65,7 +65,7 @@ def _properties(
     owner: model.SdefClass, rows: Iterable[model.SdefProperty], types: Types, decisions: Decisions
 ) -> Iterable[Property]:
     for row in rows:
-        decided = decisions.setters.get((owner.name, row.name))
+        decided = decisions.level("property", (owner.name, row.name))
         level = decided[0] if decided else judge_setter(owner, row).level
         kind = types.string(row.types)
         yield Property(row.name, row.code, jxa(row.name), kind, row.access, level)
@@ -118,7 +118,7 @@ def lower(
         builder.add_command(command)
     found = [*builder.found, *_too_long(resolved)]
     for recipe in decisions.recipes:
-        tool_or_fault = lower_recipe(recipe, builder.tools, resolved, classes, types, key)
+        tool_or_fault = lower_recipe(recipe, builder.tools, resolved, classes, types)
         if isinstance(tool_or_fault, str):
             place = f"quirks for {resolved.source.name}"
             found.append(Diagnostic(place, recipe.line, "recipe", tool_or_fault, "error"))
@@ -221,41 +221,23 @@ class _Builder:
             self.found.append(Diagnostic(file, row.line, "wording", message, level))
         return with_own(ours, theirs.text, limit)
 
-    def add_object_tool(self, tool: ObjectTool, command: SdefCommand | None) -> None:
+    def add_object_tool(self, tool: ToolFunction, command: SdefCommand | None) -> None:
         parameters = list(tool.parameters)
         for extra in extra_parameters(command) if command else ():
             parameters.append(self.parameter(extra, {p.key for p in parameters}, tool.op))
-        function = self._function(tool.op)
         summary = sentence(tool.summary)
         if command:
             summary = self._worded(summary, command, f"command {tool.op}", MAX_SUMMARY)
-        self.tools.append(
-            ToolFunction(
-                function,
-                naming.tool_name(self.key, function),
-                tool.op,
-                tool.event,
-                tool.op,
-                tool.level,
-                tool.ceiling,
-                tool.reason,
-                tuple(parameters),
-                1,
-                tool.result,
-                tool.returns,
-                tool.returned,
-                tool.output,
-                summary,
-                {},
-            )
-        )
+        function = self._function(tool.op)
+        given: dict[str, Any] = {"function": function, "summary": summary, "parameters": tuple(parameters)}
+        self.tools.append(replace(tool, jxa=tool.op, **given))
 
     def add_command(self, command: SdefCommand) -> None:
         function = self._function(naming.function_name(command.name, command.code))
         parameters = self.parameters(command, function)
         result = self.types.string(command.result) if command.result is not None else ""
         verdict = self.verdict(command, [parameter.row.type for parameter in parameters])
-        doc = self.decisions.docs.get(command.name)
+        doc = self.decisions.of("command", command.name).get("doc")
         direct = parameters[0].row.type if command.direct is not None else ""
         app = app_words(self.resolved.source.name)
         summary = (
@@ -269,27 +251,25 @@ class _Builder:
         self.tools.append(
             ToolFunction(
                 function,
-                naming.tool_name(self.key, function),
                 "command",
                 command.code,
-                naming.jxa(command.name),
                 verdict.level,
                 highest([verdict, *copy_levels(command, self.classes)]).level,
                 verdict.reason,
+                self._worded(summary, command, what, MAX_SUMMARY),
                 tuple(parameters),
-                1 if command.direct is not None else 0,
                 result,
                 self.types.annotation(result) if result else "None",
                 f"{kind_words(result, self.types)}." if result else "",
                 None if output is None else capped_enums(output),
-                self._worded(summary, command, what, MAX_SUMMARY),
-                {},
+                1 if command.direct is not None else 0,
+                naming.jxa(command.name),
                 command.name,
             )
         )
 
     def verdict(self, command: SdefCommand, kinds: Iterable[str]) -> LevelVerdict:
-        decided = self.decisions.levels.get(command.name)
+        decided = self.decisions.level("command", command.name)
         if decided:
             return highest([LevelVerdict(*decided)])
         shown = command.name in self.decisions.shown
@@ -301,7 +281,7 @@ class _Builder:
         shown = [p for p in command.parameters if not p.hidden]
         keys = {naming.parameter_key(p.name, p.code) for p in shown}
         if command.direct is not None:
-            wanted = self.decisions.directs.get(command.name, "target")
+            wanted = self.decisions.of("command", command.name).get("direct", "target")
             key = naming.unique(wanted, keys)
             found.append(self.parameter(command.direct, set(), function, key))
         for parameter in shown:

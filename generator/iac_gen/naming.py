@@ -185,20 +185,6 @@ def _cut(name: str, size: int) -> str:
     return (head if len(head) > size // 2 else name[:size]).rstrip("_")
 
 
-def tool_name(key: str, function: str) -> str:
-    """Return the MCP name of a tool, at most 40 characters.
-
-    A longer one is cut at a word and told apart by four hex digits of its own hash.
-    """
-    full = f"{key}_{function.rstrip('_')}"
-    if len(full) <= MAX_TOOL_NAME:
-        return full
-    mark = hashlib.sha256(full.encode()).hexdigest()[:4]
-    cut = full[: MAX_TOOL_NAME - 5]
-    head, _, _ = cut.rpartition("_")
-    return f"{head if len(head) > len(key) else cut.rstrip('_')}_{mark}"
-
-
 @dataclass(frozen=True, slots=True)
 class Claim:
     """An app that wants a key. `digest` tells copies of one version apart."""

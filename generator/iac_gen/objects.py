@@ -1,10 +1,9 @@
 """Lower the object tools: get, list, count, make and set over an app's own classes."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any, Final
 
-from iac_gen import naming
 from iac_gen.classify.codes import LevelVerdict, highest
 from iac_gen.classify.setters import made_with
 from iac_gen.describe import (
@@ -39,26 +38,9 @@ _STRING: Final = {"type": "string"}
 _OWN_CODES: Final = frozenset({"----", "kocl", "insh", "prdt"})
 
 
-@dataclass(frozen=True, slots=True)
-class ObjectTool:
-    """An object tool before it has names: what `lower` turns into a `Tool`."""
-
-    op: Op
-    event: str
-    level: Level
-    ceiling: Level
-    reason: str
-    summary: str
-    parameters: tuple[ToolParameter, ...]
-    result: str
-    returns: str
-    returned: str
-    output: Mapping[str, Any] | None
-
-
 def object_tools(
     resolved: Resolved, classes: Mapping[str, Class], types: Types
-) -> list[ObjectTool]:
+) -> list[ToolFunction]:
     """Return the object tools that the dictionary allows, in the order of the module."""
     if not any(row.properties or row.elements for row in classes.values()):
         return []
@@ -72,10 +54,10 @@ def object_tools(
     }
     example = reference_example("specifier", resolved, types)
     parts = _Parts(resolved, classes, example)
-    tools: list[ObjectTool] = []
+    tools: list[ToolFunction] = []
     tools.append(
-        ObjectTool(
-            "get", "coregetd", "SAFE", "SAFE", "reads",
+        ToolFunction(
+            "get", "get", "coregetd", "SAFE", "SAFE", "reads",
             f"Read an object of {app}, all of its properties or those named. SAFE, reads.",
             (parts.targets(), parts.property_list()),
             "any", "Any", "The value, or the properties by name.", None,
@@ -83,8 +65,8 @@ def object_tools(
     )  # fmt: skip
     if parts.elements:
         tools.append(
-            ObjectTool(
-                "list", "coregetd", "SAFE", "SAFE", "reads",
+            ToolFunction(
+            "list", "list", "coregetd", "SAFE", "SAFE", "reads",
                 f"List objects of one class in {app}, filtered, with the properties named."
                 " Each row has its reference. SAFE, reads.",
                 (parts.element(), parts.of(), parts.where(), parts.property_list(), *_PAGE),
@@ -93,8 +75,8 @@ def object_tools(
             )
         )  # fmt: skip
         tools.append(
-            ObjectTool(
-                "count", "corecnte", "SAFE", "SAFE", "reads",
+            ToolFunction(
+            "count", "count", "corecnte", "SAFE", "SAFE", "reads",
                 f"Count objects of one class in {app}, filtered. SAFE, reads.",
                 (parts.element("each", "kocl"), parts.of(), parts.where()),
                 "integer", "int", "How many there are.", _output({"type": "integer"}),
@@ -104,8 +86,8 @@ def object_tools(
         level, ceiling = _range([row.make for row in classes.values()], "MODIFY")
         _, highest = _range([p.level for row in classes.values() for p in row.properties], level)
         tools.append(
-            ObjectTool(
-                "make", "corecrel", level, _range([ceiling, highest], level)[1],
+            ToolFunction(
+            "make", "make", "corecrel", level, _range([ceiling, highest], level)[1],
                 "makes something new",
                 f"Make an object of one class in {app}. Returns its reference. {level}, makes"
                 " something new.",
@@ -121,8 +103,8 @@ def object_tools(
     if settable:
         level, ceiling = _range(settable, "MODIFY")
         tools.append(
-            ObjectTool(
-                "set", "coresetd", level, ceiling, "each property has its level",
+            ToolFunction(
+            "set", "set", "coresetd", level, ceiling, "each property has its level",
                 f"Change properties of an object of {app}. {_span(level, ceiling)}, by property.",
                 (parts.target(), parts.properties(True)),
                 "", "None", "", None,
@@ -271,7 +253,6 @@ def lower_recipe(
     resolved: Resolved,
     classes: Mapping[str, Class],
     types: Types,
-    key: str,
 ) -> ToolFunction | str:
     """Return the tool of `recipe`, or one line that says what is wrong with it."""
     base = next((tool for tool in tools if tool.function.rstrip("_") == recipe.tool), None)
@@ -288,29 +269,29 @@ def lower_recipe(
     if recipe.name in {tool.function for tool in tools}:
         return f"recipe {recipe.name} has the name of a tool"
     verdict = _verdict(recipe, base, classes)
-    result = recipe.result or base.result
     parameters = tuple(_parameter(recipe, name, resolved, types) for name in recipe.params)
     reason = sentence(f"{verdict.level}, {verdict.reason}.", 70)
-    words = f"{sentence(recipe.doc, 180).rstrip('.')}. {reason}"
-    declared = types.output(result) if recipe.result else None
-    output = base.output if not recipe.result else declared and capped_enums(declared)
-    return ToolFunction(
-        recipe.name,
-        naming.tool_name(key, recipe.name),
-        base.op,
-        base.event,
-        base.jxa,
-        verdict.level,
-        verdict.level,
-        verdict.reason,
-        parameters,
-        1 if parameters and parameters[0].required else 0,
-        result,
-        types.annotation(recipe.result) if recipe.result else base.returns,
-        base.returned if not recipe.result else "The answer.",
-        output,
-        words,
-        recipe.bind,
+    tool = replace(
+        base,
+        function=recipe.name,
+        level=verdict.level,
+        ceiling=verdict.level,
+        reason=verdict.reason,
+        summary=f"{sentence(recipe.doc, 180).rstrip('.')}. {reason}",
+        parameters=parameters,
+        positional=1 if parameters and parameters[0].required else 0,
+        term="",
+        bind=recipe.bind,
+    )
+    if not recipe.result:
+        return tool
+    declared = types.output(recipe.result)
+    return replace(
+        tool,
+        result=recipe.result,
+        returns=types.annotation(recipe.result),
+        returned="The answer.",
+        output=declared and capped_enums(declared),
     )
 
 

@@ -256,9 +256,9 @@ def _build_within(job: Job) -> _Built:
 
 def _reviewed(module: Module, decisions: Decisions) -> Iterable[str]:
     """Yield the functions whose level a reviewed quirk decided; a recipe is one itself."""
-    named = {naming.jxa(name) for name in decisions.levels}
+    named = {naming.jxa(str(name)) for name in decisions.with_level("command")}
     for tool in module.tools:
-        setters = tool.op in ("set", "make") and decisions.setters
+        setters = tool.op in ("set", "make") and decisions.with_level("property")
         if tool.bind or setters or (tool.op == "command" and tool.jxa in named):
             yield tool.function
 

@@ -11,10 +11,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from floors import dictionaries, judged, lower
+from floors import dictionaries, floors_text, judged, lower
 from floors import main as floors_main
 
-from iac_gen.classify.codes import floors_text, shipped
+from iac_gen.classify.codes import shipped
 
 HERE = Path(__file__).parent
 SCRIPT = HERE.parent.parent / "benchmarks" / "labels.py"
