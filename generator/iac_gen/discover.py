@@ -11,7 +11,7 @@ from typing import Literal
 from iac_gen.limits import LimitError, read_file
 from iac_gen.load import LoadedDictionary, LoadError, load, parse
 from iac_gen.macos import AppBundle, Unscriptable
-from iac_gen.model import Diagnostic, Dictionary, Source
+from iac_gen.model import Diagnostic, Dictionary, GeneratorError, Source
 from iac_gen.naming import app_key, is_bundle_id
 from iac_gen.quirks import KnownApp
 from iac_gen.resolve import STANDARD
@@ -95,10 +95,6 @@ def _named(raw: SourceFile) -> SourceFile:
 _SUFFIXES = (".sdef", ".json")
 
 
-class GeneratorUsageError(Exception):
-    """What was asked for cannot be done; the text is one line for the user."""
-
-
 @dataclass(frozen=True, slots=True)
 class Discovered:
     """The dictionaries that there are, and the apps that have none."""
@@ -123,16 +119,12 @@ def _files(path: Path) -> list[Path]:
     if path.is_dir():
         found = sorted(p for p in path.iterdir() if p.suffix in _SUFFIXES and p.is_file())
         if not found:
-            raise GeneratorUsageError(
-                f"{path} holds no .sdef file and no snapshot; name another folder"
-            )
+            raise GeneratorError(f"{path} holds no .sdef file and no snapshot; name another folder")
         return found
     if not path.exists():
-        raise GeneratorUsageError(f"{path} does not exist; check the path")
+        raise GeneratorError(f"{path} does not exist; check the path")
     if path.suffix not in _SUFFIXES:
-        raise GeneratorUsageError(
-            f"{path} is no .sdef file, no snapshot (.json) and no folder of them"
-        )
+        raise GeneratorError(f"{path} is no .sdef file, no snapshot (.json) and no folder of them")
     return [path]
 
 
@@ -232,7 +224,7 @@ def pick(found: Discovered, names: Sequence[str], nearest: int = 3) -> Discovere
         if match is None:
             near = difflib.get_close_matches(name.lower(), labels, nearest, 0.5)
             hint = f" Nearest: {', '.join(near)}." if near else " See iac-gen list."
-            raise GeneratorUsageError(f"no dictionary belongs to an app called {name}.{hint}")
+            raise GeneratorError(f"no dictionary belongs to an app called {name}.{hint}")
         if match not in chosen:
             chosen.append(match)
     return Discovered(tuple(chosen), found.unscriptable)

@@ -118,29 +118,27 @@ class Module:
         return sorted(odd)
 
 
+_SHOWN = ("function", "op", "event", "jxa", "level", "ceiling", "reason")
+
+
 def module_data(module: Module, diagnostics: Iterable[Diagnostic]) -> dict[str, Any]:
     """Return everything that was decided for a module, tables as objects."""
+    tools = [
+        {
+            **tool.entry(),
+            **{name: getattr(tool, name) for name in _SHOWN},
+            "parameters": {p.key: p.row._asdict() for p in tool.parameters},
+            "result": tool.result,
+            "bind": dict(tool.bind),
+        }
+        for tool in module.tools
+    ]
     return {
         "key": module.key,
         "app": module.app._asdict(),
         "version": module.version,
         "digest": module.digest,
-        "tools": [
-            {
-                **tool.entry(),
-                "function": tool.function,
-                "op": tool.op,
-                "event": tool.event,
-                "jxa": tool.jxa,
-                "level": tool.level,
-                "ceiling": tool.ceiling,
-                "reason": tool.reason,
-                "parameters": {p.key: p.row._asdict() for p in tool.parameters},
-                "result": tool.result,
-                "bind": dict(tool.bind),
-            }
-            for tool in module.tools
-        ],
+        "tools": tools,
         "classes": {
             term: {
                 **row._asdict(),

@@ -5,7 +5,6 @@ Names are decided in `naming`, types in `types`, levels in `classify`; this puts
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any
 
 from iac_gen import model, naming
 from iac_gen.classify.codes import LevelVerdict, highest
@@ -229,8 +228,15 @@ class _Builder:
         if command:
             summary = self._worded(summary, command, f"command {tool.op}", MAX_SUMMARY)
         function = self._function(tool.op)
-        given: dict[str, Any] = {"function": function, "summary": summary, "parameters": tuple(parameters)}
-        self.tools.append(replace(tool, jxa=tool.op, **given))
+        self.tools.append(
+            replace(
+                tool,
+                function=function,
+                jxa=tool.op,
+                summary=summary,
+                parameters=tuple(parameters),
+            )
+        )
 
     def add_command(self, command: SdefCommand) -> None:
         function = self._function(naming.function_name(command.name, command.code))

@@ -8,6 +8,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal, TypeAlias, get_args
 
+
+class GeneratorError(Exception):
+    """What was asked for cannot be done; the text is one line for the user."""
+
+
 Access: TypeAlias = Literal["r", "w", "rw"]
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from iac_gen.ir import Module, ToolFunction
+from iac_gen.model import GeneratorError
 from iac_gen.naming import Bound, is_app_key, is_tool_name
 from iac_gen.text import cleaned
 from iac_runtime.tool import LEVELS, Level
@@ -130,7 +131,7 @@ LISTING = "listing.jsonl"
 LOCK = "tools.lock"
 
 
-class OutputError(Exception):
+class OutputError(GeneratorError):
     """The files of an output folder are not what a build left there."""
 
 
@@ -195,14 +196,14 @@ class Previous:
                 if not is_app_key(key):
                     raise ValueError(f"{key!r} is no key of an app")
                 names = [n for n, tool in data["tools"].items() if tool["module"] == key]
-                _whole(row, _APP_ROW)
+                _picked(row, _APP_ROW)
                 apps[key] = AppFiles(
                     key,
                     {**row, "identity": locked["apps"][key]["identity"]},
                     locked["apps"][key]["version"],
                     {
                         name: {
-                            **_whole(data["tools"][name], _TOOL_ROW),
+                            **_picked(data["tools"][name], _TOOL_ROW),
                             "event": locked["tools"].get(name, {}).get("event", ""),
                         }
                         for name in names
@@ -229,7 +230,7 @@ def _level(text: str) -> Level:
     return text  # type: ignore[return-value]
 
 
-def _whole(row: Mapping[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
+def _picked(row: Mapping[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
     """Return what `row` has under `keys`; a KeyError says which of them it lacks."""
     return {key: row[key] for key in keys}
 
@@ -312,26 +313,16 @@ def assemble(
     for app in ordered:
         for name, line in app.lines.items():
             row = app.tools[name]
-            tools[name] = {
-                "module": row["module"],
-                "function": row["function"],
-                "offset": offset,
-                "level": row["level"],
-                "ceiling": row["ceiling"],
-                "digest": row["digest"],
-            }
+            where = {**_picked(row, ("module", "function")), "offset": offset}
+            tools[name] = {**where, **_picked(row, ("level", "ceiling", "digest"))}
             listing.append(f"{line}\n")
             offset += len(line.encode()) + 1
     files[LISTING] = "".join(listing)
-    catalogued = {
-        app.key: {key: value for key, value in app.row.items() if key != "identity"}
-        for app in ordered
-    }
+    catalogued = {app.key: _picked(app.row, _APP_ROW) for app in ordered}
     files[CATALOGUE] = _document({"apps": catalogued, "tools": tools})
     locked = {
         app.key: {
-            "identity": app.row["identity"],
-            "name": app.row["name"],
+            **_picked(app.row, ("identity", "name")),
             "version": app.version,
             "digest": app.row["digest"],
         }

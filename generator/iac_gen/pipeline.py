@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TypeVar
 
 from iac_gen import naming
@@ -217,8 +218,22 @@ def _start(
     _common[:] = [(includes, quirks, previous, wording)]
 
 
-def represent_job(job: Job) -> Representation:
-    """Read and represent one app; to be handed to `spread`.
+def represented(
+    work: Callable[[str, Representation], T], inputs: Inputs
+) -> Iterator[T | Diagnostic]:
+    """Yield `work(key, representation)` of each app in order, or why it has none."""
+    yield from spread(partial(_represented, work), jobs(inputs.sources, inputs.previous), inputs)
+
+
+def _represented(work: Callable[[str, Representation], T], job: Job) -> T | Diagnostic:
+    try:
+        return work(job.identity.key, _represent_job(job))
+    except LoadError as error:
+        return error.diagnostic
+
+
+def _represent_job(job: Job) -> Representation:
+    """Read and represent one app.
 
     Raises:
         LoadError: Its source holds no dictionary.
@@ -240,7 +255,7 @@ def _build(job: Job) -> _Built:
 def _build_within(job: Job) -> _Built:
     _, quirks, previous, _ = _common[0]
     try:
-        made = represent_job(job)
+        made = _represent_job(job)
     except LoadError as error:
         return _Built(None, None, (error.diagnostic,))
     reviewed = set(_reviewed(made.module, made.decisions))

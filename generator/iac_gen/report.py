@@ -4,7 +4,7 @@ import difflib
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from iac_gen.ir import Module
@@ -71,34 +71,22 @@ class AppReport:
 
     def data(self) -> dict[str, Any]:
         """Return the report of the app as JSON-ready data; `read` takes it back."""
+        data = asdict(self)
+        diagnostics = data.pop("diagnostics")
         return {
-            "key": self.key,
-            "name": self.name,
-            "id": self.id,
-            "tools": self.tools,
-            "levels": self.levels,
-            "tokens": self.tokens,
-            "declared": _counts(self.declared),
-            "built": _counts(self.built),
+            **data,
             "skipped": self.skipped,
             "cleaned": self.cleaned,
-            "diagnostics": [_diagnostic(one) for one in self.diagnostics],
+            "diagnostics": diagnostics,
         }
 
     @classmethod
     def read(cls, data: Mapping[str, Any]) -> "AppReport":
         """Return the report that `data` was made from."""
-        return cls(
-            data["key"],
-            data["name"],
-            data["id"],
-            data["tools"],
-            data["levels"],
-            data["tokens"],
-            Counts(**data["declared"]),
-            Counts(**data["built"]),
-            tuple(Diagnostic(**one) for one in data["diagnostics"]),
-        )
+        given = {name: data[name] for name in cls.__slots__}
+        given["declared"], given["built"] = Counts(**data["declared"]), Counts(**data["built"])
+        given["diagnostics"] = tuple(Diagnostic(**one) for one in data["diagnostics"])
+        return cls(**given)
 
     @property
     def skipped(self) -> int:
@@ -122,13 +110,10 @@ class Report:
 
     def data(self) -> dict[str, Any]:
         """Return the report as JSON-ready data; `read` takes it back."""
-        return {
-            "apps": [app.data() for app in self.apps],
-            "tokens": self.tokens,
-            "failed": [_diagnostic(one) for one in self.failed],
-            "gone": list(self.gone),
-            "falls": list(self.falls),
-        }
+        apps = [app.data() for app in self.apps]
+        failed = [asdict(one) for one in self.failed]
+        rest = {"gone": list(self.gone), "falls": list(self.falls)}
+        return {"apps": apps, "tokens": self.tokens, "failed": failed, **rest}
 
     @classmethod
     def read(cls, data: Mapping[str, Any]) -> "Report":
@@ -139,14 +124,6 @@ class Report:
             tuple(data["gone"]),
             tuple(data["falls"]),
         )
-
-
-def _diagnostic(one: Diagnostic) -> dict[str, Any]:
-    return {name: getattr(one, name) for name in Diagnostic.__slots__}
-
-
-def _counts(value: Counts) -> dict[str, int]:
-    return {name: getattr(value, name) for name in Counts.__slots__}
 
 
 def changes(old: Mapping[str, AppFiles], new: Mapping[str, AppFiles]) -> list[str]:

@@ -1,4 +1,4 @@
-"""The commands that show what there is: snapshot, show, list."""
+"""The commands that show what there is: snapshot, show, list, lint, verify-names."""
 
 import dataclasses
 import difflib
@@ -14,21 +14,23 @@ import click
 
 from iac_gen import discover
 from iac_gen.cli.common import (
+    APPS,
     PATH,
+    Find,
+    command,
     end_with,
     fail,
-    find,
     inputs_of,
     source_options,
 )
-from iac_gen.discover import GeneratorUsageError, SourceFile
+from iac_gen.discover import SourceFile
 from iac_gen.ir import module_data
 from iac_gen.lint.facts import LintFinding
 from iac_gen.lint.linter import RULES, lint
 from iac_gen.load import LoadError
-from iac_gen.model import Diagnostic
-from iac_gen.output import OutputError, Previous
-from iac_gen.pipeline import Job, jobs, represent_job, spread
+from iac_gen.model import Diagnostic, GeneratorError
+from iac_gen.output import Previous
+from iac_gen.pipeline import Representation, jobs, represented
 from iac_gen.quirks import known_apps
 from iac_gen.snapshot import facts_only, write_snapshot
 from iac_gen.text import clean, on_one_line
@@ -44,7 +46,7 @@ from iac_gen.verify import (
 from iac_gen.write import write
 
 
-@click.command()
+@command()
 @click.argument("paths", nargs=-1, required=True, type=PATH)
 @click.option("--output", required=True, type=PATH, help="Folder for the snapshots.")
 @click.option("--facts", is_flag=True, help="Leave the dictionary's prose out.")
@@ -55,50 +57,35 @@ def snapshot(
 ) -> None:
     """Write the facts of dictionaries as JSON, so that they can be built anywhere."""
     files: dict[str, str] = {}
-    try:
-        found = discover.from_paths(paths, known_apps())
-        if (name or bundle_id) and len(found.sources) != 1:
-            raise GeneratorUsageError("--name and --bundle-id go with one dictionary")
-        loaded, failed = discover.read(found)
-        for one in loaded:
-            source = one.source
-            source = replace(source, name=name or source.name, id=bundle_id or source.id)
-            if facts:
-                source = replace(source, dictionary=facts_only(source.dictionary))
-            files[f"{source.stem}.json"] = write_snapshot(source)
-        for changed in write(output, files):
-            click.echo(str(output / changed))
-    except (GeneratorUsageError, OutputError) as error:
-        fail(str(error))
+    found = discover.from_paths(paths, known_apps())
+    if (name or bundle_id) and len(found.sources) != 1:
+        raise GeneratorError("--name and --bundle-id go with one dictionary")
+    loaded, failed = discover.read(found)
+    for one in loaded:
+        source = one.source
+        source = replace(source, name=name or source.name, id=bundle_id or source.id)
+        if facts:
+            source = replace(source, dictionary=facts_only(source.dictionary))
+        files[f"{source.stem}.json"] = write_snapshot(source)
+    for changed in write(output, files):
+        click.echo(str(output / changed))
     end_with(failed)
 
 
-@click.command()
-@click.argument("apps", nargs=-1)
+@command()
+@APPS
 @click.option("--all", "everything", is_flag=True, help="Show every app that is found.")
 @click.option("--unbound", "only_unbound", is_flag=True, help="List what nothing was made from.")
 @source_options
-def show(
-    apps: tuple[str, ...],
-    everything: bool,
-    only_unbound: bool,
-    dictionaries: tuple[Path, ...],
-    search: tuple[Path, ...],
-    bundled: bool,
-) -> None:
+def show(apps: tuple[str, ...], everything: bool, only_unbound: bool, find: Find) -> None:
     """Print the intermediate representation of APPS as JSON."""
 
     if bool(apps) == everything:
         fail("name the apps to show, or give --all")
-    try:
-        found = discover.pick(find(dictionaries, search, bundled), apps)
-    except GeneratorUsageError as error:
-        fail(str(error))
-    inputs = inputs_of(found, Previous())
-    wanted = jobs(inputs.sources, inputs.previous)
     failed: list[Diagnostic] = []
     shown: list[str] = []
-    for outcome in spread(_unbound_of if only_unbound else _data_of, wanted, inputs):
+    inputs = inputs_of(find(apps), Previous())
+    for outcome in represented(_unbound_of if only_unbound else _data_of, inputs):
         if isinstance(outcome, Diagnostic):
             failed.append(outcome)
         else:
@@ -113,53 +100,39 @@ def show(
     end_with(failed)
 
 
-def _data_of(job: Job) -> str | Diagnostic:
-    try:
-        made = represent_job(job)
-    except LoadError as error:
-        return error.diagnostic
+def _data_of(_: str, made: Representation) -> str:
     return json.dumps(module_data(made.module, made.diagnostics))
 
 
-def _unbound_of(job: Job) -> str | Diagnostic:
-    try:
-        made = represent_job(job)
-    except LoadError as error:
-        return error.diagnostic
-    rows = unbound(made.resolved, made.diagnostics)
-    return "".join(f"{job.identity.key}: {row}\n" for row in rows)
+def _unbound_of(key: str, made: Representation) -> str:
+    return "".join(f"{key}: {row}\n" for row in unbound(made.resolved, made.diagnostics))
 
 
-@click.command("list")
+@command("list")
 @source_options
-def list_(dictionaries: tuple[Path, ...], search: tuple[Path, ...], bundled: bool) -> None:
+def list_(find: Find) -> None:
     """List the apps that are found, scriptable or why not."""
 
-    try:
-        found = find(dictionaries, search, bundled)
-    except GeneratorUsageError as error:
-        fail(str(error))
+    found = find(())
     failed: list[Diagnostic] = []
     for job in jobs(found.sources, Previous()):
         assert isinstance(job.source, SourceFile)
-        raw = job.source
+        file = job.source
         try:
-            raw.read()
+            file.read()
         except LoadError as error:
             failed.append(error.diagnostic)
             continue
-        version = f" {raw.version}" if raw.version else ""
-        click.echo(f"{job.identity.key}  {raw.name}{version}  {raw.id}")
+        version = f" {file.version}" if file.version else ""
+        click.echo(f"{job.identity.key}  {file.name}{version}  {file.id}")
     for one in failed:
         click.echo(f"-  {one}")
     for app in found.unscriptable:
         click.echo(f"-  {app.name}  {app.reason}")
 
 
-@click.command("lint")
-@click.argument(
-    "paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="PATH..."
-)
+@command("lint")
+@click.argument("paths", nargs=-1, required=True, type=PATH, metavar="PATH...")
 @click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
 @click.option(
     "--rule", "names", multiple=True, metavar="NAME", help="Only this rule; may be repeated."
@@ -176,27 +149,22 @@ def lint_command(paths: tuple[Path, ...], as_json: bool, names: tuple[str, ...])
             hint = f"nearest: {', '.join(near)}" if near else f"there are {', '.join(RULES)}"
             fail(f"no rule is called {name}; {hint}")
     rules = {name: rule for name, rule in RULES.items() if not names or name in names}
-    try:
-        loaded_all, unread = discover.read(
-            discover.from_paths(paths, known_apps()), as_written=True
-        )
-    except GeneratorUsageError as error:
-        fail(str(error))
+    loaded, unread = discover.read(discover.from_paths(paths, known_apps()), as_written=True)
     includes = discover.includes()
     found: list[LintFinding] = []
-    for loaded in loaded_all:
-        found += lint(loaded.source, includes, loaded.diagnostics, rules)
+    for one in loaded:
+        found += lint(one.source, includes, one.diagnostics, rules)
     if as_json:
-        rows = [dataclasses.asdict(one) for one in found]
-        failed = [dataclasses.asdict(one) for one in unread]
+        rows = [dataclasses.asdict(finding) for finding in found]
+        failed = [dataclasses.asdict(diagnostic) for diagnostic in unread]
         click.echo(json.dumps({"findings": rows, "failed": failed}, indent=1))
     else:
-        for one in found:
-            click.echo(clean(str(one)))
+        for finding in found:
+            click.echo(clean(str(finding)))
     for diagnostic in unread:
         click.echo(f"iac-gen: skipped {clean(str(diagnostic))}", err=True)
-    click.echo(f"iac-gen: {_total(found, len(loaded_all))}", err=True)
-    if unread or any(one.severity == "error" for one in found):
+    click.echo(f"iac-gen: {_total(found, len(loaded))}", err=True)
+    if unread or any(finding.severity == "error" for finding in found):
         sys.exit(1)
 
 
@@ -217,17 +185,15 @@ def _many(number: int, word: str, plural: str = "") -> str:
 _SIMULATOR: Final = (sys.executable, "-P", "-m", "iac_simulator.osascript")
 
 
-@click.command("verify-names")
-@click.argument("apps", nargs=-1)
+@command("verify-names")
+@APPS
 @source_options
 @click.option("--osascript", "program", metavar="PROGRAM", help="The osascript to ask.")
 @click.option("--simulate", is_flag=True, help="Ask the simulator, where there is no Mac.")
 @click.option("--tools", type=PATH, help="With --simulate: the folder of tools to simulate.")
 def verify_names(
     apps: tuple[str, ...],
-    dictionaries: tuple[Path, ...],
-    search: tuple[Path, ...],
-    bundled: bool,
+    find: Find,
     program: str | None,
     simulate: bool,
     tools: Path | None,
@@ -241,14 +207,9 @@ def verify_names(
         fail("this is not a Mac; give --simulate, or --osascript with a program that stands in")
     simulated = {"IAC_SIMULATOR_TOOLS": str(tools)} if tools else {}
     asked = _SIMULATOR if simulate else (program or "osascript",)
-    try:
-        found = discover.pick(find(dictionaries, search, bundled), apps)
-    except GeneratorUsageError as error:
-        fail(str(error))
-    inputs = inputs_of(found, Previous())
     failed: list[Diagnostic] = []
     wrong = parameters = 0
-    for outcome in spread(_names, jobs(inputs.sources, inputs.previous), inputs):
+    for outcome in represented(_names, inputs_of(find(apps), Previous())):
         if isinstance(outcome, Diagnostic):
             failed.append(outcome)
             continue
@@ -274,12 +235,8 @@ def verify_names(
         sys.exit(1)
 
 
-def _names(job: Job) -> tuple[str, AskedNames] | Diagnostic:
-    try:
-        made = represent_job(job)
-    except LoadError as error:
-        return error.diagnostic
-    return job.identity.key, names_of(made.resolved)
+def _names(key: str, made: Representation) -> tuple[str, AskedNames]:
+    return key, names_of(made.resolved)
 
 
 COMMANDS: Final = {
