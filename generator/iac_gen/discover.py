@@ -17,6 +17,8 @@ from iac_gen.quirks import KnownApp
 from iac_gen.resolve import STANDARD
 from iac_gen.snapshot import load_snapshot, read_snapshot
 
+_SUFFIXES = (".sdef", ".json")
+
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
@@ -63,36 +65,18 @@ def source_file(path: Path, name: str, identifier: str) -> SourceFile:
     A file that cannot be read has an empty digest; `read` says what is wrong with it.
     """
     try:
-        content = read_file(path)
+        digest = hashlib.sha256(read_file(path)).hexdigest()
     except LimitError:
-        content = b""
-    raw = SourceFile(
-        str(path),
-        hashlib.sha256(content).hexdigest() if content else "",
-        name,
-        identifier,
-        path.stem,
-    )
-    return _named(raw) if path.suffix == ".json" else raw
-
-
-def _named(raw: SourceFile) -> SourceFile:
-    """Return a snapshot's raw under the name that the snapshot gives."""
+        digest = ""
+    file = SourceFile(str(path), digest, name, identifier, path.stem)
+    if path.suffix != ".json":
+        return file
     try:
-        source = load_snapshot(Path(raw.file)).source
+        source = load_snapshot(path).source
     except LoadError:
-        return raw
-    return replace(
-        raw,
-        name=source.name,
-        id=source.id,
-        stem=source.stem,
-        version=source.version,
-        kind=source.kind,
-    )
-
-
-_SUFFIXES = (".sdef", ".json")
+        return file
+    facts = (source.name, source.id, source.stem, source.version, source.kind)
+    return SourceFile(file.file, digest, *facts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,13 +115,11 @@ def _files(path: Path) -> list[Path]:
 def _bare(path: Path, known: Mapping[str, KnownApp]) -> SourceFile:
     match = known.get(path.stem.lower())
     local = f"local.{app_key(path.stem, '')}"
-    raw = source_file(path, match.name if match else path.stem, match.id if match else local)
+    file = source_file(path, match.name if match else path.stem, match.id if match else local)
     if path.suffix == ".json":
-        return raw
-    kind: Literal["application", "addition"] = (
-        "addition" if match and match.kind == "addition" else "application"
-    )
-    return SourceFile(raw.file, raw.digest, raw.name, raw.id, raw.stem, "", kind, match is not None)
+        return file
+    addition = match is not None and match.kind == "addition"
+    return replace(file, kind="addition" if addition else "application", known=match is not None)
 
 
 def read(
@@ -146,9 +128,9 @@ def read(
     """Parse what was found; return it, and what could not be read."""
     loaded: list[LoadedDictionary] = []
     failed: list[Diagnostic] = []
-    for raw in found.sources:
+    for file in found.sources:
         try:
-            loaded.append(raw.read(as_written=as_written))
+            loaded.append(file.read(as_written=as_written))
         except LoadError as error:
             failed.append(error.diagnostic)
     return loaded, failed
@@ -216,9 +198,9 @@ def pick(found: Discovered, names: Sequence[str], nearest: int = 3) -> Discovere
         return found
     chosen: list[SourceFile] = []
     labels: dict[str, SourceFile] = {}
-    for raw in found.sources:
-        for label in (raw.id, raw.stem, raw.name, app_key(raw.name, raw.id)):
-            labels.setdefault(label.lower(), raw)
+    for file in found.sources:
+        for label in (file.id, file.stem, file.name, app_key(file.name, file.id)):
+            labels.setdefault(label.lower(), file)
     for name in names:
         match = labels.get(name.lower())
         if match is None:

@@ -173,11 +173,8 @@ def copy_definition(path: Path) -> bytes | None:
     carbon = ctypes.CDLL(f"{_FRAMEWORKS}/Carbon.framework/Carbon")
     core.CFURLCreateFromFileSystemRepresentation.restype = ctypes.c_void_p
     core.CFURLCreateFromFileSystemRepresentation.argtypes = [
-        ctypes.c_void_p,
-        ctypes.c_char_p,
-        ctypes.c_long,
-        ctypes.c_bool,
-    ]
+        ctypes.c_void_p, ctypes.c_char_p, ctypes.c_long, ctypes.c_bool,
+    ]  # fmt: skip
     core.CFDataGetLength.restype = ctypes.c_long
     core.CFDataGetLength.argtypes = [ctypes.c_void_p]
     core.CFDataGetBytePtr.restype = ctypes.c_void_p

@@ -59,7 +59,7 @@ def object_tools(
         ToolFunction(
             "get", "get", "coregetd", "SAFE", "SAFE", "reads",
             f"Read an object of {app}, all of its properties or those named. SAFE, reads.",
-            (parts.targets(), parts.property_list()),
+            (parts.target(several=True), parts.property_list()),
             "any", "Any", "The value, or the properties by name.", None,
         )
     )  # fmt: skip
@@ -69,7 +69,7 @@ def object_tools(
             "list", "list", "coregetd", "SAFE", "SAFE", "reads",
                 f"List objects of one class in {app}, filtered, with the properties named."
                 " Each row has its reference. SAFE, reads.",
-                (parts.element(), parts.of(), parts.where(), parts.property_list(), *_PAGE),
+                (parts.element(), _OF, _WHERE, parts.property_list(), *_PAGE),
                 "list of record", "ListOf[Mapping[str, Any]]",
                 "A row an object, its reference under ref.", None,
             )
@@ -78,7 +78,7 @@ def object_tools(
             ToolFunction(
             "count", "count", "corecnte", "SAFE", "SAFE", "reads",
                 f"Count objects of one class in {app}, filtered. SAFE, reads.",
-                (parts.element("each", "kocl"), parts.of(), parts.where()),
+                (parts.element("each", "kocl"), _OF, _WHERE),
                 "integer", "int", "How many there are.", _output({"type": "integer"}),
             )
         )  # fmt: skip
@@ -91,7 +91,7 @@ def object_tools(
                 "makes something new",
                 f"Make an object of one class in {app}. Returns its reference. {level}, makes"
                 " something new.",
-                (parts.element("new", "kocl"), parts.properties(False), parts.at()),
+                (parts.element("new", "kocl"), parts.properties(False), _AT),
                 "specifier", "Ref", "Reference to what was made.",
                 {"type": "object", "properties": {"ref": _STRING, "note": _STRING},
                  "additionalProperties": False},
@@ -106,7 +106,7 @@ def object_tools(
             ToolFunction(
             "set", "set", "coresetd", level, ceiling, "each property has its level",
                 f"Change properties of an object of {app}. {_span(level, ceiling)}, by property.",
-                (parts.target(), parts.properties(True)),
+                (parts.target(several=False), parts.properties(True)),
                 "", "None", "", None,
             )
         )  # fmt: skip
@@ -158,18 +158,27 @@ def _output(schema: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+_OF = ToolParameter(
+    "of", Param("", "----", "specifier"), False, _STRING, "Ref",
+    "Reference to the container, else the app",
+)  # fmt: skip
+_AT = ToolParameter(
+    "at", Param("at", "insh", "location specifier"), False, _STRING, "Ref",
+    "Reference to the container, else the app chooses",
+)  # fmt: skip
+_WHERE = ToolParameter(
+    "where", Param("", "", "filter"), False, {"type": "object"}, "Mapping[str, Any]",
+    'Filter by property: {"name": "x"} or {"name": {"contains": "x"}}',
+    "Conditions by property name, all of which must hold",
+)  # fmt: skip
 _PAGE = (
     ToolParameter(
-        "order",
-        Param("", "", "list of property"),
-        False,
-        {"type": "array", "items": _STRING},
-        "ListOf[str]",
-        "Property names, -name for descending",
+        "order", Param("", "", "list of property"), False, {"type": "array", "items": _STRING},
+        "ListOf[str]", "Property names, -name for descending",
     ),
     ToolParameter("limit", Param("", "", "integer"), False, {"type": "integer"}, "int", ""),
     ToolParameter("offset", Param("", "", "integer"), False, {"type": "integer"}, "int", ""),
-)
+)  # fmt: skip
 
 
 class _Parts:
@@ -185,27 +194,14 @@ class _Parts:
         held = {element.term for row in classes.values() for element in row.elements}
         self.elements = [name for name in classes if name in held and name != APPLICATION]
 
-    def target(self) -> ToolParameter:
+    def target(self, *, several: bool) -> ToolParameter:
         row = Param("", "----", "specifier")
-        return ToolParameter(
-            "target", row, True, _STRING, "Ref", self._example, "Reference to the object"
-        )
-
-    def targets(self) -> ToolParameter:
-        row = Param("", "----", "specifier")
+        if not several:
+            text = "Reference to the object"
+            return ToolParameter("target", row, True, _STRING, "Ref", self._example, text)
         schema = {"anyOf": [_STRING, {"type": "array", "items": _STRING}]}
         text = "Reference to the object, or several"
         return ToolParameter("target", row, True, schema, "Ref | ListOf[Ref]", self._example, text)
-
-    def of(self) -> ToolParameter:
-        row = Param("", "----", "specifier")
-        text = "Reference to the container, else the app"
-        return ToolParameter("of", row, False, _STRING, "Ref", text)
-
-    def at(self) -> ToolParameter:
-        row = Param("at", "insh", "location specifier")
-        text = "Reference to the container, else the app chooses"
-        return ToolParameter("at", row, False, _STRING, "Ref", text)
 
     def element(self, term: str = "", code: str = "") -> ToolParameter:
         offered = self._offered - self._hidden
@@ -222,13 +218,6 @@ class _Parts:
             text = capped(text, MAX_PARAMETER)
         row = Param(term, code, "class")
         return ToolParameter("element", row, True, schema, self._class_name, text)
-
-    def where(self) -> ToolParameter:
-        row = Param("", "", "filter")
-        text = 'Filter by property: {"name": "x"} or {"name": {"contains": "x"}}'
-        annotation = "Mapping[str, Any]"
-        words = "Conditions by property name, all of which must hold"
-        return ToolParameter("where", row, False, {"type": "object"}, annotation, text, words)
 
     def property_list(self) -> ToolParameter:
         row = Param("", "", "list of property")

@@ -7,19 +7,19 @@ groups, `cocoa`, `documentation` and direct parameters are no terms.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from iac_gen.ir import Module, ToolFunction
 from iac_gen.lower import lower
 from iac_gen.model import (
+    Declaration,
     Diagnostic,
     Enumeration,
     Include,
-    Item,
     RecordType,
     SdefClass,
     SdefCommand,
     SdefParameter,
-    Suite,
     Synonym,
     TypeRef,
     ValueType,
@@ -60,7 +60,6 @@ class Unbound:
 class _Made:
     """What was made, in the shape in which it is asked for."""
 
-    resolved: Resolved
     types: Types
     module: Module
     commands: dict[tuple[str, str], SdefCommand]
@@ -91,7 +90,7 @@ def unbound(resolved: Resolved, diagnostics: Iterable[Diagnostic]) -> list[Unbou
     """
     made = _made(resolved)
     found: list[Unbound] = []
-    own = list(_own(resolved))
+    own = list(resolved.source.dictionary.own())
     for item in own:
         found += _of_item(item, made)
     for item in _included(resolved, own):
@@ -104,65 +103,44 @@ def _made(resolved: Resolved) -> _Made:
     module, _ = lower(resolved, Decisions(), "app")
     visible = [command for command in resolved.commands if not command.hidden]
     return _Made(
-        resolved,
         Types(resolved, {}),
         module,
         {(command.name, command.code): command for command in resolved.commands},
         {command.code: command for command in reversed(visible)},
-        {(c.name, c.code) for c in _own(resolved) if isinstance(c, SdefCommand) and not c.hidden},
+        {
+            (item.name, item.code)
+            for item in resolved.source.dictionary.own()
+            if isinstance(item, SdefCommand) and not item.hidden
+        },
     )
 
 
-def _own(resolved: Resolved) -> Iterator[Item]:
-    for suite in resolved.source.dictionary.suites:
-        if isinstance(suite, Suite):
-            for item in suite.items:
-                if not isinstance(item, Include):
-                    yield replace(item, hidden=True) if suite.hidden else item
-
-
-def _included(resolved: Resolved, own: Sequence[Item]) -> Iterator[Item]:
+def _included(resolved: Resolved, own: Sequence[Declaration]) -> Iterator[Declaration]:
     """Yield what stands in `resolved` and not in the file itself."""
-    mine = {(type(item), item.name) for item in own if not isinstance(item, Include)}
-    rows: tuple[Item, ...] = (
-        *resolved.commands,
-        *resolved.events,
-        *resolved.enumerations,
-        *resolved.records,
+    mine = {(type(item), item.name) for item in own}
+    rows: Iterable[Declaration] = (
+        *resolved.commands, *resolved.events, *resolved.enumerations, *resolved.records,
         *resolved.values,
-    )
-    for item in rows:
-        if not isinstance(item, Include) and (type(item), item.name) not in mine:
-            yield item
-    added: dict[str, list[SdefClass]] = {}
-    for item in own:
-        if isinstance(item, SdefClass) and item.extends:
-            added.setdefault(item.extends, []).append(item)
+    )  # fmt: skip
+    yield from (item for item in rows if (type(item), item.name) not in mine)
+    added = [item for item in own if isinstance(item, SdefClass) and item.extends]
     for row in resolved.classes:
         if (SdefClass, row.name) not in mine:
-            yield _without(row, [*added.get(row.name, ()), *added.get(row.id or row.name, ())])
+            yield _without(row, [one for one in added if one.extends in (row.name, row.id)])
 
 
 def _without(row: SdefClass, extensions: Sequence[SdefClass]) -> SdefClass:
     """Return a merged class without the members that the file's own extensions gave it."""
-    return replace(
-        row,
-        properties=tuple(
-            prop for prop in row.properties if all(prop not in one.properties for one in extensions)
-        ),
-        elements=(),
-        responds_to=tuple(
-            verb
-            for verb in row.responds_to
-            if all(verb not in one.responds_to for one in extensions)
-        ),
-        synonyms=tuple(
-            name for name in row.synonyms if all(name not in one.synonyms for one in extensions)
-        ),
-    )
+
+    def rest(name: str) -> tuple[Any, ...]:
+        theirs = [member for one in extensions for member in getattr(one, name)]
+        return tuple(member for member in getattr(row, name) if member not in theirs)
+
+    kept: dict[str, Any] = {name: rest(name) for name in ("properties", "responds_to", "synonyms")}
+    return replace(row, elements=(), **kept)
 
 
-def _of_item(item: Item, made: _Made) -> Iterator[Unbound]:
+def _of_item(item: Declaration, made: _Made) -> Iterator[Unbound]:
     if isinstance(item, SdefCommand):
         yield from _event(item) if item.event else _command(item, made)
     elif isinstance(item, SdefClass):
@@ -171,9 +149,9 @@ def _of_item(item: Item, made: _Made) -> Iterator[Unbound]:
         yield from _enumeration(item, made)
     elif isinstance(item, RecordType):
         yield from _members(item, item.name, made.module.records.get(item.name))
-    elif isinstance(item, ValueType):
+    else:
         yield from _value_type(item, made)
-    if not isinstance(item, RecordType | Include):
+    if not isinstance(item, RecordType):
         named = item.extends or item.name if isinstance(item, SdefClass) else item.name
         yield from _synonyms(item.synonyms, named, "", item.line)
 
@@ -274,12 +252,9 @@ def _value_type(item: ValueType, made: _Made) -> Iterator[Unbound]:
 def _synonyms(synonyms: tuple[Synonym, ...], term: str, owner: str, line: int) -> Iterator[Unbound]:
     whole = f"{term} of {owner}" if owner else term
     for one in synonyms:
-        if one.name and one.code:
-            reason = "it is another name with a code of its own; the tools use the first"
-        elif one.name:
-            reason = "it is another name; the tools use the first"
-        else:
-            reason = "it is another code; the tools use the first"
+        own_code = " with a code of its own" if one.code else ""
+        what = f"name{own_code}" if one.name else "code"
+        reason = f"it is another {what}; the tools use the first"
         yield Unbound("synonym", one.name, whole, one.code, reason, line)
 
 

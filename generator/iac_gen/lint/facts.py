@@ -193,20 +193,6 @@ def place(item: Declaration, member: str = "", kind: str = "property") -> str:
     return f"{word} {shown(name_of(item))}"
 
 
-def hit(
-    part: Declaration | Enumerator | SdefElement | SdefParameter | SdefProperty,
-    message: str,
-    consequence: str,
-    owner: Declaration | None = None,
-) -> LintHit:
-    """Return what a rule found at an item, or at the member `part` of `owner`."""
-    if owner is None:
-        assert not isinstance(part, Enumerator | SdefElement | SdefParameter | SdefProperty)
-        return LintHit(part.line, place(part), message, consequence)
-    name = part.type if isinstance(part, SdefElement) else part.name
-    return LintHit(part.line, place(owner, name, KINDS[type(part)]), message, consequence)
-
-
 def name_of(item: Declaration) -> str:
     """Return the name of an item; of an extension, that of its class."""
     return item.name or item.extends if isinstance(item, SdefClass) else item.name
