@@ -107,16 +107,12 @@ def command_summary(command: SdefCommand, direct: str, result: str, types: Types
         words = kind_words(direct, types)
         text = (
             f"{name}, given {words}, in {app}"
-            if _needs_given(direct)
+            if {"text", "any", "record"} & set(direct.split(" | "))
             else f"{name} {words} in {app}"
         )
     if result:
         text += f". Returns {kind_words(result, types)}"
     return f"{text}."
-
-
-def _needs_given(direct: str) -> bool:
-    return any(part in ("text", "any", "record") for part in direct.split(" | "))
 
 
 def reference_example(kind: str, resolved: Resolved, types: Types) -> str:

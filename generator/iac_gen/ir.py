@@ -9,6 +9,11 @@ from iac_gen.naming import jxa_verified
 from iac_runtime.tool import App, Class, Enum, Level, Op, Param, Record
 
 
+def level_span(level: Level, ceiling: Level) -> str:
+    """Return a level and a ceiling in words."""
+    return level if level == ceiling else f"{level} to {ceiling}"
+
+
 @dataclass(frozen=True, slots=True)
 class ToolParameter:
     """A parameter of a tool: the contract's row, its schema and how Python spells it.

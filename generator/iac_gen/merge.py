@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeAlias, TypeVar
 
 from iac_gen.model import (
-    Access,
     Diagnostic,
     Enumeration,
     Enumerator,
@@ -27,8 +26,18 @@ from iac_gen.model import (
 )
 
 T = TypeVar("T")
-_Row = SdefClass | SdefCommand | SdefParameter | SdefProperty | Enumeration | RecordType | ValueType
+_Row = (
+    SdefClass
+    | SdefCommand
+    | SdefElement
+    | SdefParameter
+    | SdefProperty
+    | Enumeration
+    | RecordType
+    | ValueType
+)
 R = TypeVar("R", bound=_Row)
+N = TypeVar("N", Enumeration, RecordType, ValueType)
 
 # The first declaration that says one of these decides it; what another adds to those is kept.
 _DECIDED: Final = ("code", "id", "plural", "description")
@@ -54,7 +63,8 @@ def _join(one: tuple[T, ...], other: tuple[T, ...]) -> tuple[T, ...]:
 def _merged(first: R, row: R, **decided: Any) -> R:
     """Return `first` with what a later declaration of it adds, and what is `decided` already.
 
-    The code of the later one becomes a synonym; hidden is what is hidden in both.
+    The code of the later one becomes a synonym; hidden is what is hidden in both, and what is
+    readable in one and writable in the other is both.
     """
     known = type(first).__slots__
     found: dict[str, Any] = {"hidden": first.hidden and row.hidden}
@@ -64,15 +74,18 @@ def _merged(first: R, row: R, **decided: Any) -> R:
             found[name] = one or other
         elif name in _ADDED:
             found[name] = _join(one, other)
+        elif name == "access":
+            found[name] = one if one == other else "rw"
         elif name == "synonyms":
-            more = (Synonym(code=row.code),) if row.code and row.code != first.code else ()
+            mine, theirs = (getattr(each, "code", "") for each in (first, row))
+            more = (Synonym(code=theirs),) if theirs and theirs != mine else ()
             found[name] = _join(_join(one, other), more)
     return replace(first, **{**found, **decided})
 
 
-def _once(rows: Iterable[R], merge: Callable[[R, R], R]) -> list[R]:
+def _once(rows: Iterable[N], merge: Callable[[N, N], N]) -> list[N]:
     """Return the rows with those of one name merged, in the order of first declaration."""
-    kept: dict[str, R] = {}
+    kept: dict[str, N] = {}
     for row in rows:
         kept[row.name] = merge(kept[row.name], row) if row.name in kept else row
     return list(kept.values())
@@ -165,12 +178,8 @@ def properties(owner: str, rows: Iterable[SdefProperty], notes: Notes) -> tuple[
                 f" {first.code!r} is kept and the types are merged"
             )
             notes.add(prop.line, "repeated", text, "warning")
-        kept[prop.name] = _merged(first, prop, access=_access(first.access, prop.access))
+        kept[prop.name] = _merged(first, prop)
     return tuple(kept.values())
-
-
-def _access(one: Access, other: Access) -> Access:
-    return one if one == other else "rw"
 
 
 def enumerations(rows: Iterable[Enumeration], notes: Notes) -> list[Enumeration]:
@@ -407,10 +416,7 @@ def _elements(row: SdefClass, find: Find, notes: Notes) -> tuple[SdefElement, ..
         elif name in kept:
             text = f"element {name} of {row.name} is listed again; once is enough"
             notes.add(element.line, "repeated", text)
-            first = kept[name]
-            access = first.access if first.access == element.access else "rw"
-            hidden = first.hidden and element.hidden
-            kept[name] = replace(first, access=access, hidden=hidden)
+            kept[name] = _merged(kept[name], element)
         else:
             kept[name] = replace(element, type=name)
     return tuple(kept.values())

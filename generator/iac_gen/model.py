@@ -5,7 +5,7 @@ Shapes follow sdef(5). `load` and `snapshot` make these values, `resolve` merges
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias, get_args
 
 
@@ -245,7 +245,12 @@ class Source:
     stem: str
     version: str = ""
     kind: Literal["application", "addition"] = "application"
-    known: bool = field(default=True)
+    known: bool = True
+
+    @property
+    def digest(self) -> str:
+        """The sha256 of the dictionary's file, in hex."""
+        return self.dictionary.digest
 
 
 Severity = Literal["note", "warning", "error"]

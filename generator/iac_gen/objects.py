@@ -15,7 +15,7 @@ from iac_gen.describe import (
     reference_example,
     sentence,
 )
-from iac_gen.ir import ToolFunction, ToolParameter
+from iac_gen.ir import ToolFunction, ToolParameter, level_span
 from iac_gen.merge import APPLICATION
 from iac_gen.model import SdefCommand
 from iac_gen.quirks import Recipe
@@ -54,32 +54,32 @@ def object_tools(
     }
     example = reference_example("specifier", resolved, types)
     parts = _Parts(resolved, classes, example)
-    tools: list[ToolFunction] = []
-    tools.append(
+    reads: tuple[Level, Level, str] = ("SAFE", "SAFE", "reads")
+    tools = [
         ToolFunction(
-            "get", "get", "coregetd", "SAFE", "SAFE", "reads",
+            "get", "get", "coregetd", *reads,
             f"Read an object of {app}, all of its properties or those named. SAFE, reads.",
             (parts.target(several=True), parts.property_list()),
-            "any", "Any", "The value, or the properties by name.", None,
+            "any", "Any", "The value, or the properties by name.",
         )
-    )  # fmt: skip
+    ]  # fmt: skip
     if parts.elements:
         tools.append(
             ToolFunction(
-            "list", "list", "coregetd", "SAFE", "SAFE", "reads",
+                "list", "list", "coregetd", *reads,
                 f"List objects of one class in {app}, filtered, with the properties named."
                 " Each row has its reference. SAFE, reads.",
                 (parts.element(), _OF, _WHERE, parts.property_list(), *_PAGE),
                 "list of record", "ListOf[Mapping[str, Any]]",
-                "A row an object, its reference under ref.", None,
+                "A row an object, its reference under ref.",
             )
         )  # fmt: skip
         tools.append(
             ToolFunction(
-            "count", "count", "corecnte", "SAFE", "SAFE", "reads",
+                "count", "count", "corecnte", *reads,
                 f"Count objects of one class in {app}, filtered. SAFE, reads.",
                 (parts.element("each", "kocl"), _OF, _WHERE),
-                "integer", "int", "How many there are.", _output({"type": "integer"}),
+                "integer", "int", "How many there are.", types.output("integer"),
             )
         )  # fmt: skip
     if "make" in merged and parts.elements:
@@ -87,14 +87,12 @@ def object_tools(
         _, highest = _range([p.level for row in classes.values() for p in row.properties], level)
         tools.append(
             ToolFunction(
-            "make", "make", "corecrel", level, _range([ceiling, highest], level)[1],
+                "make", "make", "corecrel", level, _range([ceiling, highest], level)[1],
                 "makes something new",
                 f"Make an object of one class in {app}. Returns its reference. {level}, makes"
                 " something new.",
                 (parts.element("new", "kocl"), parts.properties(False), _AT),
-                "specifier", "Ref", "Reference to what was made.",
-                {"type": "object", "properties": {"ref": _STRING, "note": _STRING},
-                 "additionalProperties": False},
+                "specifier", "Ref", "Reference to what was made.", types.output("specifier"),
             )
         )  # fmt: skip
     settable: list[Level] = [
@@ -102,12 +100,12 @@ def object_tools(
     ]
     if settable:
         level, ceiling = _range(settable, "MODIFY")
+        levels = level_span(level, ceiling)
         tools.append(
             ToolFunction(
-            "set", "set", "coresetd", level, ceiling, "each property has its level",
-                f"Change properties of an object of {app}. {_span(level, ceiling)}, by property.",
+                "set", "set", "coresetd", level, ceiling, "each property has its level",
+                f"Change properties of an object of {app}. {levels}, by property.",
                 (parts.target(several=False), parts.properties(True)),
-                "", "None", "", None,
             )
         )  # fmt: skip
     return tools
@@ -144,18 +142,6 @@ def copy_levels(command: SdefCommand, classes: Mapping[str, Class]) -> list[Leve
 def _range(levels: list[Level], floor: Level) -> tuple[Level, Level]:
     ordered = sorted(levels, key=LEVELS.index) or [floor]
     return ordered[0], ordered[-1]
-
-
-def _span(level: Level, ceiling: Level) -> str:
-    return level if level == ceiling else f"{level} to {ceiling}"
-
-
-def _output(schema: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": {"result": dict(schema), "note": _STRING},
-        "additionalProperties": False,
-    }
 
 
 _OF = ToolParameter(

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping, Set
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from iac_gen.ir import Module, ToolFunction
+from iac_gen.ir import Module, ToolFunction, level_span
 from iac_gen.model import GeneratorError
 from iac_gen.naming import Bound, is_app_key, is_tool_name
 from iac_gen.text import cleaned
@@ -40,7 +40,8 @@ class LevelFall:
     after: Locked
 
     def __str__(self) -> str:
-        return f"{self.tool} fell from {_span(self.before)} to {_span(self.after)}"
+        before, after = (level_span(row.level, row.ceiling) for row in (self.before, self.after))
+        return f"{self.tool} fell from {before} to {after}"
 
 
 def event_of(tool: ToolFunction) -> str:
@@ -112,10 +113,6 @@ def pending(locked: Mapping[str, Locked], now: Mapping[str, Locked]) -> list[Lev
         ):
             falls.append(LevelFall(name, before, row))
     return sorted(falls, key=lambda fall: fall.tool)
-
-
-def _span(row: Locked) -> str:
-    return row.level if row.level == row.ceiling else f"{row.level} to {row.ceiling}"
 
 
 FORMAT = 1

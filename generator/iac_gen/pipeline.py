@@ -91,25 +91,15 @@ class _Built:
 
 def jobs(sources: Sequence[SourceFile | LoadedDictionary], previous: Previous) -> list[Job]:
     """Return what is to be built, in the order of the keys."""
-    claims = [_claim(source) for source in sources]
+    apps = [one if isinstance(one, SourceFile) else one.source for one in sources]
+    claims = [Claim(app.name, app.id, app.version, app.digest) for app in apps]
     identities = assign(claims, previous.bound())
     made = []
-    for source, claim, identity in zip(sources, claims, identities, strict=True):
-        facts = (claim.name, claim.id, claim.version, claim.digest, identity.key, _kind(source))
+    for source, app, identity in zip(sources, apps, identities, strict=True):
+        facts = (app.name, app.id, app.version, app.digest, identity.key, app.kind)
         digest = hashlib.sha256("\0".join(facts).encode("utf-8", "surrogatepass")).hexdigest()
-        made.append(Job(source, identity, claim.name, digest))
+        made.append(Job(source, identity, app.name, digest))
     return sorted(made, key=lambda job: job.identity.key)
-
-
-def _claim(source: SourceFile | LoadedDictionary) -> Claim:
-    if isinstance(source, SourceFile):
-        return Claim(source.name, source.id, source.version, source.digest)
-    one = source.source
-    return Claim(one.name, one.id, one.version, one.dictionary.digest)
-
-
-def _kind(source: SourceFile | LoadedDictionary) -> str:
-    return source.kind if isinstance(source, SourceFile) else source.source.kind
 
 
 def represent(
@@ -245,28 +235,23 @@ def _represent_job(job: Job) -> Representation:
 
 def _build(job: Job) -> _Built:
     """Build one app: the work of one process."""
-    try:
-        with deadline(_SECONDS):
-            return _build_within(job)
-    except DeadlineError as error:
-        return _Built(None, None, (Diagnostic(job.name, 0, "deadline", str(error), "error"),))
-
-
-def _build_within(job: Job) -> _Built:
     _, quirks, previous, _ = _common[0]
     try:
-        made = _represent_job(job)
+        with deadline(_SECONDS):
+            made = _represent_job(job)
+            reviewed = set(_reviewed(made.module, made.decisions))
+            module = keep_levels(made.module, previous.locked, reviewed, previous.classifier)
+            quirk_file = next((quirk.file for quirk in quirks if quirk.app == module.app.id), "")
+            source = render_module(module, quirks=quirk_file)
+            faults = prove(module, source)
+            if faults:
+                return _Built(None, None, tuple(faults))
+            files = app_files(module, job.identity.identity, source)
+            return _Built(files, _report(replace(made, module=module), files))
     except LoadError as error:
         return _Built(None, None, (error.diagnostic,))
-    reviewed = set(_reviewed(made.module, made.decisions))
-    module = keep_levels(made.module, previous.locked, reviewed, previous.classifier)
-    quirk_file = next((quirk.file for quirk in quirks if quirk.app == module.app.id), "")
-    source = render_module(module, quirks=quirk_file)
-    faults = prove(module, source)
-    if faults:
-        return _Built(None, None, tuple(faults))
-    files = app_files(module, job.identity.identity, source)
-    return _Built(files, _report(replace(made, module=module), files))
+    except DeadlineError as error:
+        return _Built(None, None, (Diagnostic(job.name, 0, "deadline", str(error), "error"),))
 
 
 def _reviewed(module: Module, decisions: Decisions) -> Iterable[str]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from iac_gen.ir import Module
+from iac_gen.ir import Module, level_span
 from iac_gen.model import Diagnostic, Dictionary, RecordType, SdefClass, SdefCommand
 from iac_gen.output import AppFiles
 from iac_gen.text import clean
@@ -167,18 +167,12 @@ def _app(old: AppFiles, new: AppFiles) -> Iterator[str]:
     for name in sorted(old.tools.keys() | new.tools.keys()):
         if name not in old.tools:
             row = new.tools[name]
-            yield f"{name} added ({_level_words(row)})"
+            yield f"{name} added ({level_span(row['level'], row['ceiling'])})"
         elif name not in new.tools:
             yield f"{name} removed"
         else:
             for line in _tool_changes(old, new, name):
                 yield f"{name}: {line}"
-
-
-def _level_words(row: Mapping[str, Any]) -> str:
-    if row["level"] == row["ceiling"]:
-        return str(row["level"])
-    return f"{row['level']} to {row['ceiling']}"
 
 
 def _tool_changes(old: AppFiles, new: AppFiles, name: str) -> Iterator[str]:

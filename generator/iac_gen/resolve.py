@@ -182,11 +182,11 @@ def _expanded(
         for item in suite.items:
             found = _included(item, includes, notes, depth) if isinstance(item, Include) else [item]
             for one in found:
-                yield _hide(one) if suite.hidden else one
-
-
-def _hide(item: Item) -> Item:
-    return item if isinstance(item, Include) else replace(item, hidden=True)
+                yield (
+                    replace(one, hidden=True)
+                    if suite.hidden and not isinstance(one, Include)
+                    else one
+                )
 
 
 def _included(include: Include, includes: IncludeMap, notes: Notes, depth: int) -> Iterator[Item]:

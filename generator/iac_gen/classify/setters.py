@@ -145,7 +145,8 @@ def by_setter(owner: SdefClass, prop: SdefProperty) -> LevelVerdict:
     if _VALUES.search(owner.name) and key == "value":
         return LevelVerdict("DANGEROUS", "types into any control")
     holds = key in _CONTENTS and _HOLDERS.search(owner.name) is not None
-    if (holds or key in _WHOLE) and _is_text(prop):
+    text = not any(ref.name.lower() in _NO_TEXT for ref in prop.types)
+    if (holds or key in _WHOLE) and text:
         return LevelVerdict("DANGEROUS", "replaces the whole content")
     return _VIEW if _is_view(owner, words) else _CHANGES
 
@@ -164,10 +165,6 @@ def dangerous_name(words: Phrase) -> str | None:
         return named
     plain = " ".join(words)
     return next((reason for pattern, reason in _PHRASES if pattern.search(plain)), None)
-
-
-def _is_text(prop: SdefProperty) -> bool:
-    return not any(ref.name.lower() in _NO_TEXT for ref in prop.types)
 
 
 def _is_view(owner: SdefClass, words: Phrase) -> bool:

@@ -10,40 +10,24 @@ from typing import Final
 
 import click
 
-EXAMPLES: Final[Mapping[str, str]] = {
-    "build": "iac-gen build\n"
-    "iac-gen build notes com.omnigroup.OmniFocus4\n"
-    "iac-gen build OmniFocus --output src/mytools\n"
-    "iac-gen build --dictionary snapshots --output tools",
-    "check": "iac-gen check\niac-gen check --dictionary snapshots --output src/mytools",
-    "diff": "iac-gen diff mail",
-    "lint": "iac-gen lint App.sdef",
-    "list": "iac-gen list",
-    "show": "iac-gen show notes\niac-gen show --unbound mail",
-    "snapshot": "iac-gen snapshot App.sdef --facts --output snapshots",
-    "verify-names": "iac-gen verify-names finder",
-}
-"""One example a line."""
-
-
-def with_examples(command: click.Command, name: str) -> click.Command:
-    """Return a command whose help ends with its examples."""
-    if name in EXAMPLES:
-        lines = "\n".join(f"  {line}" for line in EXAMPLES[name].splitlines())
-        command.epilog = f"\b\nExamples:\n{lines}"
-    return command
-
-
-_COMMANDS: Final = {
-    "build": "build",
-    "check": "build",
-    "diff": "build",
-    "lint": "show",
-    "list": "show",
-    "show": "show",
-    "snapshot": "show",
-    "verify-names": "show",
-}
+_COMMANDS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
+    "build": ("build", (
+        "iac-gen build",
+        "iac-gen build notes com.omnigroup.OmniFocus4",
+        "iac-gen build OmniFocus --output src/mytools",
+        "iac-gen build --dictionary snapshots --output tools",
+    )),
+    "check": ("build", (
+        "iac-gen check", "iac-gen check --dictionary snapshots --output src/mytools",
+    )),
+    "diff": ("build", ("iac-gen diff mail",)),
+    "lint": ("show", ("iac-gen lint App.sdef",)),
+    "list": ("show", ("iac-gen list",)),
+    "show": ("show", ("iac-gen show notes", "iac-gen show --unbound mail")),
+    "snapshot": ("show", ("iac-gen snapshot App.sdef --facts --output snapshots",)),
+    "verify-names": ("show", ("iac-gen verify-names finder",)),
+}  # fmt: skip
+"""Command -> the module that it is in, and examples for its help."""
 
 
 class _GeneratorCommands(click.Group):
@@ -55,9 +39,11 @@ class _GeneratorCommands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         if cmd_name not in _COMMANDS:
             return None
-        module = import_module(f"iac_gen.cli.{_COMMANDS[cmd_name]}")
-        command: click.Command = module.COMMANDS[cmd_name]
-        return with_examples(command, cmd_name)
+        module, examples = _COMMANDS[cmd_name]
+        command: click.Command = import_module(f"iac_gen.cli.{module}").COMMANDS[cmd_name]
+        lines = "\n".join(f"  {line}" for line in examples)
+        command.epilog = f"\b\nExamples:\n{lines}"
+        return command
 
 
 @click.group(cls=_GeneratorCommands, context_settings={"help_option_names": ["-h", "--help"]})

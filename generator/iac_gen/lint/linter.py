@@ -31,54 +31,37 @@ class _Passed(NamedTuple):
     severity: Severity
     consequence: str
     codes: frozenset[str]
-    levels: frozenset[str] = frozenset({"note", "warning", "error"})
+    levels: frozenset[str]
 
 
-_PASSED: Final[Mapping[str, _Passed]] = {
-    "invalid-code": _Passed(
-        "error", "No event can carry it, so the item is left out.", frozenset({"code"})
-    ),
-    "nameless": _Passed(
-        "error", "Nobody can ask for it, so it is left out.", frozenset({"nameless"})
-    ),
-    "stray-item": _Passed("error", "Nothing is made of it.", frozenset({"stray"})),
-    "inheritance-cycle": _Passed(
-        "error", "What it would inherit through the cycle is missing.", frozenset({"cycle"})
-    ),
-    "self-inheritance": _Passed(
-        "note",
-        "Its members are added to the class; other readers may take it for a cycle.",
-        frozenset({"self-inherits"}),
-    ),
-    "missing-include": _Passed(
-        "warning",
-        "Commands, classes and types of that file are not among the tools.",
-        frozenset({"include"}),
-    ),
-    "overload": _Passed(
-        "note",
-        "One tool takes the parameters of both; the app decides which go together.",
-        frozenset({"overload"}),
-        frozenset({"note"}),
-    ),
-    "overload-code": _Passed(
-        "warning",
-        "There are two tools, and a script that uses the name may send the other event.",
-        frozenset({"overload"}),
-        frozenset({"warning", "error"}),
-    ),
-    "recovered": _Passed(
-        "warning", "Other readers refuse the whole file.", frozenset({"recovered"})
-    ),
-    "type-twice": _Passed("note", "All of the types are taken.", frozenset({"type-twice"})),
-    "class-code": _Passed(
-        "warning",
-        "The class has two codes, and an answer may hold either.",
-        frozenset({"class-code"}),
-    ),
-    "repeated": _Passed(
-        "note", "There is one row for all of them.", frozenset({"repeated", "class-again"})
-    ),
+_ALL: Final = "note warning error"
+# (rule, severity, consequence, codes of diagnostics, their levels).
+_ROWS: Final[tuple[tuple[str, Severity, str, str, str], ...]] = (
+    ("invalid-code", "error", "No event can carry it, so the item is left out.", "code", _ALL),
+    ("nameless", "error", "Nobody can ask for it, so it is left out.", "nameless", _ALL),
+    ("stray-item", "error", "Nothing is made of it.", "stray", _ALL),
+    ("inheritance-cycle", "error", "What it would inherit through the cycle is missing.",
+     "cycle", _ALL),
+    ("self-inheritance", "note",
+     "Its members are added to the class; other readers may take it for a cycle.",
+     "self-inherits", _ALL),
+    ("missing-include", "warning",
+     "Commands, classes and types of that file are not among the tools.", "include", _ALL),
+    ("overload", "note",
+     "One tool takes the parameters of both; the app decides which go together.",
+     "overload", "note"),
+    ("overload-code", "warning",
+     "There are two tools, and a script that uses the name may send the other event.",
+     "overload", "warning error"),
+    ("recovered", "warning", "Other readers refuse the whole file.", "recovered", _ALL),
+    ("type-twice", "note", "All of the types are taken.", "type-twice", _ALL),
+    ("class-code", "warning", "The class has two codes, and an answer may hold either.",
+     "class-code", _ALL),
+    ("repeated", "note", "There is one row for all of them.", "repeated class-again", _ALL),
+)  # fmt: skip
+_PASSED: Final = {
+    rule: _Passed(severity, text, frozenset(codes.split()), frozenset(levels.split()))
+    for rule, severity, text, codes, levels in _ROWS
 }
 
 # Codes that speak of the working of the generator, not of a fault, or that a rule of its own
