@@ -4,7 +4,7 @@ Names are decided in `naming`, types in `types`, levels in `classify`; this puts
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from iac_gen import model, naming
 from iac_gen.classify.codes import LevelVerdict, highest
@@ -102,7 +102,7 @@ def lower(
     aliases = _aliases(resolved)
     types = Types(resolved, {name: alias for alias, name in aliases})
     classes = class_table(resolved, types, decisions)
-    builder = _Builder(resolved, decisions, types, key, classes, wording=wording)
+    builder = _Builder(resolved, decisions, types, classes, wording)
     merged = {
         OBJECT_EVENTS[c.code]: c
         for c in reversed(resolved.commands)
@@ -128,12 +128,9 @@ def lower(
     names = naming.distinct(wanted)
     tools = tuple(replace(tool, name=name) for tool, name in zip(builder.tools, names, strict=True))
     file = resolved.source.dictionary.file
-    found += [
-        Diagnostic(
-            file, 0, "unknown-type", f"type {name} is declared nowhere; any value goes", "note"
-        )
-        for name in sorted(types.unknown)
-    ]
+    for name in sorted(types.unknown):
+        text = f"type {name} is declared nowhere; any value goes"
+        found.append(Diagnostic(file, 0, "unknown-type", text, "note"))
     hidden = {row.name for row in resolved.classes if row.hidden}
     module = Module(
         key,
@@ -153,22 +150,20 @@ def lower(
 
 def _too_long(resolved: Resolved) -> Iterator[Diagnostic]:
     """Say which values and classes no schema offers, because their names are too long."""
-    file = resolved.source.dictionary.file
+    found: list[tuple[int, str]] = []
     for row in resolved.enumerations:
         count = sum(len(clean(value.name)) > MAX_ENUMERATOR for value in row.enumerators)
         if count:
-            text = (
-                f"enumeration {capped(row.name, MAX_NAME)} has values of more than"
-                f" {MAX_ENUMERATOR} characters; {count} left out of schemas"
-            )
-            yield Diagnostic(file, row.line, "long", text, "note")
+            what = f"enumeration {capped(row.name, MAX_NAME)} has values"
+            rest = f"more than {MAX_ENUMERATOR} characters; {count} left out of schemas"
+            found.append((row.line, f"{what} of {rest}"))
     for item in resolved.classes:
         if len(clean(item.name)) > MAX_NAME:
-            text = (
-                f"class {capped(item.name, MAX_NAME)} has a name of more than {MAX_NAME}"
-                " characters; no schema offers it"
-            )
-            yield Diagnostic(file, item.line, "long", text, "note")
+            what = f"class {capped(item.name, MAX_NAME)} has a name"
+            rest = f"more than {MAX_NAME} characters; no schema offers it"
+            found.append((item.line, f"{what} of {rest}"))
+    for line, text in found:
+        yield Diagnostic(resolved.source.dictionary.file, line, "long", text, "note")
 
 
 def _aliases(resolved: Resolved) -> list[tuple[str, str]]:
@@ -180,27 +175,17 @@ def _aliases(resolved: Resolved) -> list[tuple[str, str]]:
     return rows
 
 
+@dataclass(slots=True)
 class _Builder:
-    """Collects the tools of one module; no two share a function or a name."""
+    """Collects the tools of one module; no two share a function."""
 
-    def __init__(
-        self,
-        resolved: Resolved,
-        decisions: Decisions,
-        types: Types,
-        key: str,
-        classes: Mapping[str, Class],
-        *,
-        wording: bool,
-    ) -> None:
-        self.resolved = resolved
-        self.decisions = decisions
-        self.types = types
-        self.key = key
-        self.classes = classes
-        self.wording = wording
-        self.tools: list[ToolFunction] = []
-        self.found: list[Diagnostic] = []
+    resolved: Resolved
+    decisions: Decisions
+    types: Types
+    classes: Mapping[str, Class]
+    wording: bool
+    tools: list[ToolFunction] = field(default_factory=list)
+    found: list[Diagnostic] = field(default_factory=list)
 
     def _function(self, wanted: str) -> str:
         return naming.unique(wanted, {tool.function for tool in self.tools})
@@ -251,7 +236,8 @@ class _Builder:
             if doc
             else command_summary(command, direct, result, self.types, app)
         )
-        summary = f"{sentence(summary, 180).rstrip('.')}. {sentence(verdict_words(verdict), 70)}"
+        level = sentence(f"{verdict.level}, {verdict.reason}.", 70)
+        summary = f"{sentence(summary, 180).rstrip('.')}. {level}"
         what = f"command {capped(command.name, MAX_NAME)}"
         output = self.types.output(result) if result else None
         self.tools.append(
@@ -318,8 +304,3 @@ class _Builder:
             self._worded(words, row, f"{what} of {function}", MAX_PARAMETER),
             docstring_words(kind, self.types),
         )
-
-
-def verdict_words(verdict: LevelVerdict) -> str:
-    """Return a level and its reason as the end of a description."""
-    return f"{verdict.level}, {verdict.reason}."
