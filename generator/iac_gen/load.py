@@ -33,10 +33,10 @@ def repaired(content: bytes) -> tuple[bytes, list[tuple[int, str]]]:
 
     Meant for content that a parser has refused; an empty list says that nothing was found.
     """
-    told: list[tuple[int, str]] = []
-    content = _declaration(content, told)
-    content = _ampersands(content, told)
-    return _prefixes(content, told), told
+    repairs: list[tuple[int, str]] = []
+    content = _declaration(content, repairs)
+    content = _ampersands(content, repairs)
+    return _prefixes(content, repairs), repairs
 
 
 def with_lines(content: bytes) -> bytes:
@@ -54,7 +54,7 @@ def _line_at(content: bytes, position: int) -> int:
     return content.count(b"\n", 0, position) + 1
 
 
-def _declaration(content: bytes, told: list[tuple[int, str]]) -> bytes:
+def _declaration(content: bytes, repairs: list[tuple[int, str]]) -> bytes:
     """Blank out an XML declaration that is not at the start: without one, XML is UTF-8."""
     found = _BLANKS.match(content)
     end = content.find(b"?>")
@@ -64,7 +64,7 @@ def _declaration(content: bytes, told: list[tuple[int, str]]) -> bytes:
     encoding = _ENCODING.search(declaration)
     if encoding is not None and encoding[1].lower() not in (b"utf-8", b"us-ascii"):
         return content
-    told.append(
+    repairs.append(
         (_line_at(content, found.end()), "blanks stand before the XML declaration; ignored")
     )
     return re.sub(rb"[^\r\n]", b" ", content[: end + 2]) + content[end + 2 :]
@@ -83,7 +83,7 @@ def _read(content: bytes) -> Iterator[tuple[int, int]]:
     yield start, len(content)
 
 
-def _ampersands(content: bytes, told: list[tuple[int, str]]) -> bytes:
+def _ampersands(content: bytes, repairs: list[tuple[int, str]]) -> bytes:
     places = [
         m.start() for start, end in _read(content) for m in _BARE.finditer(content, start, end)
     ]
@@ -97,11 +97,11 @@ def _ampersands(content: bytes, told: list[tuple[int, str]]) -> bytes:
         lines[line] = None
         parts += [content[start:place], b"&amp;"]
         start = place + 1
-    told += [(line, "an ampersand that begins no reference; taken as itself") for line in lines]
+    repairs += [(line, "an ampersand that begins no reference; taken as itself") for line in lines]
     return b"".join([*parts, content[start:]])
 
 
-def _prefixes(content: bytes, told: list[tuple[int, str]]) -> bytes:
+def _prefixes(content: bytes, repairs: list[tuple[int, str]]) -> bytes:
     parts = list(_read(content))
     used: dict[bytes, int] = {}
     for start, end in parts:
@@ -114,7 +114,7 @@ def _prefixes(content: bytes, told: list[tuple[int, str]]) -> bytes:
         return content
     prefix = missing[0]
     name = prefix.decode("ascii")
-    told.append(
+    repairs.append(
         (_line_at(content, used[prefix]), f"the prefix {name} is not declared; taken as XInclude")
     )
     return b'%s xmlns:%s="%s"%s' % (
@@ -191,8 +191,8 @@ def parse(
     found = [*refused, *reader.diagnostics]
     if as_written or is_plain(content):
         return dictionary, found
-    clean, told = screened(dictionary)
-    return clean, [*found, *told]
+    clean, removed = screened(dictionary)
+    return clean, [*found, *removed]
 
 
 def _tree(content: bytes) -> tuple[etree._Element, list[tuple[int, str]]]:
@@ -208,10 +208,10 @@ def _tree(content: bytes) -> tuple[etree._Element, list[tuple[int, str]]]:
     except LimitError as error:
         if error.code != "xml":
             raise
-        again, told = repaired(text)
-        if not told:
+        again, repairs = repaired(text)
+        if not repairs:
             raise
-        return _screened_tree(again), told
+        return _screened_tree(again), repairs
 
 
 def _screened_tree(content: bytes) -> etree._Element:

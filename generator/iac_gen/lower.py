@@ -198,8 +198,8 @@ class _Builder:
             return ours
         theirs = own_words(row.description)
         if theirs.reason:
-            told = "are left out, the text" if theirs.text is None else "are kept, the text"
-            message = f"the app's words for {what} {told} {theirs.reason}"
+            fate = "are left out, the text" if theirs.text is None else "are kept, the text"
+            message = f"the app's words for {what} {fate} {theirs.reason}"
             level: Severity = "warning" if theirs.text is None else "note"
             file = self.resolved.source.dictionary.file
             self.found.append(Diagnostic(file, row.line, "wording", message, level))

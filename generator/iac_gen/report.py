@@ -185,17 +185,17 @@ def _tool_changes(old: AppFiles, new: AppFiles, name: str) -> Iterator[str]:
     if before["digest"] == after["digest"]:
         return
     one, other = json.loads(old.lines[name]), json.loads(new.lines[name])
-    told = False
+    said = False
     for line in _parameters(one["inputSchema"], other["inputSchema"]):
-        told = True
+        said = True
         yield line
     if one.get("outputSchema") != other.get("outputSchema"):
-        told = True
+        said = True
         yield "the result's schema changed"
     if one["description"] != other["description"]:
-        told = True
+        said = True
         yield f"described as {other['description']!r}"
-    if not told and (before["level"], before["ceiling"]) == (after["level"], after["ceiling"]):
+    if not said and (before["level"], before["ceiling"]) == (after["level"], after["ceiling"]):
         yield "another event is sent"
 
 

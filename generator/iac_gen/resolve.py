@@ -190,9 +190,9 @@ def _expanded(
 
 
 def _included(include: Include, includes: IncludeMap, notes: Notes, depth: int) -> Iterator[Item]:
-    path, target, told = find(include, includes)
-    if told:
-        notes.add(include.line, "include", told, "warning")
+    path, target, warning = find(include, includes)
+    if warning:
+        notes.add(include.line, "include", warning, "warning")
     if target is None or depth > 0:
         if target is not None:
             text = f"{path} is included by an included file; its terms are missing"

@@ -183,17 +183,17 @@ def _checked(source: Source, path: Path, as_written: bool) -> LoadedDictionary:
     """Return `source` without items that no dictionary could have, and what was wrong."""
     found: list[Diagnostic] = []
 
-    def tell(code: str, message: str) -> None:
+    def report(code: str, message: str) -> None:
         found.append(Diagnostic(str(path), 0, code, message, "error"))
 
     name, stem, version = (
         clean(" ".join(text.split())) for text in (source.name, source.stem, source.version)
     )
     if not name:
-        tell("name", "names no app; it gets the name of the file")
+        report("name", "names no app; it gets the name of the file")
         name = path.stem
     if _STEM.fullmatch(stem) is None:
-        tell("name", f"the stem {on_one_line(ascii(stem), 80)} is no file's name")
+        report("name", f"the stem {on_one_line(ascii(stem), 80)} is no file's name")
         stem = path.stem
     source = replace(source, name=name, stem=stem, version=version)
     if not (is_bundle_id(source.id) or _LOCAL_ID.fullmatch(source.id)):
@@ -203,12 +203,12 @@ def _checked(source: Source, path: Path, as_written: bool) -> LoadedDictionary:
         source = replace(source, id=f"local.{app_key(name, '')}", known=False)
     if as_written:
         return LoadedDictionary(source, tuple(found))
-    coded = _coded(source.dictionary, tell)
-    dictionary, told = screened(coded)
-    return LoadedDictionary(replace(source, dictionary=dictionary), (*found, *told))
+    coded = _coded(source.dictionary, report)
+    dictionary, cleaned = screened(coded)
+    return LoadedDictionary(replace(source, dictionary=dictionary), (*found, *cleaned))
 
 
-def _coded(value: Any, tell: Callable[[str, str], None]) -> Any:
+def _coded(value: Any, report: Callable[[str, str], None]) -> Any:
     """Return `value` without the parts whose code is none (4 or 8 bytes of MacRoman)."""
     changed: dict[str, Any] = {}
     for f in fields(value):
@@ -219,12 +219,12 @@ def _coded(value: Any, tell: Callable[[str, str], None]) -> Any:
                 if type(part) not in _CODED:
                     kept.append(part)
                 elif _has_code(part):
-                    kept.append(_coded(part, tell))
+                    kept.append(_coded(part, report))
                 else:
                     what = f"{_tag(type(part)).lower()} {on_one_line(part.name, 64)}"
                     size = _size(part)
                     code = on_one_line(ascii(part.code), 40)
-                    tell("code", f"{what} has the code {code}, not {size} characters")
+                    report("code", f"{what} has the code {code}, not {size} characters")
             changed[f.name] = tuple(kept)
     return replace(value, **changed)
 

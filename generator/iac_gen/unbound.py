@@ -86,7 +86,7 @@ def unbound(resolved: Resolved, diagnostics: Iterable[Diagnostic]) -> list[Unbou
     `diagnostics` are those of reading and resolving; an error among them is an item that was
     dropped, of which no more than the message is known. First the terms of the file in its
     order, then those that includes brought. An element of an included class whose own class
-    the include's filter left behind is told in the diagnostics only.
+    the include's filter left behind is in the diagnostics only.
     """
     made = _made(resolved)
     found: list[Unbound] = []
@@ -262,12 +262,12 @@ def _dropped(resolved: Resolved, diagnostics: Iterable[Diagnostic]) -> Iterator[
     dictionary = resolved.source.dictionary
     parts = (*dictionary.suites, *dictionary.declared())
     includes = {one.line: path_of(one.href) for one in parts if isinstance(one, Include)}
-    for told in diagnostics:
-        if told.file != dictionary.file:
+    for found in diagnostics:
+        if found.file != dictionary.file:
             continue  # A fault of a quirk file, say.
-        if told.code == "include":
-            path = includes.get(told.line, "")
-            reason = told.message.removeprefix(f"{path} ")
-            yield Unbound("include", path, "", "", reason, told.line)
-        elif told.level == "error":
-            yield Unbound("item", "", "", "", told.message, told.line)
+        if found.code == "include":
+            path = includes.get(found.line, "")
+            reason = found.message.removeprefix(f"{path} ")
+            yield Unbound("include", path, "", "", reason, found.line)
+        elif found.level == "error":
+            yield Unbound("item", "", "", "", found.message, found.line)

@@ -86,7 +86,7 @@ class LintFacts:
     classes: dict[str, str]
     resolved: Resolved
     types: Types
-    told: tuple[Diagnostic, ...]
+    diagnostics: tuple[Diagnostic, ...]
 
     @property
     def dictionary(self) -> Dictionary:

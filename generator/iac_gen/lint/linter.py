@@ -96,11 +96,11 @@ def doubtful(facts: LintFacts) -> Iterator[LintHit]:
 def _hits(
     facts: LintFacts, consequence: str, wanted: Callable[[Diagnostic], bool]
 ) -> Iterator[LintHit]:
-    told = [one for one in facts.told if wanted(one)]
-    if not told:
+    passed = [one for one in facts.diagnostics if wanted(one)]
+    if not passed:
         return
     named = places(facts)
-    for one in told:
+    for one in passed:
         message = " ".join(clean(one.message).split())
         where = _place(facts, named.get(one.line, []), one.line, message)
         # The message of a diagnostic stands alone and names its place; a finding has it before.
@@ -122,7 +122,7 @@ def _place(facts: LintFacts, here: list[str], line: int, message: str) -> str:
     return f"suite {shown(above[-1].name)}" if above else "dictionary"
 
 
-TOLD: Final[Mapping[str, LintRule]] = {
+PASSED_ON: Final[Mapping[str, LintRule]] = {
     **{name: LintRule(passed.severity, _pass_on(passed)) for name, passed in _PASSED.items()},
     "left-out": LintRule("error", left_out),
     "doubtful": LintRule("warning", doubtful),
@@ -130,7 +130,7 @@ TOLD: Final[Mapping[str, LintRule]] = {
 """Name -> severity and function. The last two pass on what has no rule of its own."""
 
 
-RULES: Final[Mapping[str, LintRule]] = {**CODES, **NAMES, **TYPES, **TOLD}
+RULES: Final[Mapping[str, LintRule]] = {**CODES, **NAMES, **TYPES, **PASSED_ON}
 """Name -> severity and function."""
 
 
