@@ -10,6 +10,7 @@ from typing import Any, Final, TypeVar
 from lxml import etree
 
 from iac_gen.model import (
+    KINDS,
     Access,
     Diagnostic,
     Enumeration,
@@ -105,12 +106,17 @@ _SHARED: Final[Mapping[str, Callable[[etree._Element], Any]]] = {
     "line": lambda node: node.sourceline or 0,
 }
 """Fields of the model that are read alike wherever they stand."""
+_READ: Final[Mapping[type, list[tuple[str, Callable[[etree._Element], Any]]]]] = {
+    kind: [(name, read) for name, read in _SHARED.items() if name in kind.__slots__]
+    for kind in KINDS
+}
 
 
 def _made(kind: type[T], node: etree._Element, **given: Any) -> T:
     """Return a value of the model: what is `given`, and the fields that are read alike."""
-    shared = {name: read(node) for name, read in _SHARED.items() if name in kind.__slots__}
-    return kind(**given, **shared)
+    for name, read in _READ[kind]:
+        given[name] = read(node)
+    return kind(**given)
 
 
 class SdefReader:
