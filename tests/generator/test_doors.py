@@ -38,7 +38,9 @@ from iac_gen.text import (
     identifier,
     literal,
     prose,
-    removed,
+)
+from iac_gen.text import (
+    count_invisible as removed,
 )
 
 VALUES = st.recursive(

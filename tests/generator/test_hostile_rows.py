@@ -114,7 +114,7 @@ def test_a_text_that_breaks_out_stays_a_text(id_: str, slot: str, tmp_path: Path
 
 def test_s08_half_a_character_costs_one_text_and_other_apps_still_build(tmp_path: Path) -> None:
     for name, description in (("Good", ""), ("Odd", "a\ud800b")):
-        item = {"is": "SdefCommand", "name": "go", "code": "diargogo", "description": description}
+        item = {"is": "Command", "name": "go", "code": "diargogo", "description": description}
         suites = [{"is": "Suite", "name": "S", "code": "diar", "items": [item]}]
         head = {"format": 1, "name": name, "id": f"com.example.{name}", "stem": name}
         rest = {"version": "", "kind": "application", "digest": "0" * 64, "title": ""}

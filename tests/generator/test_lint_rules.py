@@ -9,7 +9,7 @@ from lint_cases import CASES, INCLUDE, SOUND, Case
 from making import sdef, source, whole
 
 from iac_gen.discover import from_paths
-from iac_gen.lint.codes import is_code
+from iac_gen.lint.codes import is_written_code as is_code
 from iac_gen.lint.facts import LintFinding
 from iac_gen.lint.linter import lint
 from iac_gen.load import parse

@@ -164,12 +164,12 @@ WRONG_SUITES: tuple[object, ...] = (
     [{}],
     [{"is": "Gadget"}],
     [{"is": []}],
-    [{"is": "SdefClass", "name": "c", "code": "clas"}],
+    [{"is": "Class", "name": "c", "code": "clas"}],
     [{"is": "Suite"}],
     [{"is": "Suite", "name": 7, "code": "diar"}],
     [{"is": "Suite", "name": "S", "code": "diar", "colour": "red"}],
     [{"is": "Suite", "name": "S", "code": "diar", "hidden": "yes"}],
-    [{"is": "Suite", "name": "S", "code": "diar", "items": {"is": "SdefClass"}}],
+    [{"is": "Suite", "name": "S", "code": "diar", "items": {"is": "Class"}}],
     [{"is": "Suite", "name": "S", "code": "diar", "items": [{"is": "Suite", "name": "T"}]}],
 )
 
@@ -246,23 +246,23 @@ def told(path: Path) -> list[str]:
     ("item", "expected"),
     [
         (
-            {"is": "SdefCommand", "name": "go", "code": "short"},
+            {"is": "Command", "name": "go", "code": "short"},
             "command go has the code 'short'",
         ),
         (
-            {"is": "SdefCommand", "name": "go", "code": "漢字漢字漢字漢字"},
+            {"is": "Command", "name": "go", "code": "漢字漢字漢字漢字"},
             "command go has the code",
         ),
-        ({"is": "SdefClass", "name": "row", "code": "x"}, "class row has the code 'x', not 4"),
+        ({"is": "Class", "name": "row", "code": "x"}, "class row has the code 'x', not 4"),
         ({"is": "Enumeration", "name": "e", "code": "\n"}, "enumeration e has the code '\\n'"),
         ({"is": "ValueType", "name": "v", "code": "abc"}, "valuetype v has the code 'abc'"),
         (
-            {"is": "SdefCommand", "name": "g\ro", "code": "diargogo"},
+            {"is": "Command", "name": "g\ro", "code": "diargogo"},
             "command g o has a control char",
         ),
-        ({"is": "SdefClass", "name": "\ud800w", "code": "rowr"}, "class w has a control character"),
+        ({"is": "Class", "name": "\ud800w", "code": "rowr"}, "class w has a control character"),
         (
-            {"is": "SdefClass", "name": "\u200b", "code": "rowr"},
+            {"is": "Class", "name": "\u200b", "code": "rowr"},
             "class has a name of which nothing",
         ),
     ],
@@ -278,12 +278,12 @@ def test_a_malformed_item_costs_that_item(
 
 def test_a_malformed_part_costs_that_part(tmp_path: Path) -> None:
     items = [
-        {"is": "SdefCommand", "name": "go", "code": "diargogo",
+        {"is": "Command", "name": "go", "code": "diargogo",
          "parameters": [{"name": "a", "code": "a", "types": []},
                         {"name": "b", "code": "bbbb", "types": []}]},
-        {"is": "SdefClass", "name": "row", "code": "rowr",
+        {"is": "Class", "name": "row", "code": "rowr",
          "properties": [{"name": "p", "code": "toolong", "types": []}]},
-        {"is": "SdefClass", "name": "", "code": "", "extends": "row"},
+        {"is": "Class", "name": "", "code": "", "extends": "row"},
         {"is": "ValueType", "name": "v", "code": ""},
     ]  # fmt: skip
     path = changed(tmp_path, suites=[{"is": "Suite", "name": "S", "code": "odd", "items": items}])
@@ -330,7 +330,7 @@ def test_a_digest_that_is_none_is_refused(tmp_path: Path, digest: object) -> Non
 
 
 def test_half_a_character_costs_a_description_and_nothing_else(tmp_path: Path) -> None:
-    item = {"is": "SdefClass", "name": "row", "code": "rowr", "description": "a\ud800b"}
+    item = {"is": "Class", "name": "row", "code": "rowr", "description": "a\ud800b"}
     path = changed(tmp_path, suites=[{"is": "Suite", "name": "S", "code": "diar", "items": [item]}])
     (row,) = read_snapshot(path).dictionary.declared()
     assert isinstance(row, SdefClass)
@@ -346,7 +346,7 @@ def test_a_number_without_end_is_refused(tmp_path: Path) -> None:
 
 def test_lint_sees_a_snapshot_as_it_is_written(tmp_path: Path) -> None:
     items = [
-        {"is": "SdefClass", "name": "ro\u200bw", "code": "x"},
+        {"is": "Class", "name": "ro\u200bw", "code": "x"},
         {"is": "ValueType", "name": "v\n", "code": "abcd"},
     ]
     path = changed(tmp_path, suites=[{"is": "Suite", "name": "S", "code": "diar", "items": items}])

@@ -31,7 +31,7 @@ from iac_gen.model import (
 )
 
 
-def _is_written_code(code: str, size: int) -> bool:
+def is_written_code(code: str, size: int) -> bool:
     """Say whether `code` is `size` characters of MacRoman, or that many bytes in hex.
 
     Source: sdef(5), "code".
@@ -171,7 +171,7 @@ def unsound_code(facts: LintFacts) -> Iterator[LintHit]:
         # An extension has no code, nor has an element.
         if isinstance(part, SdefElement) or not part.name:
             continue
-        if not _is_written_code(part.code, size):
+        if not is_written_code(part.code, size):
             text = f"has the code {part.code!r}, not {size} characters"
             yield LintHit(
                 line, where, text, "The app knows no such code; a call that uses it fails."
@@ -181,7 +181,7 @@ def unsound_code(facts: LintFacts) -> Iterator[LintHit]:
 def suite_code(facts: LintFacts) -> Iterator[LintHit]:
     """Find suites whose code is not four characters."""
     for suite in facts.dictionary.suites:
-        if isinstance(suite, Suite) and not _is_written_code(suite.code, 4):
+        if isinstance(suite, Suite) and not is_written_code(suite.code, 4):
             yield LintHit(
                 suite.line,
                 f"suite {shown(suite.name)}",
@@ -199,7 +199,7 @@ def synonym(facts: LintFacts) -> Iterator[LintHit]:
                 yield LintHit(
                     line, where, "has a synonym without name and code", "It says nothing."
                 )
-            elif one.code and not _is_written_code(one.code, size):
+            elif one.code and not is_written_code(one.code, size):
                 text = f"has a synonym with the code {one.code!r}, not {size} characters"
                 yield LintHit(line, where, text, "What the app sends under it is not recognised.")
 

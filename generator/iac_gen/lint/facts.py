@@ -112,7 +112,7 @@ def rules(
     *, error: Iterable[Check] = (), warning: Iterable[Check] = (), note: Iterable[Check] = ()
 ) -> dict[str, LintRule]:
     """Return the rules of functions by severity; a rule is called as its function is."""
-    rows: Mapping[Severity, Iterable[Check]] = {"error": error, "warning": warning, "note": note}
+    rows: Mapping[Severity, Iterable[Check]] = {"note": note, "warning": warning, "error": error}
     return {
         check.__name__.replace("_", "-"): LintRule(severity, check)
         for severity, checks in rows.items()
