@@ -24,11 +24,18 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from iac_gen.classify.floors import Floors
+from iac_gen.classify.codes import Floors, LevelVerdict
 from iac_gen.classify.judge import judge_command, judge_setter
-from iac_gen.classify.verdicts import Verdict
 from iac_gen.discover import from_paths, includes, read
-from iac_gen.model import Class, Command, Dictionary, Parameter, Property, Source, TypeRef
+from iac_gen.model import (
+    Dictionary,
+    SdefClass,
+    SdefCommand,
+    SdefParameter,
+    SdefProperty,
+    Source,
+    TypeRef,
+)
 from iac_gen.quirks import Decisions, QuirkFile, apply, known_apps, load_quirks
 from iac_gen.resolve import Resolved, resolve
 from iac_gen.types import ATOMS, Types
@@ -78,7 +85,7 @@ class Outcome:
     """A label and the classifier's verdict; `declared` is false where no dictionary has it."""
 
     label: Label
-    verdict: Verdict
+    verdict: LevelVerdict
     declared: bool
 
     @property
@@ -200,9 +207,9 @@ def judge(label: Label, app: App, floors: Floors | None = None) -> Outcome:
     code = label.code or (_INTRINSIC.get(label.name, "") if label.kind == "implicit" else "")
     found = next(_commands(app.resolved.commands, label.name, code), None)
     command = found or _bare(label, code)
-    decided = app.decisions.levels.get(command.name) if found else None
+    decided = app.decisions.level("command", command.name) if found else None
     if decided:
-        return Outcome(label, Verdict(*decided), True)
+        return Outcome(label, LevelVerdict(*decided), True)
     # A quirk may show what the dictionary hides; it stays hidden evidence.
     hidden = command.hidden or command.name in app.decisions.shown
     kinds = _kinds(command, app, bare=found is None)
@@ -210,24 +217,24 @@ def judge(label: Label, app: App, floors: Floors | None = None) -> Outcome:
     return Outcome(label, verdict, found is not None)
 
 
-def _commands(commands: Sequence[Command], name: str, code: str) -> Iterator[Command]:
+def _commands(commands: Sequence[SdefCommand], name: str, code: str) -> Iterator[SdefCommand]:
     """Yield the commands that are meant, the best first."""
     yield from (c for c in commands if c.name == name and c.code == code)
     yield from (c for c in commands if code and c.code == code)
     yield from (c for c in commands if c.name == name and not code)
 
 
-def _bare(label: Label, code: str) -> Command:
+def _bare(label: Label, code: str) -> SdefCommand:
     """Return the command that a row describes by itself."""
-    rows: list[Parameter] = []
+    rows: list[SdefParameter] = []
     for part in filter(None, label.takes.split(";")):
         name, _, kinds = part.rpartition(":")
         types = tuple(_type(kind.strip()) for kind in kinds.split("|"))
-        rows.append(Parameter(name.strip(), "" if name else "----", types))
+        rows.append(SdefParameter(name.strip(), "" if name else "----", types))
     direct = next((row for row in rows if not row.name), None)
     named = tuple(row for row in rows if row.name)
     answer = (_type(label.answers),) if label.answers else None
-    return Command(label.name, code, direct=direct, parameters=named, result=answer)
+    return SdefCommand(label.name, code, direct=direct, parameters=named, result=answer)
 
 
 def _type(name: str) -> TypeRef:
@@ -235,7 +242,7 @@ def _type(name: str) -> TypeRef:
     return TypeRef(item, list=item != name)
 
 
-def _kinds(command: Command, app: App, *, bare: bool) -> list[str]:
+def _kinds(command: SdefCommand, app: App, *, bare: bool) -> list[str]:
     """Return the types of the parameters; of a `bare` command those not Apple's are objects."""
     shown = [parameter for parameter in command.parameters if not parameter.hidden]
     rows = [*([command.direct] if command.direct else []), *shown]
@@ -251,16 +258,16 @@ def _known(ref: TypeRef) -> TypeRef:
 def _judge_property(label: Label, app: App, floors: Floors | None) -> Outcome:
     owner, _, name = label.name.partition(".")
     for row, prop in _properties(app.resolved.classes, owner, name, label.code):
-        decided = app.decisions.setters.get((row.name, prop.name))
-        verdict = Verdict(*decided) if decided else judge_setter(row, prop, floors=floors)
+        decided = app.decisions.level("property", (row.name, prop.name))
+        verdict = LevelVerdict(*decided) if decided else judge_setter(row, prop, floors=floors)
         return Outcome(label, verdict, True)
-    bare = Property(name, label.code, (TypeRef(label.takes or "text"),))
-    return Outcome(label, judge_setter(Class(owner, ""), bare, floors=floors), False)
+    bare = SdefProperty(name, label.code, (TypeRef(label.takes or "text"),))
+    return Outcome(label, judge_setter(SdefClass(owner, ""), bare, floors=floors), False)
 
 
 def _properties(
-    rows: Iterable[Class], owner: str, name: str, code: str
-) -> Iterator[tuple[Class, Property]]:
+    rows: Iterable[SdefClass], owner: str, name: str, code: str
+) -> Iterator[tuple[SdefClass, SdefProperty]]:
     """Yield the properties that are meant, the owner's first, then those of any class."""
     every = [(row, prop) for row in rows for prop in row.properties if prop.access != "r"]
     yield from ((r, p) for r, p in every if r.name == owner and p.name == name)

@@ -5,26 +5,15 @@ docstring and in the listing. Examples of references stand in parameter descript
 """
 
 import re
+import unicodedata
+from collections.abc import Collection
+from typing import Final, NamedTuple
 
-from iac_gen.doors import clean_prose
-from iac_gen.hygiene import MAX_NAME
-from iac_gen.model import Command
+from iac_gen.model import SdefCommand
 from iac_gen.naming import jxa, plural
 from iac_gen.resolve import Resolved
+from iac_gen.text import MAX_NAME, clean, clean_prose
 from iac_gen.types import Types, items_of
-
-__all__ = [
-    "MAX_PARAMETER",
-    "MAX_SUMMARY",
-    "app_words",
-    "capped",
-    "command_summary",
-    "docstring_words",
-    "kind_words",
-    "parameter_words",
-    "reference_example",
-    "sentence",
-]
 
 MAX_SUMMARY = 256
 MAX_PARAMETER = 120
@@ -109,7 +98,7 @@ def _part_words(part: str, types: Types) -> str:
     return _article(part) if len(part) <= MAX_NAME else "an object"
 
 
-def command_summary(command: Command, direct: str, result: str, types: Types, app: str) -> str:
+def command_summary(command: SdefCommand, direct: str, result: str, types: Types, app: str) -> str:
     """Return what a command does, to what, and what it answers."""
     term = sentence(command.name, MAX_NAME) or "Send an event"
     name = term[:1].upper() + term[1:]
@@ -118,16 +107,12 @@ def command_summary(command: Command, direct: str, result: str, types: Types, ap
         words = kind_words(direct, types)
         text = (
             f"{name}, given {words}, in {app}"
-            if _needs_given(direct)
+            if {"text", "any", "record"} & set(direct.split(" | "))
             else f"{name} {words} in {app}"
         )
     if result:
         text += f". Returns {kind_words(result, types)}"
     return f"{text}."
-
-
-def _needs_given(direct: str) -> bool:
-    return any(part in ("text", "any", "record") for part in direct.split(" | "))
 
 
 def reference_example(kind: str, resolved: Resolved, types: Types) -> str:
@@ -165,3 +150,118 @@ def parameter_words(kind: str, example: str, types: Types) -> str:
     if "type" in bare or "class" in bare:
         return "Class name"
     return ""
+
+
+MARK: Final = "App's own wording, "
+_LEAST_ROOM: Final = 12
+_ROLES: Final = "system|assistant|user|important|developer|human|tool"
+
+# What a sentence about a command never needs. Each was held against 9,351 real descriptions:
+# together they drop one in two hundred.
+_STRUCTURE: Final = tuple(
+    (re.compile(pattern, re.IGNORECASE), reason)
+    for pattern, reason in (
+        (r"\b[a-z][a-z0-9+.-]*:/|\bwww\.|http|\b(javascript|data|mailto|file):", "a URL"),
+        (r"[\w.+-]+@[\w-]+(\.\w|\b)", "an e-mail address"),
+        (r"</?[a-z!?]", "a tag"),
+        (r"(?<![\w/])~?/[\w.~-]|(?<!\w)[a-z]:\\|\\\\|\.\./", "a path"),
+        (r"`", "a back-tick"),
+        (r"[{}]", "a brace"),
+        (r"[a-z0-9+/=_-]{41,}", "a run of encoded data"),
+        (rf"\b({_ROLES})\s*[:>\]|]", "a role"),
+        (r"own wording", "the mark of an app's words"),
+    )
+)
+_LEVEL: Final = re.compile(r"\b(SAFE|MODIFY|DANGEROUS)\b")
+# The reader of XML makes spaces of line breaks: in capitals a role word counts anywhere.
+_ROLE_LINE: Final = re.compile(rf"[\W_]*({_ROLES})\b", re.IGNORECASE)
+_ROLE: Final = re.compile(rf"\b({_ROLES.upper()})\b")
+_TOOL: Final = re.compile(r"\b[a-z][a-z0-9]*_[a-z0-9_]+", re.IGNORECASE)
+_COMMANDING: Final = re.compile(
+    r"\bignor(e|ing)\b|\bdisregard|\bbefore (using|calling|running)|\bmust\b|\balways\b|\bnever\b"
+    r"|\b(do not|don't) (tell|mention|ask|say|inform|reveal|warn)|\binstead\b"
+    r"|\byou (are|should|will)\b|\bprevious instruction|\bsecretly\b|\bwithout asking"
+    r"|\bthe model\b|\bcall the\b",
+    re.IGNORECASE,
+)
+_OTHER_ALPHABETS: Final = ("CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "COPTIC", "LISU")
+
+
+class OwnWords(NamedTuple):
+    """An app's words as prose, None where they are dropped; `reason` says why, or what is odd."""
+
+    text: str | None
+    reason: str = ""
+
+
+def own_words(text: str, tools: Collection[str] = ()) -> OwnWords:
+    """Return what may be shown of an app's description.
+
+    A URL, an address, a path, markup, encoded data, a role word at the start of a line, the
+    name of a tool (`tools`, or anything that looks like one) drops the whole text. Words that
+    command the reader are only told.
+    """
+    lines = [_folded(line) for line in text.splitlines()]
+    whole = " ".join(" ".join(lines).split())
+    if not whole:
+        return OwnWords(None)
+    reason = _dropped(lines, whole, tools)
+    if reason:
+        return OwnWords(None, reason)
+    words = _prose(whole)
+    if not words:
+        return OwnWords(None, "holds no Latin letters")
+    found = _COMMANDING.search(whole)
+    return OwnWords(words, f"says {found[0].lower()} to its reader" if found else "")
+
+
+def _dropped(lines: list[str], whole: str, tools: Collection[str]) -> str:
+    for pattern, what in _STRUCTURE:
+        if pattern.search(whole):
+            return f"holds {what}"
+    if _ROLE.search(whole):
+        return "holds a role"
+    if _LEVEL.search(whole):
+        return "holds a word for a level"
+    role = next((found for line in lines if (found := _ROLE_LINE.match(line))), None)
+    if role:
+        return f"has a line that begins with {role[1].lower()}"
+    named = _TOOL.search(whole)
+    if named or any(tool and tool in whole for tool in tools):
+        return "names a tool"
+    if any(_mixes_alphabets(word) for word in whole.split()):
+        return "has a word of two alphabets"
+    return ""
+
+
+def _folded(text: str) -> str:
+    """Return `text` clean, with letters that only look different (full width, styled) as such."""
+    return clean(unicodedata.normalize("NFKC", clean(" ".join(text.split()))))
+
+
+def _mixes_alphabets(word: str) -> bool:
+    if word.isascii() or not re.search(r"[A-Za-z]", word):
+        return False
+    return any(unicodedata.name(ch, "").startswith(_OTHER_ALPHABETS) for ch in word)
+
+
+def _prose(text: str) -> str:
+    """Return the words of `text`, empty where leaving the rest out would leave a torso."""
+    letters = sum(ch.isalpha() for ch in unicodedata.normalize("NFKD", text))
+    words = clean_prose(text)
+    if 4 * sum(ch.isalpha() for ch in words) < 3 * letters:
+        return ""
+    words = re.sub(r"\s+([.,])", r"\1", words)
+    words = re.sub(r"[.,]*\.[.,]*", ".", words)
+    return words.strip(" .,-/&")
+
+
+def with_own(ours: str, theirs: str | None, limit: int) -> str:
+    """Return our words, and behind them the app's, marked, in at most `limit` characters."""
+    stop = "" if not ours or ours.endswith(".") else "."
+    before = f"{ours}{stop} {MARK}".lstrip()
+    room = limit - len(before) - 1
+    if not theirs or room < _LEAST_ROOM:
+        return ours
+    shown = sentence(theirs, room)
+    return f"{before}{shown}" if shown.endswith(".") else f"{before}{shown}."

@@ -3,48 +3,91 @@
 import difflib
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Literal
 
-from iac_gen.diagnostics import Diagnostic
-from iac_gen.includes import STANDARD
-from iac_gen.load import Loaded, LoadError, load
-from iac_gen.macos import Bundle, Unscriptable
-from iac_gen.model import Dictionary
+from iac_gen.limits import LimitError, read_file
+from iac_gen.load import LoadedDictionary, LoadError, load, parse
+from iac_gen.macos import AppBundle, Unscriptable
+from iac_gen.model import Diagnostic, Dictionary, GeneratorError, Source
 from iac_gen.naming import app_key, is_bundle_id
-from iac_gen.quirks import Known
-from iac_gen.raws import Raw, raw_file
-from iac_gen.snapshot import read_snapshot
-
-__all__ = [
-    "Found",
-    "UsageError",
-    "from_bundled_snapshots",
-    "from_bundles",
-    "from_paths",
-    "includes",
-    "pick",
-    "read",
-]
+from iac_gen.quirks import KnownApp
+from iac_gen.resolve import STANDARD
+from iac_gen.snapshot import load_snapshot, read_snapshot
 
 _SUFFIXES = (".sdef", ".json")
 
 
-class UsageError(Exception):
-    """What was asked for cannot be done; the text is one line for the user."""
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """A dictionary or snapshot at `file`, of the app that the other fields name.
+
+    `digest` is the sha256 of the bytes, in hex; `content` holds them where the file is not the
+    dictionary itself (macOS made it). A snapshot names its app itself.
+    """
+
+    file: str
+    digest: str
+    name: str
+    id: str
+    stem: str
+    version: str = ""
+    kind: Literal["application", "addition"] = "application"
+    known: bool = True
+    content: bytes | None = None
+    notes: tuple[Diagnostic, ...] = ()
+
+    def read(self, *, as_written: bool = False) -> LoadedDictionary:
+        """Parse it; `as_written` keeps texts that a build would clean (for lint).
+
+        Raises:
+            LoadError: It holds no dictionary.
+        """
+        path = Path(self.file)
+        if path.suffix == ".json":
+            taken = load_snapshot(path, as_written=as_written)
+            return LoadedDictionary(taken.source, (*self.notes, *taken.diagnostics))
+        if self.content is not None:
+            dictionary, found = parse(self.content, self.file, as_written=as_written)
+        else:
+            dictionary, found = load(path, as_written=as_written)
+        source = Source(
+            dictionary, self.name, self.id, self.stem, self.version, self.kind, self.known
+        )
+        return LoadedDictionary(source, (*self.notes, *found))
+
+
+def source_file(path: Path, name: str, identifier: str) -> SourceFile:
+    """Return the dictionary or snapshot at `path`, of an app with this name and bundle id.
+
+    A file that cannot be read has an empty digest; `read` says what is wrong with it.
+    """
+    try:
+        digest = hashlib.sha256(read_file(path)).hexdigest()
+    except LimitError:
+        digest = ""
+    file = SourceFile(str(path), digest, name, identifier, path.stem)
+    if path.suffix != ".json":
+        return file
+    try:
+        source = load_snapshot(path).source
+    except LoadError:
+        return file
+    facts = (source.name, source.id, source.stem, source.version, source.kind)
+    return SourceFile(file.file, digest, *facts)
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Discovered:
     """The dictionaries that there are, and the apps that have none."""
 
-    sources: tuple[Raw, ...]
+    sources: tuple[SourceFile, ...]
     unscriptable: tuple[Unscriptable, ...] = ()
 
 
-def from_paths(paths: Iterable[Path], known: Mapping[str, Known]) -> Found:
+def from_paths(paths: Iterable[Path], known: Mapping[str, KnownApp]) -> Discovered:
     """Return the dictionaries and snapshots at `paths`, folders of them included.
 
     A bare dictionary belongs to the app that its file stem names in `known`, else to
@@ -53,60 +96,60 @@ def from_paths(paths: Iterable[Path], known: Mapping[str, Known]) -> Found:
     Raises:
         UsageError: A path is not there, is of no known kind, or is a folder without any.
     """
-    return Found(tuple(_bare(file, known) for path in paths for file in _files(path)))
+    return Discovered(tuple(_bare(file, known) for path in paths for file in _files(path)))
 
 
 def _files(path: Path) -> list[Path]:
     if path.is_dir():
         found = sorted(p for p in path.iterdir() if p.suffix in _SUFFIXES and p.is_file())
         if not found:
-            raise UsageError(f"{path} holds no .sdef file and no snapshot; name another folder")
+            raise GeneratorError(f"{path} holds no .sdef file and no snapshot; name another folder")
         return found
     if not path.exists():
-        raise UsageError(f"{path} does not exist; check the path")
+        raise GeneratorError(f"{path} does not exist; check the path")
     if path.suffix not in _SUFFIXES:
-        raise UsageError(f"{path} is no .sdef file, no snapshot (.json) and no folder of them")
+        raise GeneratorError(f"{path} is no .sdef file, no snapshot (.json) and no folder of them")
     return [path]
 
 
-def _bare(path: Path, known: Mapping[str, Known]) -> Raw:
+def _bare(path: Path, known: Mapping[str, KnownApp]) -> SourceFile:
     match = known.get(path.stem.lower())
     local = f"local.{app_key(path.stem, '')}"
-    raw = raw_file(path, match.name if match else path.stem, match.id if match else local)
+    file = source_file(path, match.name if match else path.stem, match.id if match else local)
     if path.suffix == ".json":
-        return raw
-    kind: Literal["application", "addition"] = (
-        "addition" if match and match.kind == "addition" else "application"
-    )
-    return Raw(raw.file, raw.digest, raw.name, raw.id, raw.stem, "", kind, match is not None)
+        return file
+    addition = match is not None and match.kind == "addition"
+    return replace(file, kind="addition" if addition else "application", known=match is not None)
 
 
-def read(found: Found, *, as_written: bool = False) -> tuple[list[Loaded], list[Diagnostic]]:
+def read(
+    found: Discovered, *, as_written: bool = False
+) -> tuple[list[LoadedDictionary], list[Diagnostic]]:
     """Parse what was found; return it, and what could not be read."""
-    loaded: list[Loaded] = []
+    loaded: list[LoadedDictionary] = []
     failed: list[Diagnostic] = []
-    for raw in found.sources:
+    for file in found.sources:
         try:
-            loaded.append(raw.read(as_written=as_written))
+            loaded.append(file.read(as_written=as_written))
         except LoadError as error:
             failed.append(error.diagnostic)
     return loaded, failed
 
 
-def from_bundled_snapshots() -> Found:
+def from_bundled_snapshots() -> Discovered:
     """Return the snapshots that ship with the generator."""
     with as_file(files("iac_gen") / "snapshots") as folder:
         return from_paths([folder], {})
 
 
-def from_bundles(bundles: Sequence[Bundle | Unscriptable]) -> Found:
+def from_bundles(bundles: Sequence[AppBundle | Unscriptable]) -> Discovered:
     """Return the dictionaries of installed apps."""
-    found = [_installed(bundle) for bundle in bundles if isinstance(bundle, Bundle)]
+    found = [_installed(bundle) for bundle in bundles if isinstance(bundle, AppBundle)]
     without = [bundle for bundle in bundles if isinstance(bundle, Unscriptable)]
-    return Found(tuple(found), tuple(without))
+    return Discovered(tuple(found), tuple(without))
 
 
-def _installed(bundle: Bundle) -> Raw:
+def _installed(bundle: AppBundle) -> SourceFile:
     notes: tuple[Diagnostic, ...] = ()
     identifier = bundle.id
     valid = is_bundle_id(identifier)
@@ -117,9 +160,9 @@ def _installed(bundle: Bundle) -> Raw:
     digest = (
         hashlib.sha256(bundle.content).hexdigest()
         if bundle.content is not None
-        else raw_file(bundle.dictionary, "", "").digest
+        else source_file(bundle.dictionary, "", "").digest
     )
-    return Raw(
+    return SourceFile(
         str(bundle.dictionary),
         digest,
         bundle.name,
@@ -145,7 +188,7 @@ def includes() -> dict[str, Dictionary]:
         return {STANDARD: read_snapshot(path).dictionary}
 
 
-def pick(found: Found, names: Sequence[str], nearest: int = 3) -> Found:
+def pick(found: Discovered, names: Sequence[str], nearest: int = 3) -> Discovered:
     """Return only the apps called `names`: a key, a name, a file stem or a bundle id.
 
     Raises:
@@ -153,17 +196,17 @@ def pick(found: Found, names: Sequence[str], nearest: int = 3) -> Found:
     """
     if not names:
         return found
-    chosen: list[Raw] = []
-    labels: dict[str, Raw] = {}
-    for raw in found.sources:
-        for label in (raw.id, raw.stem, raw.name, app_key(raw.name, raw.id)):
-            labels.setdefault(label.lower(), raw)
+    chosen: list[SourceFile] = []
+    labels: dict[str, SourceFile] = {}
+    for file in found.sources:
+        for label in (file.id, file.stem, file.name, app_key(file.name, file.id)):
+            labels.setdefault(label.lower(), file)
     for name in names:
         match = labels.get(name.lower())
         if match is None:
             near = difflib.get_close_matches(name.lower(), labels, nearest, 0.5)
             hint = f" Nearest: {', '.join(near)}." if near else " See iac-gen list."
-            raise UsageError(f"no dictionary belongs to an app called {name}.{hint}")
+            raise GeneratorError(f"no dictionary belongs to an app called {name}.{hint}")
         if match not in chosen:
             chosen.append(match)
-    return Found(tuple(chosen), found.unscriptable)
+    return Discovered(tuple(chosen), found.unscriptable)

@@ -1,17 +1,21 @@
 """The intermediate representation of a module: every decision made, no layout."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
+from iac_gen.model import Diagnostic
 from iac_gen.naming import jxa_verified
 from iac_runtime.tool import App, Class, Enum, Level, Op, Param, Record
 
-__all__ = ["Module", "Parameter", "Tool"]
+
+def level_span(level: Level, ceiling: Level) -> str:
+    """Return a level and a ceiling in words."""
+    return level if level == ceiling else f"{level} to {ceiling}"
 
 
 @dataclass(frozen=True, slots=True)
-class Parameter:
+class ToolParameter:
     """A parameter of a tool: the contract's row, its schema and how Python spells it.
 
     `description` goes into the schema and may hold an example; `words` into the docstring.
@@ -27,31 +31,32 @@ class Parameter:
 
 
 @dataclass(frozen=True, slots=True)
-class Tool:
+class ToolFunction:
     """A tool: one function of the module.
 
-    `name` is the MCP name. `summary` is the whole description, one paragraph without quotes
-    or colons. `reason` says what made the level. `positional` parameters lead the signature.
-    `term` is the command's name in the dictionary, empty for what is no command.
+    `name` is the MCP name, given when all tools are known. `summary` is the whole description,
+    one paragraph without quotes or colons. `reason` says what made the level. `positional`
+    parameters lead the signature. `term` is the command's name in the dictionary, empty for what
+    is no command.
     """
 
     function: str
-    name: str
     op: Op
     event: str
-    jxa: str
     level: Level
     ceiling: Level
     reason: str
-    parameters: tuple[Parameter, ...]
-    positional: int
-    result: str
-    returns: str
-    returned: str
-    output: Mapping[str, Any] | None
     summary: str
-    bind: Mapping[str, Any]
+    parameters: tuple[ToolParameter, ...]
+    result: str = ""
+    returns: str = "None"
+    returned: str = ""
+    output: Mapping[str, Any] | None = None
+    positional: int = 1
+    jxa: str = ""
     term: str = ""
+    bind: Mapping[str, Any] = field(default_factory=dict)
+    name: str = ""
 
     def input(self) -> dict[str, Any]:
         """Return the JSON schema of the arguments."""
@@ -100,7 +105,7 @@ class Module:
     aliases: tuple[tuple[str, str, tuple[str, ...]], ...]
     class_names: tuple[str, ...]
     property_names: tuple[str, ...]
-    tools: tuple[Tool, ...]
+    tools: tuple[ToolFunction, ...]
 
     def unverified(self) -> list[str]:
         """Return the terms whose JavaScript name no evidence covers, sorted."""
@@ -116,3 +121,42 @@ class Module:
             if not (row.plural.isascii() and row.plural.isalnum())
         }
         return sorted(odd)
+
+
+_SHOWN = ("function", "op", "event", "jxa", "level", "ceiling", "reason")
+
+
+def module_data(module: Module, diagnostics: Iterable[Diagnostic]) -> dict[str, Any]:
+    """Return everything that was decided for a module, tables as objects."""
+    tools = [
+        {
+            **tool.entry(),
+            **{name: getattr(tool, name) for name in _SHOWN},
+            "parameters": {p.key: p.row._asdict() for p in tool.parameters},
+            "result": tool.result,
+            "bind": dict(tool.bind),
+        }
+        for tool in module.tools
+    ]
+    return {
+        "key": module.key,
+        "app": module.app._asdict(),
+        "version": module.version,
+        "digest": module.digest,
+        "tools": tools,
+        "classes": {
+            term: {
+                **row._asdict(),
+                "properties": [prop._asdict() for prop in row.properties],
+                "elements": [element._asdict() for element in row.elements],
+            }
+            for term, row in module.classes.items()
+        },
+        "enumerations": {term: [list(row) for row in rows] for term, rows in module.enums.items()},
+        "records": {
+            term: {"code": row.code, "properties": [prop._asdict() for prop in row.properties]}
+            for term, row in module.records.items()
+        },
+        "unverified": module.unverified(),
+        "diagnostics": [str(one) for one in diagnostics],
+    }

@@ -4,9 +4,7 @@ Running black over every function is most of a build's time, and the statements 
 are of three simple forms. What this leaves longer than the width, `render` hands to black.
 """
 
-from iac_gen.doors import Door
-
-__all__ = ["WIDTH", "fits", "lay_out"]
+from iac_gen.text import SourceText
 
 WIDTH = 100
 _PAIRS = {")": "(", "]": "[", "}": "{"}
@@ -17,12 +15,12 @@ def fits(text: str) -> bool:
     return all(len(line) <= WIDTH for line in text.splitlines())
 
 
-def lay_out(statement: str, indent: int = 0) -> Door:
+def lay_out(statement: str, indent: int = 0) -> SourceText:
     """Return `statement`, a flat call, definition or return, within the width.
 
     The bracket to open is the first of a definition and else the last.
     """
-    return Door("\n".join(_lines(statement, indent)).lstrip())
+    return SourceText("\n".join(_lines(statement, indent)).lstrip())
 
 
 def _lines(text: str, indent: int) -> list[str]:

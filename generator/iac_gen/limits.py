@@ -17,19 +17,9 @@ from types import FrameType
 from typing import NoReturn
 from xml.parsers import expat
 
-__all__ = [
-    "MAX_ATTRIBUTES",
-    "MAX_BYTES",
-    "MAX_DEPTH",
-    "MAX_ELEMENTS",
-    "DeadlineError",
-    "LimitError",
-    "deadline",
-    "read_file",
-    "screen_xml",
-]
-
 MAX_BYTES = 4 * 1024 * 1024
+MAX_OUTPUT = 64 * 1024 * 1024
+"""Of one file of an output folder; the listing of 200 apps has 3 MB."""
 MAX_DEPTH = 64
 MAX_ELEMENTS = 100_000
 MAX_ATTRIBUTES = 64
@@ -55,17 +45,21 @@ class DeadlineError(Exception):
         self.seconds = seconds
 
 
-def read_file(path: Path, most: int = MAX_BYTES) -> bytes:
+def read_file(path: Path, most: int = MAX_BYTES, *, follow: bool = True) -> bytes:
     """Return the bytes of the regular file at `path`, at most `most` of them.
 
     A link is followed (dictionaries in bundles often are links), but only to a regular file: a
-    pipe, a device or a socket is neither waited for nor read.
+    pipe, a device or a socket is neither waited for nor read. Where it is not to `follow`, a
+    link is no file.
 
     Raises:
         LimitError: It is missing, unreadable, no regular file, or too large.
     """
+    if not follow and path.is_symlink():
+        raise LimitError("link", "is a link, which is not followed; remove it")
+    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | (0 if follow else os.O_NOFOLLOW)
     try:
-        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        handle = os.open(path, flags)
     except (FileNotFoundError, NotADirectoryError):
         raise LimitError("missing", "is no file; check the path") from None
     except (OSError, ValueError) as error:

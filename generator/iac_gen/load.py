@@ -6,6 +6,7 @@ docs/dictionaries.md.
 """
 
 import hashlib
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,23 +14,123 @@ from urllib.parse import unquote
 
 from lxml import etree
 
-from iac_gen.diagnostics import Diagnostic
-from iac_gen.hygiene import is_plain, on_one_line, screened
 from iac_gen.limits import MAX_BYTES, LimitError, read_file, screen_xml
-from iac_gen.mend import mend, with_lines
-from iac_gen.model import Dictionary, Source
-from iac_gen.reader import Reader
+from iac_gen.model import Diagnostic, Dictionary, Source
+from iac_gen.reader import XINCLUDE, SdefReader
+from iac_gen.text import is_plain, on_one_line, screened
 
-__all__ = ["MAX_BYTES", "MAX_INCLUDES", "LoadError", "Loaded", "load", "parse"]
+_XINCLUDE_NAMESPACE = b"http://www.w3.org/2001/XInclude"
+_UNREAD = re.compile(rb"<!--|<!\[CDATA\[")
+_INCLUDE = re.compile(rb"<([A-Za-z_][A-Za-z0-9_.-]{0,60}):include[\s/>]")
+_ROOT = re.compile(rb"<dictionary(?=[\s/>])")
+_BARE = re.compile(rb"&(?![A-Za-z_:][A-Za-z0-9_.:-]{0,60};|#[0-9]{1,8};|#[xX][0-9A-Fa-f]{1,8};)")
+_BLANKS = re.compile(rb"[ \t\r\n]+(?=<\?xml[ \t\r\n])")
+_ENCODING = re.compile(rb"encoding[ \t\r\n]*=[ \t\r\n]*[\"']([^\"']*)[\"']")
+
+
+def repaired(content: bytes) -> tuple[bytes, list[tuple[int, str]]]:
+    """Return `content` mended, and (line, what was recovered) for each repair.
+
+    Meant for content that a parser has refused; an empty list says that nothing was found.
+    """
+    repairs: list[tuple[int, str]] = []
+    content = _declaration(content, repairs)
+    content = _ampersands(content, repairs)
+    return _prefixes(content, repairs), repairs
+
+
+def with_lines(content: bytes) -> bytes:
+    """Return `content` with every line end as a line feed, as XML 1.0 (2.11) reads it.
+
+    The parser does so too, but counts no lines where carriage returns stand alone
+    (AppleScriptKit, MacTerm): everything would be on line 1.
+    """
+    if b"\r" not in content:
+        return content
+    return content.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+
+
+def _line_at(content: bytes, position: int) -> int:
+    return content.count(b"\n", 0, position) + 1
+
+
+def _declaration(content: bytes, repairs: list[tuple[int, str]]) -> bytes:
+    """Blank out an XML declaration that is not at the start: without one, XML is UTF-8."""
+    found = _BLANKS.match(content)
+    end = content.find(b"?>")
+    if found is None or end < 0:
+        return content
+    declaration = content[found.end() : end + 2]
+    encoding = _ENCODING.search(declaration)
+    if encoding is not None and encoding[1].lower() not in (b"utf-8", b"us-ascii"):
+        return content
+    repairs.append(
+        (_line_at(content, found.end()), "blanks stand before the XML declaration; ignored")
+    )
+    return re.sub(rb"[^\r\n]", b" ", content[: end + 2]) + content[end + 2 :]
+
+
+def _read(content: bytes) -> Iterator[tuple[int, int]]:
+    """Yield the (start, end) of what is no comment and no CDATA section."""
+    start = 0
+    while opening := _UNREAD.search(content, start):
+        yield start, opening.start()
+        close = b"-->" if opening[0] == b"<!--" else b"]]>"
+        end = content.find(close, opening.end())
+        if end < 0:
+            return
+        start = end + len(close)
+    yield start, len(content)
+
+
+def _ampersands(content: bytes, repairs: list[tuple[int, str]]) -> bytes:
+    places = [
+        m.start() for start, end in _read(content) for m in _BARE.finditer(content, start, end)
+    ]
+    if not places:
+        return content
+    parts = []
+    start, line = 0, 1
+    lines: dict[int, None] = {}
+    for place in places:
+        line += content.count(b"\n", start, place)
+        lines[line] = None
+        parts += [content[start:place], b"&amp;"]
+        start = place + 1
+    repairs += [(line, "an ampersand that begins no reference; taken as itself") for line in lines]
+    return b"".join([*parts, content[start:]])
+
+
+def _prefixes(content: bytes, repairs: list[tuple[int, str]]) -> bytes:
+    parts = list(_read(content))
+    used: dict[bytes, int] = {}
+    for start, end in parts:
+        for found in _INCLUDE.finditer(content, start, end):
+            used.setdefault(found[1], found.start())
+    root = next((m for start, end in parts if (m := _ROOT.search(content, start, end))), None)
+    missing = [prefix for prefix in used if b"xmlns:" + prefix not in content]
+    # One prefix is a slip, several are something else.
+    if root is None or len(missing) != 1:
+        return content
+    prefix = missing[0]
+    name = prefix.decode("ascii")
+    repairs.append(
+        (_line_at(content, used[prefix]), f"the prefix {name} is not declared; taken as XInclude")
+    )
+    return b'%s xmlns:%s="%s"%s' % (
+        content[: root.end()],
+        prefix,
+        _XINCLUDE_NAMESPACE,
+        content[root.end() :],
+    )
+
 
 MAX_INCLUDES = 16
 """Real dictionaries have two at most."""
 
-_XINCLUDE = ("{http://www.w3.org/2001/XInclude}include", "{http://www.w3.org/2003/XInclude}include")
-
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
+class LoadedDictionary:
     """A dictionary that was read, and what was left out of it."""
 
     source: Source
@@ -81,7 +182,7 @@ def parse(
         raise LoadError(_error(file, line, "root", f"holds <{tag}>, not a <dictionary>"))
     recovered = [Diagnostic(file, place, "recovered", text) for place, text in mended]
     refused = [*recovered, *_refuse_includes(root, file)]
-    reader = Reader(file)
+    reader = SdefReader(file)
     suites = tuple(reader.suites(root))
     if not suites:
         raise LoadError(_error(file, line, "empty", "declares no suite"))
@@ -90,8 +191,8 @@ def parse(
     found = [*refused, *reader.diagnostics]
     if as_written or is_plain(content):
         return dictionary, found
-    clean, told = screened(dictionary)
-    return clean, [*found, *told]
+    clean, removed = screened(dictionary)
+    return clean, [*found, *removed]
 
 
 def _tree(content: bytes) -> tuple[etree._Element, list[tuple[int, str]]]:
@@ -107,10 +208,10 @@ def _tree(content: bytes) -> tuple[etree._Element, list[tuple[int, str]]]:
     except LimitError as error:
         if error.code != "xml":
             raise
-        again, told = mend(text)
-        if not told:
+        again, repairs = repaired(text)
+        if not repairs:
             raise
-        return _screened_tree(again), told
+        return _screened_tree(again), repairs
 
 
 def _screened_tree(content: bytes) -> etree._Element:
@@ -132,7 +233,7 @@ def _refuse_includes(root: etree._Element, file: str) -> Iterator[Diagnostic]:
 
     What is left names a file in a map of known ones (`includes`); nothing opens it.
     """
-    for count, node in enumerate(list(root.iter(*_XINCLUDE)), 1):
+    for count, node in enumerate(list(root.iter(*XINCLUDE)), 1):
         href = node.get("href") or ""
         plain = unquote(href)
         if node.get("parse", "xml") != "xml":

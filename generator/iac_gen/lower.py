@@ -4,10 +4,11 @@ Names are decided in `naming`, types in `types`, levels in `classify`; this puts
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from iac_gen import model, naming
-from iac_gen.classify.judge import Verdict, highest, judge_command
+from iac_gen.classify.codes import LevelVerdict, highest
+from iac_gen.classify.judge import delete_level, judge_command, judge_setter, make_level
 from iac_gen.describe import (
     MAX_PARAMETER,
     MAX_SUMMARY,
@@ -16,32 +17,78 @@ from iac_gen.describe import (
     command_summary,
     docstring_words,
     kind_words,
+    own_words,
     parameter_words,
     reference_example,
     sentence,
+    with_own,
 )
-from iac_gen.diagnostics import Diagnostic, Severity
-from iac_gen.doors import clean
-from iac_gen.hygiene import MAX_ENUMERATOR, MAX_NAME, capped_enums
-from iac_gen.ir import Module, Parameter, Tool
-from iac_gen.model import Command
+from iac_gen.ir import Module, ToolFunction, ToolParameter
+from iac_gen.model import Diagnostic, SdefCommand, Severity
+from iac_gen.naming import jxa, plural
 from iac_gen.objects import (
     OBJECT_EVENTS,
-    ObjectTool,
     copy_levels,
     extra_parameters,
+    lower_recipe,
     object_tools,
     visible_properties,
 )
 from iac_gen.quirks import Decisions
-from iac_gen.recipes import lower_recipe
 from iac_gen.resolve import Resolved
-from iac_gen.tables import class_table, enum_table, record_table
+from iac_gen.text import MAX_ENUMERATOR, MAX_NAME, capped_enums, clean
 from iac_gen.types import Types
-from iac_gen.wording import own_words, with_own
-from iac_runtime.tool import App, Class, Param
+from iac_runtime.tool import App, Class, Element, Enum, Param, Property, Record
 
-__all__ = ["lower"]
+
+def class_table(resolved: Resolved, types: Types, decisions: Decisions) -> dict[str, Class]:
+    """Return every class, hidden ones too: references run through them."""
+    return {row.name: _class(row, resolved, types, decisions) for row in resolved.classes}
+
+
+def _class(row: model.SdefClass, resolved: Resolved, types: Types, decisions: Decisions) -> Class:
+    return Class(
+        row.code,
+        jxa(row.name),
+        jxa(plural(row.name, row.plural)),
+        row.inherits or None,
+        make_level(row, resolved).level,
+        delete_level(row).level,
+        tuple(_properties(row, row.properties, types, decisions)),
+        tuple(Element(element.type, element.access) for element in row.elements),
+        tuple(word.name for word in row.synonyms if word.name),
+    )
+
+
+def _properties(
+    owner: model.SdefClass, rows: Iterable[model.SdefProperty], types: Types, decisions: Decisions
+) -> Iterable[Property]:
+    for row in rows:
+        decided = decisions.level("property", (owner.name, row.name))
+        level = decided[0] if decided else judge_setter(owner, row).level
+        kind = types.string(row.types)
+        yield Property(row.name, row.code, jxa(row.name), kind, row.access, level)
+
+
+def enum_table(resolved: Resolved) -> dict[str, Enum]:
+    """Return every enumeration: rows of (enumerator, code), hidden ones too."""
+    return {
+        row.name: tuple((value.name, value.code) for value in row.enumerators)
+        for row in resolved.enumerations
+    }
+
+
+def record_table(resolved: Resolved, types: Types, decisions: Decisions) -> dict[str, Record]:
+    """Return every record type with its fields."""
+    return {
+        row.name: Record(
+            row.code,
+            tuple(
+                _properties(model.SdefClass(row.name, row.code), row.properties, types, decisions)
+            ),
+        )
+        for row in resolved.records
+    }
 
 
 def lower(
@@ -55,7 +102,7 @@ def lower(
     aliases = _aliases(resolved)
     types = Types(resolved, {name: alias for alias, name in aliases})
     classes = class_table(resolved, types, decisions)
-    builder = _Builder(resolved, decisions, types, key, classes, wording=wording)
+    builder = _Builder(resolved, decisions, types, classes, wording)
     merged = {
         OBJECT_EVENTS[c.code]: c
         for c in reversed(resolved.commands)
@@ -70,7 +117,7 @@ def lower(
         builder.add_command(command)
     found = [*builder.found, *_too_long(resolved)]
     for recipe in decisions.recipes:
-        tool_or_fault = lower_recipe(recipe, builder.tools, resolved, classes, types, key)
+        tool_or_fault = lower_recipe(recipe, builder.tools, resolved, classes, types)
         if isinstance(tool_or_fault, str):
             place = f"quirks for {resolved.source.name}"
             found.append(Diagnostic(place, recipe.line, "recipe", tool_or_fault, "error"))
@@ -81,12 +128,9 @@ def lower(
     names = naming.distinct(wanted)
     tools = tuple(replace(tool, name=name) for tool, name in zip(builder.tools, names, strict=True))
     file = resolved.source.dictionary.file
-    found += [
-        Diagnostic(
-            file, 0, "unknown-type", f"type {name} is declared nowhere; any value goes", "note"
-        )
-        for name in sorted(types.unknown)
-    ]
+    for name in sorted(types.unknown):
+        text = f"type {name} is declared nowhere; any value goes"
+        found.append(Diagnostic(file, 0, "unknown-type", text, "note"))
     hidden = {row.name for row in resolved.classes if row.hidden}
     module = Module(
         key,
@@ -106,22 +150,20 @@ def lower(
 
 def _too_long(resolved: Resolved) -> Iterator[Diagnostic]:
     """Say which values and classes no schema offers, because their names are too long."""
-    file = resolved.source.dictionary.file
+    found: list[tuple[int, str]] = []
     for row in resolved.enumerations:
         count = sum(len(clean(value.name)) > MAX_ENUMERATOR for value in row.enumerators)
         if count:
-            text = (
-                f"enumeration {capped(row.name, MAX_NAME)} has values of more than"
-                f" {MAX_ENUMERATOR} characters; {count} left out of schemas"
-            )
-            yield Diagnostic(file, row.line, "long", text, "note")
+            what = f"enumeration {capped(row.name, MAX_NAME)} has values"
+            rest = f"more than {MAX_ENUMERATOR} characters; {count} left out of schemas"
+            found.append((row.line, f"{what} of {rest}"))
     for item in resolved.classes:
         if len(clean(item.name)) > MAX_NAME:
-            text = (
-                f"class {capped(item.name, MAX_NAME)} has a name of more than {MAX_NAME}"
-                " characters; no schema offers it"
-            )
-            yield Diagnostic(file, item.line, "long", text, "note")
+            what = f"class {capped(item.name, MAX_NAME)} has a name"
+            rest = f"more than {MAX_NAME} characters; no schema offers it"
+            found.append((item.line, f"{what} of {rest}"))
+    for line, text in found:
+        yield Diagnostic(resolved.source.dictionary.file, line, "long", text, "note")
 
 
 def _aliases(resolved: Resolved) -> list[tuple[str, str]]:
@@ -133,79 +175,60 @@ def _aliases(resolved: Resolved) -> list[tuple[str, str]]:
     return rows
 
 
+@dataclass(slots=True)
 class _Builder:
-    """Collects the tools of one module; no two share a function or a name."""
+    """Collects the tools of one module; no two share a function."""
 
-    def __init__(
-        self,
-        resolved: Resolved,
-        decisions: Decisions,
-        types: Types,
-        key: str,
-        classes: Mapping[str, Class],
-        *,
-        wording: bool,
-    ) -> None:
-        self.resolved = resolved
-        self.decisions = decisions
-        self.types = types
-        self.key = key
-        self.classes = classes
-        self.wording = wording
-        self.tools: list[Tool] = []
-        self.found: list[Diagnostic] = []
+    resolved: Resolved
+    decisions: Decisions
+    types: Types
+    classes: Mapping[str, Class]
+    wording: bool
+    tools: list[ToolFunction] = field(default_factory=list)
+    found: list[Diagnostic] = field(default_factory=list)
 
     def _function(self, wanted: str) -> str:
         return naming.unique(wanted, {tool.function for tool in self.tools})
 
-    def _worded(self, ours: str, row: Command | model.Parameter, what: str, limit: int) -> str:
+    def _worded(
+        self, ours: str, row: SdefCommand | model.SdefParameter, what: str, limit: int
+    ) -> str:
         """Return our words, and with `wording` the app's behind them."""
         if not self.wording or not row.description:
             return ours
         theirs = own_words(row.description)
         if theirs.reason:
-            told = "are left out, the text" if theirs.text is None else "are kept, the text"
-            message = f"the app's words for {what} {told} {theirs.reason}"
+            fate = "are left out, the text" if theirs.text is None else "are kept, the text"
+            message = f"the app's words for {what} {fate} {theirs.reason}"
             level: Severity = "warning" if theirs.text is None else "note"
             file = self.resolved.source.dictionary.file
             self.found.append(Diagnostic(file, row.line, "wording", message, level))
         return with_own(ours, theirs.text, limit)
 
-    def add_object_tool(self, tool: ObjectTool, command: Command | None) -> None:
+    def add_object_tool(self, tool: ToolFunction, command: SdefCommand | None) -> None:
         parameters = list(tool.parameters)
         for extra in extra_parameters(command) if command else ():
             parameters.append(self.parameter(extra, {p.key for p in parameters}, tool.op))
-        function = self._function(tool.op)
         summary = sentence(tool.summary)
         if command:
             summary = self._worded(summary, command, f"command {tool.op}", MAX_SUMMARY)
+        function = self._function(tool.op)
         self.tools.append(
-            Tool(
-                function,
-                naming.tool_name(self.key, function),
-                tool.op,
-                tool.event,
-                tool.op,
-                tool.level,
-                tool.ceiling,
-                tool.reason,
-                tuple(parameters),
-                1,
-                tool.result,
-                tool.returns,
-                tool.returned,
-                tool.output,
-                summary,
-                {},
+            replace(
+                tool,
+                function=function,
+                jxa=tool.op,
+                summary=summary,
+                parameters=tuple(parameters),
             )
         )
 
-    def add_command(self, command: Command) -> None:
+    def add_command(self, command: SdefCommand) -> None:
         function = self._function(naming.function_name(command.name, command.code))
         parameters = self.parameters(command, function)
         result = self.types.string(command.result) if command.result is not None else ""
         verdict = self.verdict(command, [parameter.row.type for parameter in parameters])
-        doc = self.decisions.docs.get(command.name)
+        doc = self.decisions.of("command", command.name).get("doc")
         direct = parameters[0].row.type if command.direct is not None else ""
         app = app_words(self.resolved.source.name)
         summary = (
@@ -213,45 +236,44 @@ class _Builder:
             if doc
             else command_summary(command, direct, result, self.types, app)
         )
-        summary = f"{sentence(summary, 180).rstrip('.')}. {sentence(verdict_words(verdict), 70)}"
+        level = sentence(f"{verdict.level}, {verdict.reason}.", 70)
+        summary = f"{sentence(summary, 180).rstrip('.')}. {level}"
         what = f"command {capped(command.name, MAX_NAME)}"
         output = self.types.output(result) if result else None
         self.tools.append(
-            Tool(
+            ToolFunction(
                 function,
-                naming.tool_name(self.key, function),
                 "command",
                 command.code,
-                naming.jxa(command.name),
                 verdict.level,
                 highest([verdict, *copy_levels(command, self.classes)]).level,
                 verdict.reason,
+                self._worded(summary, command, what, MAX_SUMMARY),
                 tuple(parameters),
-                1 if command.direct is not None else 0,
                 result,
                 self.types.annotation(result) if result else "None",
                 f"{kind_words(result, self.types)}." if result else "",
                 None if output is None else capped_enums(output),
-                self._worded(summary, command, what, MAX_SUMMARY),
-                {},
+                1 if command.direct is not None else 0,
+                naming.jxa(command.name),
                 command.name,
             )
         )
 
-    def verdict(self, command: Command, kinds: Iterable[str]) -> Verdict:
-        decided = self.decisions.levels.get(command.name)
+    def verdict(self, command: SdefCommand, kinds: Iterable[str]) -> LevelVerdict:
+        decided = self.decisions.level("command", command.name)
         if decided:
-            return highest([Verdict(*decided)])
+            return highest([LevelVerdict(*decided)])
         shown = command.name in self.decisions.shown
         return judge_command(command, self.resolved, kinds, hidden=shown)
 
-    def parameters(self, command: Command, function: str) -> list[Parameter]:
+    def parameters(self, command: SdefCommand, function: str) -> list[ToolParameter]:
         """Return the parameters in the order of the signature: the direct one first."""
-        found: list[Parameter] = []
+        found: list[ToolParameter] = []
         shown = [p for p in command.parameters if not p.hidden]
         keys = {naming.parameter_key(p.name, p.code) for p in shown}
         if command.direct is not None:
-            wanted = self.decisions.directs.get(command.name, "target")
+            wanted = self.decisions.of("command", command.name).get("direct", "target")
             key = naming.unique(wanted, keys)
             found.append(self.parameter(command.direct, set(), function, key))
         for parameter in shown:
@@ -259,8 +281,8 @@ class _Builder:
         return found
 
     def parameter(
-        self, row: model.Parameter, taken: set[str], function: str, key: str = ""
-    ) -> Parameter:
+        self, row: model.SdefParameter, taken: set[str], function: str, key: str = ""
+    ) -> ToolParameter:
         wanted = key or naming.parameter_key(row.name, row.code)
         # In the body the parameter would hide the function that the call names.
         if wanted == function:
@@ -273,7 +295,7 @@ class _Builder:
         name = naming.jxa(row.name)
         words = capped(parameter_words(kind, example, self.types), MAX_PARAMETER)
         what = f"parameter {capped(row.name, MAX_NAME)}" if row.name else "the direct parameter"
-        return Parameter(
+        return ToolParameter(
             naming.unique(wanted, taken),
             Param(row.name, row.code, kind, "" if name == row.name else name),
             not row.optional,
@@ -282,8 +304,3 @@ class _Builder:
             self._worded(words, row, f"{what} of {function}", MAX_PARAMETER),
             docstring_words(kind, self.types),
         )
-
-
-def verdict_words(verdict: Verdict) -> str:
-    """Return a level and its reason as the end of a description."""
-    return f"{verdict.level}, {verdict.reason}."

@@ -13,10 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from iac_gen.hygiene import on_one_line
 from iac_gen.limits import LimitError, read_file
-
-__all__ = ["ADDITIONS", "APPLICATIONS", "Bundle", "Unscriptable", "installed"]
+from iac_gen.text import on_one_line
 
 APPLICATIONS: Final = (
     "/System/Applications",
@@ -37,7 +35,7 @@ _Kind = Literal["application", "addition"]
 
 
 @dataclass(frozen=True, slots=True)
-class Bundle:
+class AppBundle:
     """A scriptable bundle: its dictionary is the file `dictionary`, or `content`."""
 
     path: Path
@@ -62,7 +60,7 @@ def installed(
     search: Sequence[Path] = (),
     applications: Iterable[str] = APPLICATIONS,
     additions: Iterable[str] = ADDITIONS,
-) -> list[Bundle | Unscriptable]:
+) -> list[AppBundle | Unscriptable]:
     """Return every app and scripting addition of the folders, in a stable order.
 
     An app in the user's own folders or in `search` that has the bundle id of one in the
@@ -74,7 +72,7 @@ def installed(
     libraries = [Path(place).expanduser() for place in additions]
     seen: set[Path] = set()
     first = [_bundle(path, "application") for path in _bundles(shared, ".app", seen)]
-    owners = {one.id.casefold(): one.path for one in first if isinstance(one, Bundle) and one.id}
+    owners = {one.id.casefold(): one.path for one in first if isinstance(one, AppBundle) and one.id}
     return [
         *first,
         *(_unclaimed(_bundle(path, "application"), owners) for path in _bundles(own, ".app", seen)),
@@ -82,8 +80,10 @@ def installed(
     ]
 
 
-def _unclaimed(found: Bundle | Unscriptable, owners: Mapping[str, Path]) -> Bundle | Unscriptable:
-    if isinstance(found, Bundle) and found.id.casefold() in owners:
+def _unclaimed(
+    found: AppBundle | Unscriptable, owners: Mapping[str, Path]
+) -> AppBundle | Unscriptable:
+    if isinstance(found, AppBundle) and found.id.casefold() in owners:
         reason = f"claims {found.id}, the bundle id of {owners[found.id.casefold()]}"
         return Unscriptable(found.path, found.name, on_one_line(reason))
     return found
@@ -101,7 +101,7 @@ def _bundles(folders: Iterable[Path], suffix: str, seen: set[Path]) -> Iterator[
                 yield path
 
 
-def _bundle(path: Path, kind: _Kind) -> Bundle | Unscriptable:
+def _bundle(path: Path, kind: _Kind) -> AppBundle | Unscriptable:
     info = _info(path)
     if isinstance(info, str):
         return Unscriptable(path, path.stem, info)
@@ -113,13 +113,13 @@ def _bundle(path: Path, kind: _Kind) -> Bundle | Unscriptable:
         if file is None:
             reason = f"names {on_one_line(declared, 80)}, which is not in its Resources"
             return Unscriptable(path, path.stem, reason)
-        return Bundle(path, path.stem, identifier, version, kind, file)
+        return AppBundle(path, path.stem, identifier, version, kind, file)
     if not _enabled(info) and kind == "application":
         return Unscriptable(path, path.stem, "has no scripting dictionary")
     content = copy_definition(path)
     if content is None:
         return Unscriptable(path, path.stem, "has no scripting dictionary that macOS can give")
-    return Bundle(path, path.stem, identifier, version, kind, path, content)
+    return AppBundle(path, path.stem, identifier, version, kind, path, content)
 
 
 def _text(info: Mapping[str, Any], key: str) -> str:
@@ -173,11 +173,8 @@ def copy_definition(path: Path) -> bytes | None:
     carbon = ctypes.CDLL(f"{_FRAMEWORKS}/Carbon.framework/Carbon")
     core.CFURLCreateFromFileSystemRepresentation.restype = ctypes.c_void_p
     core.CFURLCreateFromFileSystemRepresentation.argtypes = [
-        ctypes.c_void_p,
-        ctypes.c_char_p,
-        ctypes.c_long,
-        ctypes.c_bool,
-    ]
+        ctypes.c_void_p, ctypes.c_char_p, ctypes.c_long, ctypes.c_bool,
+    ]  # fmt: skip
     core.CFDataGetLength.restype = ctypes.c_long
     core.CFDataGetLength.argtypes = [ctypes.c_void_p]
     core.CFDataGetBytePtr.restype = ctypes.c_void_p

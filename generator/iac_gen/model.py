@@ -3,30 +3,25 @@
 Shapes follow sdef(5). `load` and `snapshot` make these values, `resolve` merges them.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Final, Literal, TypeAlias, get_args
 
-__all__ = [
-    "Class",
-    "Command",
-    "Dictionary",
-    "Element",
-    "Enumeration",
-    "Enumerator",
-    "Include",
-    "Item",
-    "Parameter",
-    "Property",
-    "RecordType",
-    "Source",
-    "Suite",
-    "Synonym",
-    "TypeRef",
-    "ValueType",
-]
+
+class GeneratorError(Exception):
+    """What was asked for cannot be done; the text is one line for the user."""
+
 
 Access: TypeAlias = Literal["r", "w", "rw"]
+
+
+def is_code(code: str, size: int) -> bool:
+    """Say whether `code` is `size` characters of MacRoman."""
+    try:
+        return len(code.encode("mac_roman")) == size
+    except UnicodeEncodeError:
+        return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +43,7 @@ class Synonym:
 
 
 @dataclass(frozen=True, slots=True)
-class Parameter:
+class SdefParameter:
     """A parameter of a command; the direct one has an empty `name`."""
 
     name: str
@@ -61,14 +56,14 @@ class Parameter:
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
+class SdefCommand:
     """A command, or with `event` an event that the app sends and nobody calls."""
 
     name: str
     code: str
     id: str = ""
-    direct: Parameter | None = None
-    parameters: tuple[Parameter, ...] = ()
+    direct: SdefParameter | None = None
+    parameters: tuple[SdefParameter, ...] = ()
     result: tuple[TypeRef, ...] | None = None
     hidden: bool = False
     event: bool = False
@@ -79,7 +74,7 @@ class Command:
 
 
 @dataclass(frozen=True, slots=True)
-class Property:
+class SdefProperty:
     """A property of a class, a field of a record, or with `contents` what a class contains."""
 
     name: str
@@ -95,7 +90,7 @@ class Property:
 
 
 @dataclass(frozen=True, slots=True)
-class Element:
+class SdefElement:
     """A class of objects that the owner contains, named as written (a name, an id or a code)."""
 
     type: str
@@ -105,7 +100,7 @@ class Element:
 
 
 @dataclass(frozen=True, slots=True)
-class Class:
+class SdefClass:
     """A class, or with `extends` a class-extension (`name` is then empty)."""
 
     name: str
@@ -114,8 +109,8 @@ class Class:
     plural: str = ""
     inherits: str = ""
     extends: str = ""
-    properties: tuple[Property, ...] = ()
-    elements: tuple[Element, ...] = ()
+    properties: tuple[SdefProperty, ...] = ()
+    elements: tuple[SdefElement, ...] = ()
     responds_to: tuple[str, ...] = ()
     values: tuple[TypeRef, ...] = ()
     hidden: bool = False
@@ -157,7 +152,7 @@ class RecordType:
     name: str
     code: str
     id: str = ""
-    properties: tuple[Property, ...] = ()
+    properties: tuple[SdefProperty, ...] = ()
     hidden: bool = False
     description: str = ""
     line: int = 0
@@ -185,7 +180,8 @@ class Include:
     line: int = 0
 
 
-Item: TypeAlias = Command | Class | Enumeration | RecordType | ValueType | Include
+Declaration: TypeAlias = SdefCommand | SdefClass | Enumeration | RecordType | ValueType
+Item: TypeAlias = Declaration | Include
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,6 +194,17 @@ class Suite:
     hidden: bool = False
     description: str = ""
     line: int = 0
+
+
+Term: TypeAlias = Declaration | Enumerator | SdefElement | SdefParameter | SdefProperty
+Part: TypeAlias = Term | Include | Suite
+"""What has a line of its own in a dictionary."""
+
+KINDS: Final[Mapping[type[Part], str]] = {
+    kind: re.sub(r"\B(?=[A-Z])", " ", kind.__name__.removeprefix("Sdef")).lower()
+    for kind in get_args(Part)
+}
+"""What sdef(5) calls each, in words: `command`, `record type`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,6 +222,14 @@ class Dictionary:
             if isinstance(suite, Suite):
                 yield from suite.items
 
+    def own(self) -> Iterator[Declaration]:
+        """Yield what the file itself declares, in order; what a hidden suite holds is hidden."""
+        for suite in self.suites:
+            if isinstance(suite, Suite):
+                for item in suite.items:
+                    if not isinstance(item, Include):
+                        yield replace(item, hidden=True) if suite.hidden else item
+
 
 @dataclass(frozen=True, slots=True)
 class Source:
@@ -230,4 +245,30 @@ class Source:
     stem: str
     version: str = ""
     kind: Literal["application", "addition"] = "application"
-    known: bool = field(default=True)
+    known: bool = True
+
+    @property
+    def digest(self) -> str:
+        """The sha256 of the dictionary's file, in hex."""
+        return self.dictionary.digest
+
+
+Severity = Literal["note", "warning", "error"]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Diagnostic:
+    """One finding: an `error` cost something (an item or a file), a `warning` may have.
+
+    `line` is 1-based, 0 where the input has no lines. `code` is a stable short name.
+    """
+
+    file: str
+    line: int
+    code: str
+    message: str
+    level: Severity = "warning"
+
+    def __str__(self) -> str:
+        place = f"{self.file}:{self.line}" if self.line else self.file
+        return f"{place}: {self.level}: {self.message} [{self.code}]"

@@ -8,26 +8,9 @@ import hashlib
 import keyword
 import re
 import unicodedata
-from collections.abc import Collection, Iterable, Sequence
-
-__all__ = [
-    "FUNCTION_RESERVED",
-    "MAX_TOOL_NAME",
-    "alias",
-    "app_key",
-    "clipped",
-    "distinct",
-    "field_key",
-    "function_name",
-    "is_bundle_id",
-    "jxa",
-    "jxa_verified",
-    "parameter_key",
-    "plural",
-    "snake",
-    "tool_name",
-    "unique",
-]
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 MAX_TOOL_NAME = 40
 _LONGEST = 63
@@ -97,6 +80,16 @@ def app_key(name: str, bundle_id: str) -> str:
     """Return the module name and tool prefix of an app, from its name else its bundle id."""
     key = snake(name, humps=False) or snake(bundle_id.rpartition(".")[2], humps=False) or "app"
     return key[:20].rstrip("_") + "_" if keyword.iskeyword(key) else key[:20].rstrip("_")
+
+
+def is_app_key(text: str) -> bool:
+    """Say whether `text` can be the name of an app's module; what a file says may be anything."""
+    return re.fullmatch(r"[a-z][a-z0-9_]{0,63}", text) is not None
+
+
+def is_tool_name(text: str) -> bool:
+    """Say whether `text` can be the MCP name of a tool."""
+    return re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,63}", text) is not None
 
 
 def is_bundle_id(text: str) -> bool:
@@ -192,15 +185,73 @@ def _cut(name: str, size: int) -> str:
     return (head if len(head) > size // 2 else name[:size]).rstrip("_")
 
 
-def tool_name(key: str, function: str) -> str:
-    """Return the MCP name of a tool, at most 40 characters.
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """An app that wants a key. `digest` tells copies of one version apart."""
 
-    A longer one is cut at a word and told apart by four hex digits of its own hash.
-    """
-    full = f"{key}_{function.rstrip('_')}"
-    if len(full) <= MAX_TOOL_NAME:
-        return full
-    mark = hashlib.sha256(full.encode()).hexdigest()[:4]
-    cut = full[: MAX_TOOL_NAME - 5]
-    head, _, _ = cut.rpartition("_")
-    return f"{head if len(head) > len(key) else cut.rstrip('_')}_{mark}"
+    name: str
+    id: str
+    version: str = ""
+    digest: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """What `tools.lock` says of an identity."""
+
+    key: str
+    version: str = ""
+    digest: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AppIdentity:
+    """An app's key and what it is bound to: the bundle id; a further copy adds its version."""
+
+    key: str
+    identity: str
+
+
+def assign(claims: Sequence[Claim], bound: Mapping[str, Bound]) -> list[AppIdentity]:
+    """Return an identity a claim, in their order; `bound` maps identities to their keys."""
+    names = _identities(claims, bound)
+    taken = {row.key for row in bound.values()}
+    keys = {index: bound[name].key for index, name in names.items() if name in bound}
+    # The order of files on a disk must not decide who gets the number.
+    for index in sorted(names, key=lambda i: (not _is_apple(claims[i].id), names[i])):
+        if index not in keys:
+            key = unique(app_key(claims[index].name, claims[index].id), taken)
+            taken.add(key)
+            keys[index] = key
+    return [AppIdentity(keys[index], names[index]) for index in range(len(claims))]
+
+
+def _is_apple(identifier: str) -> bool:
+    """Say whether a bundle id is in Apple's name space: nobody else takes an Apple app's key."""
+    return identifier.lower().startswith("com.apple.")
+
+
+def _identities(claims: Sequence[Claim], bound: Mapping[str, Bound]) -> dict[int, str]:
+    """Return the identity of each claim: one of several copies keeps the bare bundle id."""
+    groups: defaultdict[str, list[int]] = defaultdict(list)
+    for index, claim in enumerate(claims):
+        groups[claim.id].append(index)
+    names: dict[int, str] = {}
+    for identifier, group in groups.items():
+        known = bound.get(identifier, Bound(""))
+
+        def rank(index: int, known: Bound = known) -> tuple[bool, bool, str, str]:
+            claim = claims[index]
+            return (
+                claim.digest != known.digest,
+                claim.version != known.version,
+                claim.version,
+                claim.digest,
+            )
+
+        first, *others = sorted(group, key=rank)
+        names[first] = identifier
+        for index in others:
+            wanted = f"{identifier}@{claims[index].version}"
+            names[index] = unique(wanted, names.values())
+    return names

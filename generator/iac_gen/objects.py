@@ -1,27 +1,28 @@
 """Lower the object tools: get, list, count, make and set over an app's own classes."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
-from iac_gen.classify.verdicts import Verdict
-from iac_gen.describe import MAX_PARAMETER, app_words, capped, reference_example
-from iac_gen.doors import clean, clean_prose
-from iac_gen.hygiene import MAX_NAME, capped_enums
-from iac_gen.ir import Parameter
-from iac_gen.model import Command
-from iac_gen.resolve import APPLICATION, Resolved
+from iac_gen.classify.codes import LevelVerdict, highest
+from iac_gen.classify.setters import made_with
+from iac_gen.describe import (
+    MAX_PARAMETER,
+    app_words,
+    capped,
+    docstring_words,
+    parameter_words,
+    reference_example,
+    sentence,
+)
+from iac_gen.ir import ToolFunction, ToolParameter, level_span
+from iac_gen.merge import APPLICATION
+from iac_gen.model import SdefCommand
+from iac_gen.quirks import Recipe
+from iac_gen.resolve import Resolved
+from iac_gen.text import MAX_NAME, capped_enums, clean, clean_prose
 from iac_gen.types import Types
 from iac_runtime.tool import LEVELS, Class, Level, Op, Param
-
-__all__ = [
-    "OBJECT_EVENTS",
-    "ObjectTool",
-    "copy_levels",
-    "extra_parameters",
-    "object_tools",
-    "visible_properties",
-]
 
 OBJECT_EVENTS: Final[Mapping[str, Op]] = {
     "coregetd": "get",
@@ -37,26 +38,9 @@ _STRING: Final = {"type": "string"}
 _OWN_CODES: Final = frozenset({"----", "kocl", "insh", "prdt"})
 
 
-@dataclass(frozen=True, slots=True)
-class ObjectTool:
-    """An object tool before it has names: what `lower` turns into a `Tool`."""
-
-    op: Op
-    event: str
-    level: Level
-    ceiling: Level
-    reason: str
-    summary: str
-    parameters: tuple[Parameter, ...]
-    result: str
-    returns: str
-    returned: str
-    output: Mapping[str, Any] | None
-
-
 def object_tools(
     resolved: Resolved, classes: Mapping[str, Class], types: Types
-) -> list[ObjectTool]:
+) -> list[ToolFunction]:
     """Return the object tools that the dictionary allows, in the order of the module."""
     if not any(row.properties or row.elements for row in classes.values()):
         return []
@@ -70,47 +54,45 @@ def object_tools(
     }
     example = reference_example("specifier", resolved, types)
     parts = _Parts(resolved, classes, example)
-    tools: list[ObjectTool] = []
-    tools.append(
-        ObjectTool(
-            "get", "coregetd", "SAFE", "SAFE", "reads",
+    reads: tuple[Level, Level, str] = ("SAFE", "SAFE", "reads")
+    tools = [
+        ToolFunction(
+            "get", "get", "coregetd", *reads,
             f"Read an object of {app}, all of its properties or those named. SAFE, reads.",
-            (parts.targets(), parts.property_list()),
-            "any", "Any", "The value, or the properties by name.", None,
+            (parts.target(several=True), parts.property_list()),
+            "any", "Any", "The value, or the properties by name.",
         )
-    )  # fmt: skip
+    ]  # fmt: skip
     if parts.elements:
         tools.append(
-            ObjectTool(
-                "list", "coregetd", "SAFE", "SAFE", "reads",
+            ToolFunction(
+                "list", "list", "coregetd", *reads,
                 f"List objects of one class in {app}, filtered, with the properties named."
                 " Each row has its reference. SAFE, reads.",
-                (parts.element(), parts.of(), parts.where(), parts.property_list(), *_PAGE),
+                (parts.element(), _OF, _WHERE, parts.property_list(), *_PAGE),
                 "list of record", "ListOf[Mapping[str, Any]]",
-                "A row an object, its reference under ref.", None,
+                "A row an object, its reference under ref.",
             )
         )  # fmt: skip
         tools.append(
-            ObjectTool(
-                "count", "corecnte", "SAFE", "SAFE", "reads",
+            ToolFunction(
+                "count", "count", "corecnte", *reads,
                 f"Count objects of one class in {app}, filtered. SAFE, reads.",
-                (parts.element("each", "kocl"), parts.of(), parts.where()),
-                "integer", "int", "How many there are.", _output({"type": "integer"}),
+                (parts.element("each", "kocl"), _OF, _WHERE),
+                "integer", "int", "How many there are.", types.output("integer"),
             )
         )  # fmt: skip
     if "make" in merged and parts.elements:
         level, ceiling = _range([row.make for row in classes.values()], "MODIFY")
         _, highest = _range([p.level for row in classes.values() for p in row.properties], level)
         tools.append(
-            ObjectTool(
-                "make", "corecrel", level, _range([ceiling, highest], level)[1],
+            ToolFunction(
+                "make", "make", "corecrel", level, _range([ceiling, highest], level)[1],
                 "makes something new",
                 f"Make an object of one class in {app}. Returns its reference. {level}, makes"
                 " something new.",
-                (parts.element("new", "kocl"), parts.properties(False), parts.at()),
-                "specifier", "Ref", "Reference to what was made.",
-                {"type": "object", "properties": {"ref": _STRING, "note": _STRING},
-                 "additionalProperties": False},
+                (parts.element("new", "kocl"), parts.properties(False), _AT),
+                "specifier", "Ref", "Reference to what was made.", types.output("specifier"),
             )
         )  # fmt: skip
     settable: list[Level] = [
@@ -118,12 +100,12 @@ def object_tools(
     ]
     if settable:
         level, ceiling = _range(settable, "MODIFY")
+        levels = level_span(level, ceiling)
         tools.append(
-            ObjectTool(
-                "set", "coresetd", level, ceiling, "each property has its level",
-                f"Change properties of an object of {app}. {_span(level, ceiling)}, by property.",
-                (parts.target(), parts.properties(True)),
-                "", "None", "", None,
+            ToolFunction(
+                "set", "set", "coresetd", level, ceiling, "each property has its level",
+                f"Change properties of an object of {app}. {levels}, by property.",
+                (parts.target(several=False), parts.properties(True)),
             )
         )  # fmt: skip
     return tools
@@ -140,20 +122,20 @@ def visible_properties(resolved: Resolved) -> set[str]:
     }
 
 
-def extra_parameters(command: Command) -> list[Any]:
+def extra_parameters(command: SdefCommand) -> list[Any]:
     """Return the declared parameters of a merged command that the object tool lacks."""
     own = _OWN_CODES | ({"data"} if OBJECT_EVENTS[command.code] == "set" else set())
     return [p for p in command.parameters if p.code not in own and not p.hidden]
 
 
-def copy_levels(command: Command, classes: Mapping[str, Class]) -> list[Verdict]:
+def copy_levels(command: SdefCommand, classes: Mapping[str, Class]) -> list[LevelVerdict]:
     """Return what a command that copies can need: to copy is to make, with the values given."""
     if command.code != "coreclon":
         return []
-    found = [Verdict(row.make, "makes something new") for row in classes.values()]
+    found = [LevelVerdict(row.make, "makes something new") for row in classes.values()]
     if any(parameter.code == "prdt" for parameter in command.parameters):
         rows = (prop for row in classes.values() for prop in row.properties if prop.access != "r")
-        found += [Verdict(prop.level, "changes a property") for prop in rows]
+        found += [LevelVerdict(prop.level, "changes a property") for prop in rows]
     return found
 
 
@@ -162,30 +144,27 @@ def _range(levels: list[Level], floor: Level) -> tuple[Level, Level]:
     return ordered[0], ordered[-1]
 
 
-def _span(level: Level, ceiling: Level) -> str:
-    return level if level == ceiling else f"{level} to {ceiling}"
-
-
-def _output(schema: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": {"result": dict(schema), "note": _STRING},
-        "additionalProperties": False,
-    }
-
-
+_OF = ToolParameter(
+    "of", Param("", "----", "specifier"), False, _STRING, "Ref",
+    "Reference to the container, else the app",
+)  # fmt: skip
+_AT = ToolParameter(
+    "at", Param("at", "insh", "location specifier"), False, _STRING, "Ref",
+    "Reference to the container, else the app chooses",
+)  # fmt: skip
+_WHERE = ToolParameter(
+    "where", Param("", "", "filter"), False, {"type": "object"}, "Mapping[str, Any]",
+    'Filter by property: {"name": "x"} or {"name": {"contains": "x"}}',
+    "Conditions by property name, all of which must hold",
+)  # fmt: skip
 _PAGE = (
-    Parameter(
-        "order",
-        Param("", "", "list of property"),
-        False,
-        {"type": "array", "items": _STRING},
-        "ListOf[str]",
-        "Property names, -name for descending",
+    ToolParameter(
+        "order", Param("", "", "list of property"), False, {"type": "array", "items": _STRING},
+        "ListOf[str]", "Property names, -name for descending",
     ),
-    Parameter("limit", Param("", "", "integer"), False, {"type": "integer"}, "int", ""),
-    Parameter("offset", Param("", "", "integer"), False, {"type": "integer"}, "int", ""),
-)
+    ToolParameter("limit", Param("", "", "integer"), False, {"type": "integer"}, "int", ""),
+    ToolParameter("offset", Param("", "", "integer"), False, {"type": "integer"}, "int", ""),
+)  # fmt: skip
 
 
 class _Parts:
@@ -201,29 +180,16 @@ class _Parts:
         held = {element.term for row in classes.values() for element in row.elements}
         self.elements = [name for name in classes if name in held and name != APPLICATION]
 
-    def target(self) -> Parameter:
+    def target(self, *, several: bool) -> ToolParameter:
         row = Param("", "----", "specifier")
-        return Parameter(
-            "target", row, True, _STRING, "Ref", self._example, "Reference to the object"
-        )
-
-    def targets(self) -> Parameter:
-        row = Param("", "----", "specifier")
+        if not several:
+            text = "Reference to the object"
+            return ToolParameter("target", row, True, _STRING, "Ref", self._example, text)
         schema = {"anyOf": [_STRING, {"type": "array", "items": _STRING}]}
         text = "Reference to the object, or several"
-        return Parameter("target", row, True, schema, "Ref | ListOf[Ref]", self._example, text)
+        return ToolParameter("target", row, True, schema, "Ref | ListOf[Ref]", self._example, text)
 
-    def of(self) -> Parameter:
-        row = Param("", "----", "specifier")
-        text = "Reference to the container, else the app"
-        return Parameter("of", row, False, _STRING, "Ref", text)
-
-    def at(self) -> Parameter:
-        row = Param("at", "insh", "location specifier")
-        text = "Reference to the container, else the app chooses"
-        return Parameter("at", row, False, _STRING, "Ref", text)
-
-    def element(self, term: str = "", code: str = "") -> Parameter:
+    def element(self, term: str = "", code: str = "") -> ToolParameter:
         offered = self._offered - self._hidden
         visible = [name for name in self.elements if name in offered] or self.elements
         # A longer name is still in the class table; a model is not offered it.
@@ -237,22 +203,15 @@ class _Parts:
             text = f"Class, such as {', '.join(examples)}" if examples else "Class name"
             text = capped(text, MAX_PARAMETER)
         row = Param(term, code, "class")
-        return Parameter("element", row, True, schema, self._class_name, text)
+        return ToolParameter("element", row, True, schema, self._class_name, text)
 
-    def where(self) -> Parameter:
-        row = Param("", "", "filter")
-        text = 'Filter by property: {"name": "x"} or {"name": {"contains": "x"}}'
-        annotation = "Mapping[str, Any]"
-        words = "Conditions by property name, all of which must hold"
-        return Parameter("where", row, False, {"type": "object"}, annotation, text, words)
-
-    def property_list(self) -> Parameter:
+    def property_list(self) -> ToolParameter:
         row = Param("", "", "list of property")
         schema = {"type": "array", "items": _STRING}
         annotation = f"ListOf[{self._property_name}]"
-        return Parameter("properties", row, False, schema, annotation, "Property names")
+        return ToolParameter("properties", row, False, schema, annotation, "Property names")
 
-    def properties(self, required: bool) -> Parameter:
+    def properties(self, required: bool) -> ToolParameter:
         row = (
             Param("", "data", "record")
             if required
@@ -260,4 +219,101 @@ class _Parts:
         )
         schema = {"type": "object"}
         annotation = f"Mapping[{self._property_name}, Any]"
-        return Parameter("properties", row, required, schema, annotation, "Property to value")
+        return ToolParameter("properties", row, required, schema, annotation, "Property to value")
+
+
+def lower_recipe(
+    recipe: Recipe,
+    tools: Sequence[ToolFunction],
+    resolved: Resolved,
+    classes: Mapping[str, Class],
+    types: Types,
+) -> ToolFunction | str:
+    """Return the tool of `recipe`, or one line that says what is wrong with it."""
+    base = next((tool for tool in tools if tool.function.rstrip("_") == recipe.tool), None)
+    if base is None:
+        return f"recipe {recipe.name} rests on {recipe.tool}, which is no tool of this app"
+    known = {parameter.key: parameter for parameter in base.parameters}
+    strange = recipe.bind.keys() - known.keys()
+    if strange:
+        return f"recipe {recipe.name} binds {sorted(strange)[0]}, which {recipe.tool} has not"
+    named = set(_placeholders(recipe.bind))
+    if named != recipe.params.keys():
+        odd = sorted(named ^ recipe.params.keys())[0]
+        return f"recipe {recipe.name} must both declare and bind {odd}"
+    if recipe.name in {tool.function for tool in tools}:
+        return f"recipe {recipe.name} has the name of a tool"
+    verdict = _verdict(recipe, base, classes)
+    parameters = tuple(_parameter(recipe, name, resolved, types) for name in recipe.params)
+    reason = sentence(f"{verdict.level}, {verdict.reason}.", 70)
+    tool = replace(
+        base,
+        function=recipe.name,
+        level=verdict.level,
+        ceiling=verdict.level,
+        reason=verdict.reason,
+        summary=f"{sentence(recipe.doc, 180).rstrip('.')}. {reason}",
+        parameters=parameters,
+        positional=1 if parameters and parameters[0].required else 0,
+        term="",
+        bind=recipe.bind,
+    )
+    if not recipe.result:
+        return tool
+    declared = types.output(recipe.result)
+    return replace(
+        tool,
+        result=recipe.result,
+        returns=types.annotation(recipe.result),
+        returned="The answer.",
+        output=declared and capped_enums(declared),
+    )
+
+
+def _placeholders(value: Any) -> Iterator[str]:
+    if isinstance(value, str) and value.startswith("$"):
+        yield value[1:]
+    elif isinstance(value, Mapping):
+        for item in value.values():
+            yield from _placeholders(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _placeholders(item)
+
+
+def _verdict(recipe: Recipe, base: ToolFunction, classes: Mapping[str, Class]) -> LevelVerdict:
+    """Return the level that the bound arguments reach."""
+    if base.op not in ("make", "set"):
+        return LevelVerdict(base.level, base.reason)
+    found = [LevelVerdict(base.level, base.reason)]
+    row = classes.get(str(recipe.bind.get("element", "")))
+    if row is not None:
+        found.append(LevelVerdict(row.make, "makes something new"))
+    bound = recipe.bind.get("properties", {})
+    owners = [row] if row is not None else list(classes.values())
+    for owner in owners:
+        found += [
+            LevelVerdict(
+                made_with(prop.code, prop.level) if base.op == "make" else prop.level,
+                f"sets {prop.term}",
+            )
+            for prop in owner.properties
+            if prop.term in bound
+        ]
+    return highest(found)
+
+
+def _parameter(recipe: Recipe, name: str, resolved: Resolved, types: Types) -> ToolParameter:
+    kind, words = recipe.params[name]
+    return ToolParameter(
+        name,
+        Param("", "", kind),
+        name not in recipe.optional,
+        capped_enums(types.schema(kind)),
+        types.annotation(kind),
+        capped(
+            words or parameter_words(kind, reference_example(kind, resolved, types), types),
+            MAX_PARAMETER,
+        ),
+        words or docstring_words(kind, types),
+    )

@@ -7,26 +7,113 @@ belongs to which app, and a digest a tool). A build of some apps keeps the other
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Set
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Final
 
-from iac_gen.doors import cleaned
-from iac_gen.ir import Module, Tool
-from iac_gen.keys import Bound
-from iac_gen.levels import CLASSIFIER, Fall, Locked, event_of, pending
-from iac_runtime.tool import Level
+from iac_gen.ir import Module, ToolFunction, level_span
+from iac_gen.model import GeneratorError
+from iac_gen.naming import Bound, is_app_key, is_tool_name
+from iac_gen.text import cleaned
+from iac_runtime.tool import LEVELS, Level
 
-__all__ = [
-    "CATALOGUE",
-    "FORMAT",
-    "LISTING",
-    "LOCK",
-    "AppFiles",
-    "OutputError",
-    "Previous",
-    "assemble",
-]
+CLASSIFIER: Final = 3
+"""Raise it with every change of `classify` that lowers a level on purpose."""
+
+
+@dataclass(frozen=True, slots=True)
+class Locked:
+    """What the lock says of a tool; `app` is its module, `event` is empty for no command."""
+
+    level: Level
+    ceiling: Level
+    app: str = ""
+    event: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LevelFall:
+    """A tool whose level or ceiling is lower than the lock's."""
+
+    tool: str
+    before: Locked
+    after: Locked
+
+    def __str__(self) -> str:
+        before, after = (level_span(row.level, row.ceiling) for row in (self.before, self.after))
+        return f"{self.tool} fell from {before} to {after}"
+
+
+def event_of(tool: ToolFunction) -> str:
+    """Return the event by which a tool is known under any name; empty for no command."""
+    return tool.event if tool.op == "command" and not tool.bind else ""
+
+
+def keep_levels(
+    module: Module, locked: Mapping[str, Locked], reviewed: Collection[str], classifier: int
+) -> Module:
+    """Return `module` with levels that must not fall kept.
+
+    `reviewed` are the functions whose level a quirk decided; `classifier` is the version that
+    wrote the lock.
+    """
+    if classifier != CLASSIFIER:
+        return module
+    names = {tool.name for tool in module.tools}
+    tools = tuple(
+        tool
+        if tool.function in reviewed
+        else _kept_level(tool, _before(tool.name, module.key, event_of(tool), locked, names))
+        for tool in module.tools
+    )
+    return replace(module, tools=tools)
+
+
+def _before(
+    name: str, app: str, event: str, locked: Mapping[str, Locked], names: Set[str]
+) -> Locked | None:
+    """Return what the lock says of a tool: by its name, else by its event under a name now gone."""
+    if name in locked or not event:
+        return locked.get(name)
+    former = [
+        row
+        for other, row in locked.items()
+        if (row.app, row.event) == (app, event) and other not in names
+    ]
+    if not former:
+        return None
+    levels = (LEVELS.index(row.level) for row in former)
+    ceilings = (LEVELS.index(row.ceiling) for row in former)
+    return Locked(LEVELS[max(levels)], LEVELS[max(ceilings)], app, event)
+
+
+def _kept_level(tool: ToolFunction, locked: Locked | None) -> ToolFunction:
+    if locked is None:
+        return tool
+    level, ceiling = _higher(tool.level, locked.level), _higher(tool.ceiling, locked.ceiling)
+    if (level, ceiling) == (tool.level, tool.ceiling):
+        return tool
+    words = f"{tool.level}, {tool.reason}."
+    summary = f"{tool.summary.removesuffix(words).rstrip()} {level}, as it was before."
+    return replace(tool, level=level, ceiling=ceiling, reason="as it was before", summary=summary)
+
+
+def _higher(one: Level, other: Level) -> Level:
+    return one if LEVELS.index(one) >= LEVELS.index(other) else other
+
+
+def pending(locked: Mapping[str, Locked], now: Mapping[str, Locked]) -> list[LevelFall]:
+    """Return the tools that are lower `now` than in the lock."""
+    falls = []
+    for name, row in now.items():
+        before = _before(name, row.app, row.event, locked, now.keys())
+        if before and (
+            LEVELS.index(row.level) < LEVELS.index(before.level)
+            or LEVELS.index(row.ceiling) < LEVELS.index(before.ceiling)
+        ):
+            falls.append(LevelFall(name, before, row))
+    return sorted(falls, key=lambda fall: fall.tool)
+
 
 FORMAT = 1
 _APP_ROW = ("id", "name", "kind", "digest", "tools")
@@ -41,7 +128,7 @@ LISTING = "listing.jsonl"
 LOCK = "tools.lock"
 
 
-class OutputError(Exception):
+class OutputError(GeneratorError):
     """The files of an output folder are not what a build left there."""
 
 
@@ -97,18 +184,23 @@ class Previous:
             locked = json.loads(lock)
             if data["format"] != FORMAT or locked["format"] != FORMAT:
                 raise OutputError(f"was written in another format than {FORMAT}")
+            for name in data["tools"]:
+                if not is_tool_name(name):
+                    raise ValueError(f"{name!r} is no name of a tool")
             lines = {json.loads(line)["name"]: line for line in listing.splitlines()}
             apps = {}
             for key, row in data["apps"].items():
+                if not is_app_key(key):
+                    raise ValueError(f"{key!r} is no key of an app")
                 names = [n for n, tool in data["tools"].items() if tool["module"] == key]
-                _whole(row, _APP_ROW)
+                _picked(row, _APP_ROW)
                 apps[key] = AppFiles(
                     key,
                     {**row, "identity": locked["apps"][key]["identity"]},
                     locked["apps"][key]["version"],
                     {
                         name: {
-                            **_whole(data["tools"][name], _TOOL_ROW),
+                            **_picked(data["tools"][name], _TOOL_ROW),
                             "event": locked["tools"].get(name, {}).get("event", ""),
                         }
                         for name in names
@@ -125,7 +217,7 @@ class Previous:
                 for name, row in locked["tools"].items()
             }
             return cls(apps, levels, int(locked["classifier"]))
-        except (KeyError, TypeError, AttributeError, ValueError) as error:
+        except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
             raise OutputError(f"was not left by a build: {error!r}") from None
 
 
@@ -135,7 +227,7 @@ def _level(text: str) -> Level:
     return text  # type: ignore[return-value]
 
 
-def _whole(row: Mapping[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
+def _picked(row: Mapping[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
     """Return what `row` has under `keys`; a KeyError says which of them it lacks."""
     return {key: row[key] for key in keys}
 
@@ -155,7 +247,7 @@ def app_files(module: Module, identity: str, source: str) -> AppFiles:
     return AppFiles(module.key, row, module.version, tools, lines, source)
 
 
-def _hints(tool: Tool, module: Module) -> dict[str, Any]:
+def _hints(tool: ToolFunction, module: Module) -> dict[str, Any]:
     """Return what clients read beside the entry and show no model: size of answers, words to find.
 
     A client that loads tools on demand looks in names, descriptions and these words, and not in
@@ -189,7 +281,7 @@ def _line(value: Mapping[str, Any]) -> str:
     return json.dumps(cleaned(value), separators=(",", ":"), ensure_ascii=True)
 
 
-def _row(tool: Tool, key: str, line: str) -> dict[str, Any]:
+def _row(tool: ToolFunction, key: str, line: str) -> dict[str, Any]:
     facts = f"{line}\n{tool.event}\n{tool.level}\n{tool.ceiling}"
     return {
         "module": key,
@@ -203,7 +295,7 @@ def _row(tool: Tool, key: str, line: str) -> dict[str, Any]:
 
 def assemble(
     apps: Iterable[AppFiles], package: str, previous: Previous, *, accept: bool
-) -> tuple[dict[str, str], list[Fall]]:
+) -> tuple[dict[str, str], list[LevelFall]]:
     """Return all files of the folder, and the levels that fell; `package` is `__init__.py`.
 
     Modules of apps that were kept from an earlier build have no source and stay as they are.
@@ -218,26 +310,16 @@ def assemble(
     for app in ordered:
         for name, line in app.lines.items():
             row = app.tools[name]
-            tools[name] = {
-                "module": row["module"],
-                "function": row["function"],
-                "offset": offset,
-                "level": row["level"],
-                "ceiling": row["ceiling"],
-                "digest": row["digest"],
-            }
+            where = {**_picked(row, ("module", "function")), "offset": offset}
+            tools[name] = {**where, **_picked(row, ("level", "ceiling", "digest"))}
             listing.append(f"{line}\n")
             offset += len(line.encode()) + 1
     files[LISTING] = "".join(listing)
-    catalogued = {
-        app.key: {key: value for key, value in app.row.items() if key != "identity"}
-        for app in ordered
-    }
+    catalogued = {app.key: _picked(app.row, _APP_ROW) for app in ordered}
     files[CATALOGUE] = _document({"apps": catalogued, "tools": tools})
     locked = {
         app.key: {
-            "identity": app.row["identity"],
-            "name": app.row["name"],
+            **_picked(app.row, ("identity", "name")),
             "version": app.version,
             "digest": app.row["digest"],
         }

@@ -12,35 +12,23 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TypeVar
 
 from iac_gen import naming
-from iac_gen.diagnostics import Diagnostic
-from iac_gen.includes import IncludeMap
+from iac_gen.discover import SourceFile
 from iac_gen.ir import Module
-from iac_gen.keys import Claim, Identity, assign
-from iac_gen.levels import hold
 from iac_gen.limits import DeadlineError, deadline
-from iac_gen.load import Loaded, LoadError
+from iac_gen.load import LoadedDictionary, LoadError
 from iac_gen.lower import lower
-from iac_gen.output import AppFiles, Previous, app_files, assemble
+from iac_gen.model import Diagnostic
+from iac_gen.naming import AppIdentity, Claim, assign
+from iac_gen.output import AppFiles, Previous, app_files, assemble, keep_levels
 from iac_gen.prove import prove
 from iac_gen.quirks import Decisions, QuirkFile, apply
-from iac_gen.raws import Raw
 from iac_gen.render import render_module, render_package
 from iac_gen.report import AppReport, Report, built_counts, declared_counts
-from iac_gen.resolve import Resolved, resolve
-
-__all__ = [
-    "Inputs",
-    "Job",
-    "Representation",
-    "generate",
-    "jobs",
-    "represent",
-    "represent_job",
-    "spread",
-]
+from iac_gen.resolve import IncludeMap, Resolved, resolve
 
 T = TypeVar("T")
 
@@ -59,7 +47,7 @@ class Inputs:
     are in `previous`.
     """
 
-    sources: Sequence[Raw | Loaded]
+    sources: Sequence[SourceFile | LoadedDictionary]
     includes: IncludeMap
     quirks: Sequence[QuirkFile]
     failed: Sequence[Diagnostic] = ()
@@ -76,8 +64,8 @@ class Inputs:
 class Job:
     """One app to build, under which key. `digest` changes with everything of the app's own."""
 
-    source: Raw | Loaded
-    identity: Identity
+    source: SourceFile | LoadedDictionary
+    identity: AppIdentity
     name: str
     digest: str
 
@@ -101,31 +89,21 @@ class _Built:
     faults: tuple[Diagnostic, ...] = ()
 
 
-def jobs(sources: Sequence[Raw | Loaded], previous: Previous) -> list[Job]:
+def jobs(sources: Sequence[SourceFile | LoadedDictionary], previous: Previous) -> list[Job]:
     """Return what is to be built, in the order of the keys."""
-    claims = [_claim(source) for source in sources]
+    apps = [one if isinstance(one, SourceFile) else one.source for one in sources]
+    claims = [Claim(app.name, app.id, app.version, app.digest) for app in apps]
     identities = assign(claims, previous.bound())
     made = []
-    for source, claim, identity in zip(sources, claims, identities, strict=True):
-        facts = (claim.name, claim.id, claim.version, claim.digest, identity.key, _kind(source))
+    for source, app, identity in zip(sources, apps, identities, strict=True):
+        facts = (app.name, app.id, app.version, app.digest, identity.key, app.kind)
         digest = hashlib.sha256("\0".join(facts).encode("utf-8", "surrogatepass")).hexdigest()
-        made.append(Job(source, identity, claim.name, digest))
+        made.append(Job(source, identity, app.name, digest))
     return sorted(made, key=lambda job: job.identity.key)
 
 
-def _claim(source: Raw | Loaded) -> Claim:
-    if isinstance(source, Raw):
-        return Claim(source.name, source.id, source.version, source.digest)
-    one = source.source
-    return Claim(one.name, one.id, one.version, one.dictionary.digest)
-
-
-def _kind(source: Raw | Loaded) -> str:
-    return source.kind if isinstance(source, Raw) else source.source.kind
-
-
 def represent(
-    loaded: Loaded,
+    loaded: LoadedDictionary,
     key: str,
     includes: IncludeMap,
     quirks: Sequence[QuirkFile],
@@ -230,48 +208,57 @@ def _start(
     _common[:] = [(includes, quirks, previous, wording)]
 
 
-def represent_job(job: Job) -> Representation:
-    """Read and represent one app; to be handed to `spread`.
+def represented(
+    work: Callable[[str, Representation], T], inputs: Inputs
+) -> Iterator[T | Diagnostic]:
+    """Yield `work(key, representation)` of each app in order, or why it has none."""
+    yield from spread(partial(_represented, work), jobs(inputs.sources, inputs.previous), inputs)
+
+
+def _represented(work: Callable[[str, Representation], T], job: Job) -> T | Diagnostic:
+    try:
+        return work(job.identity.key, _represent_job(job))
+    except LoadError as error:
+        return error.diagnostic
+
+
+def _represent_job(job: Job) -> Representation:
+    """Read and represent one app.
 
     Raises:
         LoadError: Its source holds no dictionary.
     """
     includes, quirks, _, wording = _common[0]
-    loaded = job.source.read() if isinstance(job.source, Raw) else job.source
+    loaded = job.source.read() if isinstance(job.source, SourceFile) else job.source
     return represent(loaded, job.identity.key, includes, quirks, wording=wording)
 
 
 def _build(job: Job) -> _Built:
     """Build one app: the work of one process."""
+    _, quirks, previous, _ = _common[0]
     try:
         with deadline(_SECONDS):
-            return _build_within(job)
+            made = _represent_job(job)
+            reviewed = set(_reviewed(made.module, made.decisions))
+            module = keep_levels(made.module, previous.locked, reviewed, previous.classifier)
+            quirk_file = next((quirk.file for quirk in quirks if quirk.app == module.app.id), "")
+            source = render_module(module, quirks=quirk_file)
+            faults = prove(module, source)
+            if faults:
+                return _Built(None, None, tuple(faults))
+            files = app_files(module, job.identity.identity, source)
+            return _Built(files, _report(replace(made, module=module), files))
+    except LoadError as error:
+        return _Built(None, None, (error.diagnostic,))
     except DeadlineError as error:
         return _Built(None, None, (Diagnostic(job.name, 0, "deadline", str(error), "error"),))
 
 
-def _build_within(job: Job) -> _Built:
-    _, quirks, previous, _ = _common[0]
-    try:
-        made = represent_job(job)
-    except LoadError as error:
-        return _Built(None, None, (error.diagnostic,))
-    reviewed = set(_reviewed(made.module, made.decisions))
-    module = hold(made.module, previous.locked, reviewed, previous.classifier)
-    quirk_file = next((quirk.file for quirk in quirks if quirk.app == module.app.id), "")
-    source = render_module(module, quirks=quirk_file)
-    faults = prove(module, source)
-    if faults:
-        return _Built(None, None, tuple(faults))
-    files = app_files(module, job.identity.identity, source)
-    return _Built(files, _report(replace(made, module=module), files))
-
-
 def _reviewed(module: Module, decisions: Decisions) -> Iterable[str]:
     """Yield the functions whose level a reviewed quirk decided; a recipe is one itself."""
-    named = {naming.jxa(name) for name in decisions.levels}
+    named = {naming.jxa(str(name)) for name in decisions.with_level("command")}
     for tool in module.tools:
-        setters = tool.op in ("set", "make") and decisions.setters
+        setters = tool.op in ("set", "make") and decisions.with_level("property")
         if tool.bind or setters or (tool.op == "command" and tool.jxa in named):
             yield tool.function
 

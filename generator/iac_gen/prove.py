@@ -14,11 +14,9 @@ from typing import Any, Final
 
 from jsonschema import Draft202012Validator
 
-from iac_gen.diagnostics import Diagnostic
 from iac_gen.ir import Module
+from iac_gen.model import Diagnostic
 from iac_gen.naming import MAX_TOOL_NAME
-
-__all__ = ["prove", "prove_schema", "prove_source"]
 
 _IMPORTS: Final = frozenset({"collections.abc", "typing", "iac_runtime.tool"})
 _CALLS: Final = frozenset(

@@ -7,35 +7,102 @@ One TOML file per app under `quirks/`, one for the standard suites (`standard.to
 import keyword
 import re
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from importlib.resources.abc import Traversable
-from typing import Any
+from typing import Any, Final, NamedTuple
 
-from iac_gen.diagnostics import Diagnostic
-from iac_gen.model import Command
+from iac_gen.model import Diagnostic
 from iac_gen.resolve import Resolved
 from iac_runtime.tool import Level
 
-__all__ = ["Decisions", "Known", "QuirkFile", "Recipe", "apply", "known_apps", "load_quirks"]
-
-_KEYS = {
-    "command": {"code", "name", "level", "doc", "direct", "hide", "why"},
-    "property": {"class", "name", "level", "why"},
-    "recipe": {"name", "tool", "bind", "params", "optional", "result", "doc", "why"},
-}
-_NEEDED = {
-    "command": (),
-    "property": ("class", "name", "level"),
-    "recipe": ("name", "tool", "doc"),
-}
 _KEY = re.compile(r"[a-z][a-z0-9_]{0,62}")
 _LEVELS = ("SAFE", "MODIFY", "DANGEROUS")
 
 
+class _Shape(NamedTuple):
+    """What a key takes, in words, and whether a value is one."""
+
+    words: str
+    fits: Callable[[Any], bool]
+
+
+def _is_params(value: Any) -> bool:
+    return isinstance(value, Mapping) and all(
+        isinstance(one, str)
+        or (
+            isinstance(one, Mapping)
+            and {"type"} <= one.keys() <= {"type", "doc"}
+            and all(isinstance(text, str) for text in one.values())
+        )
+        for one in value.values()
+    )
+
+
+def _is_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(one, str) for one in value)
+
+
+_TEXT = _Shape("a text", lambda value: isinstance(value, str))
+_FLAG = _Shape("true or false", lambda value: isinstance(value, bool))
+_TEXTS = _Shape("a list of texts", _is_texts)
+_TABLE = _Shape("a table", lambda value: isinstance(value, Mapping))
+_PARAMS = _Shape("a table of types, or of { type, doc }", _is_params)
+
+
+class QuirkKind(NamedTuple):
+    """A table of a quirk file: what its keys take (`why` is everyone's) and which it needs.
+
+    `about` finds what a row is about in a dictionary: the key under which `Decisions` has it,
+    None where there is no such thing.
+    """
+
+    keys: Mapping[str, _Shape]
+    needed: tuple[str, ...]
+    about: Callable[[Resolved, Mapping[str, Any]], Hashable | None]
+
+
+def _command(resolved: Resolved, row: Mapping[str, Any]) -> str | None:
+    for command in resolved.commands:
+        if row.get("code", command.code) == command.code and (
+            row.get("name", command.name) == command.name
+        ):
+            return command.name
+    return None
+
+
+def _property(resolved: Resolved, row: Mapping[str, Any]) -> tuple[str, str] | None:
+    key = (row["class"], row["name"])
+    owners = (one for one in resolved.classes if one.name == key[0])
+    return key if any(prop.name == key[1] for one in owners for prop in one.properties) else None
+
+
+QUIRK_KINDS: Final[Mapping[str, QuirkKind]] = {
+    "command": QuirkKind(
+        {**dict.fromkeys("code name level doc direct".split(), _TEXT), "hide": _FLAG},
+        (),
+        _command,
+    ),
+    "property": QuirkKind(
+        dict.fromkeys("class name level".split(), _TEXT), ("class", "name", "level"), _property
+    ),
+    "recipe": QuirkKind(
+        {
+            **dict.fromkeys("name tool result doc".split(), _TEXT),
+            "bind": _TABLE,
+            "params": _PARAMS,
+            "optional": _TEXTS,
+        },
+        ("name", "tool", "doc"),
+        lambda _, row: str(row["name"]),
+    ),
+}
+"""A new kind of quirk is a row here, and a look at `Decisions` where it is applied."""
+
+
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownApp:
     """What the world knows about a file stem."""
 
     name: str
@@ -59,17 +126,31 @@ class Recipe:
 
 @dataclass(frozen=True, slots=True)
 class Decisions:
-    """What quirks decided for one app; keys are command names and (class, property).
+    """What quirks decided for one app.
 
-    `shown` are the commands that the dictionary hides and a quirk shows.
+    `rows` maps a table and what a row of it is about (the name of a command, class and name of a
+    property) to the keys that were given. `shown` are the commands that the dictionary hides
+    and a quirk shows.
     """
 
-    levels: Mapping[str, tuple[Level, str]] = field(default_factory=dict)
-    docs: Mapping[str, str] = field(default_factory=dict)
-    directs: Mapping[str, str] = field(default_factory=dict)
-    setters: Mapping[tuple[str, str], tuple[Level, str]] = field(default_factory=dict)
+    rows: Mapping[tuple[str, Hashable], Mapping[str, Any]] = field(default_factory=dict)
     recipes: tuple[Recipe, ...] = ()
     shown: frozenset[str] = frozenset()
+
+    def of(self, table: str, about: Hashable) -> Mapping[str, Any]:
+        """Return what was decided about one thing, empty where nothing was."""
+        return self.rows.get((table, about), {})
+
+    def level(self, table: str, about: Hashable) -> tuple[Level, str] | None:
+        """Return the level that was decided about one thing, with its reason."""
+        row = self.of(table, about)
+        return (row["level"], row["reason"]) if "level" in row else None
+
+    def with_level(self, table: str) -> set[Hashable]:
+        """Return what of a table a level was decided about."""
+        return {
+            about for (name, about), row in self.rows.items() if name == table and "level" in row
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,10 +162,10 @@ class QuirkFile:
     rows: tuple[tuple[str, int, Mapping[str, Any]], ...]
 
 
-def known_apps(folder: Traversable | None = None) -> dict[str, Known]:
+def known_apps(folder: Traversable | None = None) -> dict[str, KnownApp]:
     """Return the file stems of `quirks/apps.toml`, in lower case."""
     text = ((folder or _folder()) / "apps.toml").read_text(encoding="utf-8")
-    return {stem.lower(): Known(**row) for stem, row in tomllib.loads(text).items()}
+    return {stem.lower(): KnownApp(**row) for stem, row in tomllib.loads(text).items()}
 
 
 def _folder() -> Traversable:
@@ -138,21 +219,21 @@ def _rows(data: Mapping[str, Any], text: str) -> list[tuple[str, int, Any]]:
 
 def _fault(table: str, row: Any) -> str:
     """Return what is wrong with a row, empty where nothing is."""
-    if table not in _KEYS:
-        return f"[[{table}]] is no table of a quirk file; there are {', '.join(_KEYS)}"
+    kind = QUIRK_KINDS.get(table)
+    if kind is None:
+        return f"[[{table}]] is no table of a quirk file; there are {', '.join(QUIRK_KINDS)}"
     if not isinstance(row, Mapping):
         return f"{table} is no list of tables; write [[{table}]]"
-    unknown = row.keys() - _KEYS[table]
+    unknown = row.keys() - kind.keys.keys() - {"why"}
     if unknown:
         return f"[[{table}]] has no key {sorted(unknown)[0]}"
-    odd = [key for key in row if not _fits(key, row[key])]
-    if odd:
-        return (
-            f"[[{table}]] has {odd[0]} = {row[odd[0]]!r}; it takes {_SHAPES.get(odd[0], _TEXT)[0]}"
-        )
+    for key, value in row.items():
+        shape = kind.keys.get(key, _TEXT)
+        if not shape.fits(value):
+            return f"[[{table}]] has {key} = {value!r}; it takes {shape.words}"
     if not row.get("why"):
         return f"[[{table}]] gives no reason; add why"
-    missing = [key for key in _NEEDED[table] if key not in row]
+    missing = [key for key in kind.needed if key not in row]
     if missing:
         return f"[[{table}]] needs the key {missing[0]}"
     if table == "command" and "code" not in row and "name" not in row:
@@ -165,39 +246,6 @@ def _fault(table: str, row: Any) -> str:
     return f"[[{table}]] names {bad[0]!r}, which is no name of Python" if bad else ""
 
 
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
-
-
-def _is_params(value: Any) -> bool:
-    return isinstance(value, Mapping) and all(
-        isinstance(one, str)
-        or (
-            isinstance(one, Mapping)
-            and {"type"} <= one.keys() <= {"type", "doc"}
-            and all(isinstance(text, str) for text in one.values())
-        )
-        for one in value.values()
-    )
-
-
-def _is_texts(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(one, str) for one in value)
-
-
-_TEXT: tuple[str, Callable[[Any], bool]] = ("a text", _is_text)
-_SHAPES: Mapping[str, tuple[str, Callable[[Any], bool]]] = {
-    "bind": ("a table", lambda value: isinstance(value, Mapping)),
-    "hide": ("true or false", lambda value: isinstance(value, bool)),
-    "optional": ("a list of texts", _is_texts),
-    "params": ("a table of types, or of { type, doc }", _is_params),
-}
-
-
-def _fits(key: str, value: Any) -> bool:
-    return _SHAPES.get(key, _TEXT)[1](value)
-
-
 def apply(
     resolved: Resolved, quirks: list[QuirkFile]
 ) -> tuple[Resolved, Decisions, list[Diagnostic]]:
@@ -205,66 +253,36 @@ def apply(
 
     A row of the app's own file that matches nothing is an error.
     """
-    levels: dict[str, tuple[Level, str]] = {}
-    docs: dict[str, str] = {}
-    directs: dict[str, str] = {}
-    setters: dict[tuple[str, str], tuple[Level, str]] = {}
+    rows: dict[tuple[str, Hashable], dict[str, Any]] = {}
     recipes: list[Recipe] = []
-    hidden: dict[str, bool] = {}
     diagnostics: list[Diagnostic] = []
-    properties = {(row.name, prop.name) for row in resolved.classes for prop in row.properties}
     mine = [quirk for quirk in quirks if quirk.app in ("", resolved.source.id)]
     for quirk in sorted(mine, key=lambda one: one.app):
         for table, line, row in quirk.rows:
-            matched = True
-            if table == "command":
-                command = _command(resolved, row)
-                matched = command is not None
-                if command is not None:
-                    if "level" in row:
-                        levels[command.name] = (row["level"], _reason(row["why"]))
-                    if "doc" in row:
-                        docs[command.name] = row["doc"]
-                    if "direct" in row:
-                        directs[command.name] = row["direct"]
-                    if "hide" in row:
-                        hidden[command.name] = bool(row["hide"])
-            elif table == "property":
-                key = (row["class"], row["name"])
-                matched = key in properties
-                setters[key] = (row["level"], _reason(row["why"]))
-            else:
+            about = QUIRK_KINDS[table].about(resolved, row)
+            if table == "recipe":
                 recipes.append(_recipe(row, line))
-            if not matched and quirk.app:
+            elif about is not None:
+                reason = {"reason": _reason(row["why"])} if "level" in row else {}
+                rows[table, about] = {**rows.get((table, about), {}), **row, **reason}
+            elif quirk.app:
                 what = row.get("code") or row.get("name")
                 text = f"[[{table}]] {what} matches nothing in {resolved.source.name}"
                 diagnostics.append(Diagnostic(quirk.file, line, "quirk-unused", text, "error"))
+    decisions = Decisions(rows, tuple(recipes))
     commands = tuple(
-        replace(command, hidden=hidden.get(command.name, command.hidden))
-        for command in resolved.commands
+        replace(one, hidden=decisions.of("command", one.name).get("hide", one.hidden))
+        for one in resolved.commands
     )
-    shown = frozenset(
-        command.name
-        for command in resolved.commands
-        if command.hidden and not hidden.get(command.name, True)
-    )
-    decisions = Decisions(levels, docs, directs, setters, tuple(recipes), shown)
-    return replace(resolved, commands=commands), decisions, diagnostics
+    both = zip(resolved.commands, commands, strict=True)
+    shown = frozenset(old.name for old, new in both if old.hidden and not new.hidden)
+    return replace(resolved, commands=commands), replace(decisions, shown=shown), diagnostics
 
 
 def _reason(why: str) -> str:
     """Return a sentence as the end of another one: `SAFE, reads only, the name is no verb`."""
     text = why.rstrip(". ").replace(";", ",")
     return text[:1].lower() + text[1:] if text[1:2].islower() or text[1:2] == " " else text
-
-
-def _command(resolved: Resolved, row: Mapping[str, Any]) -> Command | None:
-    for command in resolved.commands:
-        if row.get("code", command.code) == command.code and (
-            row.get("name", command.name) == command.name
-        ):
-            return command
-    return None
 
 
 def _recipe(row: Mapping[str, Any], line: int) -> Recipe:

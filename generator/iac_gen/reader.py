@@ -3,298 +3,347 @@
 Source: sdef(5); what real files contain beyond it is in docs/dictionaries.md.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from typing import Any, Final, TypeVar
 
 from lxml import etree
 
-from iac_gen.leaves import SILENT, Leaves, attribute, line_of, local_name, yes
 from iac_gen.model import (
-    Class,
-    Command,
-    Element,
+    KINDS,
+    Access,
+    Diagnostic,
     Enumeration,
     Enumerator,
     Include,
     Item,
-    Parameter,
-    Property,
+    Part,
     RecordType,
+    SdefClass,
+    SdefCommand,
+    SdefElement,
+    SdefParameter,
+    SdefProperty,
+    Severity,
     Suite,
+    Synonym,
     TypeRef,
     ValueType,
+    is_code,
 )
 
-__all__ = ["Reader"]
+T = TypeVar("T", bound=Part)
 
+_MAX_DEPTH = 64
+# Children that say nothing to a client, wherever they stand.
+_SILENT = frozenset("access-group accessor cocoa documentation synonym title type xref".split())
+_COLLECTORS = frozenset(
+    "classes commands elements enumerations events properties responds-to-commands"
+    " responds-to-events types value-types".split()
+)
+_ITEMS = frozenset("command event class enumeration record-type value-type".split())
 _RESPONDS = ("responds-to", "responds-to-command", "responds-to-event")
-_XINCLUDE = ("{http://www.w3.org/2001/XInclude}include", "{http://www.w3.org/2003/XInclude}include")
+XINCLUDE = ("{http://www.w3.org/2001/XInclude}include", "{http://www.w3.org/2003/XInclude}include")
 
 
-def _tag(node: etree._Element) -> str:
-    return str(node.tag) if isinstance(node.tag, str) else ""
+def _attribute(node: etree._Element, name: str) -> str:
+    """Return an attribute without the blanks around it (codes are read by `code`)."""
+    return " ".join((node.get(name) or "").split())
 
 
-class Reader(Leaves):
-    """Walks one document and makes the values of `model`."""
+def _yes(node: etree._Element, name: str) -> bool:
+    """Return a boolean attribute; absent means no."""
+    # Three real files write `optional="optional"`, the old minimised form.
+    return (node.get(name) or "").strip().lower() in ("yes", "true", name)
+
+
+def _children(node: etree._Element, depth: int = 0) -> Iterator[etree._Element]:
+    """Yield child elements; the collectors of files from before 10.4 are looked through."""
+    for child in node:
+        if not isinstance(child.tag, str):
+            continue
+        if child.tag in _COLLECTORS:
+            if depth < _MAX_DEPTH:
+                yield from _children(child, depth + 1)
+        else:
+            yield child
+
+
+def _decoded(code: str) -> str:
+    """Return a code given in hex as its characters, `""` for hex that is none."""
+    if not code.lower().startswith("0x"):
+        return code
+    try:
+        return bytes.fromhex(code[2:]).decode("mac_roman")
+    except ValueError:
+        return ""
+
+
+def _synonyms(node: etree._Element) -> tuple[Synonym, ...]:
+    """Return the synonyms of `node`: each another name, another code, or both.
+
+    A malformed code stays as it is written: nothing is found by it.
+    """
+    raw = (
+        (_attribute(c, "name"), c.get("code") or "") for c in _children(node) if c.tag == "synonym"
+    )
+    return tuple(Synonym(name, _decoded(code) or code) for name, code in raw)
+
+
+def _groups(node: etree._Element) -> tuple[str, ...]:
+    return tuple(_attribute(c, "identifier") for c in node if c.tag == "access-group")
+
+
+_SHARED: Final[Mapping[str, Callable[[etree._Element], Any]]] = {
+    "id": lambda node: _attribute(node, "id"),
+    "plural": lambda node: _attribute(node, "plural"),
+    "inherits": lambda node: _attribute(node, "inherits"),
+    "optional": lambda node: _yes(node, "optional"),
+    "hidden": lambda node: _yes(node, "hidden"),
+    "synonyms": _synonyms,
+    "access_groups": _groups,
+    "description": lambda node: _attribute(node, "description"),
+    "line": lambda node: node.sourceline or 0,
+}
+"""Fields of the model that are read alike wherever they stand."""
+_READ: Final[Mapping[type, list[tuple[str, Callable[[etree._Element], Any]]]]] = {
+    kind: [(name, read) for name, read in _SHARED.items() if name in kind.__slots__]
+    for kind in KINDS
+}
+
+
+def _made(kind: type[T], node: etree._Element, **given: Any) -> T:
+    """Return a value of the model: what is `given`, and the fields that are read alike."""
+    for name, read in _READ[kind]:
+        given[name] = read(node)
+    return kind(**given)
+
+
+class SdefReader:
+    """Walks one document; collects what had to be left out of it."""
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+        self.diagnostics: list[Diagnostic] = []
+
+    def _report(
+        self, node: etree._Element, code: str, message: str, level: Severity = "error"
+    ) -> None:
+        """Say what is lost at `node`, or with another level what was made of it."""
+        self.diagnostics.append(Diagnostic(self.file, node.sourceline or 0, code, message, level))
+
+    def _stray(self, node: etree._Element, place: str) -> None:
+        """Say that `node` has no place there, unless it says nothing to a client."""
+        if node.tag not in _SILENT:
+            self._report(node, "stray", f"<{etree.QName(node).localname}> {place} left out")
+
+    def _code(self, node: etree._Element, size: int, what: str) -> str:
+        """Return a code of `size` characters exactly as written, `""` for a malformed one."""
+        raw = node.get("code") or ""
+        code = _decoded(raw)
+        if is_code(code, size):
+            return code
+        if raw != raw.strip() and is_code(raw.strip(), size):
+            text = f"{what} has the code {raw!r}; the blanks around it are left out"
+            self._report(node, "recovered", text, "warning")
+            return raw.strip()
+        self._report(node, "code", f"{what} has the code {raw!r}, not {size} characters")
+        return ""
+
+    def _types(self, node: etree._Element, what: str) -> tuple[TypeRef, ...]:
+        """Return the alternatives of the type of `node`: its attribute, then its children."""
+        name = _attribute(node, "type")
+        inner = self._inner(node, what)
+        if not name:
+            # `list` stands beside no name only in old files: the children say of what.
+            return (TypeRef("", True, items=inner),) if inner and _yes(node, "list") else inner
+        if inner:
+            text = f"{what} has its type as attribute and as children; either may be meant"
+            self._report(node, "type-twice", text, "note")
+        return (TypeRef(name, _yes(node, "list")), *inner)
+
+    def _inner(self, node: etree._Element, what: str) -> tuple[TypeRef, ...]:
+        """Return the types that the children of `node` name."""
+        found = (self._type_ref(c, what) for c in _children(node) if c.tag == "type")
+        return tuple(ref for ref in found if ref is not None)
+
+    def _type_ref(self, node: etree._Element, what: str) -> TypeRef | None:
+        inner = self._inner(node, what)
+        name = _attribute(node, "type")
+        if not name and not inner:
+            # Outside the DTD, but it can mean nothing else.
+            name = _attribute(node, "name")
+            if not name:
+                self._report(node, "nameless", f"a type of {what} without a name is left out")
+                return None
+        if name and inner:
+            inner = (TypeRef(name), *inner)
+        return TypeRef("" if inner else name, _yes(node, "list"), _yes(node, "hidden"), inner)
+
+    def _access(self, node: etree._Element, what: str) -> Access:
+        value = _attribute(node, "access").lower()
+        if value in ("r", "w"):
+            return value  # type: ignore[return-value]
+        if value not in ("", "rw", "wr"):
+            text = f"{what} has the access {value!r}, which is none; taken as rw"
+            self._report(node, "recovered", text, "warning")
+        return "rw"
 
     def suites(self, root: etree._Element) -> Iterator[Suite | Include]:
-        for node in self.children(root):
+        for node in _children(root):
             if node.tag == "suite":
-                items = tuple(self.items(node))
-                yield Suite(
-                    attribute(node, "name"),
-                    node.get("code") or "",
-                    items,
-                    yes(node, "hidden"),
-                    attribute(node, "description"),
-                    line_of(node),
-                )
-            elif node.tag in _XINCLUDE:
-                yield self.include(node)
-            elif node.tag not in SILENT:
-                self.tell(node, "stray", f"<{local_name(node)}> outside any suite is left out")
+                items = tuple(self._items(node))
+                name, code = _attribute(node, "name"), node.get("code") or ""
+                yield _made(Suite, node, name=name, code=code, items=items)
+            elif node.tag in XINCLUDE:
+                yield self._include(node)
+            else:
+                self._stray(node, "outside any suite is")
 
-    def include(self, node: etree._Element) -> Include:
-        return Include(attribute(node, "href"), attribute(node, "xpointer"), line_of(node))
+    def _include(self, node: etree._Element) -> Include:
+        href, xpointer = _attribute(node, "href"), _attribute(node, "xpointer")
+        return _made(Include, node, href=href, xpointer=xpointer)
 
-    def items(self, suite: etree._Element) -> Iterator[Item]:
-        for node in self.children(suite):
-            tag = _tag(node)
-            if tag in _XINCLUDE:
-                yield self.include(node)
-                continue
-            if tag in SILENT:
-                continue
-            item = self.item(tag, node)
-            if item is not None:
-                yield item
+    def _items(self, suite: etree._Element) -> Iterator[Item]:
+        for node in _children(suite):
+            if node.tag in XINCLUDE:
+                yield self._include(node)
+            elif node.tag not in _SILENT:
+                item = self._item(str(node.tag), node)
+                if item is not None:
+                    yield item
 
-    def item(self, tag: str, node: etree._Element) -> Item | None:
+    def _item(self, tag: str, node: etree._Element) -> Item | None:
         if tag == "class-extension":
-            return self.extension(node)
-        if tag not in ("command", "event", "class", "enumeration", "record-type", "value-type"):
-            text = f"<{local_name(node)}> is no item of a suite and is left out"
-            self.tell(node, "stray", text)
+            return self._extension(node)
+        if tag not in _ITEMS:
+            self._stray(node, "is no item of a suite and is")
             return None
-        name = attribute(node, "name")
+        name = _attribute(node, "name")
         if not name:
-            self.tell(node, "nameless", f"a {tag} without a name is left out")
+            self._report(node, "nameless", f"a {tag} without a name is left out")
             return None
-        if tag in ("command", "event"):
-            return self.command(node, name, event=tag == "event")
-        if tag == "class":
-            return self.klass(node, name)
-        if tag == "enumeration":
-            return self.enumeration(node, name)
-        if tag == "record-type":
-            return self.record(node, name)
-        return ValueType(
-            name,
-            self.code(node, 4, f"value type {name}"),
-            attribute(node, "id"),
-            yes(node, "hidden"),
-            self.synonyms(node),
-            attribute(node, "description"),
-            line_of(node),
-        )
-
-    def command(self, node: etree._Element, name: str, event: bool) -> Command | None:
-        what = f"{'event' if event else 'command'} {name}"
-        code = self.code(node, 8, what)
+        command = tag in ("command", "event")
+        what = f"{tag.replace('-', ' ')} {name}"
+        code = self._code(node, 8 if command else 4, what)
+        if tag == "value-type":
+            return _made(ValueType, node, name=name, code=code)
         if not code:
             return None
-        direct: Parameter | None = None
-        parameters = []
+        if command:
+            return self._command(node, name, code, event=tag == "event")
+        if tag == "class":
+            return self._class(node, name, code, extends="")
+        if tag == "enumeration":
+            values = tuple(self._enumerators(node, name))
+            return _made(Enumeration, node, name=name, code=code, enumerators=values)
+        properties = tuple(self._properties(node, name, what))
+        return _made(RecordType, node, name=name, code=code, properties=properties)
+
+    def _command(self, node: etree._Element, name: str, code: str, *, event: bool) -> SdefCommand:
+        what = f"{'event' if event else 'command'} {name}"
+        direct: SdefParameter | None = None
+        parameters: list[SdefParameter] = []
         result: tuple[TypeRef, ...] | None = None
-        for child in self.children(node):
+        for child in _children(node):
             if child.tag == "direct-parameter":
-                found = self.parameter(child, "", "----", name)
+                types = self._types(child, f"the direct parameter of {name}")
+                found = _made(SdefParameter, child, name="", code="----", types=types)
                 if direct is not None:
                     text = f"{what} has a second direct parameter; the types are merged"
-                    self.tell(child, "repeated", text, "note")
+                    self._report(child, "repeated", text, "note")
                     found = replace(direct, types=direct.types + found.types)
                 direct = found
             elif child.tag == "parameter":
-                label = attribute(child, "name")
-                if not label:
-                    self.tell(child, "nameless", f"a parameter of {name} without a name")
-                    continue
-                parameter_code = self.code(child, 4, f"parameter {label} of {name}")
-                if parameter_code:
-                    parameters.append(self.parameter(child, label, parameter_code, name))
+                parameters += self._parameter(child, name)
             elif child.tag == "result":
-                result = (result or ()) + self.types(child, f"the result of {name}")
+                result = (result or ()) + self._types(child, f"the result of {name}")
             else:
-                self.stray(child, what)
-        return Command(
-            name,
-            code,
-            attribute(node, "id"),
-            direct,
-            tuple(parameters),
-            result,
-            yes(node, "hidden"),
-            event,
-            self.synonyms(node),
-            self.groups(node),
-            attribute(node, "description"),
-            line_of(node),
-        )
+                self._stray(child, f"is no part of {what} and is")
+        return _made(
+            SdefCommand, node, name=name, code=code, direct=direct, parameters=tuple(parameters),
+            result=result, event=event,
+        )  # fmt: skip
 
-    def parameter(self, node: etree._Element, name: str, code: str, owner: str) -> Parameter:
-        what = f"parameter {name} of {owner}" if name else f"the direct parameter of {owner}"
-        return Parameter(
-            name,
-            code,
-            self.types(node, what),
-            yes(node, "optional"),
-            yes(node, "hidden"),
-            attribute(node, "description"),
-            line_of(node),
-        )
+    def _parameter(self, node: etree._Element, owner: str) -> Iterator[SdefParameter]:
+        name = _attribute(node, "name")
+        if not name:
+            self._report(node, "nameless", f"a parameter of {owner} without a name")
+        elif code := self._code(node, 4, what := f"parameter {name} of {owner}"):
+            yield _made(SdefParameter, node, name=name, code=code, types=self._types(node, what))
 
-    def extension(self, node: etree._Element) -> Class | None:
-        extends = attribute(node, "extends")
+    def _extension(self, node: etree._Element) -> SdefClass | None:
+        extends = _attribute(node, "extends")
         if not extends:
-            self.tell(node, "nameless", "a class-extension that extends nothing is left out")
+            self._report(node, "nameless", "a class-extension that extends nothing is left out")
             return None
-        return self.class_body(node, name="", code="", extends=extends)
+        return self._class(node, name="", code="", extends=extends)
 
-    def klass(self, node: etree._Element, name: str) -> Class | None:
-        code = self.code(node, 4, f"class {name}")
-        return self.class_body(node, name, code, extends="") if code else None
-
-    def class_body(self, node: etree._Element, name: str, code: str, extends: str) -> Class:
+    def _class(self, node: etree._Element, name: str, code: str, extends: str) -> SdefClass:
         owner = name or extends
-        properties: list[Property] = []
-        elements: list[Element] = []
+        properties: list[SdefProperty] = []
+        elements: list[SdefElement] = []
         responds: list[str] = []
-        for child in self.children(node):
+        for child in _children(node):
             if child.tag in ("property", "contents"):
-                found = self.property(child, owner)
-                if found:
-                    properties.append(found)
+                properties += self._property(child, owner)
             elif child.tag == "element":
-                elements += self.elements(child, owner)
+                elements += self._elements(child, owner)
             elif child.tag in _RESPONDS:
-                verb = attribute(child, "command") or attribute(child, "name")
+                verb = _attribute(child, "command") or _attribute(child, "name")
                 if verb:
                     responds.append(verb)
                 else:
-                    self.tell(child, "nameless", f"{owner} responds to a command without a name")
+                    text = f"{owner} responds to a command without a name"
+                    self._report(child, "nameless", text)
             else:
-                self.stray(child, f"class {owner}")
-        return Class(
-            name,
-            code,
-            attribute(node, "id"),
-            attribute(node, "plural"),
-            attribute(node, "inherits"),
-            extends,
-            tuple(properties),
-            tuple(elements),
-            tuple(responds),
-            self.inner(node, f"class {owner}"),
-            yes(node, "hidden"),
-            self.synonyms(node),
-            attribute(node, "description"),
-            line_of(node),
-        )
+                self._stray(child, f"is no part of class {owner} and is")
+        return _made(
+            SdefClass, node, name=name, code=code, extends=extends, properties=tuple(properties),
+            elements=tuple(elements), responds_to=tuple(responds),
+            values=self._inner(node, f"class {owner}"),
+        )  # fmt: skip
 
-    def elements(self, node: etree._Element, owner: str) -> Iterator[Element]:
+    def _elements(self, node: etree._Element, owner: str) -> Iterator[SdefElement]:
         """Yield what `<element>` says is contained; a child type says it like the attribute."""
         # Outside the DTD, but Keynote and Acorn have it.
-        kinds = [ref.name for ref in self.types(node, f"an element of {owner}") if ref.name]
+        kinds = [ref.name for ref in self._types(node, f"an element of {owner}") if ref.name]
         for kind in kinds:
-            access = self.access(node, f"element {kind} of {owner}")
-            yield Element(kind, access, yes(node, "hidden"), line_of(node))
+            access = self._access(node, f"element {kind} of {owner}")
+            yield _made(SdefElement, node, type=kind, access=access)
         if not kinds:
-            self.tell(node, "nameless", f"an element of {owner} without a type")
+            self._report(node, "nameless", f"an element of {owner} without a type")
 
-    def property(self, node: etree._Element, owner: str) -> Property | None:
+    def _properties(self, node: etree._Element, name: str, what: str) -> Iterator[SdefProperty]:
+        for child in _children(node):
+            if child.tag == "property":
+                yield from self._property(child, name)
+            else:
+                self._stray(child, f"is no part of {what} and is")
+
+    def _property(self, node: etree._Element, owner: str) -> Iterator[SdefProperty]:
         contents = node.tag == "contents"
         # sdef(5): `contents` may leave out name and code; both then have these defaults.
-        name = attribute(node, "name") or ("contents" if contents else "")
+        name = _attribute(node, "name") or ("contents" if contents else "")
         if not name:
-            self.tell(node, "nameless", f"a property of {owner} without a name is left out")
-            return None
+            self._report(node, "nameless", f"a property of {owner} without a name is left out")
+            return
         what = f"property {name} of {owner}"
-        if contents and not node.get("code"):
-            code = "pcnt"
-        else:
-            code = self.code(node, 4, what)
-        if not code:
-            return None
-        return Property(
-            name,
-            code,
-            self.types(node, what),
-            self.access(node, what),
-            yes(node, "hidden"),
-            contents,
-            self.synonyms(node),
-            self.groups(node),
-            attribute(node, "description"),
-            line_of(node),
-        )
+        code = "pcnt" if contents and not node.get("code") else self._code(node, 4, what)
+        if code:
+            types, access = self._types(node, what), self._access(node, what)
+            yield _made(
+                SdefProperty, node, name=name, code=code, types=types, access=access,
+                contents=contents,
+            )  # fmt: skip
 
-    def enumeration(self, node: etree._Element, name: str) -> Enumeration | None:
-        code = self.code(node, 4, f"enumeration {name}")
-        if not code:
-            return None
-        values = []
-        for child in self.children(node):
+    def _enumerators(self, node: etree._Element, owner: str) -> Iterator[Enumerator]:
+        for child in _children(node):
+            name = _attribute(child, "name")
             if child.tag != "enumerator":
-                self.stray(child, f"enumeration {name}")
-                continue
-            label = attribute(child, "name")
-            if not label:
-                self.tell(child, "nameless", f"an enumerator of {name} without a name is left out")
-                continue
-            what = f"enumerator {label} of {name}"
-            value_code = self.code(child, 4, what)
-            if not value_code:
-                continue
-            values.append(
-                Enumerator(
-                    label,
-                    value_code,
-                    yes(child, "hidden"),
-                    self.synonyms(child),
-                    attribute(child, "description"),
-                    line_of(child),
-                )
-            )
-        return Enumeration(
-            name,
-            code,
-            attribute(node, "id"),
-            tuple(values),
-            yes(node, "hidden"),
-            self.synonyms(node),
-            attribute(node, "description"),
-            line_of(node),
-        )
-
-    def record(self, node: etree._Element, name: str) -> RecordType | None:
-        code = self.code(node, 4, f"record type {name}")
-        if not code:
-            return None
-        fields = []
-        for child in self.children(node):
-            if child.tag == "property":
-                found = self.property(child, name)
-                if found:
-                    fields.append(found)
-            else:
-                self.stray(child, f"record type {name}")
-        return RecordType(
-            name,
-            code,
-            attribute(node, "id"),
-            tuple(fields),
-            yes(node, "hidden"),
-            attribute(node, "description"),
-            line_of(node),
-        )
+                self._stray(child, f"is no part of enumeration {owner} and is")
+            elif not name:
+                text = f"an enumerator of {owner} without a name is left out"
+                self._report(child, "nameless", text)
+            elif code := self._code(child, 4, f"enumerator {name} of {owner}"):
+                yield _made(Enumerator, child, name=name, code=code)

@@ -4,8 +4,9 @@ What people read (header, enumerations, functions) is formatted by black; the ta
 `# fmt: off` are written in rows by `rows`.
 """
 
+import json
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -14,12 +15,108 @@ import jinja2
 from black import format_str
 from black.mode import Mode, TargetVersion
 
-from iac_gen.doors import Door, clean_prose, exact, finalize, identifier, literal, prose
-from iac_gen.ir import Module, Parameter, Tool
+from iac_gen.ir import Module, ToolFunction, ToolParameter
 from iac_gen.layout import WIDTH, fits, lay_out
-from iac_gen.rows import param, tables
+from iac_gen.text import (
+    SourceText,
+    clean,
+    clean_prose,
+    cleaned,
+    exact,
+    finalize,
+    identifier,
+    literal,
+    prose,
+)
+from iac_runtime.tool import Class, Enum, Param, Property, Record
 
-__all__ = ["render_module", "render_package"]
+
+def param_row(row: Param) -> SourceText:
+    """Return a row of a tool's parameters."""
+    jxa = f", {literal(row.jxa)}" if row.jxa else ""
+    return SourceText(f"Param({literal(row.term)}, {exact(row.code)}, {literal(row.type)}{jxa})")
+
+
+def table_source(module: Module) -> str:
+    """Return `CLASSES`, `ENUMS`, `RECORDS`, `UNVERIFIED` and `SCHEMAS` of a module as source."""
+    parts = (
+        _table("CLASSES", "Class", _class_rows(module.classes)),
+        _table("ENUMS", "Enum", _enums(module.enums)),
+        _table("RECORDS", "Record", _records(module.records)),
+        _unverified(module),
+        _table("SCHEMAS", "Schema", _schemas(module)),
+    )
+    return "\n".join(parts)
+
+
+def _unverified(module: Module) -> str:
+    body = "".join(f"    {literal(term)},\n" for term in module.unverified())
+    inner = f"\n{body}" if body else ""
+    return f"UNVERIFIED: Final[tuple[str, ...]] = ({inner})\n"
+
+
+def _table(name: str, kind: str, rows: Iterator[str]) -> str:
+    body = "".join(f"{row}\n" for row in rows)
+    inner = f"\n{body}" if body else ""
+    return f"{name}: Final[Mapping[str, {kind}]] = {{{inner}}}\n"
+
+
+def _property(row: Property) -> str:
+    return (
+        f"Property({literal(row.term)}, {exact(row.code)}, {literal(row.jxa)},"
+        f" {literal(row.type)}, {literal(row.access)}, {literal(row.level)})"
+    )
+
+
+def _property_rows(rows: tuple[Property, ...]) -> Iterator[str]:
+    for row in rows:
+        yield f"        {_property(row)},"
+
+
+def _class_rows(classes: Mapping[str, Class]) -> Iterator[str]:
+    for term, row in classes.items():
+        head = (
+            f"    {literal(term)}: Class({exact(row.code)}, {literal(row.jxa)},"
+            f" {literal(row.plural)}, {literal(row.inherits)}, {literal(row.make)},"
+            f" {literal(row.delete)}"
+        )
+        if row.properties:
+            yield f"{head}, ("
+            yield from _property_rows(row.properties)
+            tail = "    )"
+        else:
+            tail = f"{head}, ()"
+        elements = ", ".join(
+            f"Element({literal(e.term)}, {literal(e.access)})" for e in row.elements
+        )
+        rest = [f"({elements},)"] if elements else ["()"] if row.synonyms else []
+        if row.synonyms:
+            rest.append(f"({', '.join(map(literal, row.synonyms))},)")
+        yield f"{', '.join((tail, *rest))}),"
+
+
+def _enums(enums: Mapping[str, Enum]) -> Iterator[str]:
+    for term, values in enums.items():
+        rows = "".join(f"({literal(name)}, {exact(code)}), " for name, code in values)
+        yield f"    {literal(term)}: ({rows.strip()}),"
+
+
+def _records(records: Mapping[str, Record]) -> Iterator[str]:
+    for term, row in records.items():
+        if row.properties:
+            yield f"    {literal(term)}: Record({exact(row.code)}, ("
+            yield from _property_rows(row.properties)
+            yield "    )),"
+        else:
+            yield f"    {literal(term)}: Record({exact(row.code)}),"
+
+
+def _schemas(module: Module) -> Iterator[str]:
+    for tool in module.tools:
+        texts = [tool.input()] if tool.output is None else [tool.input(), tool.output]
+        written = ", ".join(literal(json.dumps(cleaned(text))) for text in texts)
+        yield f"    {literal(clean(tool.function))}: Schema({written}),"
+
 
 _CONTRACT = (
     "App", "Class", "Element", "Enum", "ListOf", "Param", "Property", "Record", "Ref", "Schema",
@@ -53,7 +150,7 @@ def render_module(module: Module, *, quirks: str = "") -> str:
     top = _environment().get_template("module.py.jinja").render(_values(module, quirks))
     if not fits(top):
         top = format_str(top, mode=_mode())
-    return f"{top}{tables(module)}"
+    return f"{top}{table_source(module)}"
 
 
 def render_package(*, shipped: bool) -> str:
@@ -92,9 +189,9 @@ def _values(module: Module, quirks: str) -> dict[str, Any]:
     return {
         "app_words": prose(module.app.name),
         "app_id": prose(module.app.id),
-        "version": Door(f" {version}" if version else ""),
+        "version": SourceText(f" {version}" if version else ""),
         "digest": prose(module.digest[:12]),
-        "mend": Door(mend),
+        "mend": SourceText(mend),
         "typing": lay_out(f"from typing import {', '.join(typing)}"),
         "contract": _import("iac_runtime.tool", contract),
         "exported": lay_out(f"__all__ = {exported}"),
@@ -104,17 +201,17 @@ def _values(module: Module, quirks: str) -> dict[str, Any]:
     }
 
 
-def _alias(values: Sequence[str]) -> Door:
+def _alias(values: Sequence[str]) -> SourceText:
     # An app may have classes and no property: the signatures name the alias all the same.
-    return Door(f"Literal[{literal(list(values))[1:-1]}]" if values else "str")
+    return SourceText(f"Literal[{literal(list(values))[1:-1]}]" if values else "str")
 
 
-def _import(module: str, names: list[str]) -> Door:
+def _import(module: str, names: list[str]) -> SourceText:
     line = f"from {module} import {', '.join(names)}"
     if len(line) <= WIDTH:
-        return Door(line)
+        return SourceText(line)
     rows = "".join(f"    {name},\n" for name in names)
-    return Door(f"from {module} import (\n{rows})")
+    return SourceText(f"from {module} import (\n{rows})")
 
 
 def _imported(name: str, used: str, module: Module) -> bool:
@@ -132,13 +229,13 @@ def _imported(name: str, used: str, module: Module) -> bool:
     return name in used
 
 
-def _app(module: Module) -> Door:
+def _app(module: Module) -> SourceText:
     app = module.app
     kind = f", {literal(app.kind)}" if app.kind != "application" else ""
-    return Door(f"{literal(app.id)}, {literal(app.name)}{kind}")
+    return SourceText(f"{literal(app.id)}, {literal(app.name)}{kind}")
 
 
-def _tool(tool: Tool) -> dict[str, Any]:
+def _tool(tool: ToolFunction) -> dict[str, Any]:
     arguments = ", ".join(f"{identifier(p.key)}={identifier(p.key)}" for p in tool.parameters)
     call = f"{identifier(tool.function)}{', ' if arguments else ''}{arguments}"
     return {
@@ -151,7 +248,7 @@ def _tool(tool: Tool) -> dict[str, Any]:
     }
 
 
-def _docstring(tool: Tool) -> Door:
+def _docstring(tool: ToolFunction) -> SourceText:
     lines = textwrap.wrap(prose(tool.summary), WIDTH - 4, initial_indent=" " * 3)
     lines[0] = f'"""{lines[0].strip()}'
     if tool.parameters:
@@ -159,12 +256,12 @@ def _docstring(tool: Tool) -> Door:
     if tool.returned:
         lines += ["", "Returns:", f"    {prose(_capital(tool.returned))}"]
     if len(lines) == 1 and len(lines[0]) + 4 + 3 <= WIDTH:
-        return Door(f'{lines[0]}"""')
-    return Door("\n".join(f"    {line}".rstrip() for line in [*lines, '"""']).lstrip())
+        return SourceText(f'{lines[0]}"""')
+    return SourceText("\n".join(f"    {line}".rstrip() for line in [*lines, '"""']).lstrip())
 
 
-def _decorator(tool: Tool) -> Door:
-    params = ", ".join(f"{literal(p.key)}: {param(p.row)}" for p in tool.parameters)
+def _decorator(tool: ToolFunction) -> SourceText:
+    params = ", ".join(f"{literal(p.key)}: {param_row(p.row)}" for p in tool.parameters)
     parts = [f"event={exact(tool.event)}"]
     if tool.op != "command":
         parts.append(f"op={literal(tool.op)}")
@@ -178,18 +275,18 @@ def _decorator(tool: Tool) -> Door:
         parts.append(f"result={literal(tool.result)}")
     if tool.bind:
         parts.append(f"bind={literal(tool.bind)}")
-    return Door(", ".join(parts))
+    return SourceText(", ".join(parts))
 
 
-def _signature(tool: Tool) -> Door:
+def _signature(tool: ToolFunction) -> SourceText:
     parts = [_declared(p) for p in tool.parameters[: tool.positional]]
     rest = tool.parameters[tool.positional :]
     if rest:
         parts += ["*", *(_declared(p) for p in rest)]
-    return Door(", ".join(parts))
+    return SourceText(", ".join(parts))
 
 
-def _declared(parameter: Parameter) -> str:
+def _declared(parameter: ToolParameter) -> str:
     name = identifier(parameter.key)
     if parameter.required:
         return f"{name}: {parameter.annotation}"
@@ -199,12 +296,12 @@ def _declared(parameter: Parameter) -> str:
     return f"{name}: {optional} = None"
 
 
-def _argument(parameter: Parameter) -> list[str]:
+def _argument(parameter: ToolParameter) -> list[str]:
     text = f"{identifier(parameter.key)}: {prose(_argument_words(parameter))}"
     return textwrap.wrap(text, WIDTH - 4, initial_indent=" " * 4, subsequent_indent=" " * 8)
 
 
-def _argument_words(parameter: Parameter) -> str:
+def _argument_words(parameter: ToolParameter) -> str:
     if parameter.words:
         text = parameter.words
     elif parameter.description:

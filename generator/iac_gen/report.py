@@ -1,15 +1,17 @@
 """What a build has to say: per app, and as a whole."""
 
+import difflib
+import json
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
 from typing import Any
 
-from iac_gen.diagnostics import Diagnostic
-from iac_gen.ir import Module
-from iac_gen.model import Class, Command, Dictionary, RecordType
-
-__all__ = ["AppReport", "Counts", "Report", "built_counts", "declared_counts"]
+from iac_gen.ir import Module, level_span
+from iac_gen.model import Diagnostic, Dictionary, RecordType, SdefClass, SdefCommand
+from iac_gen.output import AppFiles
+from iac_gen.text import clean
+from iac_runtime.tool import LEVELS
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,9 +28,9 @@ def declared_counts(dictionary: Dictionary) -> Counts:
     """Count what the file itself declares: hidden items too, includes not."""
     found: Counter[str] = Counter()
     for item in dictionary.declared():
-        if isinstance(item, Command):
+        if isinstance(item, SdefCommand):
             found["commands"] += not item.event
-        elif isinstance(item, Class):
+        elif isinstance(item, SdefClass):
             found["classes"] += not item.extends
             found["properties"] += sum(not prop.contents for prop in item.properties)
             found["elements"] += len(item.elements)
@@ -69,34 +71,22 @@ class AppReport:
 
     def data(self) -> dict[str, Any]:
         """Return the report of the app as JSON-ready data; `read` takes it back."""
+        data = asdict(self)
+        diagnostics = data.pop("diagnostics")
         return {
-            "key": self.key,
-            "name": self.name,
-            "id": self.id,
-            "tools": self.tools,
-            "levels": self.levels,
-            "tokens": self.tokens,
-            "declared": _counts(self.declared),
-            "built": _counts(self.built),
+            **data,
             "skipped": self.skipped,
             "cleaned": self.cleaned,
-            "diagnostics": [_diagnostic(one) for one in self.diagnostics],
+            "diagnostics": diagnostics,
         }
 
     @classmethod
     def read(cls, data: Mapping[str, Any]) -> "AppReport":
         """Return the report that `data` was made from."""
-        return cls(
-            data["key"],
-            data["name"],
-            data["id"],
-            data["tools"],
-            data["levels"],
-            data["tokens"],
-            Counts(**data["declared"]),
-            Counts(**data["built"]),
-            tuple(Diagnostic(**one) for one in data["diagnostics"]),
-        )
+        given = {name: data[name] for name in cls.__slots__}
+        given["declared"], given["built"] = Counts(**data["declared"]), Counts(**data["built"])
+        given["diagnostics"] = tuple(Diagnostic(**one) for one in data["diagnostics"])
+        return cls(**given)
 
     @property
     def skipped(self) -> int:
@@ -120,13 +110,10 @@ class Report:
 
     def data(self) -> dict[str, Any]:
         """Return the report as JSON-ready data; `read` takes it back."""
-        return {
-            "apps": [app.data() for app in self.apps],
-            "tokens": self.tokens,
-            "failed": [_diagnostic(one) for one in self.failed],
-            "gone": list(self.gone),
-            "falls": list(self.falls),
-        }
+        apps = [app.data() for app in self.apps]
+        failed = [asdict(one) for one in self.failed]
+        rest = {"gone": list(self.gone), "falls": list(self.falls)}
+        return {"apps": apps, "tokens": self.tokens, "failed": failed, **rest}
 
     @classmethod
     def read(cls, data: Mapping[str, Any]) -> "Report":
@@ -139,9 +126,111 @@ class Report:
         )
 
 
-def _diagnostic(one: Diagnostic) -> dict[str, Any]:
-    return {name: getattr(one, name) for name in Diagnostic.__slots__}
+def changes(old: Mapping[str, AppFiles], new: Mapping[str, AppFiles]) -> list[str]:
+    """Return a line a change, apps by key; empty where a reviewer has nothing to see."""
+    lines: list[str] = []
+    for key in sorted(old.keys() | new.keys()):
+        if key not in old:
+            lines.append(f"{key}: new app, {len(new[key].tools)} tools")
+        elif key not in new:
+            lines.append(f"{key}: app gone, {len(old[key].tools)} tools with it")
+        else:
+            lines += [f"{key}: {line}" for line in _app(old[key], new[key])]
+    return lines
 
 
-def _counts(value: Counts) -> dict[str, int]:
-    return {name: getattr(value, name) for name in Counts.__slots__}
+def differences(old: Mapping[str, str], new: Mapping[str, str], folder: str) -> list[str]:
+    """Return a unified diff for each file that is not in `old` as it is in `new`."""
+    found = []
+    for name in sorted(new):
+        if old.get(name) == new[name]:
+            continue
+        lines = difflib.unified_diff(
+            old.get(name, "").splitlines(),
+            new[name].splitlines(),
+            f"{folder}/{name}",
+            f"{folder}/{name} (fresh)",
+            lineterm="",
+        )
+        # What the folder holds may be anybody's: nothing of it steers a terminal.
+        found.append("\n".join(clean(line) for line in lines))
+    return found
+
+
+def _app(old: AppFiles, new: AppFiles) -> Iterator[str]:
+    if old.row["id"] != new.row["id"]:
+        yield f"another app: {old.row['id']} became {new.row['id']}"
+    if old.version != new.version:
+        yield f"version {old.version or 'unknown'} became {new.version or 'unknown'}"
+    elif old.row["digest"] != new.row["digest"]:
+        yield "the dictionary changed"
+    for name in sorted(old.tools.keys() | new.tools.keys()):
+        if name not in old.tools:
+            row = new.tools[name]
+            yield f"{name} added ({level_span(row['level'], row['ceiling'])})"
+        elif name not in new.tools:
+            yield f"{name} removed"
+        else:
+            for line in _tool_changes(old, new, name):
+                yield f"{name}: {line}"
+
+
+def _tool_changes(old: AppFiles, new: AppFiles, name: str) -> Iterator[str]:
+    before, after = old.tools[name], new.tools[name]
+    for word in ("level", "ceiling"):
+        if before[word] != after[word]:
+            raised = LEVELS.index(after[word]) > LEVELS.index(before[word])
+            verb = "raised" if raised else "lowered"
+            yield f"{word} {verb} from {before[word]} to {after[word]}"
+    if before["digest"] == after["digest"]:
+        return
+    one, other = json.loads(old.lines[name]), json.loads(new.lines[name])
+    said = False
+    for line in _parameters(one["inputSchema"], other["inputSchema"]):
+        said = True
+        yield line
+    if one.get("outputSchema") != other.get("outputSchema"):
+        said = True
+        yield "the result's schema changed"
+    if one["description"] != other["description"]:
+        said = True
+        yield f"described as {other['description']!r}"
+    if not said and (before["level"], before["ceiling"]) == (after["level"], after["ceiling"]):
+        yield "another event is sent"
+
+
+def _parameters(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
+    one, other = old["properties"], new["properties"]
+    for key in one:
+        if key not in other:
+            yield f"parameter {key} removed"
+    for key in other:
+        required = key in new.get("required", ())
+        if key not in one:
+            yield f"parameter {key} added{', required' if required else ''}"
+            continue
+        if required != (key in old.get("required", ())):
+            yield f"parameter {key} is now {'required' if required else 'optional'}"
+        if one[key] != other[key]:
+            yield f"parameter {key}: {_schema_change(one[key], other[key])}"
+
+
+def _schema_change(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
+    if old.get("type") != new.get("type") or ("anyOf" in old) != ("anyOf" in new):
+        return f"takes {_kind(new)} instead of {_kind(old)}"
+    gone = [value for value in old.get("enum", ()) if value not in new.get("enum", ())]
+    come = [value for value in new.get("enum", ()) if value not in old.get("enum", ())]
+    parts = []
+    if come:
+        parts.append(f"takes also {', '.join(come)}")
+    if gone:
+        parts.append(f"no longer takes {', '.join(gone)}")
+    return "; ".join(parts) or "schema changed"
+
+
+def _kind(schema: Mapping[str, Any]) -> str:
+    if "anyOf" in schema:
+        return " or ".join(_kind(option) for option in schema["anyOf"])
+    if schema.get("type") == "array":
+        return f"a list of {_kind(schema.get('items', {}))}"
+    return str(schema.get("type", "anything"))

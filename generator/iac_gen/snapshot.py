@@ -8,21 +8,30 @@ distrustfully: it may come from anyone.
 import json
 import re
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import MISSING, fields, replace
+from dataclasses import MISSING, fields, is_dataclass, replace
+from functools import cache
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from iac_gen import model
-from iac_gen.diagnostics import Diagnostic
-from iac_gen.doors import clean
-from iac_gen.hygiene import on_one_line, screened
 from iac_gen.limits import MAX_BYTES, LimitError, read_file
-from iac_gen.load import Loaded, LoadError
-from iac_gen.model import Dictionary, Source
+from iac_gen.load import LoadedDictionary, LoadError
+from iac_gen.model import (
+    KINDS,
+    Diagnostic,
+    Dictionary,
+    Include,
+    Item,
+    SdefClass,
+    SdefCommand,
+    SdefElement,
+    Source,
+    Suite,
+    ValueType,
+    is_code,
+)
 from iac_gen.naming import app_key, is_bundle_id
-
-__all__ = ["FORMAT", "facts_only", "load_snapshot", "read_snapshot", "write_snapshot"]
+from iac_gen.text import clean, on_one_line, screened
 
 FORMAT = 1
 # `local.<key>` is our own word for an app whose bundle id nobody knows.
@@ -32,34 +41,18 @@ _DIGEST = re.compile(r"[0-9a-f]{1,64}")
 _STEM = re.compile(r"(?![ .])[^/\\:*?\"<>|\x00-\x1f\x7f]{1,128}")
 
 T = TypeVar("T")
-_TAGGED = {
-    cls.__name__: cls
-    for cls in (
-        model.Class,
-        model.Command,
-        model.Enumeration,
-        model.Include,
-        model.RecordType,
-        model.Suite,
-        model.ValueType,
-    )
-}
-_KINDS = {cls: name for name, cls in _TAGGED.items()}
+_ITEMS = frozenset(get_args(Item)) | {Suite}
 _LEFT_OUT = frozenset({"line", "file"})
-# What has a code and stands in a list.
-_CODED = frozenset(
-    {
-        model.Class,
-        model.Command,
-        model.Enumeration,
-        model.Enumerator,
-        model.Parameter,
-        model.Property,
-        model.RecordType,
-        model.Suite,
-        model.ValueType,
-    }
-)
+# What has a code and stands in a list; an include and an element have none.
+_CODED = frozenset(KINDS) - {Include, SdefElement}
+
+
+def _tag(kind: type) -> str:
+    """Return what a snapshot calls an item: `Command`."""
+    return kind.__name__.removeprefix("Sdef")
+
+
+_TAGGED = {_tag(kind): kind for kind in _ITEMS}
 
 
 def facts_only(dictionary: Dictionary) -> Dictionary:
@@ -71,11 +64,12 @@ def facts_only(dictionary: Dictionary) -> Dictionary:
 def _strip(value: Any) -> Any:
     if isinstance(value, tuple):
         return tuple(_strip(item) for item in value)
-    if not hasattr(value, "__dataclass_fields__"):
+    if not is_dataclass(value) or isinstance(value, type):
         return value
-    changed = {f.name: _strip(getattr(value, f.name)) for f in fields(value)}
-    if "description" in changed:
-        changed["description"] = ""
+    changed = {
+        f.name: "" if f.name == "description" else _strip(getattr(value, f.name))
+        for f in fields(value)
+    }
     return replace(value, **changed)
 
 
@@ -108,12 +102,9 @@ def write_snapshot(source: Source) -> str:
 def _dump(value: Any) -> Any:
     if isinstance(value, tuple):
         return [_dump(item) for item in value]
-    if not hasattr(value, "__dataclass_fields__"):
+    if not is_dataclass(value):
         return value
-    data: dict[str, Any] = {}
-    kind = _KINDS.get(type(value))
-    if kind:
-        data["is"] = kind
+    data: dict[str, Any] = {"is": _tag(type(value))} if type(value) in _ITEMS else {}
     for f in fields(value):
         item = getattr(value, f.name)
         if f.name in _LEFT_OUT or (f.default is not MISSING and item == f.default):
@@ -131,7 +122,7 @@ def read_snapshot(path: Path) -> Source:
     return load_snapshot(path).source
 
 
-def load_snapshot(path: Path, *, as_written: bool = False) -> Loaded:
+def load_snapshot(path: Path, *, as_written: bool = False) -> LoadedDictionary:
     """Read the snapshot at `path`, and say what was left out of it.
 
     A malformed item costs that item; a bundle id that is none makes the app a local one; a stem
@@ -188,21 +179,21 @@ def _text(data: Mapping[str, Any], key: str) -> str:
     return value
 
 
-def _checked(source: Source, path: Path, as_written: bool) -> Loaded:
+def _checked(source: Source, path: Path, as_written: bool) -> LoadedDictionary:
     """Return `source` without items that no dictionary could have, and what was wrong."""
     found: list[Diagnostic] = []
 
-    def tell(code: str, message: str) -> None:
+    def report(code: str, message: str) -> None:
         found.append(Diagnostic(str(path), 0, code, message, "error"))
 
     name, stem, version = (
         clean(" ".join(text.split())) for text in (source.name, source.stem, source.version)
     )
     if not name:
-        tell("name", "names no app; it gets the name of the file")
+        report("name", "names no app; it gets the name of the file")
         name = path.stem
     if _STEM.fullmatch(stem) is None:
-        tell("name", f"the stem {on_one_line(ascii(stem), 80)} is no file's name")
+        report("name", f"the stem {on_one_line(ascii(stem), 80)} is no file's name")
         stem = path.stem
     source = replace(source, name=name, stem=stem, version=version)
     if not (is_bundle_id(source.id) or _LOCAL_ID.fullmatch(source.id)):
@@ -211,13 +202,13 @@ def _checked(source: Source, path: Path, as_written: bool) -> Loaded:
         found.append(Diagnostic(str(path), 0, "bundle-id", text))
         source = replace(source, id=f"local.{app_key(name, '')}", known=False)
     if as_written:
-        return Loaded(source, tuple(found))
-    coded = _coded(source.dictionary, tell)
-    dictionary, told = screened(coded)
-    return Loaded(replace(source, dictionary=dictionary), (*found, *told))
+        return LoadedDictionary(source, tuple(found))
+    coded = _coded(source.dictionary, report)
+    dictionary, cleaned = screened(coded)
+    return LoadedDictionary(replace(source, dictionary=dictionary), (*found, *cleaned))
 
 
-def _coded(value: Any, tell: Callable[[str, str], None]) -> Any:
+def _coded(value: Any, report: Callable[[str, str], None]) -> Any:
     """Return `value` without the parts whose code is none (4 or 8 bytes of MacRoman)."""
     changed: dict[str, Any] = {}
     for f in fields(value):
@@ -228,54 +219,45 @@ def _coded(value: Any, tell: Callable[[str, str], None]) -> Any:
                 if type(part) not in _CODED:
                     kept.append(part)
                 elif _has_code(part):
-                    kept.append(_coded(part, tell))
+                    kept.append(_coded(part, report))
                 else:
-                    what = f"{type(part).__name__.lower()} {on_one_line(part.name, 64)}"
+                    what = f"{_tag(type(part)).lower()} {on_one_line(part.name, 64)}"
                     size = _size(part)
                     code = on_one_line(ascii(part.code), 40)
-                    tell("code", f"{what} has the code {code}, not {size} characters")
+                    report("code", f"{what} has the code {code}, not {size} characters")
             changed[f.name] = tuple(kept)
     return replace(value, **changed)
 
 
 def _size(part: Any) -> int:
-    return 8 if isinstance(part, model.Command) else 4
+    return 8 if isinstance(part, SdefCommand) else 4
 
 
 def _has_code(part: Any) -> bool:
     # A suite's code is used for nothing and often odd; an extension has none, a value may.
-    if isinstance(part, model.Suite) or (isinstance(part, model.Class) and part.extends):
+    if isinstance(part, Suite) or (isinstance(part, SdefClass) and part.extends):
         return True
-    if isinstance(part, model.ValueType) and not part.code:
+    if isinstance(part, ValueType) and not part.code:
         return True
-    try:
-        return len(part.code.encode("mac_roman")) == _size(part)
-    except UnicodeEncodeError:
-        return False
+    return is_code(part.code, _size(part))
 
 
 def _tagged(data: Mapping[str, Any], options: Collection[type]) -> Any:
     kind = _TAGGED[data["is"]]
     if kind not in options:
-        raise TypeError(f"a {kind.__name__} stands in a wrong place")
+        raise TypeError(f"a {_tag(kind)} stands in a wrong place")
     return _build(kind, data)
 
 
 def _build(cls: type[T], data: Mapping[str, Any]) -> T:
-    hints = _hints(cls)
+    hints = _hints(cls)  # type: ignore[arg-type]
     unknown = data.keys() - hints.keys() - {"is"}
     if unknown:
-        raise ValueError(f"{cls.__name__} has no {', '.join(sorted(unknown))}")
+        raise ValueError(f"{_tag(cls)} has no {', '.join(sorted(unknown))}")
     return cls(**{name: _value(hints[name], data[name]) for name in hints if name in data})
 
 
-_HINTS: dict[type, dict[str, Any]] = {}
-
-
-def _hints(cls: type) -> dict[str, Any]:
-    if cls not in _HINTS:
-        _HINTS[cls] = get_type_hints(cls)
-    return _HINTS[cls]
+_hints = cache(get_type_hints)
 
 
 def _value(hint: Any, value: Any) -> Any:

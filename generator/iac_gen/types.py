@@ -10,12 +10,10 @@ it, so a reader that splits at ` | ` first and the rest at `|` reads both.
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from iac_gen.classes import Find, named
-from iac_gen.model import Class, Enumeration, RecordType, TypeRef, ValueType
+from iac_gen.merge import finder
+from iac_gen.model import TypeRef
 from iac_gen.naming import field_key
 from iac_gen.resolve import Resolved
-
-__all__ = ["ATOMS", "Types", "items_of"]
 
 _DEEPEST = 3
 
@@ -133,16 +131,6 @@ def _list_of(parts: list[str]) -> str:
     return f"list of {'|'.join(parts)}"
 
 
-def _finder(rows: Iterable[Class | Enumeration | RecordType | ValueType]) -> Find:
-    declared = {row.name: row for row in rows}
-    return named(
-        declared,
-        {row.id: name for name, row in declared.items() if row.id},
-        {row.code: name for name, row in reversed(declared.items())},
-        ((name, getattr(row, "synonyms", ())) for name, row in declared.items()),
-    )
-
-
 class Types:
     """The types of one app: terms, enumerations by name or code, records and classes.
 
@@ -155,12 +143,12 @@ class Types:
         self._class_values = {row.name: row.values for row in resolved.classes if row.values}
         self.records = {row.name: row for row in resolved.records}
         self.enums = {row.name: row for row in resolved.enumerations if row.enumerators}
-        self.class_named = _finder(resolved.classes)
-        self._enum = _finder(row for row in resolved.enumerations if row.enumerators)
-        self._record = _finder(resolved.records)
-        self._value = _finder(resolved.values)
+        self.class_named = finder(resolved.classes)
+        self._enum = finder(row for row in resolved.enumerations if row.enumerators)
+        self._record = finder(resolved.records)
+        self._value = finder(resolved.values)
         self._value_codes = {row.name: row.code for row in resolved.values}
-        self._empty = _finder(row for row in resolved.enumerations if not row.enumerators)
+        self._empty = finder(row for row in resolved.enumerations if not row.enumerators)
         self.unknown: set[str] = set()
 
     def string(self, refs: Iterable[TypeRef]) -> str:

@@ -7,21 +7,19 @@ groups, `cocoa`, `documentation` and direct parameters are no terms.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
-from iac_gen.diagnostics import Diagnostic
-from iac_gen.doors import clean
-from iac_gen.includes import path_of
-from iac_gen.ir import Module, Tool
+from iac_gen.ir import Module, ToolFunction
 from iac_gen.lower import lower
 from iac_gen.model import (
-    Class,
-    Command,
+    Declaration,
+    Diagnostic,
     Enumeration,
     Include,
-    Item,
-    Parameter,
     RecordType,
-    Suite,
+    SdefClass,
+    SdefCommand,
+    SdefParameter,
     Synonym,
     TypeRef,
     ValueType,
@@ -29,10 +27,9 @@ from iac_gen.model import (
 from iac_gen.naming import jxa
 from iac_gen.objects import OBJECT_EVENTS
 from iac_gen.quirks import Decisions
-from iac_gen.resolve import Resolved
+from iac_gen.resolve import Resolved, path_of
+from iac_gen.text import clean
 from iac_gen.types import ATOMS, Types
-
-__all__ = ["Unbound", "unbound"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,14 +60,13 @@ class Unbound:
 class _Made:
     """What was made, in the shape in which it is asked for."""
 
-    resolved: Resolved
     types: Types
     module: Module
-    commands: dict[tuple[str, str], Command]
-    merged: dict[str, Command]
+    commands: dict[tuple[str, str], SdefCommand]
+    merged: dict[str, SdefCommand]
     visible: set[tuple[str, str]]
 
-    def tool(self, command: Command) -> Tool | None:
+    def tool(self, command: SdefCommand) -> ToolFunction | None:
         """Return the tool that stands for a command, as `lower` decides it."""
         if command.hidden:
             return None
@@ -90,11 +86,11 @@ def unbound(resolved: Resolved, diagnostics: Iterable[Diagnostic]) -> list[Unbou
     `diagnostics` are those of reading and resolving; an error among them is an item that was
     dropped, of which no more than the message is known. First the terms of the file in its
     order, then those that includes brought. An element of an included class whose own class
-    the include's filter left behind is told in the diagnostics only.
+    the include's filter left behind is in the diagnostics only.
     """
     made = _made(resolved)
     found: list[Unbound] = []
-    own = list(_own(resolved))
+    own = list(resolved.source.dictionary.own())
     for item in own:
         found += _of_item(item, made)
     for item in _included(resolved, own):
@@ -107,88 +103,67 @@ def _made(resolved: Resolved) -> _Made:
     module, _ = lower(resolved, Decisions(), "app")
     visible = [command for command in resolved.commands if not command.hidden]
     return _Made(
-        resolved,
         Types(resolved, {}),
         module,
         {(command.name, command.code): command for command in resolved.commands},
         {command.code: command for command in reversed(visible)},
-        {(c.name, c.code) for c in _own(resolved) if isinstance(c, Command) and not c.hidden},
+        {
+            (item.name, item.code)
+            for item in resolved.source.dictionary.own()
+            if isinstance(item, SdefCommand) and not item.hidden
+        },
     )
 
 
-def _own(resolved: Resolved) -> Iterator[Item]:
-    for suite in resolved.source.dictionary.suites:
-        if isinstance(suite, Suite):
-            for item in suite.items:
-                if not isinstance(item, Include):
-                    yield replace(item, hidden=True) if suite.hidden else item
-
-
-def _included(resolved: Resolved, own: Sequence[Item]) -> Iterator[Item]:
+def _included(resolved: Resolved, own: Sequence[Declaration]) -> Iterator[Declaration]:
     """Yield what stands in `resolved` and not in the file itself."""
-    mine = {(type(item), item.name) for item in own if not isinstance(item, Include)}
-    rows: tuple[Item, ...] = (
-        *resolved.commands,
-        *resolved.events,
-        *resolved.enumerations,
-        *resolved.records,
+    mine = {(type(item), item.name) for item in own}
+    rows: Iterable[Declaration] = (
+        *resolved.commands, *resolved.events, *resolved.enumerations, *resolved.records,
         *resolved.values,
-    )
-    for item in rows:
-        if not isinstance(item, Include) and (type(item), item.name) not in mine:
-            yield item
-    added: dict[str, list[Class]] = {}
-    for item in own:
-        if isinstance(item, Class) and item.extends:
-            added.setdefault(item.extends, []).append(item)
+    )  # fmt: skip
+    yield from (item for item in rows if (type(item), item.name) not in mine)
+    added = [item for item in own if isinstance(item, SdefClass) and item.extends]
     for row in resolved.classes:
-        if (Class, row.name) not in mine:
-            yield _without(row, [*added.get(row.name, ()), *added.get(row.id or row.name, ())])
+        if (SdefClass, row.name) not in mine:
+            yield _without(row, [one for one in added if one.extends in (row.name, row.id)])
 
 
-def _without(row: Class, extensions: Sequence[Class]) -> Class:
+def _without(row: SdefClass, extensions: Sequence[SdefClass]) -> SdefClass:
     """Return a merged class without the members that the file's own extensions gave it."""
-    return replace(
-        row,
-        properties=tuple(
-            prop for prop in row.properties if all(prop not in one.properties for one in extensions)
-        ),
-        elements=(),
-        responds_to=tuple(
-            verb
-            for verb in row.responds_to
-            if all(verb not in one.responds_to for one in extensions)
-        ),
-        synonyms=tuple(
-            name for name in row.synonyms if all(name not in one.synonyms for one in extensions)
-        ),
-    )
+
+    def rest(name: str) -> tuple[Any, ...]:
+        theirs = [member for one in extensions for member in getattr(one, name)]
+        return tuple(member for member in getattr(row, name) if member not in theirs)
+
+    kept: dict[str, Any] = {name: rest(name) for name in ("properties", "responds_to", "synonyms")}
+    return replace(row, elements=(), **kept)
 
 
-def _of_item(item: Item, made: _Made) -> Iterator[Unbound]:
-    if isinstance(item, Command):
+def _of_item(item: Declaration, made: _Made) -> Iterator[Unbound]:
+    if isinstance(item, SdefCommand):
         yield from _event(item) if item.event else _command(item, made)
-    elif isinstance(item, Class):
+    elif isinstance(item, SdefClass):
         yield from _class(item, made)
     elif isinstance(item, Enumeration):
         yield from _enumeration(item, made)
     elif isinstance(item, RecordType):
         yield from _members(item, item.name, made.module.records.get(item.name))
-    elif isinstance(item, ValueType):
+    else:
         yield from _value_type(item, made)
-    if not isinstance(item, RecordType | Include):
-        named = item.extends or item.name if isinstance(item, Class) else item.name
+    if not isinstance(item, RecordType):
+        named = item.extends or item.name if isinstance(item, SdefClass) else item.name
         yield from _synonyms(item.synonyms, named, "", item.line)
 
 
-def _event(item: Command) -> Iterator[Unbound]:
+def _event(item: SdefCommand) -> Iterator[Unbound]:
     reason = "the app sends it and nobody calls it"
     yield Unbound("event", item.name, "", item.code, reason, item.line)
     for one in item.parameters:
         yield _parameter(one, item, "it belongs to an event, which nobody calls")
 
 
-def _command(item: Command, made: _Made) -> Iterator[Unbound]:
+def _command(item: SdefCommand, made: _Made) -> Iterator[Unbound]:
     merged = made.commands.get((item.name, item.code), item)
     tool = made.tool(merged)
     if tool is None:
@@ -206,7 +181,7 @@ def _command(item: Command, made: _Made) -> Iterator[Unbound]:
         yield _parameter(one, item, reason)
 
 
-def _no_tool(command: Command, made: _Made) -> str:
+def _no_tool(command: SdefCommand, made: _Made) -> str:
     op = OBJECT_EVENTS.get(command.code)
     if command.hidden:
         if (command.name, command.code) in made.visible:
@@ -217,11 +192,11 @@ def _no_tool(command: Command, made: _Made) -> str:
     return f"the object tool {op} stands for {other.name}, which has the same event"
 
 
-def _parameter(one: Parameter, owner: Command, reason: str) -> Unbound:
+def _parameter(one: SdefParameter, owner: SdefCommand, reason: str) -> Unbound:
     return Unbound("parameter", one.name, owner.name, one.code, reason, one.line)
 
 
-def _class(item: Class, made: _Made) -> Iterator[Unbound]:
+def _class(item: SdefClass, made: _Made) -> Iterator[Unbound]:
     written = item.extends or item.name
     name = made.types.class_named(written)
     row = made.module.classes.get(name)
@@ -239,7 +214,7 @@ def _class(item: Class, made: _Made) -> Iterator[Unbound]:
         yield Unbound("responds-to", verb, written, "", reason, item.line)
 
 
-def _members(item: Class | RecordType, owner: str, row: object) -> Iterator[Unbound]:
+def _members(item: SdefClass | RecordType, owner: str, row: object) -> Iterator[Unbound]:
     terms = {prop.term for prop in getattr(row, "properties", ())}
     for prop in item.properties:
         if prop.name not in terms:
@@ -277,12 +252,9 @@ def _value_type(item: ValueType, made: _Made) -> Iterator[Unbound]:
 def _synonyms(synonyms: tuple[Synonym, ...], term: str, owner: str, line: int) -> Iterator[Unbound]:
     whole = f"{term} of {owner}" if owner else term
     for one in synonyms:
-        if one.name and one.code:
-            reason = "it is another name with a code of its own; the tools use the first"
-        elif one.name:
-            reason = "it is another name; the tools use the first"
-        else:
-            reason = "it is another code; the tools use the first"
+        own_code = " with a code of its own" if one.code else ""
+        what = f"name{own_code}" if one.name else "code"
+        reason = f"it is another {what}; the tools use the first"
         yield Unbound("synonym", one.name, whole, one.code, reason, line)
 
 
@@ -290,12 +262,12 @@ def _dropped(resolved: Resolved, diagnostics: Iterable[Diagnostic]) -> Iterator[
     dictionary = resolved.source.dictionary
     parts = (*dictionary.suites, *dictionary.declared())
     includes = {one.line: path_of(one.href) for one in parts if isinstance(one, Include)}
-    for told in diagnostics:
-        if told.file != dictionary.file:
+    for found in diagnostics:
+        if found.file != dictionary.file:
             continue  # A fault of a quirk file, say.
-        if told.code == "include":
-            path = includes.get(told.line, "")
-            reason = told.message.removeprefix(f"{path} ")
-            yield Unbound("include", path, "", "", reason, told.line)
-        elif told.level == "error":
-            yield Unbound("item", "", "", "", told.message, told.line)
+        if found.code == "include":
+            path = includes.get(found.line, "")
+            reason = found.message.removeprefix(f"{path} ")
+            yield Unbound("include", path, "", "", reason, found.line)
+        elif found.level == "error":
+            yield Unbound("item", "", "", "", found.message, found.line)

@@ -5,24 +5,17 @@ documented by Apple and shows no parameters. Whether it prints inherited names, 
 their plural, is not known: either is taken as right.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+import json
+import os
+import subprocess
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from importlib.resources import as_file, files
+from typing import Any, Final, NamedTuple
 
 from iac_gen import model
 from iac_gen.naming import jxa, plural
 from iac_gen.resolve import Resolved
-
-__all__ = [
-    "ClassNames",
-    "Difference",
-    "Name",
-    "Names",
-    "Printed",
-    "Reflection",
-    "differences",
-    "names_of",
-]
 
 # What JXA gives every object and every app, dictionary or not.
 _COMMON_PROPERTIES: Final = frozenset({"class", "properties"})
@@ -33,7 +26,7 @@ _COMMON_COMMANDS: Final = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Name:
+class SpelledName:
     """A term and the name that we give it; `other` is another name that would do as well."""
 
     term: str
@@ -46,20 +39,20 @@ class Name:
 class ClassNames:
     """The names of one class: its own, and in `inherited` those of the classes above it."""
 
-    name: Name
+    name: SpelledName
     parent: str
-    properties: tuple[Name, ...]
-    elements: tuple[Name, ...]
+    properties: tuple[SpelledName, ...]
+    elements: tuple[SpelledName, ...]
     inherited: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
-class Names:
+class AskedNames:
     """The names of one app: what is asked about it."""
 
     app: str
     kind: str
-    commands: tuple[Name, ...]
+    commands: tuple[SpelledName, ...]
     classes: tuple[ClassNames, ...]
     parameters: int = 0
 
@@ -84,7 +77,7 @@ class Reflection(NamedTuple):
     classes: Mapping[str, Printed]
 
 
-class Difference(NamedTuple):
+class NameDifference(NamedTuple):
     """A name that is not as we make it: `ours` is empty for one that only JXA has."""
 
     what: str
@@ -99,23 +92,23 @@ class Difference(NamedTuple):
         return f"{self.what} {self.term!r}: we say {self.ours}, {said}"
 
 
-def names_of(resolved: Resolved) -> Names:
+def names_of(resolved: Resolved) -> AskedNames:
     """Return every name of an app, hidden ones marked: reflection need not print those."""
     source = resolved.source
     named = {row.name: row for row in resolved.classes}
-    return Names(
+    return AskedNames(
         source.name if source.id.startswith("local.") else source.id,
         source.kind,
-        tuple(Name(row.name, jxa(row.name), "", row.hidden) for row in resolved.commands),
+        tuple(SpelledName(row.name, jxa(row.name), "", row.hidden) for row in resolved.commands),
         tuple(_class_names(row, named) for row in resolved.classes),
         sum(len(row.parameters) for row in resolved.commands),
     )
 
 
-def _class_names(row: model.Class, named: Mapping[str, model.Class]) -> ClassNames:
+def _class_names(row: model.SdefClass, named: Mapping[str, model.SdefClass]) -> ClassNames:
     above = [named[name] for name in _ancestors(row, named)]
     return ClassNames(
-        Name(row.name, jxa(row.name), "", row.hidden),
+        SpelledName(row.name, jxa(row.name), "", row.hidden),
         jxa(row.inherits),
         _properties(row),
         _elements(row, named),
@@ -128,7 +121,7 @@ def _class_names(row: model.Class, named: Mapping[str, model.Class]) -> ClassNam
     )
 
 
-def _ancestors(row: model.Class, named: Mapping[str, model.Class]) -> Iterator[str]:
+def _ancestors(row: model.SdefClass, named: Mapping[str, model.SdefClass]) -> Iterator[str]:
     seen = {row.name}
     while row.inherits in named and row.inherits not in seen:
         seen.add(row.inherits)
@@ -136,13 +129,15 @@ def _ancestors(row: model.Class, named: Mapping[str, model.Class]) -> Iterator[s
         row = named[row.inherits]
 
 
-def _properties(row: model.Class) -> tuple[Name, ...]:
-    return tuple(Name(one.name, jxa(one.name), "", one.hidden) for one in row.properties)
+def _properties(row: model.SdefClass) -> tuple[SpelledName, ...]:
+    return tuple(SpelledName(one.name, jxa(one.name), "", one.hidden) for one in row.properties)
 
 
-def _elements(row: model.Class, named: Mapping[str, model.Class]) -> tuple[Name, ...]:
+def _elements(
+    row: model.SdefClass, named: Mapping[str, model.SdefClass]
+) -> tuple[SpelledName, ...]:
     return tuple(
-        Name(
+        SpelledName(
             one.type,
             jxa(plural(one.type, named[one.type].plural if one.type in named else "")),
             jxa(one.type),
@@ -152,7 +147,7 @@ def _elements(row: model.Class, named: Mapping[str, model.Class]) -> tuple[Name,
     )
 
 
-def differences(names: Names, reflection: Reflection) -> list[Difference]:
+def differences(names: AskedNames, reflection: Reflection) -> list[NameDifference]:
     """Return what reflection says otherwise, commands first, classes in the dictionary's order."""
     found = list(_compared("command", names.commands, reflection.commands, _COMMON_COMMANDS))
     for row in names.classes:
@@ -162,23 +157,23 @@ def differences(names: Names, reflection: Reflection) -> list[Difference]:
     return found
 
 
-def _class_differences(row: ClassNames, printed: Printed) -> Iterator[Difference]:
+def _class_differences(row: ClassNames, printed: Printed) -> Iterator[NameDifference]:
     term = row.name.term
     expected = [name for name in (*row.properties, *row.elements) if not name.hidden]
     if expected and not printed.properties and not printed.elements:
         if not row.name.hidden:
-            yield Difference("class", term, row.name.jxa, "")
+            yield NameDifference("class", term, row.name.jxa, "")
         return
     if printed.parent and row.parent and printed.parent != row.parent:
-        yield Difference(f"parent of {term}", row.parent, row.parent, printed.parent)
+        yield NameDifference(f"parent of {term}", row.parent, row.parent, printed.parent)
     common = row.inherited | _COMMON_PROPERTIES
     yield from _compared(f"property of {term}", row.properties, printed.properties, common)
     yield from _compared(f"element of {term}", row.elements, printed.elements, row.inherited)
 
 
 def _compared(
-    what: str, ours: Iterable[Name], theirs: tuple[str, ...] | None, common: frozenset[str]
-) -> Iterator[Difference]:
+    what: str, ours: Iterable[SpelledName], theirs: tuple[str, ...] | None, common: frozenset[str]
+) -> Iterator[NameDifference]:
     if theirs is None:
         return
     ours = list(ours)
@@ -190,10 +185,98 @@ def _compared(
             continue
         like = only_theirs.pop(_fold(name.jxa), "")
         if like or not (name.hidden or name.jxa in common):
-            yield Difference(what, name.term, name.jxa, like)
+            yield NameDifference(what, name.term, name.jxa, like)
     for extra in only_theirs.values():
-        yield Difference(what, "", "", extra)
+        yield NameDifference(what, "", "", extra)
 
 
 def _fold(name: str) -> str:
     return "".join(ch for ch in name.casefold() if ch.isalnum())
+
+
+_SECONDS: Final = 60
+
+
+class ReflectionError(Exception):
+    """An app's names cannot be had; the text is one line."""
+
+
+class NoReflectionError(ReflectionError):
+    """There is nothing that reflection would say of it."""
+
+
+def reflect(
+    names: AskedNames,
+    program: Sequence[str],
+    seconds: float = _SECONDS,
+    environment: Mapping[str, str] | None = None,
+) -> Reflection:
+    """Return what reflection prints of the app and of each of its classes.
+
+    Args:
+        program: The osascript to run, with its first arguments if it needs any.
+        seconds: After which it is killed.
+        environment: Variables for it beside our own.
+
+    Raises:
+        ReflectionError: It cannot be started, fails, hangs, or answers something else.
+        NoReflectionError: It answers that it has no names at all.
+    """
+    request = {
+        "app": names.app,
+        "kind": names.kind,
+        "classes": [[row.name.jxa, row.name.term] for row in names.classes],
+    }
+    with as_file(files("iac_gen") / "reflection.js") as script:
+        try:
+            done = subprocess.run(
+                [*program, "-l", "JavaScript", str(script)],
+                input=json.dumps(request).encode(),
+                capture_output=True,
+                timeout=seconds,
+                check=False,
+                env={**os.environ, **(environment or {})},
+            )
+        except subprocess.TimeoutExpired:
+            raise ReflectionError(f"{program[0]} did not end within {seconds:g} seconds") from None
+        except OSError as error:
+            raise ReflectionError(f"{program[0]} cannot be run: {error.strerror}") from None
+    if done.returncode != 0:
+        said = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        reason = said[-1] if said else f"status {done.returncode}"
+        raise ReflectionError(f"{program[0]} failed: {reason}")
+    return _read(done.stdout, names)
+
+
+def _read(stdout: bytes, names: AskedNames) -> Reflection:
+    try:
+        answer = json.loads(stdout)
+        rows = answer["classes"]
+        if len(rows) != len(names.classes):
+            raise ValueError("another number of classes")
+        printed = {
+            owner.name.term: Printed(
+                _texts(row["properties"]), _texts(row["elements"]), _one_text(row["parent"])
+            )
+            for owner, row in zip(names.classes, rows, strict=True)
+        }
+        commands = _texts(answer["commands"])
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise ReflectionError("the answer is not that of our script") from None
+    if commands is None and not any(row.properties or row.elements for row in printed.values()):
+        raise NoReflectionError("it has no reflection, or the dictionary could not be loaded")
+    return Reflection(commands, printed)
+
+
+def _texts(value: Any) -> tuple[str, ...] | None:
+    if value is None:
+        return None
+    if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+        raise ValueError("no list of names")
+    return tuple(value)
+
+
+def _one_text(value: Any) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    raise ValueError("no name")

@@ -3,16 +3,16 @@
 from hypothesis import strategies as st
 
 from iac_gen.model import (
-    Class,
-    Command,
     Dictionary,
-    Element,
     Enumeration,
     Enumerator,
     Include,
-    Parameter,
-    Property,
     RecordType,
+    SdefClass,
+    SdefCommand,
+    SdefElement,
+    SdefParameter,
+    SdefProperty,
     Suite,
     Synonym,
     TypeRef,
@@ -68,11 +68,11 @@ TYPES = st.lists(
     max_size=2,
 ).map(tuple)
 PARAMETERS = st.builds(
-    Parameter, NAMES, CODES, TYPES, st.booleans(), st.booleans(), description=ANY_TEXT
+    SdefParameter, NAMES, CODES, TYPES, st.booleans(), st.booleans(), description=ANY_TEXT
 )
-DIRECT = st.builds(Parameter, st.just(""), st.just("----"), TYPES, st.booleans())
+DIRECT = st.builds(SdefParameter, st.just(""), st.just("----"), TYPES, st.booleans())
 PROPERTIES = st.builds(
-    Property,
+    SdefProperty,
     NAMES,
     CODES,
     TYPES,
@@ -83,7 +83,7 @@ PROPERTIES = st.builds(
     description=ANY_TEXT,
 )
 COMMANDS = st.builds(
-    Command,
+    SdefCommand,
     NAMES,
     EVENTS | st.sampled_from(["coregetd", "coresetd", "corecrel", "corecnte", "aevtodoc"]),
     direct=st.none() | DIRECT,
@@ -96,21 +96,21 @@ COMMANDS = st.builds(
 )
 _TERMS = NAMES | st.sampled_from(["application", "document", "item", "text", "first", "second"])
 CLASSES = st.builds(
-    Class,
+    SdefClass,
     _TERMS,
     CODES,
     id=st.just("") | NAMES,
     plural=st.just("") | NAMES,
     inherits=st.just("") | _TERMS,
     properties=st.lists(PROPERTIES, max_size=3).map(tuple),
-    elements=st.lists(st.builds(Element, _TERMS), max_size=2).map(tuple),
+    elements=st.lists(st.builds(SdefElement, _TERMS), max_size=2).map(tuple),
     values=st.just(()) | TYPES,
     hidden=st.booleans(),
     synonyms=_SYNONYMS,
     description=ANY_TEXT,
 )
 EXTENSIONS = st.builds(
-    Class,
+    SdefClass,
     st.just(""),
     st.just(""),
     extends=_TERMS,

@@ -7,13 +7,14 @@ Prints what the file lacks and ends with 1; `--write` rewrites it from them alon
 """
 
 import argparse
+import json
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.resources import as_file, files
 from pathlib import Path
+from typing import Any
 
-from iac_gen.classify.codes import EVENTS
-from iac_gen.classify.floors import FILE, Floors, collect, floors_text, shipped
+from iac_gen.classify.codes import EVENTS, FILE, Floors, shipped
 from iac_gen.classify.judge import judge_command, judge_setter
 from iac_gen.classify.setters import acts_later
 from iac_gen.discover import from_bundled_snapshots, from_paths, includes, read
@@ -23,6 +24,62 @@ from iac_gen.types import Types
 from iac_runtime.tool import LEVELS, Level
 
 _NONE = Floors()
+
+
+def collect(
+    events: Iterable[tuple[str, Level]],
+    setters: Iterable[tuple[tuple[str, str], Level]],
+    classes: Iterable[tuple[str, Level]],
+) -> Floors:
+    """Return the floors of judged rows: the highest level of each code, without SAFE."""
+    return Floors(_top(events), _top(setters), _top(classes))
+
+
+def _top(rows: Iterable[tuple[Any, Level]]) -> dict[Any, Level]:
+    found: dict[Any, Level] = {}
+    for key, level in rows:
+        if level != "SAFE" and LEVELS.index(level) > LEVELS.index(found.get(key, "SAFE")):
+            found[key] = level
+    return dict(sorted(found.items()))
+
+
+def floors_text(floors: Floors) -> str:
+    """Return the file that holds `floors`, a class a line."""
+    tables: Mapping[str, Mapping[str, Any]] = {
+        "events": {level: _of(floors.events, level) for level in LEVELS[1:]},
+        "setters": {level: _owners(floors, level) for level in LEVELS[1:]},
+        "classes": {level: _of(floors.classes, level) for level in LEVELS[2:]},
+    }
+    parts = [f"{json.dumps(name)}: {{\n{_lines(rows)}\n}}" for name, rows in tables.items()]
+    return "{" + ",\n".join(parts) + "}\n"
+
+
+def _lines(rows: Mapping[str, Any]) -> str:
+    """Return the levels of a table: a list on one line, a table with a class a line."""
+    found = []
+    for level, value in rows.items():
+        text = json.dumps(value, ensure_ascii=False)
+        if isinstance(value, dict):
+            inner = (f"{json.dumps(k, ensure_ascii=False)}: {_list(v)}" for k, v in value.items())
+            text = "{\n" + ",\n".join(inner) + "\n}"
+        found.append(f"{json.dumps(level)}: {text}")
+    return ",\n".join(found)
+
+
+def _list(codes: list[str]) -> str:
+    return json.dumps(codes, ensure_ascii=False, separators=(",", ":"))
+
+
+def _of(rows: Mapping[str, Level], level: Level) -> list[str]:
+    return [code for code, one in rows.items() if one == level]
+
+
+def _owners(floors: Floors, level: Level) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for (owner, code), one in floors.setters.items():
+        if one == level:
+            found.setdefault(owner, []).append(code)
+    return found
 
 
 def dictionaries(paths: Iterable[Path]) -> list[Resolved]:

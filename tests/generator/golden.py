@@ -15,10 +15,10 @@ from functools import cache
 from importlib.resources import as_file, files
 from pathlib import Path
 
-from iac_gen.includes import STANDARD
-from iac_gen.load import Loaded, LoadError, parse
+from iac_gen.load import LoadedDictionary, LoadError, parse
 from iac_gen.model import Dictionary, Source
 from iac_gen.pipeline import Inputs, generate
+from iac_gen.resolve import STANDARD
 from iac_gen.snapshot import read_snapshot
 
 CASES = Path(__file__).parent.parent / "cases"
@@ -47,7 +47,7 @@ def built(name: str) -> dict[str, str]:
         return {MODULE: "", DIAGNOSTICS: f"{lost}\n"}
     title = dictionary.title
     source = Source(dictionary, title, f"com.example.{title.replace(' ', '')}", title)
-    made, report = generate(Inputs([Loaded(source, tuple(found))], standard(), []))
+    made, report = generate(Inputs([LoadedDictionary(source, tuple(found))], standard(), []))
     told = [*report.failed, *(one for app in report.apps for one in app.diagnostics)]
     return {
         MODULE: "".join(made[f"{app.key}.py"] for app in report.apps),

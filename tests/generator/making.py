@@ -13,10 +13,10 @@ from black.mode import Mode, TargetVersion
 from black.report import NothingChanged
 from golden import standard
 
-from iac_gen.discover import Found
+from iac_gen.discover import Discovered
 from iac_gen.discover import read as read_found
 from iac_gen.ir import Module
-from iac_gen.load import Loaded, parse
+from iac_gen.load import LoadedDictionary, parse
 from iac_gen.model import Dictionary, Source
 from iac_gen.pipeline import Inputs, generate, represent
 from iac_gen.quirks import Decisions, QuirkFile, apply
@@ -56,7 +56,7 @@ class Built(NamedTuple):
 
     files: dict[str, str]
     report: Report
-    loaded: list[Loaded]
+    loaded: list[LoadedDictionary]
 
 
 def sdef(items: str = DIARY, suite: str = 'name="Diary" code="diar"') -> bytes:
@@ -71,7 +71,7 @@ def read(content: bytes, file: str = "app.sdef") -> Dictionary:
     return parse(content, file)[0]
 
 
-def whole(found: Found, *, as_written: bool = False) -> list[Loaded]:
+def whole(found: Discovered, *, as_written: bool = False) -> list[LoadedDictionary]:
     """Return everything that was found, parsed; all of it must have been readable."""
     loaded, failed = read_found(found, as_written=as_written)
     assert failed == []
@@ -86,12 +86,12 @@ def source(dictionary: Dictionary | None = None, name: str = "Diary", version: s
 
 def inputs(*sources: Source, quirks: Sequence[QuirkFile] = ()) -> Inputs:
     """Return the inputs of a build of `sources`."""
-    return Inputs([Loaded(one) for one in sources], standard(), quirks)
+    return Inputs([LoadedDictionary(one) for one in sources], standard(), quirks)
 
 
 def module(one: Source, quirks: Sequence[QuirkFile] = ()) -> tuple[Module, list[str]]:
     """Return the intermediate representation of `one`, and the findings as text."""
-    made = represent(Loaded(one), "diary", standard(), quirks)
+    made = represent(LoadedDictionary(one), "diary", standard(), quirks)
     return made.module, [str(found) for found in made.diagnostics]
 
 

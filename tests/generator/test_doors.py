@@ -13,8 +13,23 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from making import build, is_black, source
 
-from iac_gen.doors import (
-    Door,
+from iac_gen.model import (
+    Dictionary,
+    Enumeration,
+    Enumerator,
+    RecordType,
+    SdefClass,
+    SdefCommand,
+    SdefElement,
+    SdefParameter,
+    SdefProperty,
+    Source,
+    Suite,
+    TypeRef,
+)
+from iac_gen.prove import prove_source
+from iac_gen.text import (
+    SourceText,
     clean,
     clean_prose,
     cleaned,
@@ -23,23 +38,10 @@ from iac_gen.doors import (
     identifier,
     literal,
     prose,
-    removed,
 )
-from iac_gen.model import (
-    Class,
-    Command,
-    Dictionary,
-    Element,
-    Enumeration,
-    Enumerator,
-    Parameter,
-    Property,
-    RecordType,
-    Source,
-    Suite,
-    TypeRef,
+from iac_gen.text import (
+    count_invisible as removed,
 )
-from iac_gen.prove import prove_source
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | ANY_TEXT,
@@ -167,7 +169,7 @@ def test_only_plain_names_are_identifiers(text: str) -> None:
 def test_a_template_prints_what_came_through_a_door_and_nothing_else() -> None:
     environment = jinja2.Environment(finalize=finalize, undefined=jinja2.StrictUndefined)
     template = environment.from_string("{{ value }}")
-    assert template.render(value=Door("words")) == "words"
+    assert template.render(value=SourceText("words")) == "words"
     for bare in ("words", 7, None):
         with pytest.raises(TypeError, match="came through no door"):
             template.render(value=bare)
@@ -179,36 +181,36 @@ def app_that_says(text: str) -> Source:
     """Return an app whose every text slot holds `text`."""
     term = f"Ab {text} c"
     kinds = (TypeRef(term),)
-    body = Property(term, "body", (TypeRef("text"),), description=text)
-    entry = Class(
+    body = SdefProperty(term, "body", (TypeRef("text"),), description=text)
+    entry = SdefClass(
         term,
         "entr",
         id=text,
         plural=f"Abs {text} c",
         properties=(
             body,
-            Property("password", "pass", (TypeRef("text"),)),
-            Property("bounds", "pbnd", (TypeRef("rectangle"),)),
+            SdefProperty("password", "pass", (TypeRef("text"),)),
+            SdefProperty("bounds", "pbnd", (TypeRef("rectangle"),)),
         ),
-        elements=(Element(term),),
+        elements=(SdefElement(term),),
         description=text,
     )
     mood = f"Mood {text} c"
     record = f"Row {text} c"
-    command = Command(
+    command = SdefCommand(
         term,
         "diargogo",
         id=text,
-        direct=Parameter("", "----", kinds, description=text),
+        direct=SdefParameter("", "----", kinds, description=text),
         parameters=(
-            Parameter(term, "para", (TypeRef(mood),), True, description=text),
-            Parameter(f"{term} d", "parb", (TypeRef(record),), True),
+            SdefParameter(term, "para", (TypeRef(mood),), True, description=text),
+            SdefParameter(f"{term} d", "parb", (TypeRef(record),), True),
         ),
         result=kinds,
         access_groups=(text,),
         description=text,
     )
-    make = Command("make", "corecrel", description=text)
+    make = SdefCommand("make", "corecrel", description=text)
     items = (
         entry,
         command,

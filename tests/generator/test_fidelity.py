@@ -13,7 +13,7 @@ import pytest
 from golden import standard
 
 from iac_gen.ir import Module
-from iac_gen.load import Loaded, load
+from iac_gen.load import LoadedDictionary, load
 from iac_gen.model import Source
 from iac_gen.pipeline import represent
 
@@ -124,7 +124,7 @@ def lost(path: Path) -> list[Row]:
     """Return what the file says and neither the module nor a diagnostic has."""
     dictionary, found = load(path)
     source = Source(dictionary, path.stem, "com.example.x", path.stem)
-    made = represent(Loaded(source, tuple(found)), "key", standard(), [])
+    made = represent(LoadedDictionary(source, tuple(found)), "key", standard(), [])
     told = [one.message for one in made.diagnostics]
     root = ElementTree.fromstring(path.read_bytes())
     every: Sequence[Row] = [*rows(root), *commands(root)]
@@ -150,5 +150,5 @@ def test_the_second_reading_would_notice(tmp_path: Path, monkeypatch: pytest.Mon
         '<property name="lost" code="lost" type="text"/></class></suite></dictionary>'
     )
     assert lost(path) == []
-    monkeypatch.setattr("iac_gen.classes.properties", lambda *_: ())
+    monkeypatch.setattr("iac_gen.merge.properties", lambda *_: ())
     assert lost(path) == [Row("property", "application", "lost", "lost")]

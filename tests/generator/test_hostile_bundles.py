@@ -9,7 +9,7 @@ import pytest
 from making import sdef
 from test_macos import apps, bundle, reason
 
-from iac_gen.macos import Bundle, Unscriptable, installed
+from iac_gen.macos import AppBundle, Unscriptable, installed
 
 
 def plist(folder: Path, content: bytes) -> None:
@@ -118,8 +118,8 @@ def test_s32_an_impostor_does_not_take_the_place_of_the_system_s_app(
     bundle(downloads, "Aardvark.app", "Mail.sdef", CFBundleIdentifier=identifier, **facts)
     bundle(downloads, "Diary.app", "Mail.sdef", CFBundleIdentifier="com.example.d", **facts)
     mail, impostor, diary = installed([downloads], [str(system)], [])
-    assert isinstance(mail, Bundle)
-    assert isinstance(diary, Bundle)
+    assert isinstance(mail, AppBundle)
+    assert isinstance(diary, AppBundle)
     assert isinstance(impostor, Unscriptable)
     assert impostor.path == downloads / "Aardvark.app"
     assert impostor.reason == (f"claims {identifier}, the bundle id of {system / 'Mail.app'}")

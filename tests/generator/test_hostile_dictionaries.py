@@ -14,11 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from making import imported, inputs, read, sdef, source
 
-from iac_gen.hygiene import screened
 from iac_gen.model import Dictionary
 from iac_gen.naming import app_key
 from iac_gen.pipeline import generate
 from iac_gen.prove import prove_source
+from iac_gen.text import screened
 
 BUILTIN = (
     "__import__ APP call tool match case type _ self cls print exec eval None True False import"

@@ -16,16 +16,16 @@ from click.testing import CliRunner, Result
 from making import imported, inputs, read, sdef, source
 
 from iac_gen.cli.group import cli
-from iac_gen.doors import clean
-from iac_gen.load import Loaded, parse
+from iac_gen.load import LoadedDictionary, parse
 from iac_gen.lower import lower
-from iac_gen.model import Class, Command, Dictionary, Source
+from iac_gen.model import Dictionary, SdefClass, SdefCommand, Source
 from iac_gen.pipeline import generate
 from iac_gen.prove import prove_source
 from iac_gen.quirks import Decisions
 from iac_gen.render import render_module
 from iac_gen.resolve import resolve
 from iac_gen.snapshot import write_snapshot
+from iac_gen.text import clean
 
 CANARY = Path("/tmp/iac-hostile-canary")
 CALL = f"__import__('os').system('touch {CANARY}')"
@@ -44,7 +44,7 @@ def made(items: str | bytes, folder: Path, *, name: str = "Diary") -> tuple[str,
     content = items if isinstance(items, bytes) else sdef(items)
     dictionary, found = parse(content, "app.sdef")
     one = source(dictionary, name)
-    files, report = generate(replace(inputs(), sources=[Loaded(one, tuple(found))]))
+    files, report = generate(replace(inputs(), sources=[LoadedDictionary(one, tuple(found))]))
     assert not report.failed
     (app,) = report.apps
     text = files[f"{app.key}.py"]
@@ -301,5 +301,5 @@ def test_a_module_of_hostile_text_says_what_was_cleaned() -> None:
     assert isinstance(one, Source)
     assert isinstance(one.dictionary, Dictionary)
     (item,) = one.dictionary.declared()
-    assert isinstance(item, Command | Class)
+    assert isinstance(item, SdefCommand | SdefClass)
     assert item.description == clean("a\u202eb")

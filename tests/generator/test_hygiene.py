@@ -10,10 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from making import sdef
 
-from iac_gen.doors import clean
-from iac_gen.hygiene import capped_enums, count_removed, is_plain, on_one_line, removed, screened
 from iac_gen.load import parse
-from iac_gen.model import Class, Command, Dictionary, Parameter, Suite, Synonym, TypeRef
+from iac_gen.model import Dictionary, SdefClass, SdefCommand, SdefParameter, Suite, Synonym, TypeRef
+from iac_gen.text import (
+    capped_enums,
+    clean,
+    count_removed,
+    invisible_characters,
+    is_plain,
+    on_one_line,
+    screened,
+)
 
 CODES = ("code", "file", "digest", "href", "xpointer")
 
@@ -37,7 +44,7 @@ def test_a_screened_dictionary_is_clean_throughout(dictionary: Dictionary) -> No
     assert screened(found) == (found, [])
     assert count_removed(found) == 0
     assert all("\n" not in str(one) and clean(str(one)) == str(one) for one in told)
-    counts = [int(one.message.split()[0]) for one in removed(dictionary)]
+    counts = [int(one.message.split()[0]) for one in invisible_characters(dictionary)]
     assert sum(counts) == count_removed(dictionary)
     assert (found == dictionary) or told or any(clean(t) != t for t in texts(dictionary))
 
@@ -91,19 +98,19 @@ def test_a_control_character_in_a_name_costs_the_item_with_its_line(bad: str) ->
 
 def test_half_a_character_costs_what_it_stands_in() -> None:
     half = "a\ud800b"
-    command = Command(
+    command = SdefCommand(
         "go",
         "diargogo",
-        direct=Parameter("", "----", (TypeRef("text"),), description=half),
-        parameters=(Parameter(half, "para", ()), Parameter("kept", "kept", ())),
+        direct=SdefParameter("", "----", (TypeRef("text"),), description=half),
+        parameters=(SdefParameter(half, "para", ()), SdefParameter("kept", "kept", ())),
         synonyms=(Synonym(half), Synonym("run")),
         description=half,
     )
-    lost = Class(half, "lost")
+    lost = SdefClass(half, "lost")
     (suite,) = screened(_one(command, lost))[0].suites
     assert isinstance(suite, Suite)
     (kept,) = suite.items
-    assert isinstance(kept, Command)
+    assert isinstance(kept, SdefCommand)
     assert kept.description == ""
     assert kept.direct is not None
     assert kept.direct.description == ""
@@ -112,7 +119,7 @@ def test_half_a_character_costs_what_it_stands_in() -> None:
 
 
 def test_a_suite_is_not_lost_for_its_title() -> None:
-    dictionary = Dictionary("a", "0", "", (Suite("\x00", "diar", (Class("row", "rowr"),)),))
+    dictionary = Dictionary("a", "0", "", (Suite("\x00", "diar", (SdefClass("row", "rowr"),)),))
     (suite,) = screened(dictionary)[0].suites
     assert isinstance(suite, Suite)
     assert (suite.name, len(suite.items)) == ("", 1)

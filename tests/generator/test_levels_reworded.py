@@ -16,7 +16,7 @@ from floors import dictionaries, kinds
 from making import module, read, sdef, source
 
 from iac_gen.classify.judge import judge_command, judge_setter, make_level
-from iac_gen.model import Class, Command
+from iac_gen.model import SdefClass, SdefCommand
 from iac_gen.resolve import Resolved
 from iac_gen.types import Types
 from iac_runtime.tool import LEVELS, Level
@@ -33,7 +33,7 @@ def rank(level: Level) -> int:
     return LEVELS.index(level)
 
 
-def reworded_command(row: Command, chance: random.Random) -> Command:
+def reworded_command(row: SdefCommand, chance: random.Random) -> SdefCommand:
     """Return a command with its name, its parameters' names and all prose changed at random."""
     parameters = tuple(
         replace(one, name=chance.choice((one.name, chance.choice(NAMES))), description=PROSE)
@@ -43,7 +43,7 @@ def reworded_command(row: Command, chance: random.Random) -> Command:
     return replace(row, name=name, parameters=parameters, description=PROSE)
 
 
-def reworded_class(row: Class, chance: random.Random) -> Class:
+def reworded_class(row: SdefClass, chance: random.Random) -> SdefClass:
     """Return a class with its name, its properties' names and all prose changed at random."""
     properties = tuple(
         replace(one, name=chance.choice((one.name, chance.choice(NAMES))), description=PROSE)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from lint_cases import SOUND
 from making import sdef, source, whole
 
-from iac_gen.cli.lint import lint_command
+from iac_gen.cli.show import lint_command
 from iac_gen.discover import from_bundled_snapshots, from_paths, includes
 from iac_gen.lint.linter import RULES, lint
 from iac_gen.load import LoadError, parse

@@ -8,15 +8,16 @@ from golden import standard
 from lint_cases import CASES, INCLUDE, SOUND, Case
 from making import sdef, source, whole
 
-from iac_gen.diagnostics import Diagnostic
 from iac_gen.discover import from_paths
-from iac_gen.lint.codes import is_code
-from iac_gen.lint.linter import Finding, lint
+from iac_gen.lint.codes import is_written_code as is_code
+from iac_gen.lint.facts import LintFinding
+from iac_gen.lint.linter import lint
 from iac_gen.load import parse
+from iac_gen.model import Diagnostic
 from iac_gen.naming import jxa_verified
 
 
-def found(items: str, sound: str = SOUND) -> list[Finding]:
+def found(items: str, sound: str = SOUND) -> list[LintFinding]:
     dictionary, told = parse(sdef(sound + items), "app.sdef", as_written=True)
     return lint(source(dictionary), standard(), told)
 

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from making import read, sdef
 
 from iac_gen import load as loading
-from iac_gen.hygiene import screened
 from iac_gen.load import LoadError, load, parse
-from iac_gen.model import Class, Command, Dictionary, Enumeration
+from iac_gen.model import Dictionary, Enumeration, SdefClass, SdefCommand
+from iac_gen.text import screened
 
 DOCTYPE = '<!DOCTYPE dictionary SYSTEM "file://localhost/System/Library/DTDs/sdef.dtd"'
 
@@ -118,7 +118,7 @@ def test_a_file_that_fails_to_be_read_says_why(
 )
 def test_codes_are_kept_byte_for_byte(written: str, code: str) -> None:
     (found,) = only(read(sdef(f'<class name="entry" code="{written}"/>')))
-    assert isinstance(found, Class)
+    assert isinstance(found, SdefClass)
     assert found.code == code
     assert len(code.encode("mac_roman")) == 4
 
@@ -141,7 +141,7 @@ BAD = (
 def test_a_bad_item_costs_that_item_and_names_its_line(item: str, expected: str) -> None:
     good = '<class name="entry" code="entr"/>'
     dictionary, found = parse(sdef(f"{good}\n{item}\n"), "app.sdef")
-    assert [one.name for one in dictionary.declared() if isinstance(one, Class)] == ["entry"]
+    assert [one.name for one in dictionary.declared() if isinstance(one, SdefClass)] == ["entry"]
     (told,) = found
     assert told.line == 4
     assert told.level == "error"
@@ -162,7 +162,7 @@ def test_a_bad_part_of_a_class_costs_that_part(inner: str, expected: str) -> Non
         sdef(f'<class name="entry" code="entr">\n{inner}{rest}</class>'), "app.sdef"
     )
     (found,) = only(dictionary)
-    assert isinstance(found, Class)
+    assert isinstance(found, SdefClass)
     assert [one.name for one in found.properties] == ["kept"]
     assert (told.line, told.message.startswith(expected)) == (4, True)
 
@@ -175,7 +175,7 @@ def test_a_bad_parameter_costs_that_parameter(inner: str) -> None:
         sdef(f'<command name="go" code="diargogo">\n{inner}</command>'), "app.sdef"
     )
     (found,) = only(dictionary)
-    assert isinstance(found, Command)
+    assert isinstance(found, SdefCommand)
     assert found.parameters == ()
     assert told.line == 4
 

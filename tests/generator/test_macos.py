@@ -10,8 +10,8 @@ from making import sdef, whole
 
 from iac_gen import discover, macos
 from iac_gen.discover import from_bundles, read
-from iac_gen.keys import Claim, assign
-from iac_gen.macos import Bundle, Unscriptable, installed
+from iac_gen.macos import AppBundle, Unscriptable, installed
+from iac_gen.naming import Claim, assign
 
 
 def bundle(folder: Path, name: str, sdef_name: str = "", **info: Any) -> Path:
@@ -25,13 +25,13 @@ def bundle(folder: Path, name: str, sdef_name: str = "", **info: Any) -> Path:
     return path
 
 
-def apps(*folders: Path) -> list[Bundle | Unscriptable]:
+def apps(*folders: Path) -> list[AppBundle | Unscriptable]:
     return installed(folders, applications=(), additions=())
 
 
-def only(folder: Path) -> Bundle:
+def only(folder: Path) -> AppBundle:
     (found,) = apps(folder)
-    assert isinstance(found, Bundle), found
+    assert isinstance(found, AppBundle), found
     return found
 
 
@@ -138,7 +138,7 @@ def test_a_scripting_addition_is_of_its_own_kind(tmp_path: Path) -> None:
     bundle(tmp_path, "Extra.osax", "Extra.sdef", OSAScriptingDefinition="Extra")
     bundle(tmp_path, "Diary.app", "Diary.sdef", OSAScriptingDefinition="Diary")
     found = installed((), applications=[str(tmp_path)], additions=[str(tmp_path)])
-    assert [(one.name, one.kind) for one in found if isinstance(one, Bundle)] == [
+    assert [(one.name, one.kind) for one in found if isinstance(one, AppBundle)] == [
         ("Diary", "application"),
         ("Extra", "addition"),
     ]

@@ -5,15 +5,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from making import sdef
 
-from iac_gen.load import parse
-from iac_gen.mend import mend, with_lines
+from iac_gen.load import parse, repaired, with_lines
 from iac_gen.model import Include, Suite
 
 INCLUDE = '<{0}:include href="file:///x.sdef"/>'
 
 
 def told(content: bytes) -> list[str]:
-    return [f"{line}: {text}" for line, text in mend(content)[1]]
+    return [f"{line}: {text}" for line, text in repaired(content)[1]]
 
 
 def test_an_undeclared_prefix_of_an_include_is_xinclude() -> None:
@@ -30,7 +29,7 @@ def test_a_prefix_in_a_comment_and_a_root_in_a_comment_count_for_nothing() -> No
     comment = b"<!-- <dictionary> <xi:include/> -->"
     bare = sdef(INCLUDE.format("xi")).partition(b"\n")[2]
     assert told(comment + sdef()) == []
-    mended, _ = mend(comment + bare)
+    mended, _ = repaired(comment + bare)
     assert mended.startswith(comment)
     parse(mended, "app.sdef")
 
@@ -48,7 +47,7 @@ def test_an_ampersand_that_begins_no_reference_is_itself() -> None:
         "<!-- a & b --><documentation><![CDATA[ c & d ]]></documentation>\n"
         '<command name="R&D &amp; &#38; &#x26;" code="aaaacccc"/>'
     )
-    mended, found = mend(content)
+    mended, found = repaired(content)
     assert [line for line, _ in found] == [3, 5]
     dictionary, _ = parse(mended, "app.sdef")
     assert [one.name for one in dictionary.declared()] == ["stop & go", "R&D & & &"]
@@ -57,11 +56,11 @@ def test_an_ampersand_that_begins_no_reference_is_itself() -> None:
 
 def test_blanks_before_the_declaration_keep_their_lines() -> None:
     content = b"\n \r\n" + sdef('<class name="bad" code="x"/>')
-    mended, found = mend(content)
+    mended, found = repaired(content)
     assert found == [(3, "blanks stand before the XML declaration; ignored")]
     assert [one.line for one in parse(mended, "app.sdef")[1]] == [5]
     latin = b'\n<?xml version="1.0" encoding="latin-1"?><dictionary/>'
-    assert mend(latin) == (latin, [])
+    assert repaired(latin) == (latin, [])
 
 
 @pytest.mark.parametrize(
@@ -76,21 +75,21 @@ def test_blanks_before_the_declaration_keep_their_lines() -> None:
     ],
 )
 def test_what_has_no_one_reading_is_left_alone(content: bytes) -> None:
-    assert mend(content) == (content, [])
+    assert repaired(content) == (content, [])
 
 
 @given(st.text(st.sampled_from("<>&!-[]CDAT;x: \n?xmli#/\"'="), max_size=80))
 def test_whatever_comes_is_mended_once_and_for_all(text: str) -> None:
     content = text.encode()
-    mended, found = mend(content)
+    mended, found = repaired(content)
     assert (mended == content) == (not found)
     assert mended.count(b"\n") == content.count(b"\n")
-    assert mend(mended) == (mended, [])
+    assert repaired(mended) == (mended, [])
 
 
 def test_a_file_made_to_be_slow_is_not() -> None:
     for part in (b"<!--", b"<![CDATA[", b"&", b"<x:include ", b"<!---->"):
-        mend(part * (2_000_000 // len(part)))
+        repaired(part * (2_000_000 // len(part)))
 
 
 @pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from iac_gen.ir import Module
-from iac_gen.load import Loaded, LoadError, parse
+from iac_gen.load import LoadedDictionary, LoadError, parse
 from iac_gen.model import Source
 from iac_gen.pipeline import represent
 from iac_gen.prove import prove
@@ -98,7 +98,9 @@ def made(content: bytes) -> Module | None:
         assert lost.diagnostic.message
         return None
     source = Source(dictionary, "Example", "com.example.Example", "Example")
-    return represent(Loaded(source, tuple(found)), "example", golden.standard(), []).module
+    return represent(
+        LoadedDictionary(source, tuple(found)), "example", golden.standard(), []
+    ).module
 
 
 @given(st.sampled_from(CASES), st.randoms(use_true_random=False))

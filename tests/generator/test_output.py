@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 from making import inputs, read, sdef, source
 
-from iac_gen.diagnostics import Diagnostic
-from iac_gen.keys import Bound, Claim, assign
-from iac_gen.model import Source
+from iac_gen.model import Diagnostic, Source
+from iac_gen.naming import Bound, Claim, assign
 from iac_gen.output import OutputError, Previous
 from iac_gen.pipeline import generate
 from iac_gen.report import Report
@@ -251,7 +250,7 @@ def test_the_index_is_written_after_the_modules(
 
     monkeypatch.setattr(Path, "replace", note)
     build(tmp_path, DIARY, LEDGER)
-    assert order == ["journal.json", "__init__.py", "diary.py", "ledger.py", *INDEX]
+    assert order == [".journal", "__init__.py", "diary.py", "ledger.py", *INDEX]
 
 
 def test_a_folder_that_cannot_be_written_says_why(tmp_path: Path) -> None:

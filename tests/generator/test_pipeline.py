@@ -11,10 +11,10 @@ from golden import standard
 from hypothesis import given
 from making import Built, build, inputs, module, read, sdef, source
 
-from iac_gen.includes import STANDARD, select
 from iac_gen.model import Include
 from iac_gen.pipeline import generate
 from iac_gen.report import Report
+from iac_gen.resolve import STANDARD, select
 
 
 @given(DICTIONARIES)
@@ -102,8 +102,8 @@ def test_an_included_file_s_own_includes_are_not_followed() -> None:
         ("/dictionary/suite", {"Suite"}),
         ("/dictionary/suite/enumeration", {"Enumeration"}),
         ("/dictionary/suite/record-type", {"RecordType"}),
-        ("/dictionary/suite/class[@name='window']", {"Class"}),
-        ("/dictionary/suite/*[self::command or self::class]", {"Command", "Class"}),
+        ("/dictionary/suite/class[@name='window']", {"SdefClass"}),
+        ("/dictionary/suite/*[self::command or self::class]", {"SdefCommand", "SdefClass"}),
         ("/dictionary/suite/@name", set()),
         ("/dictionary", set()),
     ],

@@ -93,8 +93,8 @@ def test_an_app_s_own_row_wins_over_the_one_for_all(tmp_path: Path) -> None:
     own = every.replace("SAFE", "DANGEROUS").replace("One", "Two")
     found, _ = quirks(tmp_path, APP + own)
     decisions, _ = decide(source(), *found)
-    assert decisions.levels["reread"][0] == "DANGEROUS"
-    assert decisions.docs["reread"] == "Two."
+    assert decisions.of("command", "reread")["level"] == "DANGEROUS"
+    assert decisions.of("command", "reread")["doc"] == "Two."
 
 
 def test_quirks_decide_levels_words_and_what_is_shown(tmp_path: Path) -> None:

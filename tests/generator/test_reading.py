@@ -6,11 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from making import module, read, sdef, source
 
-from iac_gen.includes import STANDARD, find, path_of, select
 from iac_gen.ir import Module
 from iac_gen.model import Include, TypeRef
 from iac_gen.prove import prove_schema
-from iac_gen.resolve import resolve
+from iac_gen.resolve import STANDARD, find, path_of, resolve, select
 from iac_gen.types import Types, items_of
 
 ZOO = """

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 from making import DIARY, inputs, sdef, source
 
-from iac_gen import levels, write
+from iac_gen import output, write
 from iac_gen.cli.group import cli
 from iac_gen.output import OutputError
 from iac_gen.pipeline import generate
@@ -26,7 +26,7 @@ RUNS = READS.replace("find", "eval").replace("diareval", "diarfind")
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """What is remembered of builds lies in this test's own folder."""
     folder = tmp_path / "cache"
-    monkeypatch.setattr("iac_gen.memory.user_cache_path", lambda *_, **__: folder)
+    monkeypatch.setattr("iac_gen.write.user_cache_path", lambda *_, **__: folder)
     return folder
 
 
@@ -84,8 +84,10 @@ def test_only_the_app_that_changed_is_built_again(
     before = times(tools)
     diary.write_bytes(sdef(DIARY + READS + READS.replace("find", "seek")))
     read: list[str] = []
-    real = sys.modules["iac_gen.raws"].Raw.read  # type: ignore[attr-defined]
-    monkeypatch.setattr("iac_gen.raws.Raw.read", lambda raw: read.append(raw.stem) or real(raw))
+    real = sys.modules["iac_gen.discover"].SourceFile.read  # type: ignore[attr-defined]
+    monkeypatch.setattr(
+        "iac_gen.discover.SourceFile.read", lambda file: read.append(file.stem) or real(file)
+    )
     run("build", diary, tools)
     assert read == ["Diary"]
     after = times(tools)
@@ -179,9 +181,8 @@ def test_a_new_classifier_may_lower_a_level_and_somebody_must_accept_it(
 ) -> None:
     diary.write_bytes(sdef(DIARY + RUNS))
     run("build", diary, tools)
-    for module in ("levels", "output"):
-        monkeypatch.setattr(f"iac_gen.{module}.CLASSIFIER", levels.CLASSIFIER + 1)
-    monkeypatch.setattr("iac_gen.memory.generator_digest", lambda: "another")
+    monkeypatch.setattr("iac_gen.output.CLASSIFIER", output.CLASSIFIER + 1)
+    monkeypatch.setattr("iac_gen.write.generator_digest", lambda: "another")
     monkeypatch.setattr("iac_gen.cli.build.generator_digest", lambda: "another")
     diary.write_bytes(sdef(DIARY + RUNS.replace("diarfind", "coredoex")))
     fall = "A level fell: diary_eval fell from DANGEROUS to SAFE\n"
@@ -223,6 +224,7 @@ def test_an_interrupted_build_leaves_a_whole_tree(
     files, _ = generate(inputs(source()))
     write.write(tools, files)
     interrupted(tools, monkeypatch, after)
+    write.finish(tools)
     # Before the journal stands (the first move) it is the old tree, then the new one.
     assert read_previous(tools).apps.keys() == ({"diary"} if after == 0 else {"diary", "ledger"})
     assert whole(tools)

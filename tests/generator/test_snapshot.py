@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from making import Built, sdef, source
 
-from iac_gen.hygiene import screened
 from iac_gen.load import LoadError
-from iac_gen.model import Class, Command, Include, Source
+from iac_gen.model import Include, SdefClass, SdefCommand, Source
 from iac_gen.snapshot import facts_only, load_snapshot, read_snapshot, write_snapshot
+from iac_gen.text import screened
 
 
 def without_lines(value: Any) -> Any:
@@ -249,13 +249,22 @@ def told(path: Path) -> list[str]:
             {"is": "Command", "name": "go", "code": "short"},
             "command go has the code 'short'",
         ),
-        ({"is": "Command", "name": "go", "code": "漢字漢字漢字漢字"}, "command go has the code"),
+        (
+            {"is": "Command", "name": "go", "code": "漢字漢字漢字漢字"},
+            "command go has the code",
+        ),
         ({"is": "Class", "name": "row", "code": "x"}, "class row has the code 'x', not 4"),
         ({"is": "Enumeration", "name": "e", "code": "\n"}, "enumeration e has the code '\\n'"),
         ({"is": "ValueType", "name": "v", "code": "abc"}, "valuetype v has the code 'abc'"),
-        ({"is": "Command", "name": "g\ro", "code": "diargogo"}, "command g o has a control char"),
+        (
+            {"is": "Command", "name": "g\ro", "code": "diargogo"},
+            "command g o has a control char",
+        ),
         ({"is": "Class", "name": "\ud800w", "code": "rowr"}, "class w has a control character"),
-        ({"is": "Class", "name": "\u200b", "code": "rowr"}, "class has a name of which nothing"),
+        (
+            {"is": "Class", "name": "\u200b", "code": "rowr"},
+            "class has a name of which nothing",
+        ),
     ],
 )
 def test_a_malformed_item_costs_that_item(
@@ -279,8 +288,8 @@ def test_a_malformed_part_costs_that_part(tmp_path: Path) -> None:
     ]  # fmt: skip
     path = changed(tmp_path, suites=[{"is": "Suite", "name": "S", "code": "odd", "items": items}])
     command, row, *rest = read_snapshot(path).dictionary.declared()
-    assert isinstance(command, Command)
-    assert isinstance(row, Class)
+    assert isinstance(command, SdefCommand)
+    assert isinstance(row, SdefClass)
     assert [one.name for one in command.parameters] == ["b"]
     assert row.properties == ()
     assert len(rest) == 2
@@ -324,7 +333,7 @@ def test_half_a_character_costs_a_description_and_nothing_else(tmp_path: Path) -
     item = {"is": "Class", "name": "row", "code": "rowr", "description": "a\ud800b"}
     path = changed(tmp_path, suites=[{"is": "Suite", "name": "S", "code": "diar", "items": [item]}])
     (row,) = read_snapshot(path).dictionary.declared()
-    assert isinstance(row, Class)
+    assert isinstance(row, SdefClass)
     assert (row.name, row.description) == ("row", "")
     assert told(path) == ["warning: 1 invisible character removed from class row [cleaned]"]
 

@@ -13,11 +13,10 @@ from hypothesis import given
 from lxml import etree
 from making import sdef, source, whole
 
-from iac_gen.diagnostics import Diagnostic
 from iac_gen.discover import from_paths, includes
-from iac_gen.load import Loaded, parse
+from iac_gen.load import LoadedDictionary, parse
 from iac_gen.lower import lower
-from iac_gen.model import Command, Dictionary, Enumeration, TypeRef
+from iac_gen.model import Diagnostic, Dictionary, Enumeration, SdefCommand, TypeRef
 from iac_gen.objects import OBJECT_EVENTS
 from iac_gen.quirks import Decisions, known_apps
 from iac_gen.resolve import resolve
@@ -250,7 +249,7 @@ def quietly_merged(dictionary: Dictionary) -> Counter[str]:
     found: Counter[str] = Counter()
     seen: dict[tuple[str, str], set[str]] = {}
     for item in dictionary.declared():
-        if isinstance(item, Command) and not item.event:
+        if isinstance(item, SdefCommand) and not item.event:
             kind, key, terms = "parameter", item.code, {one.code for one in item.parameters}
         elif isinstance(item, Enumeration):
             kind, key, terms = "enumerator", "", {one.name for one in item.enumerators}
@@ -262,7 +261,7 @@ def quietly_merged(dictionary: Dictionary) -> Counter[str]:
     return found
 
 
-def accounted(loaded: Loaded) -> Counter[str]:
+def accounted(loaded: LoadedDictionary) -> Counter[str]:
     """Return per kind how many terms were made, merged or listed as unbound."""
     resolved, told = resolve(loaded.source, {})
     module, _ = lower(resolved, Decisions(), "app")
@@ -270,7 +269,7 @@ def accounted(loaded: Loaded) -> Counter[str]:
     codes = Counter(one.code for one in told)
     repeated = Counter(one.message.split()[0] for one in told if one.code == "repeated")
     ops = {tool.op: tool for tool in module.tools if tool.op != "command"}
-    merged: dict[str, Command] = {}
+    merged: dict[str, SdefCommand] = {}
     for command in resolved.commands:
         op = OBJECT_EVENTS.get(command.code)
         if op in ops and not command.hidden:

@@ -15,9 +15,16 @@ from hypothesis import strategies as st
 from making import read, sdef, source
 
 from iac_gen.cli.group import cli
-from iac_gen.reflect import ReflectionError, reflect
 from iac_gen.resolve import resolve
-from iac_gen.verify import Names, Printed, Reflection, differences, names_of
+from iac_gen.verify import (
+    AskedNames,
+    Printed,
+    Reflection,
+    ReflectionError,
+    differences,
+    names_of,
+    reflect,
+)
 
 ITEMS = """
 <class name="application" code="capp">
@@ -64,7 +71,7 @@ print(json.dumps({{"commands": world["commands"], "classes": classes}}))
 
 
 @pytest.fixture
-def names() -> Names:
+def names() -> AskedNames:
     return names_of(resolve(source(read(sdef(ITEMS))), standard())[0])
 
 
@@ -79,7 +86,7 @@ def program(tmp_path: Path) -> Callable[[str], Path]:
     return make
 
 
-def printed(world: dict[str, Any], names: Names) -> Reflection:
+def printed(world: dict[str, Any], names: AskedNames) -> Reflection:
     rows = {row.name.term: world.get(row.name.jxa) for row in names.classes}
     return Reflection(
         tuple(world["commands"]),
@@ -137,12 +144,12 @@ def changed(where: str, key: str, value: object) -> dict[str, Any]:
     ],
 )
 def test_what_reflection_says_otherwise_is_told_with_the_term(
-    names: Names, world: dict[str, Any], lines: list[str]
+    names: AskedNames, world: dict[str, Any], lines: list[str]
 ) -> None:
     assert [str(row) for row in differences(names, printed(world, names))] == lines
 
 
-def test_what_reflection_does_not_answer_is_no_difference(names: Names) -> None:
+def test_what_reflection_does_not_answer_is_no_difference(names: AskedNames) -> None:
     silent = Printed(None, None, None)
     assert differences(names, Reflection(None, {})) == []
     rows = differences(names, Reflection(None, {"page": silent, "day book": silent}))
@@ -157,7 +164,7 @@ def test_no_answer_is_too_odd(rows: list[str], parent: str) -> None:
     assert all(str(row) for row in found)
 
 
-def test_an_app_is_asked_in_one_process(names: Names, program: Callable[[str], Path]) -> None:
+def test_an_app_is_asked_in_one_process(names: AskedNames, program: Callable[[str], Path]) -> None:
     stand_in = program(STAND_IN.format(world=json.dumps(RIGHT)))
     found = reflect(names, [str(stand_in)])
     assert found == printed(RIGHT, names)
@@ -200,7 +207,7 @@ def test_an_app_is_asked_in_one_process(names: Names, program: Callable[[str], P
     ],
 )
 def test_a_program_that_does_not_answer_is_one_line(
-    names: Names, program: Callable[[str], Path], code: str, words: str
+    names: AskedNames, program: Callable[[str], Path], code: str, words: str
 ) -> None:
     seconds = 0.5 if "sleep" in code else 60.0
     with pytest.raises(ReflectionError, match=words) as caught:
@@ -208,7 +215,7 @@ def test_a_program_that_does_not_answer_is_one_line(
     assert "\n" not in str(caught.value)
 
 
-def test_a_program_that_is_not_there_is_one_line(names: Names) -> None:
+def test_a_program_that_is_not_there_is_one_line(names: AskedNames) -> None:
     with pytest.raises(ReflectionError, match="cannot be run"):
         reflect(names, ["/nowhere/osascript"])
 

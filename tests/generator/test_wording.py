@@ -10,16 +10,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 from making import build, inputs, read, sdef, source
 
-from iac_gen.describe import MAX_PARAMETER, MAX_SUMMARY
-from iac_gen.doors import clean, clean_prose
-from iac_gen.ir import Module, Tool
+from iac_gen.describe import MARK, MAX_PARAMETER, MAX_SUMMARY, own_words, with_own
+from iac_gen.ir import Module, ToolFunction
 from iac_gen.lower import lower
-from iac_gen.model import Class, Command, Dictionary, Enumeration, Parameter, Source, Suite, TypeRef
+from iac_gen.model import (
+    Dictionary,
+    Enumeration,
+    SdefClass,
+    SdefCommand,
+    SdefParameter,
+    Source,
+    Suite,
+    TypeRef,
+)
 from iac_gen.pipeline import generate
 from iac_gen.quirks import Decisions
 from iac_gen.render import render_module
 from iac_gen.resolve import resolve
-from iac_gen.wording import MARK, own_words, with_own
+from iac_gen.text import clean, clean_prose
 
 
 def worded(one: Source, *, wording: bool = True) -> tuple[Module, list[str]]:
@@ -29,11 +37,11 @@ def worded(one: Source, *, wording: bool = True) -> tuple[Module, list[str]]:
 
 
 def command(description: str, parameter: str = "", name: str = "go") -> Source:
-    item = Command(
+    item = SdefCommand(
         name,
         "diargogo",
-        direct=Parameter("", "----", (TypeRef("text"),), description=parameter, line=8),
-        parameters=(Parameter("aloud", "alou", (TypeRef("file"),), description=parameter),),
+        direct=SdefParameter("", "----", (TypeRef("text"),), description=parameter, line=8),
+        parameters=(SdefParameter("aloud", "alou", (TypeRef("file"),), description=parameter),),
         description=description,
         line=7,
     )
@@ -167,7 +175,7 @@ def schemas(schema: Any) -> list[dict[str, Any]]:
     return [schema, *(one for item in below for one in schemas(item))]
 
 
-def exceeds(tool: Tool) -> list[str]:
+def exceeds(tool: ToolFunction) -> list[str]:
     """Return each cap that a tool's listing entry exceeds."""
     entry = tool.entry()
     found = [] if len(clean(entry["description"])) <= MAX_SUMMARY else ["description"]
@@ -253,7 +261,7 @@ def test_a_default_build_holds_no_text_of_an_app() -> None:
     items = sdef().replace(b"</suite>", b'<record-type name="r" code="reco"/></suite>')
     dictionary = canaries(read(items))
     kinds = {type(one) for one in dictionary.declared()}
-    assert {Class, Command, Enumeration} <= kinds
+    assert {SdefClass, SdefCommand, Enumeration} <= kinds
     files, report = generate(inputs(source(dictionary)))
     assert not report.failed
     assert CANARY in str(dictionary)

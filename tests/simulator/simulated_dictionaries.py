@@ -12,8 +12,8 @@ from types import ModuleType
 from typing import Any
 
 from iac_gen import discover
-from iac_gen.load import Loaded, LoadError
-from iac_gen.model import Command
+from iac_gen.load import LoadedDictionary, LoadError
+from iac_gen.model import SdefCommand
 from iac_gen.pipeline import represent
 from iac_gen.quirks import known_apps
 from iac_gen.render import render_module
@@ -41,7 +41,7 @@ def tables_in(folder: Path, stem: str, bundle_id: str | None = None) -> Tables:
         LoadError: It cannot be read.
     """
     [raw] = discover.from_paths([folder / f"{stem}.sdef"], known_apps()).sources
-    loaded = shown(raw if isinstance(raw, Loaded) else raw.read())
+    loaded = shown(raw if isinstance(raw, LoadedDictionary) else raw.read())
     module = represent(loaded, stem, discover.includes(), []).module
     source = render_module(module, quirks="")
     made = ModuleType(f"simulated.{stem}")
@@ -51,7 +51,7 @@ def tables_in(folder: Path, stem: str, bundle_id: str | None = None) -> Tables:
     return replace(tables, app=app)
 
 
-def shown(loaded: Loaded) -> Loaded:
+def shown(loaded: LoadedDictionary) -> LoadedDictionary:
     """Return the dictionary with nothing hidden but the second forms of standard commands."""
     return replace(loaded, source=_shown(loaded.source))
 
@@ -66,7 +66,7 @@ def _shown(value: Any) -> Any:
         for field in fields(value)
         if field.name != "hidden"
     }
-    keeps = isinstance(value, Command) and value.code in STANDARD_EVENTS
+    keeps = isinstance(value, SdefCommand) and value.code in STANDARD_EVENTS
     if hasattr(value, "hidden") and not keeps:
         changed["hidden"] = False
     return replace(value, **changed)

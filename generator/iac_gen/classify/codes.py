@@ -5,13 +5,36 @@ action and scripting-addition suites (AERegistry.h, ASRegistry.h, FinderRegistry
 public dictionaries themselves), and of a few apps whose events say it all.
 """
 
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
 from typing import Final
 
-from iac_gen.classify.verdicts import Verdict
-from iac_runtime.tool import Level
+from iac_runtime.tool import LEVELS, Level
 
-__all__ = ["EVENTS", "OPENS_FILES", "OPENS_URLS"]
+
+@dataclass(frozen=True, slots=True)
+class LevelVerdict:
+    """A level and its reason, a few words that end a sentence."""
+
+    level: Level
+    reason: str
+
+
+READS: Final = LevelVerdict("SAFE", "reads")
+
+
+def highest(verdicts: Iterable[LevelVerdict]) -> LevelVerdict:
+    """Return the verdict with the highest level, the first of equals; SAFE for none."""
+    return max(verdicts, key=lambda verdict: LEVELS.index(verdict.level), default=READS)
+
+
+def rows(table: Iterable[tuple[Level, str, str]]) -> dict[str, LevelVerdict]:
+    """Return word -> verdict for rows of (level, reason, words)."""
+    return {word: LevelVerdict(level, why) for level, why, words in table for word in words.split()}
+
 
 OPENS_FILES: Final = "aevtodoc"
 OPENS_URLS: Final = "GURLGURL"
@@ -74,11 +97,56 @@ _ROWS: Final[tuple[tuple[Level, str, str], ...]] = (
 )  # fmt: skip
 
 
-def _coded() -> Iterator[tuple[str, Verdict]]:
+def _coded() -> Iterator[tuple[str, LevelVerdict]]:
     for level, reason, codes in _ROWS:
         for code in codes.split():
-            yield code.replace(".", " "), Verdict(level, reason)
+            yield code.replace(".", " "), LevelVerdict(level, reason)
 
 
-EVENTS: Final[Mapping[str, Verdict]] = dict(_coded())
+EVENTS: Final[Mapping[str, LevelVerdict]] = dict(_coded())
 """Event code -> verdict. Words can raise it, never lower it."""
+
+
+FILE: Final = "floors.json"
+_REASON: Final = "known by its code"
+
+
+@dataclass(frozen=True, slots=True)
+class Floors:
+    """Levels by code: events, (class, property) of setters, classes whose making has one."""
+
+    events: Mapping[str, Level] = field(default_factory=dict)
+    setters: Mapping[tuple[str, str], Level] = field(default_factory=dict)
+    classes: Mapping[str, Level] = field(default_factory=dict)
+
+    def event(self, code: str) -> list[LevelVerdict]:
+        """Return what is known of an event, a list of one or none."""
+        return _verdicts(self.events.get(code))
+
+    def setter(self, owner: str, code: str) -> list[LevelVerdict]:
+        """Return what is known of setting a property of a class, a list of one or none."""
+        return _verdicts(self.setters.get((owner, code)))
+
+    def made(self, code: str) -> list[LevelVerdict]:
+        """Return what is known of making an object of a class, a list of one or none."""
+        return _verdicts(self.classes.get(code))
+
+
+def _verdicts(level: Level | None) -> list[LevelVerdict]:
+    return [] if level is None else [LevelVerdict(level, _REASON)]
+
+
+@cache
+def shipped() -> Floors:
+    """Return the floors that ship with the generator."""
+    data = json.loads((files("iac_gen.classify") / FILE).read_text(encoding="utf-8"))
+    return Floors(
+        {code: level for level, codes in data["events"].items() for code in codes},
+        {
+            (owner, code): level
+            for level, owners in data["setters"].items()
+            for owner, codes in owners.items()
+            for code in codes
+        },
+        {code: level for level, codes in data["classes"].items() for code in codes},
+    )

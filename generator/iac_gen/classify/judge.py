@@ -7,37 +7,109 @@ the facts that ship with the generator have none. Levels: docs/adr/0014-levels-a
 """
 
 from collections.abc import Iterable, Iterator
+from enum import Flag, auto
 from typing import Final
 
-from iac_gen.classify.apps import Trait, traits
-from iac_gen.classify.codes import EVENTS, OPENS_FILES, OPENS_URLS
-from iac_gen.classify.floors import Floors, shipped
+from iac_gen.classify.codes import (
+    EVENTS,
+    OPENS_FILES,
+    OPENS_URLS,
+    Floors,
+    LevelVerdict,
+    highest,
+    shipped,
+)
 from iac_gen.classify.setters import acts_later, by_setter, dangerous_name
-from iac_gen.classify.verdicts import Verdict, highest
 from iac_gen.classify.words import CODE_WORDS, SECRET_WORDS, Phrase, by_verb, phrase
-from iac_gen.model import Class, Command, Parameter, Property
+from iac_gen.model import SdefClass, SdefCommand, SdefParameter, SdefProperty, Source
 from iac_gen.resolve import Resolved
+from iac_runtime.tool import Level
 
-__all__ = ["Verdict", "delete_level", "highest", "judge_command", "judge_setter", "make_level"]
 
-_UNKNOWN: Final = Verdict("MODIFY", "may change something")
+class Trait(Flag):
+    """What makes an app's commands weigh more."""
+
+    NONE = 0
+    INTERPRETER = auto()
+    """Runs text or files as code."""
+    SHELL = auto()
+    """Its windows are processes: making one starts a shell, closing one ends it."""
+    REMOTE = auto()
+    """Works the interface of other apps, or another computer."""
+    OPENER = auto()
+    """Opening is what a double click does: any file, with the app that it belongs to."""
+    RECORDER = auto()
+    """Has cameras, microphones or the screen as its source."""
+
+
+# (trait, bundle ids, names without blanks).
+_KNOWN: Final = (
+    (Trait.INTERPRETER,
+     "com.apple.Automator com.apple.ScriptEditor2 com.apple.Automator.Automator-Application-Stub"
+     " com.apple.shortcuts com.apple.shortcuts.events com.apple.dt.Xcode com.apple.systemevents"
+     " org.hammerspoon.Hammerspoon com.stairways.keyboardmaestro.engine"
+     " com.stairways.keyboardmaestro.editor com.runningwithcrayons.Alfred"
+     " com.hegenberg.BetterTouchTool org.gnu.Emacs org.vim.MacVim"
+     " com.latenightsw.ScriptDebugger8 com.red-sweater.fastscripts com.raycast.macos",
+     "automator scripteditor shortcuts shortcutsevents xcode systemevents"
+     " hammerspoon keyboardmaestro keyboardmaestroengine alfred bettertouchtool emacs macvim"
+     " scriptdebugger fastscripts raycast"),
+    (Trait.SHELL,
+     "com.apple.Terminal com.googlecode.iterm2 com.mitchellh.ghostty net.kovidgoyal.kitty"
+     " dev.warp.Warp-Stable org.alacritty com.github.wez.wezterm co.zeit.hyper",
+     "terminal iterm iterm2 ghostty kitty warp alacritty wezterm hyper macterm"),
+    (Trait.REMOTE,
+     "com.apple.systemevents com.apple.VoiceOver com.apple.ScreenSharing"
+     " com.apple.RemoteDesktop",
+     "systemevents voiceover screensharing remotedesktop appleremotedesktop"),
+    (Trait.OPENER,
+     "com.apple.finder com.apple.systemevents com.apple.ImageEvents com.cocoatech.PathFinder",
+     "finder systemevents imageevents pathfinder"),
+)  # fmt: skip
+
+# Four-character codes of classes that only an app over the file system has: disk item, disk.
+_FILE_CLASSES: Final = frozenset({"ditm", "cdis"})
+_SOURCES: Final = frozenset("camera microphone recording capture webcam".split())
+
+
+def traits(resolved: Resolved) -> Trait:
+    """Return what is known of the app that `resolved` belongs to, from its id and classes."""
+    found = _by_identity(resolved.source)
+    if any(row.code in _FILE_CLASSES for row in resolved.classes):
+        found |= Trait.OPENER
+    if any(_SOURCES & set(row.name.lower().split()) for row in resolved.classes):
+        found |= Trait.RECORDER
+    return found
+
+
+def _by_identity(source: Source) -> Trait:
+    identifier = source.id.lower()
+    name = "".join(ch for ch in source.name.lower() if ch.isalnum())
+    found = Trait.NONE
+    for trait, ids, names in _KNOWN:
+        if identifier in ids.lower().split() or name in names.split():
+            found |= trait
+    return found | Trait.INTERPRETER if Trait.SHELL in found else found
+
+
+_UNKNOWN: Final = LevelVerdict("MODIFY", "may change something")
 _FREE: Final = frozenset({"text", "file", "any"})
 _GROUPS: Final = {
-    "read-write": Verdict("MODIFY", "the app asks for the right to write"),
-    "compose": Verdict("MODIFY", "the app asks for the right to write"),
-    "authorize": Verdict("DANGEROUS", "the app asks for the right to authorize"),
-    "run": Verdict("DANGEROUS", "the app asks for the right to run things"),
+    "read-write": LevelVerdict("MODIFY", "the app asks for the right to write"),
+    "compose": LevelVerdict("MODIFY", "the app asks for the right to write"),
+    "authorize": LevelVerdict("DANGEROUS", "the app asks for the right to authorize"),
+    "run": LevelVerdict("DANGEROUS", "the app asks for the right to run things"),
 }
 
 
 def judge_command(
-    command: Command,
+    command: SdefCommand,
     resolved: Resolved,
     kinds: Iterable[str],
     *,
     hidden: bool = False,
     floors: Floors | None = None,
-) -> Verdict:
+) -> LevelVerdict:
     """Return the level of a command; `kinds` are the type strings of its visible parameters.
 
     `hidden` says that the dictionary hides it. `floors` stand in for those that ship.
@@ -47,17 +119,19 @@ def judge_command(
     return highest([*evidence, *known.event(command.code)])
 
 
-def judge_setter(owner: Class, prop: Property, *, floors: Floors | None = None) -> Verdict:
+def judge_setter(
+    owner: SdefClass, prop: SdefProperty, *, floors: Floors | None = None
+) -> LevelVerdict:
     """Return the level of setting a property; one that cannot be set is SAFE."""
     if prop.access == "r":
-        return Verdict("SAFE", "cannot be set")
+        return LevelVerdict("SAFE", "cannot be set")
     known = shipped() if floors is None else floors
     return highest([by_setter(owner, prop), *known.setter(owner.code, prop.code)])
 
 
 def _evidence(
-    command: Command, resolved: Resolved, kinds: list[str], *, hidden: bool
-) -> Iterator[Verdict]:
+    command: SdefCommand, resolved: Resolved, kinds: list[str], *, hidden: bool
+) -> Iterator[LevelVerdict]:
     words = phrase(command.name)
     app = traits(resolved)
     taken = () if command.direct is None else command.direct.types
@@ -76,7 +150,7 @@ def _evidence(
         if verb is not None:
             yield verb
         elif free:
-            yield Verdict("DANGEROUS", "takes text or a file, and its verb is unknown")
+            yield LevelVerdict("DANGEROUS", "takes text or a file, and its verb is unknown")
         else:
             yield _UNKNOWN
         yield from _by_parameters(command, words, kinds, verb)
@@ -85,7 +159,7 @@ def _evidence(
         if (found := _GROUPS.get(group.rpartition(".")[2])) is not None:
             yield found
     if hidden:
-        yield Verdict("MODIFY", "hidden in the dictionary")
+        yield LevelVerdict("MODIFY", "hidden in the dictionary")
 
 
 def _is_free(kind: str) -> bool:
@@ -94,33 +168,33 @@ def _is_free(kind: str) -> bool:
     return any(not _FREE.isdisjoint(term.split("|")) for term in terms)
 
 
-def _sorted_out(words: Phrase, command: Command) -> Verdict | None:
+def _sorted_out(words: Phrase, command: SdefCommand) -> LevelVerdict | None:
     """Return the verdict of a sort, which answers the objects in order or puts them in order."""
     if words[:1] != ("sort",) or command.result is None:
         return None
     plain = {"text", "boolean", "integer"}
     if any(ref.name in plain and not ref.list for ref in command.result):
         return None
-    return Verdict("SAFE", "reads")
+    return LevelVerdict("SAFE", "reads")
 
 
-def _coded_in_app(command: Command, resolved: Resolved, app: Trait) -> Iterator[Verdict]:
+def _coded_in_app(command: SdefCommand, resolved: Resolved, app: Trait) -> Iterator[LevelVerdict]:
     """Yield what a standard event means in an app of a known kind."""
     if command.code == OPENS_FILES and app & (Trait.INTERPRETER | Trait.OPENER):
-        yield Verdict("DANGEROUS", "opening may run what is opened")
+        yield LevelVerdict("DANGEROUS", "opening may run what is opened")
     if command.code == OPENS_URLS and app & (Trait.INTERPRETER | Trait.REMOTE):
-        yield Verdict("DANGEROUS", "a URL starts a session or runs something")
+        yield LevelVerdict("DANGEROUS", "a URL starts a session or runs something")
     if command.code == OPENS_URLS and resolved.source.kind == "addition":
-        yield Verdict("DANGEROUS", "opens a URL of any scheme with any app")
+        yield LevelVerdict("DANGEROUS", "opens a URL of any scheme with any app")
     if command.code in ("coreclos", "corecrel") and Trait.SHELL in app:
-        yield Verdict("DANGEROUS", "starts or ends a shell")
+        yield LevelVerdict("DANGEROUS", "starts or ends a shell")
     if command.code == "miscslct" and Trait.REMOTE in app:
-        yield Verdict("MODIFY", "selects in any app, which may act")
+        yield LevelVerdict("MODIFY", "selects in any app, which may act")
 
 
 def _by_parameters(
-    command: Command, words: Phrase, kinds: list[str], verb: Verdict | None
-) -> Iterator[Verdict]:
+    command: SdefCommand, words: Phrase, kinds: list[str], verb: LevelVerdict | None
+) -> Iterator[LevelVerdict]:
     """Yield what parameters and result say of a command whose event is not known."""
     leads = words[0] if words else ""
     quiet = verb is not None and verb.level == "SAFE"
@@ -130,24 +204,24 @@ def _by_parameters(
         named = set(phrase(parameter.name))
         free, file = _is_free(kind), "file" in kind.split(" | ")
         if SECRET_WORDS & named:
-            yield Verdict("DANGEROUS", f"takes a {parameter.name}")
+            yield LevelVerdict("DANGEROUS", f"takes a {parameter.name}")
         code = bool(CODE_WORDS & named) or named >= _SOURCE_CODE or named == {"command"}
         if code and free and (anything or leads not in _KEEPS_CODE):
-            yield Verdict("DANGEROUS", f"takes {parameter.name} as text")
+            yield LevelVerdict("DANGEROUS", f"takes {parameter.name} as text")
         if file and leads in ("read", "write"):
-            yield Verdict("DANGEROUS", "reads or writes any file")
+            yield LevelVerdict("DANGEROUS", "reads or writes any file")
         if file and quiet and (looks or named & _DESTINATIONS):
-            yield Verdict("MODIFY", "opens or writes a file")
+            yield LevelVerdict("MODIFY", "opens or writes a file")
         if free and leads == "start":
-            yield Verdict("MODIFY", "starts what it is given")
+            yield LevelVerdict("MODIFY", "starts what it is given")
     if leads in ("read", "write") and "file" in words:
-        yield Verdict("DANGEROUS", "reads or writes any file")
+        yield LevelVerdict("DANGEROUS", "reads or writes any file")
     if leads == "set" and (danger := dangerous_name(words[1:])) is not None:
-        yield Verdict("DANGEROUS", danger)
+        yield LevelVerdict("DANGEROUS", danger)
     if leads == "expand" and (command.result is not None or any(map(_is_free, kinds))):
-        yield Verdict("MODIFY", "replaces what it expands")
+        yield LevelVerdict("MODIFY", "replaces what it expands")
     if anything and not quiet and any("text" in kind.split(" | ") for kind in kinds):
-        yield Verdict("DANGEROUS", "takes text and answers what came of it")
+        yield LevelVerdict("DANGEROUS", "takes text and answers what came of it")
 
 
 _SOURCE_CODE: Final = frozenset({"source", "code"})
@@ -156,67 +230,49 @@ _DESTINATIONS: Final = frozenset({"to", "in", "into", "saving"})
 _KEEPS_CODE: Final = frozenset("get find search show save export".split())
 
 
-def _in_app(words: Phrase, app: Trait, verb: Verdict | None, *, free: bool) -> Iterator[Verdict]:
+def _in_app(
+    words: Phrase, app: Trait, verb: LevelVerdict | None, *, free: bool
+) -> Iterator[LevelVerdict]:
     """Yield what an event of the app's own means in an app of a known kind."""
     looks = verb is not None and verb.reason in ("reads", "changes the view only")
     leads = words[0] if words else ""
     if Trait.INTERPRETER in app and not looks:
-        yield Verdict("DANGEROUS" if free else "MODIFY", "this app runs what it is given")
-    for trait, verbs, verdict in _HERE:
-        if trait in app and leads in verbs:
-            yield verdict
+        yield LevelVerdict("DANGEROUS" if free else "MODIFY", "this app runs what it is given")
+    for trait, level, reason, verbs in _HERE:
+        if trait in app and leads in verbs.split():
+            yield LevelVerdict(level, reason)
 
 
-_HERE: Final = (
-    (
-        Trait.INTERPRETER,
-        frozenset("build test debug attach profile do".split()),
-        Verdict("DANGEROUS", "runs code"),
-    ),
-    (
-        Trait.SHELL,
-        frozenset("create make new split launch duplicate".split()),
-        Verdict("DANGEROUS", "starts or ends a shell"),
-    ),
-    (
-        Trait.REMOTE,
-        frozenset(
-            "confirm cancel pick increment decrement release drag press click control observe"
-            " curtain".split()
-        ),
-        Verdict("DANGEROUS", "works the controls of any app"),
-    ),
-    (Trait.OPENER, frozenset({"open"}), Verdict("DANGEROUS", "opening may run what is opened")),
-    (
-        Trait.REMOTE,
-        frozenset({"select"}),
-        Verdict("MODIFY", "selects in any app, which may act"),
-    ),
-    (
-        Trait.RECORDER,
-        frozenset({"start", "new"}),
-        Verdict("DANGEROUS", "captures sound, pictures or the screen"),
-    ),
-    (Trait.RECORDER, frozenset({"resume"}), Verdict("MODIFY", "goes on recording")),
-)
+# (app, level, reason, verbs): what a verb means in an app of a known kind.
+_HERE: Final[tuple[tuple[Trait, Level, str, str], ...]] = (
+    (Trait.INTERPRETER, "DANGEROUS", "runs code", "build test debug attach profile do"),
+    (Trait.SHELL, "DANGEROUS", "starts or ends a shell",
+     "create make new split launch duplicate"),
+    (Trait.REMOTE, "DANGEROUS", "works the controls of any app",
+     "confirm cancel pick increment decrement release drag press click control observe curtain"),
+    (Trait.OPENER, "DANGEROUS", "opening may run what is opened", "open"),
+    (Trait.REMOTE, "MODIFY", "selects in any app, which may act", "select"),
+    (Trait.RECORDER, "DANGEROUS", "captures sound, pictures or the screen", "start new"),
+    (Trait.RECORDER, "MODIFY", "goes on recording", "resume"),
+)  # fmt: skip
 
 
-def _parameters(command: Command) -> list[Parameter]:
+def _parameters(command: SdefCommand) -> list[SdefParameter]:
     """Return the parameters in the order of `kinds`: the direct one first."""
     shown = [parameter for parameter in command.parameters if not parameter.hidden]
     return [*([command.direct] if command.direct else []), *shown]
 
 
-def make_level(row: Class, resolved: Resolved, *, floors: Floors | None = None) -> Verdict:
+def make_level(row: SdefClass, resolved: Resolved, *, floors: Floors | None = None) -> LevelVerdict:
     """Return the level of making an object of a class of `resolved`."""
     if Trait.SHELL in traits(resolved):
-        return Verdict("DANGEROUS", "starts or ends a shell")
+        return LevelVerdict("DANGEROUS", "starts or ends a shell")
     if acts_later(row):
-        return Verdict("DANGEROUS", f"a {row.name} acts later by itself")
+        return LevelVerdict("DANGEROUS", f"a {row.name} acts later by itself")
     known = shipped() if floors is None else floors
-    return highest([Verdict("MODIFY", "makes something new"), *known.made(row.code)])
+    return highest([LevelVerdict("MODIFY", "makes something new"), *known.made(row.code)])
 
 
-def delete_level(row: Class) -> Verdict:
+def delete_level(row: SdefClass) -> LevelVerdict:
     """Return the level of deleting an object of a class: always the highest."""
-    return Verdict("DANGEROUS", f"deletes a {row.name}")
+    return LevelVerdict("DANGEROUS", f"deletes a {row.name}")

@@ -3,26 +3,24 @@
 import re
 from typing import Final
 
-from iac_gen.classify.verdicts import Verdict
+from iac_gen.classify.codes import LevelVerdict
 from iac_gen.classify.words import CODE_WORDS, SECRET_WORDS, Phrase, phrase
-from iac_gen.model import Class, Property
+from iac_gen.model import SdefClass, SdefProperty
 from iac_runtime.tool import Level
 
-__all__ = ["CONTENTS", "acts_later", "by_setter", "dangerous_name", "made_with"]
-
-_CHANGES: Final = Verdict("MODIFY", "changes a property")
-_VIEW: Final = Verdict("SAFE", "changes the view only")
+_CHANGES: Final = LevelVerdict("MODIFY", "changes a property")
+_VIEW: Final = LevelVerdict("SAFE", "changes the view only")
 
 # Property codes of the file and interface suites (Finder, System Events, Image Events).
 _CODES: Final = {
     **dict.fromkeys(
         ("sown", "sgrp", "ownr", "gppr", "gstp", "igpr"),
-        Verdict("DANGEROUS", "decides who may read or write"),
+        LevelVerdict("DANGEROUS", "decides who may read or write"),
     ),
-    "asda": Verdict("DANGEROUS", "decides which app opens a file"),
-    "pALL": Verdict("DANGEROUS", "sets any of the properties at once"),
-    "sele": Verdict("SAFE", "changes the selection only"),
-    "pisf": Verdict("SAFE", "changes the view only"),
+    "asda": LevelVerdict("DANGEROUS", "decides which app opens a file"),
+    "pALL": LevelVerdict("DANGEROUS", "sets any of the properties at once"),
+    "sele": LevelVerdict("SAFE", "changes the selection only"),
+    "pisf": LevelVerdict("SAFE", "changes the view only"),
 }
 
 # Words that make a setter dangerous wherever they stand in its name.
@@ -120,12 +118,12 @@ CONTENTS: Final = frozenset({"body", "ctxt", "pcnt", "PCnt", "text"})
 _NO_TEXT: Final = frozenset("boolean integer real number date point rectangle color".split())
 
 
-def acts_later(row: Class) -> bool:
+def acts_later(row: SdefClass) -> bool:
     """Say whether an object of the class does something by itself once it is there."""
     return _is_one_of(row, (*_ACTS, *_HOLDS_RIGHTS))
 
 
-def _is_one_of(row: Class, kinds: tuple[str, ...]) -> bool:
+def _is_one_of(row: SdefClass, kinds: tuple[str, ...]) -> bool:
     """Say whether the name of a class ends with one of some names, as whole words."""
     name = f" {row.name.lower()}"
     return name.endswith(tuple(f" {kind}" for kind in kinds)) and not name.endswith(
@@ -133,22 +131,23 @@ def _is_one_of(row: Class, kinds: tuple[str, ...]) -> bool:
     )
 
 
-def by_setter(owner: Class, prop: Property) -> Verdict:
+def by_setter(owner: SdefClass, prop: SdefProperty) -> LevelVerdict:
     """Return the level of setting a property, its access left aside."""
     if (coded := _CODES.get(prop.code)) is not None:
         return coded
     words = phrase(prop.name)
     key = "_".join(words)
     if (danger := dangerous_name(words)) is not None:
-        return Verdict("DANGEROUS", f"{prop.name} {danger}")
+        return LevelVerdict("DANGEROUS", f"{prop.name} {danger}")
     starts = key in ("enabled", "active") and _is_one_of(owner, _STARTS)
     if starts or (_is_one_of(owner, _ACTS) and key not in _QUIET):
-        return Verdict("DANGEROUS", f"a {owner.name} acts later by itself")
+        return LevelVerdict("DANGEROUS", f"a {owner.name} acts later by itself")
     if _VALUES.search(owner.name) and key == "value":
-        return Verdict("DANGEROUS", "types into any control")
+        return LevelVerdict("DANGEROUS", "types into any control")
     holds = key in _CONTENTS and _HOLDERS.search(owner.name) is not None
-    if (holds or key in _WHOLE) and _is_text(prop):
-        return Verdict("DANGEROUS", "replaces the whole content")
+    text = not any(ref.name.lower() in _NO_TEXT for ref in prop.types)
+    if (holds or key in _WHOLE) and text:
+        return LevelVerdict("DANGEROUS", "replaces the whole content")
     return _VIEW if _is_view(owner, words) else _CHANGES
 
 
@@ -168,11 +167,7 @@ def dangerous_name(words: Phrase) -> str | None:
     return next((reason for pattern, reason in _PHRASES if pattern.search(plain)), None)
 
 
-def _is_text(prop: Property) -> bool:
-    return not any(ref.name.lower() in _NO_TEXT for ref in prop.types)
-
-
-def _is_view(owner: Class, words: Phrase) -> bool:
+def _is_view(owner: SdefClass, words: Phrase) -> bool:
     """Say whether a property is selection, view or playing, which nobody stores."""
     name = owner.name.lower()
     if "preferences" in name or not words:

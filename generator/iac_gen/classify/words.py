@@ -7,9 +7,7 @@ here knows gives no verdict: the caller decides what the unknown is worth.
 import re
 from typing import Final
 
-from iac_gen.classify.verdicts import Verdict, rows
-
-__all__ = ["CODE_WORDS", "SECRET_WORDS", "Phrase", "by_verb", "phrase"]
+from iac_gen.classify.codes import LevelVerdict, rows
 
 Phrase = tuple[str, ...]
 """The words of a term in lower case: `executeAATFile` is execute, aat, file."""
@@ -154,7 +152,7 @@ _NO_CODE: Final = frozenset({"script", "scripts", "postscript", "transcript"})
 _PRESENCE: Final = frozenset("online offline away available invisible live idle".split())
 _ELSEWHERE: Final = frozenset("web internet online".split())
 _ENDINGS: Final = ("script", "javascript", "shell")
-_READS: Final = Verdict("SAFE", "reads")
+_READS: Final = LevelVerdict("SAFE", "reads")
 
 
 def phrase(term: str) -> Phrase:
@@ -166,7 +164,7 @@ def phrase(term: str) -> Phrase:
     return words
 
 
-def by_verb(words: Phrase, *, answers: bool, direct: Phrase) -> Verdict | None:
+def by_verb(words: Phrase, *, answers: bool, direct: Phrase) -> LevelVerdict | None:
     """Return what the words of a command say, None where they say nothing.
 
     `answers` says that the command declares a result; `direct` are the words of the types of its
@@ -182,13 +180,13 @@ def by_verb(words: Phrase, *, answers: bool, direct: Phrase) -> Verdict | None:
     if pair is not None:
         return pair
     if led in _CHOOSES and words[1:] in _CONTROLS:
-        return Verdict("DANGEROUS", "works the controls of an app")
+        return LevelVerdict("DANGEROUS", "works the controls of an app")
     words = _led_by_verb(words)
     first = _VERBS.get(words[0])
     if first is None:
         return _without_verb(words, answers=answers)
     if words == ("forward",) and direct:
-        return Verdict("MODIFY", "opens a draft")
+        return LevelVerdict("MODIFY", "opens a draft")
     if first.level == "SAFE":
         return _unless_it_works(words, first, direct)
     if first.level == "MODIFY":
@@ -210,62 +208,62 @@ def _led_by_verb(words: Phrase) -> Phrase:
     return words
 
 
-def _unless_it_works(words: Phrase, first: Verdict, direct: Phrase) -> Verdict:
+def _unless_it_works(words: Phrase, first: LevelVerdict, direct: Phrase) -> LevelVerdict:
     if words[0] == "display" and {"dialog", "alert"} & set(words):
-        return Verdict("MODIFY", "asks the user")
+        return LevelVerdict("MODIFY", "asks the user")
     if words[0] == "go" and _PRESENCE & set(words[1:]):
-        return Verdict("MODIFY", "others see it")
+        return LevelVerdict("MODIFY", "others see it")
     if _ELSEWHERE & set(words[1:]) and first.reason == "reads":
-        return Verdict("MODIFY", "asks another computer")
+        return LevelVerdict("MODIFY", "asks another computer")
     if words[0] in ("activate", "deactivate") and words[1:] and not _PLACES & set(words[1:]):
-        return Verdict("MODIFY", "starts or ends something")
+        return LevelVerdict("MODIFY", "starts or ends something")
     if _URLS & set(words[1:]) and first.reason == "plays or navigates":
-        return Verdict("MODIFY", "opens a URL")
+        return LevelVerdict("MODIFY", "opens a URL")
     things = {*words[1:], *direct}
     if _WORKS & things and first.reason == "plays or navigates":
         recording = (_RECORDINGS | {"recorder"}) & things
         if recording and words[0] in ("start", "resume", "play"):
-            return Verdict("DANGEROUS", "captures sound, pictures or the screen")
-        return Verdict("MODIFY", "starts or ends something")
+            return LevelVerdict("DANGEROUS", "captures sound, pictures or the screen")
+        return LevelVerdict("MODIFY", "starts or ends something")
     return first
 
 
-def _edited(words: Phrase, first: Verdict, direct: Phrase) -> Verdict:
+def _edited(words: Phrase, first: LevelVerdict, direct: Phrase) -> LevelVerdict:
     """Return the verdict of a verb that changes something: by what it is that changes."""
     rest = set(words[1:])
     if SECRET_WORDS & rest:
-        return Verdict("DANGEROUS", "touches a secret")
+        return LevelVerdict("DANGEROUS", "touches a secret")
     if _PAYMENTS & rest or (_TRANSFERS & rest and {"transfer", "transfers"} & rest):
-        return Verdict("DANGEROUS", "spends money")
+        return LevelVerdict("DANGEROUS", "spends money")
     if words[0] in ("open", "connect", "mount", "load", "browse") and _PROTOCOLS & rest:
-        return Verdict("DANGEROUS", "connects to another computer")
+        return LevelVerdict("DANGEROUS", "connects to another computer")
     if words[0] in ("load", "make", "new", "begin", "toggle") and _RECORDINGS & rest:
-        return Verdict("DANGEROUS", "captures sound, pictures or the screen")
+        return LevelVerdict("DANGEROUS", "captures sound, pictures or the screen")
     if words[0] == "capture" and _SCREENS & rest:
-        return Verdict("DANGEROUS", "captures sound, pictures or the screen")
+        return LevelVerdict("DANGEROUS", "captures sound, pictures or the screen")
     if words[0] in ("format", "reformat", "partition", "initialize") and _DISKS & {*rest, *direct}:
-        return Verdict("DANGEROUS", "destroys")
+        return LevelVerdict("DANGEROUS", "destroys")
     if words[0] in ("load", "use", "process") and rest & {
         *CODE_WORDS, "module", "action", "actions", "plugin", "extension", "bundle", "library",
     }:  # fmt: skip
-        return Verdict("DANGEROUS", "loads code")
+        return LevelVerdict("DANGEROUS", "loads code")
     if words[0] == "clear" and {"history", "undo"} & rest:
-        return Verdict("DANGEROUS", "destroys")
+        return LevelVerdict("DANGEROUS", "destroys")
     if words[0] in ("add", "set", "change") and {"environment", "variable"} <= rest:
-        return Verdict("DANGEROUS", "decides how programs run")
+        return LevelVerdict("DANGEROUS", "decides how programs run")
     if words[0] in _VIEW_VERBS and words[-1] in _VIEW_NOUNS:
-        return Verdict("SAFE", "changes the view only")
+        return LevelVerdict("SAFE", "changes the view only")
     return first
 
 
-def _without_verb(words: Phrase, *, answers: bool) -> Verdict | None:
+def _without_verb(words: Phrase, *, answers: bool) -> LevelVerdict | None:
     """Return what a term says that begins with no known verb."""
     if words[0] == "do" and CODE_WORDS & set(words[1:]):
-        return Verdict("DANGEROUS", _RUNS)
+        return LevelVerdict("DANGEROUS", _RUNS)
     if any(word.endswith(_ENDINGS) and word not in _NO_CODE for word in words):
-        return Verdict("DANGEROUS", _RUNS)
+        return LevelVerdict("DANGEROUS", _RUNS)
     if {"screenshot", "keystroke"} & set(words):
-        return Verdict("DANGEROUS", "captures or types")
+        return LevelVerdict("DANGEROUS", "captures or types")
     # Behind a word that nobody knows, a dangerous verb still counts: `please delete`.
     for position in range(1, len(words)):
         pair = _PAIRS.get("_".join(words[position : position + 2]))
@@ -273,7 +271,7 @@ def _without_verb(words: Phrase, *, answers: bool) -> Verdict | None:
         if verb is not None and verb.level == "DANGEROUS" and words[position] not in _NOUNS:
             return verb
     if words[-1] == "preview":
-        return Verdict("SAFE", "changes the view only")
+        return LevelVerdict("SAFE", "changes the view only")
     # What is named after its answer: `title for tty`, `module paths`, `unicode numbers`.
     if answers and _COPULAS & set(words[1:]):
         return _READS

@@ -9,33 +9,43 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from iac_gen import discover
 from iac_gen.cli.common import (
+    APPS,
     PATH,
+    SHIPPED,
+    Find,
+    command,
     default_output,
+    end_with,
     fail,
-    find,
     inputs_of,
     run,
     source_options,
 )
-from iac_gen.diagnostics import Diagnostic
-from iac_gen.discover import UsageError
-from iac_gen.hygiene import on_one_line
-from iac_gen.memory import Memory, digest_of_files, generator_digest, recall, remember
-from iac_gen.output import OutputError
-from iac_gen.raws import Raw
-from iac_gen.report import AppReport, Report
-from iac_gen.write import read_previous, write
+from iac_gen.discover import SourceFile
+from iac_gen.model import Diagnostic
+from iac_gen.output import CATALOGUE, LISTING, LOCK, Previous
+from iac_gen.report import AppReport, Report, changes, differences
+from iac_gen.text import clean, on_one_line
+from iac_gen.write import (
+    BuildCache,
+    digest_of_files,
+    finish,
+    generator_digest,
+    read_cache,
+    read_files,
+    read_previous,
+    unfinished,
+    write,
+    write_cache,
+)
 
 if TYPE_CHECKING:
     from iac_gen.pipeline import Inputs
 
-__all__ = ["COMMANDS"]
 
-
-@click.command()
-@click.argument("apps", nargs=-1)
+@command()
+@APPS
 @source_options
 @click.option("--output", type=PATH, help="Folder for the tools (default: your data folder).")
 @click.option("--prune", is_flag=True, help="Remove the modules of apps that are gone.")
@@ -47,12 +57,10 @@ __all__ = ["COMMANDS"]
 )
 @click.option("--accept-levels", is_flag=True, help="Accept the levels that fell.")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
-@click.option("--shipped", is_flag=True, hidden=True, help="Write the package that ships.")
+@SHIPPED
 def build(
     apps: tuple[str, ...],
-    dictionaries: tuple[Path, ...],
-    search: tuple[Path, ...],
-    bundled: bool,
+    find: Find,
     output: Path | None,
     prune: bool,
     descriptions: str,
@@ -68,53 +76,45 @@ def build(
     if prune and apps:
         fail("--prune needs a build of all apps; leave the names out")
     folder = output or default_output()
-    try:
-        found = discover.pick(find(dictionaries, search, bundled), apps)
-    except UsageError as error:
-        fail(str(error))
+    found = find(apps)
+    finish(folder)
     generator = generator_digest()
     options = [not apps, prune, accept_levels, shipped, descriptions]
-    stamp = json.dumps([generator, options, [_facts(raw) for raw in found.sources]])
-    memory = recall(folder)
-    if memory and memory.stamp == stamp and memory.stands(folder):
-        _tell(Report.read(memory.report), folder, prune=prune, as_json=as_json)
+    stamp = json.dumps([generator, options, [_facts(file) for file in found.sources]])
+    cache = read_cache(folder)
+    if cache and cache.stamp == stamp and cache.stands(folder):
+        _tell(Report.read(cache.report), folder, prune=prune, as_json=as_json)
         return
 
-    try:
-        previous = read_previous(folder)
-        inputs = replace(
-            inputs_of(found, previous, whole=not apps),
-            prune=prune,
-            shipped=shipped,
-            accept=accept_levels,
-            wording=descriptions == "app",
-            done=_done(memory, f"{generator} {descriptions}", folder),
-        )
-        files, report = run(inputs, quiet=as_json)
-        remove = [f"{key}.py" for key in report.gone] if prune else []
-        if files:
-            write(folder, files, remove)
-    except OutputError as error:
-        fail(str(error))
+    made_by = f"{generator} {descriptions}"
+    previous = read_previous(folder)
+    inputs = replace(
+        inputs_of(found, previous, whole=not apps),
+        prune=prune,
+        shipped=shipped,
+        accept=accept_levels,
+        wording=descriptions == "app",
+        done=_done(cache, made_by, folder),
+    )
+    files, report = run(inputs, quiet=as_json)
+    if files:
+        write(folder, files, [f"{key}.py" for key in report.gone] if prune else [])
     names = [*files, *(f"{key}.py" for key in previous.apps if f"{key}.py" not in files)]
     written = digest_of_files(folder, names)
-    remember(
-        folder,
-        Memory(f"{generator} {descriptions}", stamp, report.data(), _jobs(inputs, report), written),
-    )
+    write_cache(folder, BuildCache(made_by, stamp, report.data(), _jobs(inputs, report), written))
     _tell(report, folder, prune=prune, as_json=as_json)
 
 
-def _facts(raw: Raw) -> list[str]:
-    return [raw.file, raw.digest, raw.name, raw.id, raw.version, raw.kind]
+def _facts(file: SourceFile) -> list[str]:
+    return [file.file, file.digest, file.name, file.id, file.version, file.kind]
 
 
-def _done(memory: Memory | None, generator: str, folder: Path) -> dict[str, AppReport]:
+def _done(cache: BuildCache | None, generator: str, folder: Path) -> dict[str, AppReport]:
     """Return what need not be built again: nothing, if anything of the last build has changed."""
 
-    if memory is None or memory.generator != generator or not memory.stands(folder):
+    if cache is None or cache.generator != generator or not cache.stands(folder):
         return {}
-    return {digest: AppReport.read(data) for digest, data in memory.jobs.items()}
+    return {digest: AppReport.read(data) for digest, data in cache.jobs.items()}
 
 
 def _jobs(inputs: "Inputs", report: Report) -> dict[str, Any]:
@@ -177,4 +177,64 @@ def _warn(diagnostics: Iterable[Diagnostic]) -> None:
             click.echo(f"iac-gen: {on_one_line(str(one), 1000)}", err=True)
 
 
-COMMANDS: Final = {"build": build}
+@command()
+@APPS
+@source_options
+@click.option("--output", type=PATH, help="The folder to check (default: your data folder).")
+@SHIPPED
+def check(apps: tuple[str, ...], find: Find, output: Path | None, shipped: bool) -> None:
+    """Fail when a build would change the folder, with the difference and what mends it."""
+
+    folder = output or default_output()
+    waiting = _warn_unfinished(folder)
+    inputs = inputs_of(find(apps), read_previous(folder), whole=not apps)
+    files, report = run(replace(inputs, shipped=shipped), quiet=True)
+    differing = differences(read_files(folder, files), files, str(folder))
+    for text in differing:
+        click.echo(text)
+    for fall in report.falls:
+        click.echo(f"A level fell: {fall}")
+    for key in report.gone:
+        click.echo(f"No longer there: {key}")
+    again = " ".join(["iac-gen build", *sys.argv[2:]])
+    end_with(report.failed)
+    if report.falls:
+        fail(f"levels fell and are not accepted; if they are meant: {again} --accept-levels", 1)
+    if differing:
+        count = "1 file is" if len(differing) == 1 else f"{len(differing)} files are"
+        fail(f"{count} not what a build gives; mend it with: {again}", 1)
+    if report.gone:
+        fail(f"apps are gone; remove their modules with: {again} --prune", 1)
+    if waiting:
+        sys.exit(1)
+
+
+def _warn_unfinished(folder: Path) -> bool:
+    waiting = unfinished(folder)
+    if waiting:
+        click.echo(f"iac-gen: {on_one_line(waiting, 1000)}", err=True)
+    return bool(waiting)
+
+
+@command()
+@APPS
+@source_options
+@click.option("--output", type=PATH, help="The folder to compare (default: your data folder).")
+def diff(apps: tuple[str, ...], find: Find, output: Path | None) -> None:
+    """Say in words what a build would change: tools, levels, parameters."""
+
+    folder = output or default_output()
+    _warn_unfinished(folder)
+    previous = read_previous(folder)
+    files, report = run(inputs_of(find(apps), previous, whole=not apps), quiet=True)
+    if files:
+        new = Previous.read(*(files[name] for name in (CATALOGUE, LISTING, LOCK)))
+        kept = {key: app for key, app in new.apps.items() if key not in report.gone}
+        for line in changes(previous.apps, kept):
+            click.echo(clean(line))
+    for fall in report.falls:
+        click.echo(f"A level fell: {fall}")
+    end_with(report.failed)
+
+
+COMMANDS: Final = {"build": build, "check": check, "diff": diff}

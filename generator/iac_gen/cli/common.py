@@ -1,35 +1,29 @@
 """What the commands share: options, finding dictionaries, running a build, ending."""
 
+import functools
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 import click
 
 from iac_gen import discover, macos
-from iac_gen.diagnostics import Diagnostic
-from iac_gen.discover import Found, UsageError
-from iac_gen.hygiene import on_one_line
+from iac_gen.discover import Discovered
+from iac_gen.model import Diagnostic, GeneratorError
 from iac_gen.output import Previous
 from iac_gen.quirks import known_apps, load_quirks
+from iac_gen.text import on_one_line
 
 if TYPE_CHECKING:
     from iac_gen.pipeline import Inputs
     from iac_gen.report import Report
 
-__all__ = [
-    "PATH",
-    "default_output",
-    "end_with",
-    "fail",
-    "find",
-    "inputs_of",
-    "run",
-    "source_options",
-]
-
 PATH = click.Path(path_type=Path)
+APPS = click.argument("apps", nargs=-1)
+SHIPPED = click.option("--shipped", is_flag=True, hidden=True, help="The package that ships.")
+Find: TypeAlias = Callable[[Sequence[str]], Discovered]
+"""Finds the dictionaries that the options name, of these apps or of all."""
 
 
 def fail(message: str, code: int = 2) -> NoReturn:
@@ -38,27 +32,48 @@ def fail(message: str, code: int = 2) -> NoReturn:
     sys.exit(code)
 
 
-def source_options(command: Any) -> Any:
-    for option in (
-        click.option("--bundled", is_flag=True, help="Use the snapshots that ship with iac-gen."),
-        click.option(
-            "--search", multiple=True, type=PATH, help="Look for apps in this folder too (macOS)."
-        ),
-        click.option(
-            "--dictionary",
-            "dictionaries",
-            multiple=True,
-            type=PATH,
-            help="An .sdef file, a snapshot, or a folder of either.",
-        ),
-    ):
-        command = option(command)
-    return command
+class GeneratorCommand(click.Command):
+    """A command that says in one line what cannot be done."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except GeneratorError as error:
+            fail(str(error))
 
 
-def find(dictionaries: Sequence[Path], search: Sequence[Path], bundled: bool) -> Found:
+command = functools.partial(click.command, cls=GeneratorCommand)
+
+
+def source_options(command: Callable[..., None]) -> Any:
+    """Add the options that say which dictionaries; the command gets `find`, which looks there."""
+
+    @click.option(
+        "--dictionary",
+        "dictionaries",
+        multiple=True,
+        type=PATH,
+        help="An .sdef file, a snapshot, or a folder of either.",
+    )
+    @click.option(
+        "--search", multiple=True, type=PATH, help="Look for apps in this folder too (macOS)."
+    )
+    @click.option("--bundled", is_flag=True, help="Use the snapshots that ship with iac-gen.")
+    @functools.wraps(command)
+    def with_find(
+        dictionaries: Sequence[Path], search: Sequence[Path], bundled: bool, **given: Any
+    ) -> None:
+        def find(apps: Sequence[str] = ()) -> Discovered:
+            return discover.pick(_found(dictionaries, search, bundled), apps)
+
+        command(find=find, **given)
+
+    return with_find
+
+
+def _found(dictionaries: Sequence[Path], search: Sequence[Path], bundled: bool) -> Discovered:
     if dictionaries and bundled:
-        raise UsageError("give either --dictionary or --bundled")
+        raise GeneratorError("give either --dictionary or --bundled")
     if dictionaries:
         return discover.from_paths(dictionaries, known_apps())
     if bundled:
@@ -66,7 +81,7 @@ def find(dictionaries: Sequence[Path], search: Sequence[Path], bundled: bool) ->
     if sys.platform == "darwin" or search:
         for folder in search:
             if not folder.is_dir():
-                raise UsageError(f"{folder} is no folder; check --search")
+                raise GeneratorError(f"{folder} is no folder; check --search")
         return discover.from_bundles(macos.installed(search))
     click.echo("iac-gen: this is not a Mac; using the bundled snapshots", err=True)
     return discover.from_bundled_snapshots()
@@ -78,7 +93,7 @@ def default_output() -> Path:
     return user_data_path("iac", appauthor=False) / "tools"
 
 
-def inputs_of(found: Found, previous: Previous, *, whole: bool = True) -> "Inputs":
+def inputs_of(found: Discovered, previous: Previous, *, whole: bool = True) -> "Inputs":
     from iac_gen.pipeline import Inputs
 
     quirks, faults = load_quirks()

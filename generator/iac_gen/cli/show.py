@@ -1,6 +1,11 @@
-"""The commands that show what there is: snapshot, show, list."""
+"""The commands that show what there is: snapshot, show, list, lint, verify-names."""
 
+import dataclasses
+import difflib
 import json
+import sys
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -9,29 +14,39 @@ import click
 
 from iac_gen import discover
 from iac_gen.cli.common import (
+    APPS,
     PATH,
+    Find,
+    command,
     end_with,
     fail,
-    find,
     inputs_of,
     source_options,
 )
-from iac_gen.diagnostics import Diagnostic
-from iac_gen.discover import UsageError
+from iac_gen.discover import SourceFile
+from iac_gen.ir import module_data
+from iac_gen.lint.facts import LintFinding
+from iac_gen.lint.linter import RULES, lint
 from iac_gen.load import LoadError
-from iac_gen.output import OutputError, Previous
-from iac_gen.pipeline import Job, jobs, represent_job, spread
+from iac_gen.model import Diagnostic, GeneratorError
+from iac_gen.output import Previous
+from iac_gen.pipeline import Representation, jobs, represented
 from iac_gen.quirks import known_apps
-from iac_gen.raws import Raw
-from iac_gen.show import module_data
 from iac_gen.snapshot import facts_only, write_snapshot
+from iac_gen.text import clean, on_one_line
 from iac_gen.unbound import unbound
+from iac_gen.verify import (
+    AskedNames,
+    NoReflectionError,
+    ReflectionError,
+    differences,
+    names_of,
+    reflect,
+)
 from iac_gen.write import write
 
-__all__ = ["COMMANDS"]
 
-
-@click.command()
+@command()
 @click.argument("paths", nargs=-1, required=True, type=PATH)
 @click.option("--output", required=True, type=PATH, help="Folder for the snapshots.")
 @click.option("--facts", is_flag=True, help="Leave the dictionary's prose out.")
@@ -42,50 +57,35 @@ def snapshot(
 ) -> None:
     """Write the facts of dictionaries as JSON, so that they can be built anywhere."""
     files: dict[str, str] = {}
-    try:
-        found = discover.from_paths(paths, known_apps())
-        if (name or bundle_id) and len(found.sources) != 1:
-            raise UsageError("--name and --bundle-id go with one dictionary")
-        loaded, failed = discover.read(found)
-        for one in loaded:
-            source = one.source
-            source = replace(source, name=name or source.name, id=bundle_id or source.id)
-            if facts:
-                source = replace(source, dictionary=facts_only(source.dictionary))
-            files[f"{source.stem}.json"] = write_snapshot(source)
-        for changed in write(output, files):
-            click.echo(str(output / changed))
-    except (UsageError, OutputError) as error:
-        fail(str(error))
+    found = discover.from_paths(paths, known_apps())
+    if (name or bundle_id) and len(found.sources) != 1:
+        raise GeneratorError("--name and --bundle-id go with one dictionary")
+    loaded, failed = discover.read(found)
+    for one in loaded:
+        source = one.source
+        source = replace(source, name=name or source.name, id=bundle_id or source.id)
+        if facts:
+            source = replace(source, dictionary=facts_only(source.dictionary))
+        files[f"{source.stem}.json"] = write_snapshot(source)
+    for changed in write(output, files):
+        click.echo(str(output / changed))
     end_with(failed)
 
 
-@click.command()
-@click.argument("apps", nargs=-1)
+@command()
+@APPS
 @click.option("--all", "everything", is_flag=True, help="Show every app that is found.")
 @click.option("--unbound", "only_unbound", is_flag=True, help="List what nothing was made from.")
 @source_options
-def show(
-    apps: tuple[str, ...],
-    everything: bool,
-    only_unbound: bool,
-    dictionaries: tuple[Path, ...],
-    search: tuple[Path, ...],
-    bundled: bool,
-) -> None:
+def show(apps: tuple[str, ...], everything: bool, only_unbound: bool, find: Find) -> None:
     """Print the intermediate representation of APPS as JSON."""
 
     if bool(apps) == everything:
         fail("name the apps to show, or give --all")
-    try:
-        found = discover.pick(find(dictionaries, search, bundled), apps)
-    except UsageError as error:
-        fail(str(error))
-    inputs = inputs_of(found, Previous())
-    wanted = jobs(inputs.sources, inputs.previous)
     failed: list[Diagnostic] = []
     shown: list[str] = []
-    for outcome in spread(_unbound_of if only_unbound else _data_of, wanted, inputs):
+    inputs = inputs_of(find(apps), Previous())
+    for outcome in represented(_unbound_of if only_unbound else _data_of, inputs):
         if isinstance(outcome, Diagnostic):
             failed.append(outcome)
         else:
@@ -100,47 +100,149 @@ def show(
     end_with(failed)
 
 
-def _data_of(job: Job) -> str | Diagnostic:
-    try:
-        made = represent_job(job)
-    except LoadError as error:
-        return error.diagnostic
+def _data_of(_: str, made: Representation) -> str:
     return json.dumps(module_data(made.module, made.diagnostics))
 
 
-def _unbound_of(job: Job) -> str | Diagnostic:
-    try:
-        made = represent_job(job)
-    except LoadError as error:
-        return error.diagnostic
-    rows = unbound(made.resolved, made.diagnostics)
-    return "".join(f"{job.identity.key}: {row}\n" for row in rows)
+def _unbound_of(key: str, made: Representation) -> str:
+    return "".join(f"{key}: {row}\n" for row in unbound(made.resolved, made.diagnostics))
 
 
-@click.command("list")
+@command("list")
 @source_options
-def list_(dictionaries: tuple[Path, ...], search: tuple[Path, ...], bundled: bool) -> None:
+def list_(find: Find) -> None:
     """List the apps that are found, scriptable or why not."""
 
-    try:
-        found = find(dictionaries, search, bundled)
-    except UsageError as error:
-        fail(str(error))
+    found = find(())
     failed: list[Diagnostic] = []
     for job in jobs(found.sources, Previous()):
-        assert isinstance(job.source, Raw)
-        raw = job.source
+        assert isinstance(job.source, SourceFile)
+        file = job.source
         try:
-            raw.read()
+            file.read()
         except LoadError as error:
             failed.append(error.diagnostic)
             continue
-        version = f" {raw.version}" if raw.version else ""
-        click.echo(f"{job.identity.key}  {raw.name}{version}  {raw.id}")
+        version = f" {file.version}" if file.version else ""
+        click.echo(f"{job.identity.key}  {file.name}{version}  {file.id}")
     for one in failed:
         click.echo(f"-  {one}")
     for app in found.unscriptable:
         click.echo(f"-  {app.name}  {app.reason}")
 
 
-COMMANDS: Final = {"list": list_, "show": show, "snapshot": snapshot}
+@command("lint")
+@click.argument("paths", nargs=-1, required=True, type=PATH, metavar="PATH...")
+@click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
+@click.option(
+    "--rule", "names", multiple=True, metavar="NAME", help="Only this rule; may be repeated."
+)
+def lint_command(paths: tuple[Path, ...], as_json: bool, names: tuple[str, ...]) -> None:
+    """Say what is odd or wrong in the dictionaries at PATH (files, snapshots, folders).
+
+    Ends with 0 when there is no error, 1 when there is one or a file could not be read, 2 for
+    wrong usage.
+    """
+    for name in names:
+        if name not in RULES:
+            near = difflib.get_close_matches(name, RULES, 3, 0.4)
+            hint = f"nearest: {', '.join(near)}" if near else f"there are {', '.join(RULES)}"
+            fail(f"no rule is called {name}; {hint}")
+    rules = {name: rule for name, rule in RULES.items() if not names or name in names}
+    loaded, unread = discover.read(discover.from_paths(paths, known_apps()), as_written=True)
+    includes = discover.includes()
+    found: list[LintFinding] = []
+    for one in loaded:
+        found += lint(one.source, includes, one.diagnostics, rules)
+    if as_json:
+        rows = [dataclasses.asdict(finding) for finding in found]
+        failed = [dataclasses.asdict(diagnostic) for diagnostic in unread]
+        click.echo(json.dumps({"findings": rows, "failed": failed}, indent=1))
+    else:
+        for finding in found:
+            click.echo(clean(str(finding)))
+    for diagnostic in unread:
+        click.echo(f"iac-gen: skipped {clean(str(diagnostic))}", err=True)
+    click.echo(f"iac-gen: {_total(found, len(loaded))}", err=True)
+    if unread or any(finding.severity == "error" for finding in found):
+        sys.exit(1)
+
+
+def _total(found: Sequence[LintFinding], dictionaries: int) -> str:
+    counts = Counter(one.severity for one in found)
+    parts = [_many(counts[level], level) for level in ("error", "warning", "note") if counts[level]]
+    listed = f" ({', '.join(parts)})" if parts else ""
+    total = _many(len(found), "finding")
+    return f"{total}{listed} in {_many(dictionaries, 'dictionary', 'dictionaries')}"
+
+
+def _many(number: int, word: str, plural: str = "") -> str:
+    return f"{number} {word if number == 1 else plural or f'{word}s'}"
+
+
+# By name, because the generator never imports the simulator; and not out of the folder that the
+# command happens to be run in.
+_SIMULATOR: Final = (sys.executable, "-P", "-m", "iac_simulator.osascript")
+
+
+@command("verify-names")
+@APPS
+@source_options
+@click.option("--osascript", "program", metavar="PROGRAM", help="The osascript to ask.")
+@click.option("--simulate", is_flag=True, help="Ask the simulator, where there is no Mac.")
+@click.option("--tools", type=PATH, help="With --simulate: the folder of tools to simulate.")
+def verify_names(
+    apps: tuple[str, ...],
+    find: Find,
+    program: str | None,
+    simulate: bool,
+    tools: Path | None,
+) -> None:
+    """Compare our JavaScript names with those that JXA's reflection prints; no app is started."""
+    if simulate and program:
+        fail("give either --osascript or --simulate")
+    if tools and not simulate:
+        fail("--tools goes with --simulate")
+    if not simulate and not program and sys.platform != "darwin":
+        fail("this is not a Mac; give --simulate, or --osascript with a program that stands in")
+    simulated = {"IAC_SIMULATOR_TOOLS": str(tools)} if tools else {}
+    asked = _SIMULATOR if simulate else (program or "osascript",)
+    failed: list[Diagnostic] = []
+    wrong = parameters = 0
+    for outcome in represented(_names, inputs_of(find(apps), Previous())):
+        if isinstance(outcome, Diagnostic):
+            failed.append(outcome)
+            continue
+        key, names = outcome
+        try:
+            rows = differences(names, reflect(names, asked, environment=simulated))
+        except ReflectionError as error:
+            if names.kind == "addition" and isinstance(error, NoReflectionError):
+                # An addition is reached through osascript itself, which has no dictionary.
+                click.echo(f"{key}: {names.count()} names of an addition are not compared")
+                continue
+            failed.append(Diagnostic(names.app, 0, "reflection", str(error), "error"))
+            continue
+        for row in rows:
+            click.echo(on_one_line(f"{key}: {row}", 500))
+        click.echo(f"{key}: {names.count()} names, {len(rows)} differ")
+        wrong += len(rows)
+        parameters += names.parameters
+    if parameters:
+        click.echo(f"Reflection shows no parameters: {parameters} names are not compared.")
+    end_with(failed)
+    if wrong:
+        sys.exit(1)
+
+
+def _names(key: str, made: Representation) -> tuple[str, AskedNames]:
+    return key, names_of(made.resolved)
+
+
+COMMANDS: Final = {
+    "lint": lint_command,
+    "list": list_,
+    "show": show,
+    "snapshot": snapshot,
+    "verify-names": verify_names,
+}

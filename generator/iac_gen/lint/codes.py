@@ -4,36 +4,41 @@ A code is no key in real dictionaries: many codes have several names, and names 
 It is a fault where one value can then not be told from another.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
-from iac_gen.lint.rules import Facts, Hit, Rule, of_kind, place, properties_of, shown
+from iac_gen.lint.facts import (
+    LintFacts,
+    LintHit,
+    declared,
+    name_of,
+    of_kind,
+    place,
+    properties_of,
+    rules,
+    shown,
+)
 from iac_gen.model import (
-    Class,
-    Command,
+    KINDS,
     Enumeration,
-    Item,
-    Parameter,
     RecordType,
+    SdefClass,
+    SdefCommand,
+    SdefElement,
+    SdefParameter,
     Suite,
-    Synonym,
-    ValueType,
+    is_code,
 )
 
-__all__ = ["CODES", "is_code"]
 
-
-def is_code(code: str, size: int) -> bool:
+def is_written_code(code: str, size: int) -> bool:
     """Say whether `code` is `size` characters of MacRoman, or that many bytes in hex.
 
     Source: sdef(5), "code".
     """
     if code.lower().startswith("0x") and len(code) == 2 + 2 * size:
         return all(ch in "0123456789abcdef" for ch in code[2:].lower())
-    try:
-        return len(code.encode("mac_roman")) == size
-    except UnicodeEncodeError:
-        return False
+    return is_code(code, size)
 
 
 class _Term(NamedTuple):
@@ -45,11 +50,6 @@ class _Term(NamedTuple):
     owner: str
 
 
-_KINDS: Final[Mapping[type[Item], str]] = {
-    Class: "class",
-    RecordType: "record type",
-    ValueType: "value type",
-}
 _SHARED: Final = {
     "class": "An object of one may come back under the name of the other.",
     "command": "Both tools send the same event.",
@@ -60,31 +60,17 @@ _SHARED: Final = {
 }
 
 
-def _terms(facts: Facts) -> Iterator[_Term]:
+def _terms(facts: LintFacts) -> Iterator[_Term]:
     """Yield the terms of the file itself that have a code of their own and a scope beyond one."""
-    for command in of_kind(facts.own, Command):
-        if not command.event:
-            yield _term("command", command)
-    for item in facts.own:
-        word = _KINDS.get(type(item), "")
-        if word and isinstance(item, Class | RecordType | ValueType) and item.name:
-            yield _term(word, item)
-    for row in of_kind(facts.own, Enumeration):
-        yield _term("enumeration", row)
-        for value in row.enumerators:
-            where = place(row, value.name, "enumerator")
-            yield _Term("enumerator", value.name, value.code, value.line, where, row.name)
-    for owner, prop in properties_of(facts.own):
-        name = owner.name or (owner.extends if isinstance(owner, Class) else "")
-        where = place(owner, prop.name)
-        yield _Term("property", prop.name, prop.code, prop.line, where, name)
+    for line, where, part, owner in declared(facts.own):
+        if isinstance(part, SdefParameter | SdefElement) or not part.name:
+            continue
+        if not (isinstance(part, SdefCommand) and part.event):
+            name = "" if part is owner else name_of(owner)
+            yield _Term(KINDS[type(part)], part.name, part.code, line, where, name)
 
 
-def _term(kind: str, item: Command | Class | Enumeration | RecordType | ValueType) -> _Term:
-    return _Term(kind, item.name, item.code, item.line, place(item), "")
-
-
-def shared_code(facts: Facts) -> Iterator[Hit]:
+def shared_code(facts: LintFacts) -> Iterator[LintHit]:
     """Find the second and further names of one code, where the kind has one scope.
 
     Enumerators of different enumerations are left alone: the type says which is meant.
@@ -101,10 +87,10 @@ def shared_code(facts: Facts) -> Iterator[Hit]:
             continue
         seen.add(key)
         text = f"has the code {term.code!r} of {known.place}"
-        yield Hit(term.line, term.place, text, _SHARED[term.kind])
+        yield LintHit(term.line, term.place, text, _SHARED[term.kind])
 
 
-def several_codes(facts: Facts) -> Iterator[Hit]:
+def several_codes(facts: LintFacts) -> Iterator[LintHit]:
     """Find names that have another code than where they were declared first."""
     first: dict[tuple[str, str], _Term] = {}
     seen: set[tuple[str, str, str]] = set()
@@ -119,7 +105,7 @@ def several_codes(facts: Facts) -> Iterator[Hit]:
         text = f"has the code {term.code!r}, {known.place} has {known.code!r}"
         if known.place == term.place:
             text = f"has the code {term.code!r} and also {known.code!r}"
-        yield Hit(
+        yield LintHit(
             term.line,
             term.place,
             text,
@@ -127,23 +113,23 @@ def several_codes(facts: Facts) -> Iterator[Hit]:
         )
 
 
-def duplicate_code(facts: Facts) -> Iterator[Hit]:
+def duplicate_code(facts: LintFacts) -> Iterator[LintHit]:
     """Find two enumerators of an enumeration, or properties of a class, with one code."""
     for row in of_kind(facts.own, Enumeration):
         pairs = ((value.name, value.code, value.line) for value in row.enumerators)
         for name, code, line, other in _twins(pairs):
-            yield Hit(
+            yield LintHit(
                 line,
                 place(row, name, "enumerator"),
                 f"has the code {code!r} of {shown(other)}",
                 "It can never be told from the other in a result.",
             )
     mine = {(prop.name, prop.code) for _, prop in properties_of(facts.own)}
-    owners: list[Class | RecordType] = [*facts.rows(), *of_kind(facts.own, RecordType)]
+    owners: list[SdefClass | RecordType] = [*facts.rows(), *of_kind(facts.own, RecordType)]
     for merged in owners:
         pairs = ((p.name, p.code, p.line) for p in merged.properties if (p.name, p.code) in mine)
         for name, code, line, other in _twins(pairs):
-            yield Hit(
+            yield LintHit(
                 line,
                 place(merged, name),
                 f"has the code {code!r} of {shown(other)}",
@@ -159,45 +145,44 @@ def _twins(rows: Iterable[tuple[str, str, int]]) -> Iterator[tuple[str, str, int
             yield name, code, line, other
 
 
-def duplicate_parameter(facts: Facts) -> Iterator[Hit]:
+def duplicate_parameter(facts: LintFacts) -> Iterator[LintHit]:
     """Find parameters of a command that share a name or a code, not both (that is a union)."""
-    for command in of_kind(facts.own, Command):
-        names: dict[str, Parameter] = {}
-        codes: dict[str, Parameter] = {}
+    for command in of_kind(facts.own, SdefCommand):
+        names: dict[str, SdefParameter] = {}
+        codes: dict[str, SdefParameter] = {}
         for one in command.parameters:
             where = place(command, one.name, "parameter")
             named = names.setdefault(one.name, one)
             coded = codes.setdefault(one.code, one)
             if named.code != one.code:
                 text = f"has the code {one.code!r} and also {named.code!r}"
-                yield Hit(one.line, where, text, "A script that gives the name fills only one.")
+                yield LintHit(one.line, where, text, "A script that gives the name fills only one.")
             elif coded.name != one.name:
                 text = f"has the code {one.code!r} of parameter {shown(coded.name)}"
-                yield Hit(one.line, where, text, "Both arrive in the app as one; give only one.")
+                yield LintHit(
+                    one.line, where, text, "Both arrive in the app as one; give only one."
+                )
 
 
-def unsound_code(facts: Facts) -> Iterator[Hit]:
+def unsound_code(facts: LintFacts) -> Iterator[LintHit]:
     """Find codes of a snapshot that are none; of XML, load has told and left them out."""
-    consequence = "The app knows no such code; a call that uses it fails."
-    for command in of_kind(facts.own, Command):
-        if not is_code(command.code, 8):
-            text = f"has the code {command.code!r}, not 8 characters"
-            yield Hit(command.line, place(command), text, consequence)
-        for one in command.parameters:
-            if not is_code(one.code, 4):
-                text = f"has the code {one.code!r}, not 4 characters"
-                yield Hit(one.line, place(command, one.name, "parameter"), text, consequence)
-    for term in _terms(facts):
-        if term.kind != "command" and not is_code(term.code, 4):
-            text = f"has the code {term.code!r}, not 4 characters"
-            yield Hit(term.line, term.place, text, consequence)
+    for line, where, part, _ in declared(facts.own):
+        size = 8 if isinstance(part, SdefCommand) else 4
+        # An extension has no code, nor has an element.
+        if isinstance(part, SdefElement) or not part.name:
+            continue
+        if not is_written_code(part.code, size):
+            text = f"has the code {part.code!r}, not {size} characters"
+            yield LintHit(
+                line, where, text, "The app knows no such code; a call that uses it fails."
+            )
 
 
-def suite_code(facts: Facts) -> Iterator[Hit]:
+def suite_code(facts: LintFacts) -> Iterator[LintHit]:
     """Find suites whose code is not four characters."""
     for suite in facts.dictionary.suites:
-        if isinstance(suite, Suite) and not is_code(suite.code, 4):
-            yield Hit(
+        if isinstance(suite, Suite) and not is_written_code(suite.code, 4):
+            yield LintHit(
                 suite.line,
                 f"suite {shown(suite.name)}",
                 f"has the code {suite.code!r}, not 4 characters",
@@ -205,37 +190,22 @@ def suite_code(facts: Facts) -> Iterator[Hit]:
             )
 
 
-def synonym(facts: Facts) -> Iterator[Hit]:
+def synonym(facts: LintFacts) -> Iterator[LintHit]:
     """Find synonyms that give neither a name nor a code, or a code that is none."""
-    for line, where, size, synonyms in _synonyms(facts):
-        for one in synonyms:
+    for line, where, part, _ in declared(facts.own):
+        size = 8 if isinstance(part, SdefCommand) else 4
+        for one in getattr(part, "synonyms", ()):
             if not one.name and not one.code:
-                yield Hit(line, where, "has a synonym without name and code", "It says nothing.")
-            elif one.code and not is_code(one.code, size):
+                yield LintHit(
+                    line, where, "has a synonym without name and code", "It says nothing."
+                )
+            elif one.code and not is_written_code(one.code, size):
                 text = f"has a synonym with the code {one.code!r}, not {size} characters"
-                yield Hit(line, where, text, "What the app sends under it is not recognised.")
+                yield LintHit(line, where, text, "What the app sends under it is not recognised.")
 
 
-def _synonyms(facts: Facts) -> Iterator[tuple[int, str, int, tuple[Synonym, ...]]]:
-    for item in facts.own:
-        if isinstance(item, Command):
-            yield item.line, place(item), 8, item.synonyms
-        elif isinstance(item, Class | Enumeration | ValueType):
-            yield item.line, place(item), 4, item.synonyms
-        if isinstance(item, Enumeration):
-            for value in item.enumerators:
-                yield value.line, place(item, value.name, "enumerator"), 4, value.synonyms
-    for owner, prop in properties_of(facts.own):
-        yield prop.line, place(owner, prop.name), 4, prop.synonyms
-
-
-CODES: Final = {
-    "shared-code": Rule("note", shared_code),
-    "several-codes": Rule("note", several_codes),
-    "duplicate-code": Rule("warning", duplicate_code),
-    "duplicate-parameter": Rule("warning", duplicate_parameter),
-    "unsound-code": Rule("error", unsound_code),
-    "suite-code": Rule("note", suite_code),
-    "synonym": Rule("warning", synonym),
-}
-"""Name -> severity and function."""
+CODES: Final = rules(
+    error=(unsound_code,),
+    warning=(duplicate_code, duplicate_parameter, synonym),
+    note=(shared_code, several_codes, suite_code),
+)

@@ -9,23 +9,31 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from iac_gen import naming
-from iac_gen.doors import clean
-from iac_gen.lint.rules import (
-    Facts,
-    Hit,
-    Rule,
+from iac_gen.lint.facts import (
+    LintFacts,
+    LintHit,
+    declared,
     elements_of,
     of_kind,
     place,
     properties_of,
+    rules,
     shown,
 )
-from iac_gen.model import Class, Command, Enumeration, RecordType, Suite, ValueType
+from iac_gen.model import (
+    KINDS,
+    Enumeration,
+    Part,
+    RecordType,
+    SdefClass,
+    SdefCommand,
+    SdefParameter,
+    SdefProperty,
+    Suite,
+    ValueType,
+)
+from iac_gen.text import clean
 from iac_gen.types import ATOMS
-
-__all__ = [
-    "NAMES",
-]
 
 # Members that every JavaScript function or object has. `name`, `id` and `class` are not among
 # them here: scripts that read them work.
@@ -40,7 +48,7 @@ _SPECIFIER: Final = frozenset(
 _IRREGULAR: Final = re.compile(r"(s|x|z|ch|sh|[^aeiou\W\d_]y)\Z", re.IGNORECASE)
 
 
-def member_clash(facts: Facts) -> Iterator[Hit]:
+def member_clash(facts: LintFacts) -> Iterator[LintHit]:
     """Find properties of a class that share a term, or a JavaScript name, with an element."""
     plurals = {row.name: naming.plural(row.name, row.plural) for row in facts.resolved.classes}
     mine = {prop.name for _, prop in properties_of(facts.own)}
@@ -51,14 +59,14 @@ def member_clash(facts: Facts) -> Iterator[Hit]:
         for prop in row.properties:
             held = collections.get(naming.jxa(prop.name))
             if held is not None and mine & {prop.name, held}:
-                yield Hit(
+                yield LintHit(
                     prop.line,
                     place(row, prop.name),
                     f"has the JavaScript name of the elements {shown(held)}",
                     "One of the two cannot be reached in a reference.",
                 )
             elif prop.name in terms and prop.name in mine:
-                yield Hit(
+                yield LintHit(
                     prop.line,
                     place(row, prop.name),
                     "is the term of an element too",
@@ -66,11 +74,11 @@ def member_clash(facts: Facts) -> Iterator[Hit]:
                 )
 
 
-def type_clash(facts: Facts) -> Iterator[Hit]:
+def type_clash(facts: LintFacts) -> Iterator[LintHit]:
     """Find classes, enumerations, record types and value types of one name."""
     first: dict[str, str] = {}
     # The order in which a type's name is looked up.
-    for kind in (RecordType, Enumeration, Class, ValueType):
+    for kind in (RecordType, Enumeration, SdefClass, ValueType):
         for items, mine in ((facts.own, True), (facts.taken, False)):
             for item in items:
                 if not isinstance(item, kind) or not item.name:
@@ -82,10 +90,10 @@ def type_clash(facts: Facts) -> Iterator[Hit]:
                     simple = item.name in ATOMS and known == f"class {shown(item.name)}"
                     meant = f"the simple type {item.name}" if simple else known
                     text = f"has the name of {known}"
-                    yield Hit(item.line, where, text, f"As a type, it means {meant}.")
+                    yield LintHit(item.line, where, text, f"As a type, it means {meant}.")
 
 
-def command_clash(facts: Facts) -> Iterator[Hit]:
+def command_clash(facts: LintFacts) -> Iterator[LintHit]:
     """Find commands that share their JavaScript name with a property."""
     properties: dict[str, str] = {}
     for row in facts.resolved.classes:
@@ -94,7 +102,7 @@ def command_clash(facts: Facts) -> Iterator[Hit]:
     for command in _commands(facts):
         known = properties.get(naming.jxa(command.name))
         if known:
-            yield Hit(
+            yield LintHit(
                 command.line,
                 place(command),
                 f"has the JavaScript name of {known}",
@@ -102,16 +110,16 @@ def command_clash(facts: Facts) -> Iterator[Hit]:
             )
 
 
-def _commands(facts: Facts) -> Iterator[Command]:
+def _commands(facts: LintFacts) -> Iterator[SdefCommand]:
     """Yield the visible commands of the file, each name and code once."""
     seen: set[tuple[str, str]] = set()
-    for command in of_kind(facts.own, Command):
+    for command in of_kind(facts.own, SdefCommand):
         if not command.event and not command.hidden and (command.name, command.code) not in seen:
             seen.add((command.name, command.code))
             yield command
 
 
-def identifier_clash(facts: Facts) -> Iterator[Hit]:
+def identifier_clash(facts: LintFacts) -> Iterator[LintHit]:
     """Find different names that become one identifier."""
     commands = (
         (naming.function_name(c.name, c.code), c.name, c.line, place(c)) for c in _commands(facts)
@@ -140,26 +148,26 @@ def identifier_clash(facts: Facts) -> Iterator[Hit]:
 
 def _same(
     rows: Iterable[tuple[str, str, int, str]], language: str, consequence: str
-) -> Iterator[Hit]:
+) -> Iterator[LintHit]:
     """Find rows of (spelling, name, line, place) with one spelling of two names."""
     first: dict[str, str] = {}
     for spelling, name, line, where in rows:
         known = first.setdefault(spelling, name)
         if known != name:
             text = f"is {shown(spelling)} in {language}, as {shown(known)} is"
-            yield Hit(line, where, text, consequence)
+            yield LintHit(line, where, text, consequence)
 
 
-def python_keyword(facts: Facts) -> Iterator[Hit]:
+def python_keyword(facts: LintFacts) -> Iterator[LintHit]:
     """Find commands and parameters whose name is a Python keyword."""
     for command in _commands(facts):
         if keyword.iskeyword(name := naming.snake(command.name)):
-            yield Hit(
+            yield LintHit(
                 command.line, place(command), "is a Python keyword", f"In Python it is {name}_."
             )
         for one in command.parameters:
             if keyword.iskeyword(name := naming.snake(one.name)):
-                yield Hit(
+                yield LintHit(
                     one.line,
                     place(command, one.name, "parameter"),
                     "is a Python keyword",
@@ -167,7 +175,7 @@ def python_keyword(facts: Facts) -> Iterator[Hit]:
                 )
 
 
-def javascript_member(facts: Facts) -> Iterator[Hit]:
+def javascript_member(facts: LintFacts) -> Iterator[LintHit]:
     """Find properties, elements and commands named as what every JavaScript object has.
 
     That the built-in member wins was inferred, not seen; only a Mac can confirm it.
@@ -175,29 +183,29 @@ def javascript_member(facts: Facts) -> Iterator[Hit]:
     consequence = "In a reference JavaScript's own member is likely to win."
     for owner, prop in properties_of(facts.own):
         # A field of a record is a key of a plain object.
-        if isinstance(owner, Class) and (name := naming.jxa(prop.name)) in _OBJECT | _SPECIFIER:
+        if isinstance(owner, SdefClass) and (name := naming.jxa(prop.name)) in _OBJECT | _SPECIFIER:
             text = f"is {name} in JavaScript, which every object has"
-            yield Hit(prop.line, place(owner, prop.name), text, consequence)
+            yield LintHit(prop.line, place(owner, prop.name), text, consequence)
     held = {facts.classes.get(element.type) for _, element in elements_of(facts.own)}
     for row in facts.rows():
         name = naming.jxa(naming.plural(row.name, row.plural))
         if row.name in held and name in _OBJECT | _SPECIFIER:
             text = f"has the plural {name}, which every object has in JavaScript"
-            yield Hit(row.line, place(row), text, consequence)
+            yield LintHit(row.line, place(row), text, consequence)
     for command in _commands(facts):
         if (name := naming.jxa(command.name)) in _OBJECT:
             text = f"is {name} in JavaScript, which every function has"
-            yield Hit(command.line, place(command), text, consequence)
+            yield LintHit(command.line, place(command), text, consequence)
 
 
-def missing_plural(facts: Facts) -> Iterator[Hit]:
+def missing_plural(facts: LintFacts) -> Iterator[LintHit]:
     """Find classes that are contained somewhere and whose plural is not their name with an s."""
     held = {element.type for row in facts.resolved.classes for element in row.elements}
-    lines = {row.name: row.line for row in of_kind(facts.own, Class) if row.name}
+    lines = {row.name: row.line for row in of_kind(facts.own, SdefClass) if row.name}
     for row in facts.rows():
         contained = row.name in lines and row.name in held
         if contained and not row.plural and _IRREGULAR.search(row.name):
-            yield Hit(
+            yield LintHit(
                 lines[row.name],
                 place(row),
                 "is contained by another class and declares no plural",
@@ -205,30 +213,29 @@ def missing_plural(facts: Facts) -> Iterator[Hit]:
             )
 
 
-def unverified_name(facts: Facts) -> Iterator[Hit]:
+def unverified_name(facts: LintFacts) -> Iterator[LintHit]:
     """Find terms whose name in JavaScript is not certain, each once for its kind."""
     seen: set[tuple[str, str]] = set()
     for kind, name, line, where in _scripted(facts):
         if not naming.jxa_verified(name) and (kind, name) not in seen:
             seen.add((kind, name))
             text = f"may not be {shown(naming.jxa(name))} in JavaScript"
-            yield Hit(line, where, text, "If it is not, a call that uses the name fails on a Mac.")
+            yield LintHit(
+                line, where, text, "If it is not, a call that uses the name fails on a Mac."
+            )
 
 
-def _scripted(facts: Facts) -> Iterator[tuple[str, str, int, str]]:
+def _scripted(facts: LintFacts) -> Iterator[tuple[str, str, int, str]]:
     """Yield (kind, name, line, place) of the terms that a script spells in JavaScript."""
-    for command in _commands(facts):
-        yield "command", command.name, command.line, place(command)
-        for one in command.parameters:
-            yield "parameter", one.name, one.line, place(command, one.name, "parameter")
-    for row in of_kind(facts.own, Class):
-        if row.name:
-            yield "class", row.name, row.line, place(row)
-    for owner, prop in properties_of(facts.own):
-        yield "property", prop.name, prop.line, place(owner, prop.name)
+    commands = {id(command) for command in _commands(facts)}
+    for line, where, part, owner in declared(facts.own):
+        if isinstance(owner, SdefCommand) and id(owner) not in commands:
+            continue
+        if isinstance(part, SdefCommand | SdefParameter | SdefClass | SdefProperty) and part.name:
+            yield KINDS[type(part)], part.name, line, where
 
 
-def hidden_characters(facts: Facts) -> Iterator[Hit]:
+def hidden_characters(facts: LintFacts) -> Iterator[LintHit]:
     """Find invisible, control, bidirectional and tag characters in names and descriptions."""
     for what, text, line, where in _texts(facts):
         if text.isascii() and text.isprintable():
@@ -236,7 +243,7 @@ def hidden_characters(facts: Facts) -> Iterator[Hit]:
         found = sorted({ch for ch in text if ch not in "\t\n\r" and not clean(ch)})
         if found:
             listed = ", ".join(f"U+{ord(ch):04X}" for ch in found[:5])
-            yield Hit(
+            yield LintHit(
                 line,
                 where,
                 f"has characters in its {what} that are not seen ({listed})",
@@ -244,49 +251,21 @@ def hidden_characters(facts: Facts) -> Iterator[Hit]:
             )
 
 
-def _texts(facts: Facts) -> Iterator[tuple[str, str, int, str]]:
+def _texts(facts: LintFacts) -> Iterator[tuple[str, str, int, str]]:
     """Yield (what, text, line, place) for every text of the file."""
     yield "title", facts.dictionary.title, 0, "dictionary"
-    for suite in facts.dictionary.suites:
-        if isinstance(suite, Suite):
-            yield from _both(
-                suite.name, suite.description, suite.line, f"suite {shown(suite.name)}"
-            )
-    for item in facts.own:
-        if isinstance(item, Command):
-            yield from _both(item.name, item.description, item.line, place(item))
-            for one in item.parameters:
-                where = place(item, one.name, "parameter")
-                yield from _both(one.name, one.description, one.line, where)
-            if item.direct is not None:
-                where = f"direct parameter of {shown(item.name)}"
-                yield from _both("", item.direct.description, item.direct.line, where)
-        elif isinstance(item, Class | Enumeration | RecordType | ValueType):
-            yield from _both(item.name, item.description, item.line, place(item))
-            if isinstance(item, Class):
-                yield "plural", item.plural, item.line, place(item)
-        if isinstance(item, Enumeration):
-            for value in item.enumerators:
-                where = place(item, value.name, "enumerator")
-                yield from _both(value.name, value.description, value.line, where)
-    for owner, prop in properties_of(facts.own):
-        yield from _both(prop.name, prop.description, prop.line, place(owner, prop.name))
+    parts: list[tuple[int, str, Part]] = [row[:3] for row in declared(facts.own)]
+    suites = [one for one in facts.dictionary.suites if isinstance(one, Suite)]
+    parts += [(suite.line, f"suite {shown(suite.name)}", suite) for suite in suites]
+    for line, where, part in parts:
+        for what in ("name", "description", "plural"):
+            yield what, getattr(part, what, ""), line, where
 
 
-def _both(name: str, words: str, line: int, where: str) -> Iterator[tuple[str, str, int, str]]:
-    yield "name", name, line, where
-    yield "description", words, line, where
-
-
-NAMES: Final = {
-    "member-clash": Rule("warning", member_clash),
-    "type-clash": Rule("warning", type_clash),
-    "command-clash": Rule("warning", command_clash),
-    "identifier-clash": Rule("warning", identifier_clash),
-    "python-keyword": Rule("note", python_keyword),
-    "javascript-member": Rule("warning", javascript_member),
-    "missing-plural": Rule("note", missing_plural),
-    "unverified-name": Rule("note", unverified_name),
-    "hidden-characters": Rule("warning", hidden_characters),
-}
-"""Name -> severity and function."""
+NAMES: Final = rules(
+    warning=(
+        member_clash, type_clash, command_clash, identifier_clash, javascript_member,
+        hidden_characters,
+    ),
+    note=(python_keyword, missing_plural, unverified_name),
+)  # fmt: skip

@@ -3,27 +3,33 @@
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from iac_gen.lint.rules import (
-    Facts,
-    Hit,
-    Rule,
+from iac_gen.lint.facts import (
+    LintFacts,
+    LintHit,
     elements_of,
     of_kind,
     place,
+    rules,
     shown,
     type_names,
     uses,
 )
-from iac_gen.model import Class, Command, Enumeration, Item, RecordType, TypeRef, ValueType
-from iac_gen.resolve import APPLICATION
+from iac_gen.merge import APPLICATION
+from iac_gen.model import (
+    Declaration,
+    Enumeration,
+    RecordType,
+    SdefClass,
+    SdefCommand,
+    TypeRef,
+    ValueType,
+)
 
-__all__ = ["TYPES"]
 
-
-def undefined_type(facts: Facts) -> Iterator[Hit]:
+def undefined_type(facts: LintFacts) -> Iterator[LintHit]:
     """Find type names that are declared nowhere, each at its first place with the count."""
     items = (*facts.own, *facts.taken)
-    others = [i for i in items if isinstance(i, Class | Enumeration | ValueType)]
+    others = [i for i in items if isinstance(i, SdefClass | Enumeration | ValueType)]
     known = {synonym.name for item in others for synonym in item.synonyms}
     # An enumeration without values is declared, though nothing can be made of it.
     known |= {name for row in of_kind(items, Enumeration) for name in (row.name, row.code)}
@@ -40,15 +46,15 @@ def undefined_type(facts: Facts) -> Iterator[Hit]:
         if name:
             more = f" ({count[name]} places in all)" if count[name] > 1 else ""
             text = f"has the type {shown(name)}, which is declared nowhere{more}"
-            yield Hit(line, where, text, "Any value goes; no tool can say what is expected.")
+            yield LintHit(line, where, text, "Any value goes; no tool can say what is expected.")
 
 
-def missing_type(facts: Facts) -> Iterator[Hit]:
+def missing_type(facts: LintFacts) -> Iterator[LintHit]:
     """Find properties, parameters and results that give no type, and types without a name."""
     for use in uses(facts.own):
         if not use.types or any(not ref.name and not ref.items for ref in _leaves(use.types)):
             text = "declares no type"
-            yield Hit(
+            yield LintHit(
                 use.line, use.place, text, "Any value goes; no tool can say what is expected."
             )
 
@@ -59,11 +65,11 @@ def _leaves(refs: Iterable[TypeRef]) -> Iterator[TypeRef]:
         yield from _leaves(ref.items)
 
 
-def undefined_superclass(facts: Facts) -> Iterator[Hit]:
+def undefined_superclass(facts: LintFacts) -> Iterator[LintHit]:
     """Find classes that inherit from a class that nobody declares."""
-    for row in of_kind(facts.own, Class):
+    for row in of_kind(facts.own, SdefClass):
         if row.inherits and row.inherits not in facts.classes:
-            yield Hit(
+            yield LintHit(
                 row.line,
                 place(row),
                 f"inherits from {shown(row.inherits)}, which is declared nowhere",
@@ -71,12 +77,12 @@ def undefined_superclass(facts: Facts) -> Iterator[Hit]:
             )
 
 
-def undefined_element(facts: Facts) -> Iterator[Hit]:
+def undefined_element(facts: LintFacts) -> Iterator[LintHit]:
     """Find elements of a class that nobody declares."""
     made = {row.name for row in facts.resolved.classes}
     for row, element in elements_of(facts.own):
         if element.type not in facts.classes:
-            yield Hit(
+            yield LintHit(
                 element.line,
                 place(row, element.type, "element"),
                 "is of a class that is declared nowhere",
@@ -86,12 +92,12 @@ def undefined_element(facts: Facts) -> Iterator[Hit]:
             )
 
 
-def undefined_extension(facts: Facts) -> Iterator[Hit]:
+def undefined_extension(facts: LintFacts) -> Iterator[LintHit]:
     """Find extensions of a class that nobody declares."""
     made = {row.name for row in facts.resolved.classes}
-    for row in of_kind(facts.own, Class):
+    for row in of_kind(facts.own, SdefClass):
         if row.extends and row.extends not in facts.classes:
-            yield Hit(
+            yield LintHit(
                 row.line,
                 place(row),
                 "is extended but declared nowhere",
@@ -101,13 +107,13 @@ def undefined_extension(facts: Facts) -> Iterator[Hit]:
             )
 
 
-def no_application(facts: Facts) -> Iterator[Hit]:
+def no_application(facts: LintFacts) -> Iterator[LintHit]:
     """Find dictionaries of an app with classes and no class application."""
-    extended = any(row.extends == APPLICATION for row in of_kind(facts.own, Class))
+    extended = any(row.extends == APPLICATION for row in of_kind(facts.own, SdefClass))
     if facts.source.kind != "application" or not facts.classes or extended:
         return
     if APPLICATION not in facts.classes:
-        yield Hit(
+        yield LintHit(
             0,
             "dictionary",
             "has classes and no class application",
@@ -115,23 +121,25 @@ def no_application(facts: Facts) -> Iterator[Hit]:
         )
 
 
-def unknown_command(facts: Facts) -> Iterator[Hit]:
+def unknown_command(facts: LintFacts) -> Iterator[LintHit]:
     """Find `responds-to` with a command that nobody declares."""
-    known = {name for c in of_kind((*facts.own, *facts.taken), Command) for name in (c.name, c.id)}
-    for row in of_kind(facts.own, Class):
+    known = {
+        name for c in of_kind((*facts.own, *facts.taken), SdefCommand) for name in (c.name, c.id)
+    }
+    for row in of_kind(facts.own, SdefClass):
         for verb in dict.fromkeys(row.responds_to):
             if verb not in known:
                 text = f"responds to {shown(verb)}, which no command declares"
-                yield Hit(row.line, place(row), text, "The name alone makes no tool.")
+                yield LintHit(row.line, place(row), text, "The name alone makes no tool.")
 
 
-def required_after_optional(facts: Facts) -> Iterator[Hit]:
+def required_after_optional(facts: LintFacts) -> Iterator[LintHit]:
     """Find required parameters that stand behind an optional one."""
-    for command in of_kind(facts.own, Command):
+    for command in of_kind(facts.own, SdefCommand):
         optional = command.direct is not None and command.direct.optional
         for one in command.parameters:
             if optional and not one.optional:
-                yield Hit(
+                yield LintHit(
                     one.line,
                     place(command, one.name, "parameter"),
                     "is required and stands behind an optional one",
@@ -140,16 +148,16 @@ def required_after_optional(facts: Facts) -> Iterator[Hit]:
             optional = optional or one.optional
 
 
-def empty_enumeration(facts: Facts) -> Iterator[Hit]:
+def empty_enumeration(facts: LintFacts) -> Iterator[LintHit]:
     """Find enumerations without a value."""
     for row in of_kind(facts.own, Enumeration):
         if not row.enumerators:
-            yield Hit(
+            yield LintHit(
                 row.line, place(row), "has no enumerators", "Any value goes where it is asked."
             )
 
 
-def unreachable_class(facts: Facts) -> Iterator[Hit]:
+def unreachable_class(facts: LintFacts) -> Iterator[LintHit]:
     """Find visible classes that nothing leads to from the application or a command.
 
     Elements, properties, parameters, results, superclasses and subclasses lead on. A
@@ -175,10 +183,10 @@ def unreachable_class(facts: Facts) -> Iterator[Hit]:
         waiting += [found.inherits, *subclasses.get(name, ())]
         waiting += [element.type for element in found.elements]
         waiting += _led(facts, [found])
-    lines = {row.name: row.line for row in of_kind(facts.own, Class) if row.name}
+    lines = {row.name: row.line for row in of_kind(facts.own, SdefClass) if row.name}
     for name, row in rows.items():
         if name in lines and name not in reached and not row.hidden:
-            yield Hit(
+            yield LintHit(
                 lines[name],
                 place(row),
                 "is reached from neither the application nor a command",
@@ -186,7 +194,7 @@ def unreachable_class(facts: Facts) -> Iterator[Hit]:
             )
 
 
-def _led(facts: Facts, items: Iterable[Item]) -> list[str]:
+def _led(facts: LintFacts, items: Iterable[Declaration]) -> list[str]:
     """Return the classes that the types of `items` name, those in the fields of records too."""
     found: list[str] = []
     records: set[str] = set()
@@ -202,48 +210,42 @@ def _led(facts: Facts, items: Iterable[Item]) -> list[str]:
     return found
 
 
-def _used(facts: Facts) -> set[str]:
+def _used(facts: LintFacts) -> set[str]:
     """Return every type name as written anywhere, in what the includes bring too."""
     return {name for use in uses((*facts.own, *facts.taken)) for name in type_names(use.types)}
 
 
-def unused_enumeration(facts: Facts) -> Iterator[Hit]:
+def unused_enumeration(facts: LintFacts) -> Iterator[LintHit]:
     """Find visible enumerations that no type names."""
     return _unused(facts, of_kind(facts.own, Enumeration), "No tool offers its values.")
 
 
-def unused_record_type(facts: Facts) -> Iterator[Hit]:
+def unused_record_type(facts: LintFacts) -> Iterator[LintHit]:
     """Find visible record types that no type names."""
     return _unused(facts, of_kind(facts.own, RecordType), "No tool takes or returns it.")
 
 
-def unused_value_type(facts: Facts) -> Iterator[Hit]:
+def unused_value_type(facts: LintFacts) -> Iterator[LintHit]:
     """Find visible value types that no type names."""
     return _unused(facts, of_kind(facts.own, ValueType), "No tool takes or returns it.")
 
 
 def _unused(
-    facts: Facts, rows: Iterable[Enumeration | RecordType | ValueType], consequence: str
-) -> Iterator[Hit]:
+    facts: LintFacts, rows: Iterable[Enumeration | RecordType | ValueType], consequence: str
+) -> Iterator[LintHit]:
     used = _used(facts)
     for row in rows:
         if not row.hidden and not used & {row.name, row.id, row.code}:
-            yield Hit(row.line, place(row), "is the type of nothing", consequence)
+            yield LintHit(row.line, place(row), "is the type of nothing", consequence)
 
 
-TYPES: Final = {
-    "undefined-type": Rule("warning", undefined_type),
-    "missing-type": Rule("warning", missing_type),
-    "undefined-superclass": Rule("warning", undefined_superclass),
-    "undefined-element": Rule("warning", undefined_element),
-    "undefined-extension": Rule("warning", undefined_extension),
-    "no-application": Rule("note", no_application),
-    "unknown-command": Rule("warning", unknown_command),
-    "required-after-optional": Rule("note", required_after_optional),
-    "empty-enumeration": Rule("warning", empty_enumeration),
-    "unreachable-class": Rule("note", unreachable_class),
-    "unused-enumeration": Rule("note", unused_enumeration),
-    "unused-record-type": Rule("note", unused_record_type),
-    "unused-value-type": Rule("note", unused_value_type),
-}
-"""Name -> severity and function."""
+TYPES: Final = rules(
+    warning=(
+        undefined_type, missing_type, undefined_superclass, undefined_element,
+        undefined_extension, unknown_command, empty_enumeration,
+    ),
+    note=(
+        no_application, required_after_optional, unreachable_class, unused_enumeration,
+        unused_record_type, unused_value_type,
+    ),
+)  # fmt: skip

@@ -4,56 +4,42 @@ A rule is a function from `Facts` to `Hit`s. It speaks of what the file itself d
 an include brings in is looked up and never judged.
 """
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias, TypeVar
 
-from iac_gen.diagnostics import Diagnostic, Severity
-from iac_gen.doors import clean
-from iac_gen.includes import IncludeMap, path_of, select
 from iac_gen.model import (
-    Class,
-    Command,
+    KINDS,
+    Declaration,
+    Diagnostic,
     Dictionary,
-    Element,
     Enumeration,
+    Enumerator,
     Include,
-    Item,
-    Property,
     RecordType,
+    SdefClass,
+    SdefCommand,
+    SdefElement,
+    SdefParameter,
+    SdefProperty,
+    Severity,
     Source,
     Suite,
+    Term,
     TypeRef,
     ValueType,
 )
-from iac_gen.resolve import Resolved, resolve
+from iac_gen.resolve import IncludeMap, Resolved, path_of, resolve, select
+from iac_gen.text import clean
 from iac_gen.types import Types
 
-__all__ = [
-    "Check",
-    "Facts",
-    "Finding",
-    "Hit",
-    "Rule",
-    "Use",
-    "elements_of",
-    "facts_of",
-    "of_kind",
-    "place",
-    "places",
-    "properties_of",
-    "shown",
-    "type_names",
-    "uses",
-]
-
-T = TypeVar("T", Class, Command, Enumeration, RecordType, ValueType)
+T = TypeVar("T", SdefClass, SdefCommand, Enumeration, RecordType, ValueType)
 
 _LONGEST = 80
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class LintFinding:
     """One fault or oddity of a dictionary.
 
     `line` is 1-based, 0 where the input has no lines (a snapshot). `place` names the term in
@@ -76,7 +62,7 @@ class Finding:
         )
 
 
-class Hit(NamedTuple):
+class LintHit(NamedTuple):
     """What a rule found, before it has a name, a severity and a file."""
 
     line: int
@@ -86,7 +72,7 @@ class Hit(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class LintFacts:
     """All that a rule may look at.
 
     `own` are the items of the file in order, those of a hidden suite hidden; `taken` what its
@@ -95,31 +81,52 @@ class Facts:
     """
 
     source: Source
-    own: tuple[Item, ...]
-    taken: tuple[Item, ...]
+    own: tuple[Declaration, ...]
+    taken: tuple[Declaration, ...]
     classes: dict[str, str]
     resolved: Resolved
     types: Types
-    told: tuple[Diagnostic, ...]
+    diagnostics: tuple[Diagnostic, ...]
 
     @property
     def dictionary(self) -> Dictionary:
         return self.source.dictionary
 
-    def rows(self) -> Iterator[Class]:
+    def rows(self) -> Iterator[SdefClass]:
         """Yield the merged classes that the file itself declares or extends."""
-        mine = {self.classes.get(r.extends or r.name) for r in of_kind(self.own, Class)}
+        mine = {self.classes.get(r.extends or r.name) for r in of_kind(self.own, SdefClass)}
         yield from (row for row in self.resolved.classes if row.name in mine)
 
 
-Check: TypeAlias = Callable[[Facts], Iterable[Hit]]
+Check: TypeAlias = Callable[[LintFacts], Iterable[LintHit]]
 
 
-class Rule(NamedTuple):
+class LintRule(NamedTuple):
     """How bad it is, and the function that finds it."""
 
     severity: Severity
     check: Check
+
+
+def rules(
+    *, error: Iterable[Check] = (), warning: Iterable[Check] = (), note: Iterable[Check] = ()
+) -> dict[str, LintRule]:
+    """Return the rules of functions by severity; a rule is called as its function is."""
+    rows: Mapping[Severity, Iterable[Check]] = {"note": note, "warning": warning, "error": error}
+    return {
+        check.__name__.replace("_", "-"): LintRule(severity, check)
+        for severity, checks in rows.items()
+        for check in checks
+    }
+
+
+class Declared(NamedTuple):
+    """A term that is declared: its line, what a finding calls it, and the item that it is of."""
+
+    line: int
+    place: str
+    part: Term
+    owner: Declaration
 
 
 class Use(NamedTuple):
@@ -130,13 +137,13 @@ class Use(NamedTuple):
     types: tuple[TypeRef, ...]
 
 
-def facts_of(source: Source, includes: IncludeMap, read: Iterable[Diagnostic]) -> Facts:
+def facts_of(source: Source, includes: IncludeMap, read: Iterable[Diagnostic]) -> LintFacts:
     """Return what the rules look at; `read` is what `load` had to say."""
     resolved, merged = resolve(source, includes)
-    own = tuple(_own(source.dictionary))
+    own = tuple(source.dictionary.own())
     taken = tuple(_taken(source.dictionary, includes))
     classes: dict[str, str] = {}
-    declared = [row for row in of_kind((*own, *taken), Class) if row.name]
+    declared = [row for row in of_kind((*own, *taken), SdefClass) if row.name]
     for attribute in ("name", "id", "code"):
         for row in declared:
             if key := getattr(row, attribute):
@@ -144,18 +151,10 @@ def facts_of(source: Source, includes: IncludeMap, read: Iterable[Diagnostic]) -
     for row in declared:
         for synonym in row.synonyms:
             classes.setdefault(synonym.name or row.name, row.name)
-    return Facts(source, own, taken, classes, resolved, Types(resolved, {}), (*read, *merged))
+    return LintFacts(source, own, taken, classes, resolved, Types(resolved, {}), (*read, *merged))
 
 
-def _own(dictionary: Dictionary) -> Iterator[Item]:
-    for suite in dictionary.suites:
-        if isinstance(suite, Suite):
-            for item in suite.items:
-                if not isinstance(item, Include):
-                    yield replace(item, hidden=True) if suite.hidden else item
-
-
-def _taken(dictionary: Dictionary, includes: IncludeMap) -> Iterator[Item]:
+def _taken(dictionary: Dictionary, includes: IncludeMap) -> Iterator[Declaration]:
     wanted = [s for s in dictionary.suites if isinstance(s, Include)]
     wanted += [item for item in dictionary.declared() if isinstance(item, Include)]
     for include in wanted:
@@ -173,7 +172,7 @@ def _taken(dictionary: Dictionary, includes: IncludeMap) -> Iterator[Item]:
                 yield part
 
 
-def of_kind(items: Iterable[Item], kind: type[T]) -> Iterator[T]:
+def of_kind(items: Iterable[Declaration], kind: type[T]) -> Iterator[T]:
     """Yield the items of one kind."""
     for item in items:
         if isinstance(item, kind):
@@ -186,62 +185,66 @@ def shown(term: str) -> str:
     return (text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…") or "(no visible name)"
 
 
-def place(item: Item, member: str = "", kind: str = "property") -> str:
+def place(item: Declaration, member: str = "", kind: str = "property") -> str:
     """Return what a finding calls an item, or its member of that kind."""
     if member:
-        return f"{kind} {shown(member)} of {shown(_name(item))}"
-    return f"{_kind(item)} {shown(_name(item))}"
+        return f"{kind} {shown(member)} of {shown(name_of(item))}"
+    word = "event" if isinstance(item, SdefCommand) and item.event else KINDS[type(item)]
+    return f"{word} {shown(name_of(item))}"
 
 
-def _name(item: Item) -> str:
-    if isinstance(item, Include):
-        return item.href
-    return item.name or item.extends if isinstance(item, Class) else item.name
+def name_of(item: Declaration) -> str:
+    """Return the name of an item; of an extension, that of its class."""
+    return item.name or item.extends if isinstance(item, SdefClass) else item.name
 
 
-def _kind(item: Item) -> str:
-    if isinstance(item, Command):
-        return "event" if item.event else "command"
-    if isinstance(item, Class):
-        return "class"
-    if isinstance(item, Enumeration):
-        return "enumeration"
-    if isinstance(item, RecordType):
-        return "record type"
-    return "value type" if isinstance(item, ValueType) else "include"
+def declared(items: Iterable[Declaration]) -> Iterator[Declared]:
+    """Yield every term: the members of an item, then the item."""
+    for item in items:
+        members: Iterable[SdefParameter | Enumerator | SdefProperty | SdefElement] = ()
+        if isinstance(item, SdefCommand):
+            if (one := item.direct) is not None:
+                where = f"direct parameter of {shown(item.name)}"
+                yield Declared(one.line or item.line, where, one, item)
+            members = item.parameters
+        elif isinstance(item, Enumeration):
+            members = item.enumerators
+        elif isinstance(item, SdefClass):
+            members = (*item.properties, *item.elements)
+        elif isinstance(item, RecordType):
+            members = item.properties
+        for part in members:
+            name = part.type if isinstance(part, SdefElement) else part.name
+            yield Declared(part.line, place(item, name, KINDS[type(part)]), part, item)
+        yield Declared(item.line, place(item), item, item)
 
 
-def properties_of(items: Iterable[Item]) -> Iterator[tuple[Class | RecordType, Property]]:
+def properties_of(
+    items: Iterable[Declaration],
+) -> Iterator[tuple[SdefClass | RecordType, SdefProperty]]:
     """Yield (owner, property) for classes, extensions and record types."""
     for item in items:
-        if isinstance(item, Class | RecordType):
+        if isinstance(item, SdefClass | RecordType):
             for prop in item.properties:
                 yield item, prop
 
 
-def elements_of(items: Iterable[Item]) -> Iterator[tuple[Class, Element]]:
+def elements_of(items: Iterable[Declaration]) -> Iterator[tuple[SdefClass, SdefElement]]:
     """Yield (owner, element)."""
-    for row in of_kind(items, Class):
+    for row in of_kind(items, SdefClass):
         for element in row.elements:
             yield row, element
 
 
-def uses(items: Iterable[Item]) -> Iterator[Use]:
+def uses(items: Iterable[Declaration]) -> Iterator[Use]:
     """Yield every place that has a type, in order."""
-    for item in items:
-        if isinstance(item, Command):
-            if item.direct is not None:
-                line = item.direct.line or item.line
-                yield Use(line, f"direct parameter of {shown(item.name)}", item.direct.types)
-            for one in item.parameters:
-                yield Use(one.line, place(item, one.name, "parameter"), one.types)
-            if item.result is not None:
-                yield Use(item.line, f"result of {shown(item.name)}", item.result)
-        elif isinstance(item, Class | RecordType):
-            for prop in item.properties:
-                yield Use(prop.line, place(item, prop.name), prop.types)
-            if isinstance(item, Class) and item.values:
-                yield Use(item.line, place(item), item.values)
+    for line, where, part, _ in declared(items):
+        if isinstance(part, SdefParameter | SdefProperty):
+            yield Use(line, where, part.types)
+        elif isinstance(part, SdefCommand) and part.result is not None:
+            yield Use(line, f"result of {shown(part.name)}", part.result)
+        elif isinstance(part, SdefClass) and part.values:
+            yield Use(line, where, part.values)
 
 
 def type_names(refs: Iterable[TypeRef]) -> Iterator[str]:
@@ -255,26 +258,10 @@ def type_names(refs: Iterable[TypeRef]) -> Iterator[str]:
                 yield name[8:].strip()
 
 
-def places(facts: Facts) -> dict[int, list[str]]:
+def places(facts: LintFacts) -> dict[int, list[str]]:
     """Return line -> what is declared there; the items of a snapshot are all on line 0."""
     found: dict[int, list[str]] = {}
-    for line, label in _labels(facts.own):
-        found.setdefault(line, []).append(label)
+    for line, label, part, _ in declared(facts.own):
+        if not isinstance(part, SdefParameter) or part.name:
+            found.setdefault(line, []).append(label)
     return found
-
-
-def _labels(items: Iterable[Item]) -> Iterator[tuple[int, str]]:
-    for item in items:
-        yield item.line, place(item)
-        if isinstance(item, Command):
-            for one in item.parameters:
-                yield one.line, place(item, one.name, "parameter")
-        elif isinstance(item, Enumeration):
-            for value in item.enumerators:
-                yield value.line, place(item, value.name, "enumerator")
-        elif isinstance(item, Class | RecordType):
-            for prop in item.properties:
-                yield prop.line, place(item, prop.name)
-        if isinstance(item, Class):
-            for element in item.elements:
-                yield element.line, place(item, element.type, "element")

@@ -1,0 +1,422 @@
+"""Merge: what a dictionary declares more than once becomes one row that has lost nothing.
+
+The first declaration gives order and name; what a later one adds is kept, and where two
+contradict each other a diagnostic has the other half. Extensions and the old self-inheriting
+form become part of their class: every name in `inherits` and in an element is one of the classes
+afterwards, and following `inherits` ends.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, TypeAlias, TypeVar
+
+from iac_gen.model import (
+    Diagnostic,
+    Enumeration,
+    Enumerator,
+    RecordType,
+    SdefClass,
+    SdefCommand,
+    SdefElement,
+    SdefParameter,
+    SdefProperty,
+    Severity,
+    Synonym,
+    ValueType,
+)
+
+T = TypeVar("T")
+_Row = (
+    SdefClass
+    | SdefCommand
+    | SdefElement
+    | SdefParameter
+    | SdefProperty
+    | Enumeration
+    | RecordType
+    | ValueType
+)
+R = TypeVar("R", bound=_Row)
+N = TypeVar("N", Enumeration, RecordType, ValueType)
+
+# The first declaration that says one of these decides it; what another adds to those is kept.
+_DECIDED: Final = ("code", "id", "plural", "description")
+_ADDED: Final = ("types", "responds_to", "values", "access_groups")
+
+
+@dataclass
+class Notes:
+    """Collects diagnostics about one file."""
+
+    file: str
+    found: list[Diagnostic] = field(default_factory=list)
+
+    def add(self, line: int, code: str, message: str, level: Severity = "note") -> None:
+        self.found.append(Diagnostic(self.file, line, code, message, level))
+
+
+def _join(one: tuple[T, ...], other: tuple[T, ...]) -> tuple[T, ...]:
+    """Return `one` and what `other` adds to it."""
+    return one + tuple(ref for ref in other if ref not in one)
+
+
+def _merged(first: R, row: R, **decided: Any) -> R:
+    """Return `first` with what a later declaration of it adds, and what is `decided` already.
+
+    The code of the later one becomes a synonym; hidden is what is hidden in both, and what is
+    readable in one and writable in the other is both.
+    """
+    known = type(first).__slots__
+    found: dict[str, Any] = {"hidden": first.hidden and row.hidden}
+    for name in known:
+        one, other = getattr(first, name), getattr(row, name)
+        if name in _DECIDED:
+            found[name] = one or other
+        elif name in _ADDED:
+            found[name] = _join(one, other)
+        elif name == "access":
+            found[name] = one if one == other else "rw"
+        elif name == "synonyms":
+            mine, theirs = (getattr(each, "code", "") for each in (first, row))
+            more = (Synonym(code=theirs),) if theirs and theirs != mine else ()
+            found[name] = _join(_join(one, other), more)
+    return replace(first, **{**found, **decided})
+
+
+def _once(rows: Iterable[N], merge: Callable[[N, N], N]) -> list[N]:
+    """Return the rows with those of one name merged, in the order of first declaration."""
+    kept: dict[str, N] = {}
+    for row in rows:
+        kept[row.name] = merge(kept[row.name], row) if row.name in kept else row
+    return list(kept.values())
+
+
+def commands(rows: Iterable[SdefCommand], notes: Notes) -> list[SdefCommand]:
+    """Merge overloads of one name and code; one name with two codes stays two commands."""
+    merged: dict[tuple[str, str], SdefCommand] = {}
+    names: set[str] = set()
+    for command in rows:
+        clean = replace(command, parameters=_parameters(command.parameters, command.name, notes))
+        key = (command.name, command.code)
+        if key in merged:
+            hidden = merged[key].hidden != clean.hidden
+            how = "the hidden form adds nothing" if hidden else "merged"
+            notes.add(command.line, "overload", f"command {command.name} is declared again; {how}")
+            merged[key] = _overload(merged[key], clean)
+            continue
+        if command.name in names:
+            text = (
+                f"command {command.name} is declared again with the code {command.code!r};"
+                " the second gets a number"
+            )
+            notes.add(command.line, "overload", text, "warning")
+        names.add(command.name)
+        merged[key] = clean
+    return list(merged.values())
+
+
+def _parameters(
+    parameters: tuple[SdefParameter, ...], owner: str, notes: Notes
+) -> tuple[SdefParameter, ...]:
+    """Merge parameters that repeat name and code into one with all their types."""
+    kept: dict[tuple[str, str], SdefParameter] = {}
+    for parameter in parameters:
+        key = (parameter.name, parameter.code)
+        if key in kept:
+            text = f"parameter {parameter.name} of {owner} is repeated; its types are merged"
+            notes.add(parameter.line, "repeated", text)
+            parameter = _union(kept[key], parameter)
+        kept[key] = parameter
+    return tuple(kept.values())
+
+
+def _union(one: SdefParameter, other: SdefParameter) -> SdefParameter:
+    return _merged(one, other, optional=one.optional or other.optional)
+
+
+def _overload(one: SdefCommand, other: SdefCommand) -> SdefCommand:
+    """Merge two commands of one name and code; what only one has is optional in both."""
+    if one.hidden != other.hidden:
+        # A hidden form is not to be called: it adds nothing to the one that is shown.
+        return replace(other, line=one.line) if one.hidden else one
+    mine = {(p.name, p.code): p for p in one.parameters}
+    theirs = {(p.name, p.code): p for p in other.parameters}
+    parameters = tuple(
+        _union(mine[key], theirs[key])
+        if key in mine and key in theirs
+        else replace(parameter, optional=True)
+        for key, parameter in {**mine, **theirs}.items()
+    )
+    if one.direct and other.direct:
+        direct: SdefParameter | None = _union(one.direct, other.direct)
+    else:
+        only = one.direct or other.direct
+        direct = replace(only, optional=True) if only else None
+    result = one.result
+    if other.result is not None:
+        result = _join(one.result or (), other.result)
+    return _merged(one, other, direct=direct, parameters=parameters, result=result)
+
+
+def properties(owner: str, rows: Iterable[SdefProperty], notes: Notes) -> tuple[SdefProperty, ...]:
+    """Return the properties of a class or record, each term once."""
+    kept: dict[str, SdefProperty] = {}
+    for prop in rows:
+        if prop.contents:
+            text = f"what {owner} contains stands as its property {prop.name}"
+            notes.add(prop.line, "contents", text)
+        first = kept.get(prop.name)
+        if first is None:
+            kept[prop.name] = prop
+            continue
+        if first.code == prop.code:
+            text = f"property {prop.name} of {owner} is declared again; the types are merged"
+            notes.add(prop.line, "repeated", text)
+        else:
+            text = (
+                f"property {prop.name} of {owner} is declared again with the code {prop.code!r};"
+                f" {first.code!r} is kept and the types are merged"
+            )
+            notes.add(prop.line, "repeated", text, "warning")
+        kept[prop.name] = _merged(first, prop)
+    return tuple(kept.values())
+
+
+def enumerations(rows: Iterable[Enumeration], notes: Notes) -> list[Enumeration]:
+    """Return each enumeration once, with the values of all its declarations."""
+
+    def merge(first: Enumeration, row: Enumeration) -> Enumeration:
+        merged = _merged(first, row, enumerators=_values(first, row, notes))
+        notes.add(row.line, "repeated", f"enumeration {row.name} is declared again; merged")
+        return merged
+
+    return _once(rows, merge)
+
+
+def _values(first: Enumeration, row: Enumeration, notes: Notes) -> tuple[Enumerator, ...]:
+    known = {value.name: value.code for value in first.enumerators}
+    more = []
+    for value in row.enumerators:
+        if value.name not in known:
+            more.append(value)
+        elif known[value.name] != value.code:
+            text = (
+                f"enumerator {value.name} of {row.name} is declared again with the code"
+                f" {value.code!r}; {known[value.name]!r} is kept"
+            )
+            notes.add(value.line, "repeated", text, "warning")
+    return (*first.enumerators, *more)
+
+
+def records(rows: Iterable[RecordType], notes: Notes) -> list[RecordType]:
+    """Return each record type once, with the fields of all its declarations."""
+
+    def merge(first: RecordType, row: RecordType) -> RecordType:
+        _note_again("record type", first, row, notes)
+        return _merged(first, row, properties=first.properties + row.properties)
+
+    merged = _once(rows, merge)
+    return [replace(row, properties=properties(row.name, row.properties, notes)) for row in merged]
+
+
+def values(rows: Iterable[ValueType], notes: Notes) -> list[ValueType]:
+    """Return each value type once."""
+
+    def merge(first: ValueType, row: ValueType) -> ValueType:
+        _note_again("value type", first, row, notes)
+        return _merged(first, row)
+
+    return _once(rows, merge)
+
+
+def _note_again(
+    what: str, first: RecordType | ValueType, row: RecordType | ValueType, notes: Notes
+) -> None:
+    text = f"{what} {row.name} is declared again"
+    if row.code == first.code:
+        text += "; merged"
+    else:
+        text += f" with the code {row.code!r}; {first.code!r} is kept, the rest merged"
+    notes.add(row.line, "repeated", text)
+
+
+APPLICATION = "application"
+_APPLICATION_CODE = "capp"
+
+# Classes that dictionaries extend or contain without declaring them. Codes are those of the
+# open scripting headers (AERegistry.h, ASRegistry.h).
+_WELL_KNOWN = {APPLICATION: _APPLICATION_CODE, "document": "docu", "window": "cwin", "item": "cobj"}
+
+Find: TypeAlias = Callable[[str], str]
+"""A name, id, synonym or code -> the term that it means, `""` for none."""
+
+
+def finder(rows: Iterable[SdefClass | Enumeration | RecordType | ValueType]) -> Find:
+    """Return how to find a row: by name, id, synonym, name in other case, code, in that order.
+
+    A synonym may give a name, a code or both (sdef(5)); terms are compared without case, as
+    AppleScript does.
+    """
+    known = {row.name: row for row in rows}
+    exact = {name: name for name in known}
+    loose = {name.lower(): name for name in reversed(known)}
+    coded = {row.code: name for name, row in reversed(known.items())}
+    for spelling, name in {row.id: name for name, row in known.items() if row.id}.items():
+        exact.setdefault(spelling, name)
+    for name, row in known.items():
+        for synonym in getattr(row, "synonyms", ()):
+            if synonym.name:
+                exact.setdefault(synonym.name, name)
+            if synonym.code:
+                coded.setdefault(synonym.code, name)
+
+    def find(term: str) -> str:
+        found = exact.get(term) or loose.get(term.lower())
+        # A code that ends in blanks has lost them as an attribute with blanks around it.
+        return found or (coded.get(term.ljust(4), "") if len(term) <= 4 else "")
+
+    return find
+
+
+def classes(rows: Iterable[SdefClass], notes: Notes) -> list[SdefClass]:
+    """Return each class once, with its extensions, in the order of first declaration."""
+    declared: dict[str, SdefClass] = {}
+    additions: list[SdefClass] = []
+    for row in rows:
+        if row.extends or (row.inherits and row.inherits in (row.name, row.id)):
+            additions.append(row)
+        elif row.name in declared:
+            notes.add(row.line, "class-again", f"class {row.name} is declared again; merged")
+            declared[row.name] = _extended(declared[row.name], row, notes)
+        else:
+            declared[row.name] = row
+    for row in additions:
+        _add(row, declared, notes)
+    if declared and APPLICATION not in declared:
+        _make_application(declared, notes)
+    _borrow(declared, notes)
+    return _linked(declared, finder(declared.values()), notes)
+
+
+def _add(row: SdefClass, declared: dict[str, SdefClass], notes: Notes) -> None:
+    """Merge an extension, or a class that inherits from itself, into the class it means."""
+    wanted = row.extends or row.name
+    name = wanted if wanted in declared else finder(declared.values())(wanted)
+    if row.name and name != row.name:
+        # A class of this name is new, whatever else is called so.
+        name = ""
+    if name:
+        declared[name] = _extended(declared[name], row, notes)
+        if row.name:
+            text = f"class {name} inherits from itself; taken as an extension"
+            notes.add(row.line, "self-inherits", text)
+    elif row.code or wanted in _WELL_KNOWN:
+        code = row.code or _WELL_KNOWN[wanted]
+        declared[wanted] = replace(row, name=wanted, code=code, extends="", inherits="")
+        if row.extends:
+            text = f"class {wanted} is extended but not declared; made from the extension"
+            notes.add(row.line, "synthesised", text)
+    else:
+        text = f"class {wanted} is extended but not declared; the extension is left out"
+        notes.add(row.line, "unknown-class", text, "warning")
+
+
+def _make_application(declared: dict[str, SdefClass], notes: Notes) -> None:
+    """Make the class where references begin; one of its code under another name is its base."""
+    base = next((row for row in declared.values() if row.code == _APPLICATION_CODE), None)
+    declared[APPLICATION] = SdefClass(
+        APPLICATION, _APPLICATION_CODE, inherits=base.name if base else ""
+    )
+    text = (
+        f"no class application is declared; one was made that inherits from {base.name}"
+        if base
+        else "no class application is declared; an empty one was made"
+    )
+    notes.add(0, "synthesised", text)
+
+
+def _borrow(declared: dict[str, SdefClass], notes: Notes) -> None:
+    """Make the well-known classes that are contained or inherited but declared nowhere."""
+    wanted = {e.type for row in declared.values() for e in row.elements}
+    wanted |= {row.inherits for row in declared.values()}
+    find = finder(declared.values())
+    for name in sorted(wanted & _WELL_KNOWN.keys()):
+        if not find(name):
+            declared[name] = SdefClass(name, _WELL_KNOWN[name], hidden=True)
+            text = f"class {name} is used but not declared; an empty one was made"
+            notes.add(0, "synthesised", text)
+
+
+def _extended(row: SdefClass, addition: SdefClass, notes: Notes) -> SdefClass:
+    if addition.code and addition.code != row.code:
+        text = (
+            f"class {row.name} is declared again with the code {addition.code!r};"
+            f" {row.code!r} is kept"
+        )
+        notes.add(addition.line, "class-code", text, "warning")
+    gone = bool(addition.extends) and addition.hidden
+    more = addition
+    if gone:
+        more = replace(
+            addition,
+            properties=tuple(replace(p, hidden=True) for p in addition.properties),
+            elements=tuple(replace(e, hidden=True) for e in addition.elements),
+        )
+    return _merged(
+        row,
+        more,
+        properties=row.properties + more.properties,
+        elements=row.elements + more.elements,
+        inherits=row.inherits or (addition.inherits if addition.inherits != row.name else ""),
+        hidden=row.hidden and (addition.hidden or bool(addition.extends)),
+    )
+
+
+def _linked(declared: dict[str, SdefClass], find: Find, notes: Notes) -> list[SdefClass]:
+    """Replace ids, synonyms and codes in `inherits` and elements by names; end cycles."""
+    parents = {name: find(row.inherits) for name, row in declared.items() if row.inherits}
+    linked = []
+    for name, row in declared.items():
+        inherits = parents.get(name, "")
+        if row.inherits and not inherits:
+            text = f"class {name} inherits from {row.inherits}, which is not declared"
+            notes.add(row.line, "unknown-class", text)
+        if inherits and _reaches(inherits, name, parents):
+            notes.add(row.line, "cycle", f"class {name} inherits from itself; cut", "warning")
+            inherits = parents[name] = ""
+        linked.append(
+            replace(
+                row,
+                inherits=inherits,
+                properties=properties(row.name, row.properties, notes),
+                elements=_elements(row, find, notes),
+            )
+        )
+    return linked
+
+
+def _reaches(start: str, goal: str, parents: Mapping[str, str]) -> bool:
+    seen: set[str] = set()
+    name = start
+    while name and name not in seen:
+        if name == goal:
+            return True
+        seen.add(name)
+        name = parents.get(name, "")
+    return False
+
+
+def _elements(row: SdefClass, find: Find, notes: Notes) -> tuple[SdefElement, ...]:
+    kept: dict[str, SdefElement] = {}
+    for element in row.elements:
+        name = find(element.type)
+        if not name:
+            text = f"element {element.type} of {row.name} is of no declared class; left out"
+            notes.add(element.line, "unknown-class", text, "warning")
+        elif name in kept:
+            text = f"element {name} of {row.name} is listed again; once is enough"
+            notes.add(element.line, "repeated", text)
+            kept[name] = _merged(kept[name], element)
+        else:
+            kept[name] = replace(element, type=name)
+    return tuple(kept.values())
