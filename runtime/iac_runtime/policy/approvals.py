@@ -105,8 +105,9 @@ class ApprovalStore:
         self.key = load_key(self.folder)
         self.path = self.folder / FILE
         self._database = Database(self.path, _SCHEMA)
+        # Opened now, so that what is wrong with it is said at once.
         with self._database.reading():
-            """Opened now, so that what is wrong with it is said at once."""
+            pass
 
     def change(self) -> contextlib.AbstractContextManager[sqlite3.Connection]:
         """Give a connection inside one transaction; it is committed at the end of the block.

@@ -11,7 +11,7 @@ import json
 import math
 import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any, Final, Literal, NamedTuple
@@ -330,8 +330,8 @@ def read_settings(flags: Flags, environ: Mapping[str, str], policy: Policy) -> P
         SetupError: A flag or a variable has no sensible value; the message names it.
     """
     return PolicySettings(
-        _read_only(flags, environ, policy),
-        _rate_limit(flags, environ, policy),
+        _chosen("read_only", flags.read_only or None, environ, policy, _yes_or_no, False),
+        _chosen("rate_limit", flags.rate_limit, environ, policy, _rate, DEFAULT_RATE),
         PolicySetting(policy.preset, policy.where("preset") or "default"),
         tuple(_blocklist(flags, environ, policy)),
     )
@@ -342,27 +342,30 @@ def _variables(environ: Mapping[str, str], name: str) -> list[tuple[str, str]]:
     return [(variable, environ[variable]) for variable in names if variable in environ]
 
 
-def _read_only(flags: Flags, environ: Mapping[str, str], policy: Policy) -> PolicySetting:
-    if flags.read_only:
-        return PolicySetting(True, "--read-only")
-    for variable, text in _variables(environ, "READ_ONLY"):
-        word = text.strip().lower()
-        if word not in _TRUE | _FALSE:
-            raise SetupError(f"{variable} wants 1 or 0, not {quoted(text)}.")
-        return PolicySetting(word in _TRUE, variable)
-    if policy.read_only is not None:
-        return PolicySetting(policy.read_only, policy.where("read_only") or _FILE)
-    return PolicySetting(False, "default")
+def _chosen(
+    name: str,
+    flag: bool | float | None,
+    environ: Mapping[str, str],
+    policy: Policy,
+    read: Callable[[str, str], bool | float],
+    default: bool | float,
+) -> PolicySetting:
+    said = _variables(environ, name.upper())[:1]
+    if flag is not None:
+        said = [(f"--{name.replace('_', '-')}", str(flag))]
+    for source, text in said:
+        return PolicySetting(read(source, text), source)
+    written = getattr(policy, name)
+    if written is not None:
+        return PolicySetting(written, policy.where(name) or _FILE)
+    return PolicySetting(default, "default")
 
 
-def _rate_limit(flags: Flags, environ: Mapping[str, str], policy: Policy) -> PolicySetting:
-    if flags.rate_limit is not None:
-        return PolicySetting(_rate("--rate-limit", str(flags.rate_limit)), "--rate-limit")
-    for variable, text in _variables(environ, "RATE_LIMIT"):
-        return PolicySetting(_rate(variable, text), variable)
-    if policy.rate_limit is not None:
-        return PolicySetting(policy.rate_limit, policy.where("rate_limit") or _FILE)
-    return PolicySetting(DEFAULT_RATE, "default")
+def _yes_or_no(source: str, text: str) -> bool:
+    word = text.strip().lower()
+    if word not in _TRUE | _FALSE:
+        raise SetupError(f"{source} wants 1 or 0, not {quoted(text)}.")
+    return word in _TRUE
 
 
 def _rate(source: str, text: str) -> float:

@@ -8,10 +8,10 @@ Legacy: the server sends `elicitation/create`. 2026-07-28: the result of the cal
 both. A decline, a cancel and an answer that does not fit are final: asking again would loop until
 the client's cap of rounds. Source: MCP 2025-11-25 and 2026-07-28, "Elicitation".
 
-A constant script, its data on standard input. The dialog comes to the front, Return means Deny,
+Dialog: a constant script, its data on standard input. It comes to the front, Return means Deny,
 and after 45 seconds without an answer the call does not run, nor where anything goes wrong; only
-the button counts as a no. That it comes to
-the front, and that macOS shows it over a client in full screen, only a Mac can confirm.
+the button counts as a no. That it comes to the front, and that macOS shows it over a client in
+full screen, only a Mac can confirm.
 Source: AppleScript Language Guide, "display dialog".
 """
 
@@ -135,11 +135,7 @@ _FIELD: Final = "answer"
 
 def form(question: Question) -> dict[str, Any]:
     """Return the parameters of `elicitation/create`: a flat form with one choice."""
-    choice = {
-        "type": "string",
-        "title": "Your answer",
-        "enum": list(question.answers),
-    }
+    choice = {"type": "string", "title": "Your answer", "enum": list(question.answers)}
     return {
         "mode": "form",
         "message": question.text,

@@ -1,4 +1,4 @@
-// Reads one question (JSON, see dialog.py) from standard input, shows it, and answers JSON between
+// Reads one question (JSON, see question.py) from standard input, shows it, and answers JSON between
 // two marks. The text of this file is constant: nothing of a question becomes source.
 
 function run() {
