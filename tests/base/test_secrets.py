@@ -18,7 +18,7 @@ from iac_base.secrets import (
     without_secrets,
 )
 from iac_base.words import text_literal
-from iac_runtime.audit import Audit, Intent, Outcome
+from iac_runtime.audit import Audit, AuditIntent, AuditOutcome
 from iac_runtime.audit.writer import digest, shorten
 
 SHAPES = [
@@ -140,8 +140,10 @@ def test_a_named_secret_is_in_neither_row_nor_line_nor_error(
 ) -> None:
     audit = Audit.open(tmp_path / "state")
     line = 'Application("com.apple.mail").accounts[0].password = "hunter2"; login(hunter2)'
-    call = audit.intent(Intent("mail_set", "DANGEROUS", arguments=arguments, line=line))
-    audit.outcome(call, Outcome("EXECUTION_ERROR", 0.1, error="Can't set password to hunter2."))
+    call = audit.intent(AuditIntent("mail_set", "DANGEROUS", arguments=arguments, line=line))
+    audit.outcome(
+        call, AuditOutcome("EXECUTION_ERROR", 0.1, error="Can't set password to hunter2.")
+    )
     audit.close()
     # Not in the database, not in its log.
     stored = b"".join(path.read_bytes() for path in (tmp_path / "state").glob("audit.db*"))
