@@ -105,11 +105,20 @@ def stress(session: nox.Session) -> None:
 
 
 @nox.session
+def mutate(session: nox.Session) -> None:
+    """Change what decides, a little at a time, and say what no test notices ([--only GLOB ...])."""
+    session.install("-q", "-e", ".[dev]", "mutmut>=3.8,<4")
+    folder = Path(session.create_tmp()) / "mutants"
+    session.run("python", "tests/mutation.py", str(folder), *session.posargs)
+
+
+@nox.session
 def bench(session: nox.Session) -> None:
     """Measure build and call times; prints medians."""
     session.install("-q", "-e", ".[dev]")
     session.run("python", "benchmarks/build.py", *session.posargs)
-    for name in ("call", "gate", "audit", "serve", "applescript", "scenario", "accessibility"):
+    names = ("call", "gate", "way", "audit", "serve", "applescript", "scenario", "accessibility")
+    for name in names:
         session.run("python", f"benchmarks/{name}.py")
 
 
