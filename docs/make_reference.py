@@ -3,6 +3,7 @@
 `pages` is pure, so that a test can tell when a page is not what the code says.
 """
 
+import ast
 import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -30,6 +31,7 @@ TOOLS: Final = ROOT / "generated" / "iac_tools"
 
 _MADE: Final = "Made from the code by `python docs/make_reference.py`; not edited by hand."
 _WIDTH: Final = 96
+_FILE: Final = ("file", "what it answers")
 
 VARIABLES: Final[Mapping[str, str]] = {
     "IAC_DATA": "The data folder, in place of that of your platform: tools, state, policy.",
@@ -65,6 +67,7 @@ def pages() -> dict[str, str]:
         "server.md": _server(),
         "settings.md": _settings(),
         "errors.md": _errors(),
+        "rooms.md": _rooms(),
         **{f"tools/{key}.md": _app(row, tools) for key, (row, tools) in apps.items()},
     }
     return {**made, "README.md": _index(apps)}
@@ -85,11 +88,35 @@ def _index(apps: Mapping[str, tuple[Mapping[str, Any], Sequence[Mapping[str, Any
                 ("[server](server.md)", "tools of no app, resources and prompts of the server"),
                 ("[settings](settings.md)", "variables, presets, rules, clients' files"),
                 ("[errors](errors.md)", "types of errors, and the number of each Apple error"),
+                ("[rooms](rooms.md)", "every file of the code, and what it answers"),
             ],
         ),
         "## Tools of the committed apps",
         _table(("app", "bundle id", "tools"), rows),
     )
+
+
+def _rooms() -> str:
+    """Return the files of each package with the first line of what they say of themselves."""
+    parts: list[str] = []
+    for source in ("runtime", "generator"):
+        for package in sorted((ROOT / source).glob("iac_*")):
+            rows = [
+                (f"`{path.relative_to(package).as_posix()}`", said)
+                for path in sorted(package.rglob("*.py"))
+                if (said := _first_line(path)) and path.name != "__init__.py"
+            ]
+            parts += [
+                f"## {package.name}",
+                _first_line(package / "__init__.py"),
+                _table(_FILE, rows),
+            ]
+    return _page("Rooms", *parts)
+
+
+def _first_line(path: Path) -> str:
+    text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+    return text.partition("\n")[0].replace("|", "\\|")
 
 
 def _program(name: str, command: click.Command) -> str:
