@@ -30,11 +30,12 @@ TESTS: Final = Path(__file__).parents[1] / "tests" / "accessibility"
 sys.path.insert(0, str(TESTS))
 
 import ui_stack as stack  # noqa: E402
+from ui_calls import answered, perform, prepare  # noqa: E402
 
 from iac_accessibility.atspi.bridge import AtspiBridge  # noqa: E402
 from iac_accessibility.atspi.reading import get, method  # noqa: E402
-from iac_accessibility.model import App  # noqa: E402
-from iac_accessibility.toolset import Toolset  # noqa: E402
+from iac_accessibility.model import UiApp  # noqa: E402
+from iac_accessibility.toolset import UiToolset  # noqa: E402
 from iac_base.errors import ToolError  # noqa: E402
 
 ROWS: Final = 695
@@ -75,7 +76,7 @@ def main() -> None:
         bridge = AtspiBridge(desk.env["DBUS_SESSION_BUS_ADDRESS"])
         process = stack.gtk(desk, "--rows", str(ROWS))
         app = stack.wait_until(lambda: ready(bridge, process.pid), "the app")
-        assert isinstance(app, App)
+        assert isinstance(app, UiApp)
         reading(bridge, app, desk)
         acting(bridge, app)
         desk.end(process)
@@ -83,22 +84,20 @@ def main() -> None:
         bridge.close()
 
 
-def ready(bridge: AtspiBridge, pid: int) -> App | None:
+def ready(bridge: AtspiBridge, pid: int) -> UiApp | None:
     """Return the app once it has the keyboard."""
     return next((one for one in bridge.apps(2.0) if one.pid == pid and one.frontmost), None)
 
 
-def reading(bridge: AtspiBridge, app: App, desk: stack.Desktop) -> None:
+def reading(bridge: AtspiBridge, app: UiApp, desk: stack.Desktop) -> None:
     """A whole tree, and finding in it."""
-    toolset = Toolset(bridge)
+    toolset = UiToolset(bridge)
 
     def tree() -> dict[str, Any]:
-        plan = toolset.prepare("get_ui_tree", {"app": app.pid, "depth": 100, "timeout": 60})
-        return toolset.perform(plan)
+        return answered(toolset, "get_ui_tree", {"app": app.pid, "depth": 100, "timeout": 60})
 
     def find() -> dict[str, Any]:
-        plan = toolset.prepare("find_element", {"app": app.pid, "title": f"Go {ROWS - 1}"})
-        return toolset.perform(plan)
+        return answered(toolset, "find_element", {"app": app.pid, "title": f"Go {ROWS - 1}"})
 
     count, blocking = one_by_one(bridge, app)
     answer = tree()
@@ -117,7 +116,7 @@ def reading(bridge: AtspiBridge, app: App, desk: stack.Desktop) -> None:
     print(f"  of that, cpu                              {cpu(find) * 1000:8.1f} ms")
 
 
-def one_by_one(bridge: AtspiBridge, app: App) -> tuple[int, float]:
+def one_by_one(bridge: AtspiBridge, app: UiApp) -> tuple[int, float]:
     """Read what the tree shows with a blocking call per attribute; return elements and seconds."""
     pool = bridge._bus
     began = time.perf_counter()
@@ -137,7 +136,7 @@ def one_by_one(bridge: AtspiBridge, app: App) -> tuple[int, float]:
     return count, time.perf_counter() - began
 
 
-def pyatspi(app: App, desk: stack.Desktop) -> float | None:
+def pyatspi(app: UiApp, desk: stack.Desktop) -> float | None:
     """Return the seconds of a walk with pyatspi once its cache is warm; None where it is not."""
     command = [stack.GTK_PYTHON, "-c", PYATSPI, str(app.pid)]
     done = subprocess.run(command, env=desk.env, capture_output=True, text=True, check=False)
@@ -147,7 +146,7 @@ def pyatspi(app: App, desk: stack.Desktop) -> float | None:
     return seconds
 
 
-def acting(bridge: AtspiBridge, app: App) -> None:
+def acting(bridge: AtspiBridge, app: UiApp) -> None:
     """A press through the tool, against the call on the bus that does it."""
     for title, place in (("Press", "near the top"), (f"Go {ROWS // 2}", f"among {ROWS} rows")):
         for named, how in ((app.pid, "process id"), (app.name, "name")):
@@ -156,28 +155,30 @@ def acting(bridge: AtspiBridge, app: App) -> None:
 
 def press(bridge: AtspiBridge, title: str, app: str | int, told: str) -> None:
     """Press one button both ways, in turn."""
-    toolset = Toolset(bridge)
+    toolset = UiToolset(bridge)
     find = {"app": app, "title": title, "role": "button"}
-    found = toolset.perform(toolset.prepare("find_element", find))
+    found = answered(toolset, "find_element", find)
     path = found["elements"][0]["path"]
     arguments = {"app": app, "element_path": path, "action": "press"}
-    plan = toolset.prepare("perform_action", arguments)
-    assert plan.mark is not None
-    call = method(plan.mark.handle, "Action", "DoAction", "i", 0)
+    plan = prepare(toolset, "perform_action", arguments)
+    session = toolset.session
+    element = session.memory.found(session.app(app), path)
+    assert element is not None
+    call = method(element.node.handle, "Action", "DoAction", "i", 0)
 
     def raw() -> None:
         bridge._bus.call(call, 5.0)
 
-    def prepare() -> None:
-        toolset.prepare("perform_action", arguments)
+    def plans() -> None:
+        prepare(toolset, "perform_action", arguments)
 
-    def perform() -> None:
-        toolset.perform(plan)
+    def acts() -> None:
+        perform(plan)
 
     def whole() -> None:
-        toolset.perform(toolset.prepare("perform_action", arguments))
+        answered(toolset, "perform_action", arguments)
 
-    works = (raw, prepare, perform, whole)
+    works = (raw, plans, acts, whole)
     bare, preparing, performing, both = in_turn(works, ACTIONS)
     print(f"a button {told}")
     print(f"  DoAction on the bus                       {bare * 1000:8.2f} ms")
@@ -213,7 +214,7 @@ def cpu(work: Callable[[], object], times: int = READS) -> float:
 
 def sizes(bridge: AtspiBridge, desk: stack.Desktop) -> None:
     """What an element of a tree costs a model, in the apps that tests use."""
-    toolset = Toolset(bridge)
+    toolset = UiToolset(bridge)
     programs: dict[str, Callable[[], subprocess.Popen[bytes]]] = {"GTK 3": lambda: stack.gtk(desk)}
     if find_spec("PySide6"):
         programs["Qt 6"] = lambda: stack.qt(desk)
@@ -230,11 +231,11 @@ def sizes(bridge: AtspiBridge, desk: stack.Desktop) -> None:
         desk.end(process)
 
 
-def grown(toolset: Toolset, bridge: AtspiBridge, least: int) -> dict[str, Any] | None:
+def grown(toolset: UiToolset, bridge: AtspiBridge, least: int) -> dict[str, Any] | None:
     """Return the whole tree of the app that runs, once it has so many elements."""
     for app in bridge.apps(2.0):
         try:
-            answer = toolset.perform(toolset.prepare("get_ui_tree", {"app": app.pid, "depth": 100}))
+            answer = answered(toolset, "get_ui_tree", {"app": app.pid, "depth": 100})
         except ToolError:
             continue
         if answer["result_count"] >= least and not answer["has_more_results"]:

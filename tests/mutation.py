@@ -52,12 +52,12 @@ class Mutant(NamedTuple):
 
 
 def lay_out(folder: Path, only: Sequence[str]) -> None:
-    """Copy the tree as mutmut wants it; results of an earlier run stay."""
-    folder.mkdir(parents=True, exist_ok=True)
+    """Copy the tree as mutmut wants it."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
     copied = [path for glob in PACKAGES for path in ROOT.glob(glob) if path.is_dir()]
     for path in (*copied, ROOT / "tests", ROOT / "generated", ROOT / "docs"):
         target = folder / path.name
-        shutil.rmtree(target, ignore_errors=True)
         shutil.copytree(path, target, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "pyproject.toml", folder)
     listed = "".join(f"    {name}\n" for name in sorted(path.name for path in copied))

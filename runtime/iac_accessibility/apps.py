@@ -1,17 +1,108 @@
-"""From what a caller calls an app to the one running app that is meant."""
+"""Apps: which one a caller means, what is shared between calls on it, and how its tree is had."""
 
+import re
+import time
 from collections.abc import Callable, Sequence
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Final
 
-from iac_accessibility.errors import AppError
-from iac_accessibility.model import App
-from iac_base.errors import near_text, quoted
+from iac_accessibility.bridge import Bridge, ElementReader, read_one
+from iac_accessibility.errors import UiError, told
+from iac_accessibility.identity import PathMemory
+from iac_accessibility.model import Gone, UiApp, UiFault, UiNode, Want
+from iac_accessibility.observe import Watches
+from iac_accessibility.render import app_facts
+from iac_accessibility.traverse import Branch, Walk, WalkLimits, walk
+from iac_base.errors import ToolError, near_text, quoted
 from iac_base.words import fold
 
-__all__ = ["app_facts", "find_app"]
+__all__ = ["UiSession", "find_app", "walk_app"]
+
+_LISTING_SECONDS: Final = 2.0
+_BROWSERS: Final = re.compile(
+    r"chrom|electron|brave|vivaldi|opera|msedge|slack|discord|vscode|signal|notion|figma|spotify"
+    r"|teams|obsidian|postman|firefox|webkit|safari",
+    re.IGNORECASE,
+)
+_STEP: Final = 0.15
+_SHORT: Final = 0.6
 
 
-def find_app(wanted: str | int, apps: Sequence[App], installed: Callable[[str], bool]) -> App:
+@dataclass(slots=True)
+class UiSession:
+    """The bridge and what is remembered between calls. Safe to share between threads."""
+
+    bridge: Bridge
+    memory: PathMemory = field(default_factory=PathMemory)
+    watches: Watches = field(default_factory=Watches)
+    asked_for_trees: set[tuple[int, float]] = field(default_factory=set)
+    """Processes that were asked to build their tree, as pid and start."""
+
+    _listed: dict[int, UiApp] = field(default_factory=dict)
+
+    def app(self, wanted: str | int) -> UiApp:
+        """Return the running app that is meant.
+
+        One that is meant by its process id and was listed before is not looked for again while
+        that process runs; whether it is in front is then as it was.
+
+        Raises:
+            UiError: There is not exactly one, or the apps cannot be listed.
+        """
+        known = self._listed.get(wanted) if isinstance(wanted, int) else None
+        if known is not None and self.bridge.alive(known):
+            return known
+        return find_app(wanted, self.apps(), self.bridge.installed)
+
+    def apps(self) -> list[UiApp]:
+        """Return the running apps, with a `UiError` where they cannot be listed."""
+        with told(None):
+            apps = self.bridge.apps(_LISTING_SECONDS)
+        # Of several with one process id, the first is meant.
+        self._listed = {app.pid: app for app in reversed(apps)}
+        return apps
+
+    def forget(self, app: UiApp) -> None:
+        """Look for the app anew the next time: what the bridge knew it by is gone."""
+        self._listed.pop(app.pid, None)
+
+    def open(self, app: UiApp, seconds: float, *, whole: bool) -> tuple[ElementReader, UiNode]:
+        """Return a reader and the app's own element with its children.
+
+        Raises:
+            UiError: The app has ended, does not answer, or may not be looked into.
+        """
+        end = time.monotonic() + seconds
+        with told(app):
+            try:
+                # An app that does not answer is to cost less than the whole time of the call.
+                root = self.bridge.root(app, min(seconds, 1.0))
+                left = max(end - time.monotonic(), 0.05)
+                reader = self.bridge.reader(app, whole=whole, timeout=left)
+                left = max(end - time.monotonic(), 0.05)
+                return reader, read_one(reader, root, Want.CHILDREN, min(left, 1.0))
+            except Gone:
+                self.forget(app)
+                raise
+
+    def check_alive(self, app: UiApp) -> None:
+        """Raise if the process has ended or its id belongs to another one now."""
+        if not self.bridge.alive(app):
+            raise UiError(
+                "APP_NOT_RUNNING",
+                f"{app.name} (process {app.pid}) has ended.",
+                "Call list_windows to see what runs now.",
+                reason="app_gone",
+                app=app.name,
+            )
+
+    def close(self) -> None:
+        """End all watches and let go of the platform."""
+        self.watches.close()
+        self.bridge.close()
+
+
+def find_app(wanted: str | int, apps: Sequence[UiApp], installed: Callable[[str], bool]) -> UiApp:
     """Return the running app that `wanted` names: a name, a bundle id or a process id.
 
     A name is compared without case and punctuation; part of a name is not enough.
@@ -20,8 +111,8 @@ def find_app(wanted: str | int, apps: Sequence[App], installed: Callable[[str], 
         installed: Says whether there is such an app on this machine at all.
 
     Raises:
-        AppError: It is not running, several are meant (they are listed), or there is nothing
-            like it (the nearest are named).
+        UiError: It is not running, several are meant (they are listed), or there is nothing like it
+            (the nearest are named).
     """
     text = str(wanted).strip()
     if isinstance(wanted, int) or text.isdecimal():
@@ -32,7 +123,7 @@ def find_app(wanted: str | int, apps: Sequence[App], installed: Callable[[str], 
     if len(found) == 1:
         return found[0]
     if found:
-        raise AppError(
+        raise UiError(
             "INVALID_PARAMETER",
             f"{len(found)} running apps are called {quoted(text)}.",
             f"Give the process id: {_listed(found)}.",
@@ -40,14 +131,14 @@ def find_app(wanted: str | int, apps: Sequence[App], installed: Callable[[str], 
             more={"matches": [app_facts(app) for app in found]},
         )
     if text and installed(text):
-        raise AppError(
+        raise UiError(
             "APP_NOT_RUNNING",
             f"{quoted(text)} is not running, or shows no interface.",
             "Start it (app_launch), then try again.",
             reason="app_not_running",
             app=text,
         )
-    raise AppError(
+    raise UiError(
         "APP_NOT_FOUND",
         f"There is no app {quoted(text)}.",
         near_text(text, [app.name for app in apps]) or "No app with an interface is running.",
@@ -55,11 +146,11 @@ def find_app(wanted: str | int, apps: Sequence[App], installed: Callable[[str], 
     )
 
 
-def _by_pid(pid: int, apps: Sequence[App]) -> App:
+def _by_pid(pid: int, apps: Sequence[UiApp]) -> UiApp:
     for app in apps:
         if app.pid == pid:
             return app
-    raise AppError(
+    raise UiError(
         "APP_NOT_RUNNING",
         f"There is no app with an interface and the process id {pid}.",
         f"Running: {_listed(apps)}." if apps else "No app with an interface is running.",
@@ -67,11 +158,75 @@ def _by_pid(pid: int, apps: Sequence[App]) -> App:
     )
 
 
-def _listed(apps: Sequence[App]) -> str:
+def _listed(apps: Sequence[UiApp]) -> str:
     rows = [f"{app.pid} ({app.name}{', in front' if app.frontmost else ''})" for app in apps[:10]]
     return ", ".join(rows) + (", …" if len(apps) > 10 else "")
 
 
-def app_facts(app: App) -> dict[str, Any]:
-    """Return an app as answers show it."""
-    return {"name": app.name, "id": app.id, "pid": app.pid}
+def walk_app(
+    session: UiSession,
+    app: UiApp,
+    want: Want,
+    limits: WalkLimits,
+    *,
+    whole: bool,
+    enough: Callable[[Sequence[Branch]], bool] = lambda _: False,
+) -> tuple[Walk, list[str]]:
+    """Walk an app's tree; an app that builds it on demand is asked for it, and walked again.
+
+    Browsers and Electron apps build their tree only when somebody asks. Reports say that on macOS
+    the switches often answer with an error and work all the same, and that what counts is the time
+    since the app got the focus; only a Mac can confirm that. So an app is asked once per process,
+    given a short while, and read again.
+
+    Returns:
+        The walk, and what was done, as sentences.
+    """
+    end = time.monotonic() + limits.seconds
+
+    def walked(least: float) -> Walk:
+        left = max(end - time.monotonic(), least)
+        reader, root = session.open(app, left, whole=whole)
+        rest = limits._replace(seconds=max(end - time.monotonic(), 0.2))
+        return walk(reader, root, want, rest, enough=enough)
+
+    seen = walked(0.0)
+    process = (app.pid, app.started)
+    if not _is_unbuilt(app, seen) or process in session.asked_for_trees:
+        return seen, []
+    session.asked_for_trees.add(process)
+    try:
+        done = session.bridge.request_tree(app)
+    except UiFault as fault:
+        done = f"it could not be asked to build its tree ({fault})"
+    if not done:
+        return seen, []
+    # Without a browser it is most likely a window with nothing in it.
+    browser = _BROWSERS.search(f"{app.name} {app.id}")
+    grown = _grows(session, app, end if browser else min(end, time.monotonic() + _SHORT))
+    state = "" if grown else "; it is still empty, so try again in a few seconds"
+    return walked(0.3), [f"The tree was empty: {done}{state}."]
+
+
+def _is_unbuilt(app: UiApp, seen: Walk) -> bool:
+    """Say whether a tree looks as if it had not been built: windows without anything in them."""
+    areas = [branch for branch in seen.order if branch.node.role == "web_area"]
+    if areas:
+        return not any(branch.node.children for branch in areas)
+    windows = [branch for branch in seen.order if branch.depth == 1]
+    # Chromium counts children that it does not hand out yet.
+    empty = not any(branch.node.children for branch in windows)
+    return empty and (bool(windows) or bool(_BROWSERS.search(f"{app.name} {app.id}")))
+
+
+def _grows(session: UiSession, app: UiApp, end: float) -> bool:
+    while time.monotonic() + _STEP < end:
+        time.sleep(_STEP)
+        try:
+            reader, root = session.open(app, max(end - time.monotonic(), 0.1), whole=False)
+        except ToolError:
+            continue
+        limits = WalkLimits(max(end - time.monotonic(), 0.1), 4, nodes=300)
+        if not _is_unbuilt(app, walk(reader, root, Want.NOTHING, limits)):
+            return True
+    return False

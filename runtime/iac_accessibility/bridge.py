@@ -1,112 +1,191 @@
 """The only door to a platform's accessibility interface."""
 
+import sys
+import threading
+from collections import deque
 from collections.abc import Collection, Sequence
-from typing import Protocol
+from importlib.util import find_spec
+from typing import Final, Protocol
 
-from iac_accessibility.faults import Fault
-from iac_accessibility.model import App, Change, ChangeKind, Handle, Node, Settable, Want
+from iac_accessibility.errors import UiError
+from iac_accessibility.model import (
+    ChangeKind,
+    Handle,
+    Settable,
+    Silent,
+    UiApp,
+    UiEvent,
+    UiFault,
+    UiNode,
+    Want,
+)
+from iac_base.distribution import pip_install
 
-__all__ = ["Bridge", "Reader", "Watch"]
+__all__ = ["Bridge", "ElementReader", "Inbox", "UiWatch", "open_bridge", "read_one"]
 
 
-class Reader(Protocol):
+class ElementReader(Protocol):
     """Reads elements of one app, for the length of one call; may hold what it read in bulk."""
 
-    def read(self, handles: Sequence[Handle], want: Want, timeout: float) -> list[Node | Fault]:
+    def read(self, handles: Sequence[Handle], want: Want, timeout: float) -> list[UiNode | UiFault]:
         """Return one node or fault per handle, in order, within `timeout` seconds.
 
         An element that was not reached in that time is a `Silent`.
         """
-        ...
 
 
-class Watch(Protocol):
+def read_one(reader: ElementReader, handle: Handle, want: Want, timeout: float) -> UiNode:
+    """Return one element; its fault is raised."""
+    answer = reader.read([handle], want, timeout)[0]
+    if isinstance(answer, UiFault):
+        raise answer
+    return answer
+
+
+class UiWatch(Protocol):
     """Collects changes from when it was made until it is closed."""
 
-    def wait(self, seconds: float) -> list[Change]:
+    def wait(self, seconds: float) -> list[UiEvent]:
         """Return what has come in since the last call; wait for the first up to `seconds`."""
-        ...
 
     def close(self) -> None:
         """End it; a second time does nothing."""
-        ...
 
 
 class Bridge(Protocol):
     """A platform. Every method may be called from any thread; timeouts are in seconds.
 
-    All but `close` raise a `Fault`; times run from the call.
+    All but `close` raise a `UiFault`; times run from the call.
     """
 
     free: Want
     """What is read without costing more, and so is always read."""
 
-    def apps(self, timeout: float) -> list[App]:
+    def apps(self, timeout: float) -> list[UiApp]:
         """Return the running apps that have an interface."""
-        ...
 
     def installed(self, name: str) -> bool:
         """Say whether an app of that name or id is on this machine, running or not."""
-        ...
 
-    def alive(self, app: App) -> bool:
+    def alive(self, app: UiApp) -> bool:
         """Say whether the process of `app` still runs, and is not another one of its pid."""
-        ...
 
-    def root(self, app: App, timeout: float) -> Handle:
+    def root(self, app: UiApp, timeout: float) -> Handle:
         """Return the app's own element, whose children are its windows (and menu bar).
 
         Raises:
             Denied: The app was asked, and this process may not look into it.
             Gone, Silent: The app has ended, or does not answer.
         """
-        ...
 
-    def reader(self, app: App, *, whole: bool, timeout: float) -> Reader:
+    def reader(self, app: UiApp, *, whole: bool, timeout: float) -> ElementReader:
         """Return a reader; `whole` says that most of the app is going to be read."""
-        ...
 
-    def ancestors(self, app: App, handle: Handle, timeout: float) -> list[Handle]:
+    def ancestors(self, app: UiApp, handle: Handle, timeout: float) -> list[Handle]:
         """Return the way to an element: its window first, itself last."""
-        ...
 
-    def focused(self, app: App, timeout: float) -> Handle | None:
+    def focused(self, app: UiApp, timeout: float) -> Handle | None:
         """Return the app's element that has the keyboard, or None."""
-        ...
 
     def settable(self, handle: Handle, timeout: float) -> Settable:
         """Return what the element takes as its value."""
-        ...
 
     def is_default(self, handle: Handle, window: Handle, timeout: float) -> bool:
         """Say whether Return presses this element of the window."""
-        ...
 
     def perform(self, handle: Handle, action: str, timeout: float) -> None:
-        """Carry out one of the element's own actions, by the name that `Node.actions` has."""
-        ...
+        """Carry out one of the element's own actions, by the name that `UiNode.actions` has."""
 
     def set_value(self, handle: Handle, value: str | float | bool, timeout: float) -> None:
         """Set the value of an element; of the kind that `settable` says."""
-        ...
 
-    def type_text(self, app: App, handle: Handle, text: str, timeout: float) -> None:
+    def type_text(self, app: UiApp, handle: Handle, text: str, timeout: float) -> None:
         """Focus the element, select what it holds, and type `text` with synthetic keys."""
-        ...
 
-    def watch(self, app: App, kinds: Collection[ChangeKind]) -> Watch:
+    def watch(self, app: UiApp, kinds: Collection[ChangeKind]) -> UiWatch:
         """Begin to collect changes in the app."""
-        ...
 
-    def wake(self, app: App) -> str:
+    def request_tree(self, app: UiApp) -> str:
         """Ask an app that builds its tree on demand to build it.
 
         Returns:
             What was done, as a clause: "accessibility was switched on in Chromium"; empty where
             there is nothing to do.
         """
-        ...
 
     def close(self) -> None:
         """Let go of the platform."""
-        ...
+
+
+KEPT: Final = 2_000
+"""Changes that are kept until they are fetched; older ones are dropped."""
+
+
+class Inbox:
+    """Holds changes until they are fetched; what a watch of a platform is.
+
+    Attributes:
+        closed: No more come in.
+    """
+
+    def __init__(self) -> None:
+        self._changes: deque[UiEvent] = deque(maxlen=KEPT)
+        self._news = threading.Condition()
+        self.closed = False
+
+    def add(self, change: UiEvent) -> None:
+        """Put in a change."""
+        with self._news:
+            self._changes.append(change)
+            self._news.notify_all()
+
+    def wait(self, seconds: float) -> list[UiEvent]:
+        """Return what has come in; wait for the first up to `seconds`."""
+        with self._news:
+            if not self._changes and not self.closed:
+                self._news.wait(seconds)
+            found = list(self._changes)
+            self._changes.clear()
+        return found
+
+    def close(self) -> None:
+        """Wake whoever waits; no more come in."""
+        with self._news:
+            self.closed = True
+            self._news.notify_all()
+
+
+def open_bridge() -> Bridge:
+    """Return the bridge of this platform.
+
+    Raises:
+        UiError: The extra is not installed, or nothing answers here.
+    """
+    mac = sys.platform == "darwin"
+    if not mac and sys.platform != "linux":
+        raise _unavailable(
+            f"There are no accessibility tools for {sys.platform}.",
+            "They work on macOS and Linux.",
+        )
+    if find_spec("HIServices" if mac else "jeepney") is None:
+        raise _unavailable(
+            "The accessibility tools need a library that is not installed.",
+            f"Install it with: {pip_install('macos' if mac else 'linux')}",
+        )
+    if mac:
+        from iac_accessibility.macos.bridge import MacBridge
+
+        return MacBridge()
+    from iac_accessibility.atspi.bridge import AtspiBridge
+
+    try:
+        return AtspiBridge()
+    except Silent as fault:
+        raise _unavailable(
+            f"This session has no accessibility bus: {fault}.",
+            "Install at-spi2-core, and start this program inside a desktop session.",
+        ) from None
+
+
+def _unavailable(message: str, guidance: str) -> UiError:
+    return UiError("UNAVAILABLE", message, guidance, reason="no_interface")

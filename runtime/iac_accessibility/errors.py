@@ -1,8 +1,9 @@
 """Errors of the accessibility tools: the runtime's own, with the element's path and what went on.
 
+Whoever finds that something is wrong says what and what now; `told` adds app, tool and path.
+
 ToolError
     UiError             an error with `operation`, `element_path`, `guidance` and `reason`
-        AppError        the app that was named: not running, several, or nothing like it
         StaleError      the path leads to another element than it was made from, or to none
 
 `reason` is finer than `type`: `app_not_running`, `app_ambiguous`, `app_unknown`, `stale`,
@@ -10,16 +11,16 @@ ToolError
 `no_permission`, `no_interface`, `failed`, `bad_path`, `no_menu`, `level_rose`.
 """
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Final
 
-from iac_accessibility.faults import Denied, Fault, Gone, Silent, Unsupported
-from iac_accessibility.model import App
+from iac_accessibility.model import Denied, Gone, Silent, UiApp, UiFault, Unsupported
 from iac_base.errors import ErrorType, ToolError, quoted
 
-__all__ = ["AppError", "StaleError", "UiError", "from_fault"]
+__all__ = ["LOOK_AGAIN", "StaleError", "UiError", "told"]
 
-LOOK_AGAIN = "Call find_element or get_ui_tree, and use a path from the answer."
+LOOK_AGAIN: Final = "Call find_element or get_ui_tree, and use a path from the answer."
 
 
 class UiError(ToolError):
@@ -61,10 +62,6 @@ class UiError(ToolError):
         return facts | {key: value for key, value in extra.items() if value not in ("", None)}
 
 
-class AppError(UiError):
-    """The app that was named cannot be worked with."""
-
-
 class StaleError(UiError):
     """A path leads to another element than the one it was made from; nothing was done.
 
@@ -74,25 +71,46 @@ class StaleError(UiError):
         fresh: A path that leads to the element now; empty where it was not found.
     """
 
-    def __init__(self, path: str, differences: str, fresh: str, *, app: str) -> None:
-        guidance = f"It is now at {fresh}. Read it again before you act." if fresh else LOOK_AGAIN
+    def __init__(self, path: str, differences: str, fresh: str = "") -> None:
         super().__init__(
             "NOT_FOUND",
             f"The path {quoted(path, 200)} is stale: {differences}. Nothing was done.",
-            guidance,
+            f"It is now at {fresh}. Read it again before you act." if fresh else LOOK_AGAIN,
             reason="stale",
-            app=app,
             element_path=path,
             more={"fresh_path": fresh} if fresh else None,
         )
 
 
-def from_fault(fault: Fault, app: App | None, path: str = "", *, writes: bool = False) -> UiError:
-    """Return what a caller is told of a fault behind the bridge."""
+@contextmanager
+def told(
+    app: UiApp | None, path: str = "", *, tool: str = "", writes: bool = False
+) -> Iterator[None]:
+    """Raise a fault of the block as what a caller is told, and errors with what is known here.
+
+    Args:
+        path: The path that is worked with.
+        writes: Whether something was being changed.
+
+    Raises:
+        UiError: There was a fault behind the bridge.
+    """
     name = app.name if app else ""
+    try:
+        yield
+    except (ToolError, UiFault) as caught:
+        error = _of_fault(caught, name, path, writes) if isinstance(caught, UiFault) else caught
+        error.app = error.app or name
+        error.command = error.command or tool
+        if isinstance(error, UiError):
+            error.element_path = error.element_path or path
+        raise error from None
+
+
+def _of_fault(fault: UiFault, name: str, path: str, writes: bool) -> UiError:
     who = name or "The accessibility service"
     if isinstance(fault, Denied):
-        return _denied(name, path)
+        return _denied(name)
     if isinstance(fault, Silent):
         return UiError(
             "TIMEOUT",
@@ -101,8 +119,6 @@ def from_fault(fault: Fault, app: App | None, path: str = "", *, writes: bool = 
             if not writes
             else "What was asked may have been done. Look at the element before you try again.",
             reason="app_silent",
-            app=name,
-            element_path=path,
             retryable=not writes,
         )
     if isinstance(fault, Gone):
@@ -111,8 +127,6 @@ def from_fault(fault: Fault, app: App | None, path: str = "", *, writes: bool = 
             f"{who} has ended, or closed this part of its interface.",
             "Call list_windows to see what is there." if not path else LOOK_AGAIN,
             reason="app_gone",
-            app=name,
-            element_path=path,
         )
     if isinstance(fault, Unsupported):
         return UiError(
@@ -120,20 +134,12 @@ def from_fault(fault: Fault, app: App | None, path: str = "", *, writes: bool = 
             f"{who}: this element cannot do that ({fault}).",
             "Read the element with include_attributes to see what it offers.",
             reason="no_action",
-            app=name,
-            element_path=path,
         )
-    return UiError(
-        "EXECUTION_ERROR",
-        f"{who}: {fault}.",
-        "Look at the element, then decide.",
-        reason="failed",
-        app=name,
-        element_path=path,
-    )
+    message, guidance = f"{who}: {fault}.", "Look at the element, then decide."
+    return UiError("EXECUTION_ERROR", message, guidance, reason="failed")
 
 
-def _denied(name: str, path: str) -> UiError:
+def _denied(name: str) -> UiError:
     # Needed for this message only.
     from iac_runtime.execution.mac import responsible_name
 
@@ -143,7 +149,5 @@ def _denied(name: str, path: str) -> UiError:
         f"Allow {responsible_name()} in System Settings > Privacy & Security > Accessibility,"
         " then start it again.",
         reason="no_permission",
-        app=name,
-        element_path=path,
         more={"pane": "Privacy & Security > Accessibility", "process": responsible_name()},
     )

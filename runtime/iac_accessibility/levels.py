@@ -1,33 +1,113 @@
-"""How far a call reaches, from what is known of its element and app. Nothing here asks anybody.
+"""How far a call reaches, from what is known of its element and app, and what is not shown of it.
 
 Reading is SAFE. A change is MODIFY, unless one of the reasons holds that make it DANGEROUS:
 a secret, the default button of a dialog, a word of the table, an app that runs what it is given or
-works other apps, synthetic input. Words only raise.
+works other apps, synthetic input. Words on buttons and menu items only raise: one that is missing
+here leaves a call at MODIFY. Names of elements are in the language of the system, so the commonest
+words of some languages stand here. A word counts where it stands as a word; languages written
+without spaces, anywhere.
 """
 
+import re
+import unicodedata
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from typing import Final, NamedTuple
 
-from iac_accessibility.model import Node
-from iac_accessibility.roles import TEXT_ROLES
-from iac_accessibility.words import danger_word
+from iac_accessibility.bridge import Bridge
+from iac_accessibility.identity import ElementFound
+from iac_accessibility.model import UiApp, UiFault, UiNode
+from iac_accessibility.paths import TEXT_ROLES
 from iac_base.secrets import is_secret
 from iac_runtime.tool import Level
 
-__all__ = ["Facts", "Verdict", "holds_secret", "level_of", "runs_things"]
+_WORDS: Final = {
+    "destroys": (
+        "delete remove erase trash discard purge wipe destroy clear empty format reset revert"
+        " overwrite replace uninstall unsubscribe forget shred truncate eject unpair"
+        " löschen loeschen entfernen verwerfen leeren ersetzen zurücksetzen formatieren"
+        " deinstallieren supprimer effacer vider remplacer réinitialiser désinstaller eliminar"
+        " borrar quitar vaciar descartar reemplazar restablecer desinstalar elimina cancella svuota"
+        " sostituisci excluir apagar remover esvaziar substituir verwijderen wissen vervangen"
+        " slett slet radera usuń удалить очистить стереть"
+    ),
+    "sends": (
+        "send post publish submit share tweet reply forward broadcast upload invite call"
+        " dial resend transmit commit push release deploy"
+        " senden absenden teilen veröffentlichen weiterleiten hochladen antworten anrufen"
+        " envoyer publier partager transférer répondre soumettre appeler enviar publicar compartir"
+        " reenviar responder llamar invia pubblica condividi inoltra rispondi chiama compartilhar"
+        " encaminhar verzenden versturen delen skicka wyślij отправить опубликовать поделиться"
+    ),
+    "spends money": (
+        "buy purchase pay order checkout donate subscribe bid kaufen bezahlen bestellen"
+        " zahlungspflichtig acheter payer commander comprar pagar acquista paga kopen betalen"
+        " купить оплатить"
+    ),
+    "grants or gives up rights": (
+        "allow authorize authorise grant approve trust permit accept agree unlock enable install"
+        " sign login authenticate erlauben zulassen genehmigen akzeptieren zustimmen"
+        " installieren autoriser accepter permitir autorizar aceptar instalar consenti autorizza"
+        " accetta installa toestaan разрешить установить"
+    ),
+    "runs something": "run execute evaluate ausführen exécuter ejecutar",
+    "ends a session or loses work": (
+        "quit restart shutdown logout reboot terminate kill abort beenden neustart neustarten"
+        " ausschalten abmelden quitter redémarrer éteindre salir reiniciar apagar esci riavvia"
+        " sair afsluiten выйти перезагрузить"
+    ),
+}
+_PHRASES: Final = {
+    "loses work": (
+        "don t save, do not save, don t keep, without saving, nicht speichern"
+        ", ne pas enregistrer, no guardar"
+    ),
+    "ends a session or loses work": "shut down, log out, sign out, force quit",
+    "destroys": "start over",
+    "spends money": "place order",
+    "sends": "go live",
+}
+_UNSPACED: Final = {
+    "destroys": "削除 消去 删除 刪除 삭제",
+    "sends": "送信 发送 傳送 보내기",
+    "spends money": "購入 购买 支付 구매",
+    "grants or gives up rights": "許可 允许 허용",
+    "ends a session or loses work": "終了 退出 종료",
+}
+
+_MEANING: Final = {word: what for what, words in _WORDS.items() for word in words.split()}
+_TOGETHER: Final = {row: what for what, rows in _PHRASES.items() for row in rows.split(", ")}
+_ANYWHERE: Final = {row: what for what, rows in _UNSPACED.items() for row in rows.split()}
+_WORD: Final = re.compile(r"[^\W_]+")
+_CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+
+
+def danger_word(text: str) -> tuple[str, str] | None:
+    """Return the first word of the table in `text` and what it means, or None."""
+    # Letters of other shapes (full width, styled) spell the same word to a reader.
+    plain = unicodedata.normalize("NFKC", text)
+    words = [word.casefold() for word in _WORD.findall(_CAMEL.sub(" ", plain))]
+    for word in words:
+        if word in _MEANING:
+            return word, _MEANING[word]
+    joined = f" {' '.join(words)} "
+    for phrase, what in _TOGETHER.items():
+        if f" {phrase} " in joined:
+            return phrase, what
+    for phrase, what in _ANYWHERE.items():
+        if phrase in plain:
+            return phrase, what
+    return None
+
 
 _DIALOGS: Final = frozenset(("dialog", "alert", "sheet", "file_chooser"))
 _CANCELS: Final = frozenset(("cancel", "close", "abbrechen", "annuler", "cancelar", "annulla"))
 
 _RUNNERS: Final = (
     # Run text or files as code, or are shells.
-    *(
-        "com.apple.terminal",
-        "com.googlecode.iterm2",
-        "com.mitchellh.ghostty",
-        "net.kovidgoyal.kitty",
-    ),
-    *("dev.warp.*", "org.alacritty", "com.github.wez.wezterm", "co.zeit.hyper"),
+    *("com.apple.terminal", "com.googlecode.iterm2", "com.mitchellh.ghostty"),
+    *("net.kovidgoyal.kitty", "dev.warp.*", "org.alacritty"),
+    *("com.github.wez.wezterm", "co.zeit.hyper"),
     *("com.apple.automator*", "com.apple.scripteditor2", "com.apple.shortcuts*"),
     *("com.apple.dt.xcode", "com.apple.systemevents", "org.hammerspoon.hammerspoon"),
     *("com.stairways.keyboardmaestro.*", "com.runningwithcrayons.alfred*"),
@@ -44,7 +124,16 @@ _RUNNERS: Final = (
 )
 
 
-class Facts(NamedTuple):
+_OPEN_TEXTS: Final = frozenset(
+    ("com.apple.Terminal", "com.googlecode.iterm2", "com.apple.systempreferences")
+)
+"""Entries of the blocklist whose texts may be read: they hold no secrets by trade."""
+
+_SHOWN_ROLES: Final = TEXT_ROLES | {"static_text", "cell", "row", "link", "list_item", "tree_item"}
+_DEFAULT_SECONDS: Final = 0.5
+
+
+class ChangeFacts(NamedTuple):
     """What is known of a change before it is made.
 
     Attributes:
@@ -57,45 +146,65 @@ class Facts(NamedTuple):
     """
 
     app_id: str
-    node: Node
-    window: Node
+    node: UiNode
+    window: UiNode
     default: bool = False
     synthetic: bool = False
     words: tuple[str, ...] = ()
 
 
-class Verdict(NamedTuple):
+class ChangeLevel(NamedTuple):
     """The level, and a clause for each reason that raised it."""
 
     level: Level
     reasons: tuple[str, ...] = ()
 
 
-def level_of(facts: Facts) -> Verdict:
+def level_of(facts: ChangeFacts) -> ChangeLevel:
     """Return the level of a change, MODIFY or DANGEROUS, with the reasons for the latter."""
     node, window = facts.node, facts.window
     reasons: list[str] = []
     if holds_secret(node):
         reasons.append("the element holds a secret")
-    in_dialog = window.role in _DIALOGS or "modal" in window.states
+    in_dialog = _is_dialog(window)
     if facts.default and in_dialog:
         reasons.append("it is the default button of a dialog")
     texts = (node.title, node.description, node.identifier, *facts.words)
     found = next(filter(None, map(danger_word, texts)), None)
-    if found is None and in_dialog and not _cancels(node) and node.role not in TEXT_ROLES:
+    if (
+        found is None
+        and in_dialog
+        and node.title.casefold() not in _CANCELS
+        and node.role not in TEXT_ROLES
+    ):
         found = danger_word(window.title)
     if found is not None:
         reasons.append(f'"{found[0]}" {found[1]}')
-    if runs_things(facts.app_id):
+    if _runs_things(facts.app_id):
         reasons.append("the app runs what it is given, or works other apps")
     if facts.synthetic:
         reasons.append("keys are synthesised")
     if not facts.app_id:
         reasons.append("the identity of the app could not be read")
-    return Verdict("DANGEROUS" if reasons else "MODIFY", tuple(reasons))
+    return ChangeLevel("DANGEROUS" if reasons else "MODIFY", tuple(reasons))
 
 
-def holds_secret(node: Node) -> bool:
+def reach_of(
+    bridge: Bridge, app: UiApp, found: ElementFound, words: tuple[str, ...], *, synthetic: bool
+) -> ChangeLevel:
+    """Return how far a change of an element reaches; the app is asked for its default button."""
+    node, window = found.node, found.window
+    default = "default" in node.states
+    if not default and _is_dialog(window):
+        try:
+            default = bridge.is_default(node.handle, window.handle, _DEFAULT_SECONDS)
+        except UiFault:
+            # What cannot be known is taken for the worse.
+            default = node.role == "button"
+    return level_of(ChangeFacts(app.id, node, window, default, synthetic, words))
+
+
+def holds_secret(node: UiNode) -> bool:
     """Say whether an element holds a secret: by its role, or by what it is called."""
     if node.secure:
         return True
@@ -103,11 +212,23 @@ def holds_secret(node: Node) -> bool:
     return node.role in TEXT_ROLES and is_secret(named, "text")
 
 
-def runs_things(app_id: str) -> bool:
+def _runs_things(app_id: str) -> bool:
     """Say whether an app is an interpreter or a remote control, by its identity."""
     name = app_id.casefold()
     return any(fnmatchcase(name, pattern) for pattern in _RUNNERS)
 
 
-def _cancels(node: Node) -> bool:
-    return node.title.casefold() in _CANCELS
+def _is_dialog(window: UiNode) -> bool:
+    return window.role in _DIALOGS or "modal" in window.states
+
+
+@lru_cache(maxsize=4_096)
+def hides_values(app_id: str, role: str) -> bool:
+    """Say whether values are hidden because of their app: a password manager, or an unknown one."""
+    if role not in _SHOWN_ROLES:
+        return False
+    # Needed here only, and not light.
+    from iac_runtime.policy.blocklist import blocked
+
+    found = blocked(app_id)
+    return found is not None and found.entry.removesuffix(".*") not in _OPEN_TEXTS

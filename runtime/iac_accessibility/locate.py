@@ -1,36 +1,33 @@
 """From a path to the element it means now, and from an element to its path.
 
-A path is resolved anew at each use; what it was made from is in `marks`.
+A path is resolved anew at each use; what it was made from is in `identity`.
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Final, Protocol, runtime_checkable
 
-from iac_accessibility.bridge import Bridge, Reader
+from iac_accessibility.apps import UiSession
+from iac_accessibility.bridge import Bridge, ElementReader, read_one
 from iac_accessibility.errors import LOOK_AGAIN, StaleError, UiError
-from iac_accessibility.faults import Fault, Gone, Silent
-from iac_accessibility.marks import Book, Found, Mark, found_at, surroundings
-from iac_accessibility.model import App, Handle, Node, Want
-from iac_accessibility.paths import Step, path_text
-from iac_accessibility.traverse import Limits, steps_of, walk
+from iac_accessibility.identity import (
+    ElementFound,
+    Fingerprint,
+    differences,
+    found_at,
+    with_row,
+)
+from iac_accessibility.model import Gone, Handle, Silent, UiApp, UiFault, UiNode, Want
+from iac_accessibility.paths import PathStep, parse_path, path_text
+from iac_accessibility.traverse import WalkLimits, steps_of, walk
 from iac_base.errors import near_text, quoted
 
-__all__ = [
-    "Retracing",
-    "check",
-    "confirm",
-    "fresh_path",
-    "path_of",
-    "reading",
-    "refuse_stale",
-    "resolve",
-    "with_row",
-]
+__all__ = ["Retracing", "path_of", "stale", "target"]
 
 SIBLINGS: Final = 5_000
 """Children of one element among which a path is followed."""
 
+_FEW: Final = 40
 _TARGET: Final = Want.IDENTIFIER | Want.VALUE | Want.CHILDREN | Want.ACTIONS | Want.DESCRIPTION
 
 
@@ -38,7 +35,9 @@ _TARGET: Final = Want.IDENTIFIER | Want.VALUE | Want.CHILDREN | Want.ACTIONS | W
 class Retracing(Protocol):
     """A reader that says of a way whether it still is one, in one exchange."""
 
-    def retrace(self, way: Sequence[Node], want: Want, timeout: float) -> list[Node | Fault] | None:
+    def retrace(
+        self, way: Sequence[UiNode], want: Want, timeout: float
+    ) -> list[UiNode | UiFault] | None:
         """Return the elements of a way (the app, a window, …, the element) as they are now.
 
         Each has to be where it was among the children of the one before. Of the window role,
@@ -49,34 +48,144 @@ class Retracing(Protocol):
             None where one is not at its place, or the last is of another kind; the path then has
             to be followed.
         """
-        ...
 
 
-def resolve(bridge: Bridge, app: App, steps: tuple[Step, ...], *, seconds: float) -> Found:
+def target(
+    session: UiSession,
+    app: UiApp,
+    path: str,
+    before: Fingerprint | None,
+    seconds: float,
+    known: ElementFound | None = None,
+) -> ElementFound:
+    """Return the element at a path now; `before` is what it has to be, where that is known.
+
+    Args:
+        path: In canonical spelling.
+        known: What the path led to a moment ago, to be confirmed.
+
+    Raises:
+        StaleError: It is another element, or there is none there any more.
+        UiError: No element fits, or the app cannot be read.
+        UiFault: The app cannot be read.
+    """
+    bridge, memory = session.bridge, session.memory
+    if known is not None:
+        # When a call is prepared, the app has just been looked for.
+        session.check_alive(app)
+    elsewhere = None if before else memory.of_other_process(app, path)
+    if elsewhere is not None:
+        why = f"it was made from another process of {app.name}, which may have been started anew"
+        raise stale(session, app, path, elsewhere, why)
+    try:
+        last = known or memory.found(app, path)
+        # The path may have been made anew since, from another element.
+        if last is not None and before is not None and last.node.handle == before.handle:
+            same = confirm(bridge, app, last, seconds=seconds, acting=known is not None)
+            if same is not None:
+                same = with_row(bridge, app, same, seconds=seconds)
+                if not differences(before, same):
+                    return same
+        found = resolve(bridge, app, parse_path(path), seconds=seconds)
+        found = with_row(bridge, app, found, seconds=seconds)
+    except Gone:
+        session.forget(app)
+        if before is None:
+            raise
+        raise stale(session, app, path, before, "it is gone") from None
+    except UiError:
+        if before is None:
+            raise
+        raise stale(session, app, path, before, "there is no such element any more") from None
+    if before is not None:
+        if why := differences(before, found):
+            raise stale(session, app, path, before, why)
+        memory.keep_way(app, found)
+    return found
+
+
+def resolve(
+    bridge: Bridge, app: UiApp, steps: tuple[PathStep, ...], *, seconds: float
+) -> ElementFound:
     """Return the element that a path leads to now.
 
     Raises:
         UiError: No element, or several, fit a step.
-        Fault: The app cannot be read.
+        UiFault: The app cannot be read.
     """
     end = time.monotonic() + seconds
     reader = bridge.reader(app, whole=False, timeout=seconds)
-    node = root = _one(reader, bridge.root(app, seconds), Want.CHILDREN, seconds)
-    way: list[Node] = []
+    node = root = read_one(reader, bridge.root(app, seconds), Want.CHILDREN, seconds)
+    way: list[UiNode] = []
     for number, step in enumerate(steps):
         left = end - time.monotonic()
         if left <= 0:
             raise Silent("the path could not be followed in time")
-        last = number == len(steps) - 1
-        want = _TARGET if last else Want.CHILDREN
-        node = _follow(reader, node, step, want, left, path_text(steps[:number]), app)
+        want = _TARGET if number == len(steps) - 1 else Want.CHILDREN
+        node = _follow(reader, node, step, want, left, path_text(steps[:number]))
         way.append(node)
-    return Found(root, tuple(way), path_text(steps))
+    return ElementFound(root, tuple(way), path_text(steps))
+
+
+def _follow(
+    reader: ElementReader,
+    parent: UiNode,
+    step: PathStep,
+    want: Want,
+    seconds: float,
+    where: str,
+) -> UiNode:
+    ask = Want.IDENTIFIER if step.identifier is not None else Want.NOTHING
+    if len(parent.children) <= _FEW:
+        # For few children one round that reads all costs less than a second round.
+        ask |= want
+    answers = reader.read(parent.children[:SIBLINGS], ask, seconds)
+    nodes = [answer for answer in answers if isinstance(answer, UiNode)]
+    if not nodes and answers and isinstance(answers[0], Silent):
+        raise answers[0]
+    alike = [node for node in nodes if node.role == step.role]
+    if step.title is not None:
+        found = [node for node in alike if node.title == step.title]
+    elif step.identifier is not None:
+        found = [node for node in alike if node.identifier == step.identifier]
+    else:
+        at = step.number or 0
+        found = alike[at : at + 1]
+    if len(found) == 1:
+        return found[0] if want in ask else read_one(reader, found[0].handle, want, seconds)
+    place = f" in {where}" if where else ""
+    if found:
+        raise UiError(
+            "NOT_FOUND",
+            f"{len(found)} elements fit {quoted(step.text, 120)}{place}.",
+            "Name one by number: " + ", ".join(_numbers(alike, found)[:5]) + ".",
+            reason="no_element",
+        )
+    raise UiError(
+        "NOT_FOUND",
+        f"There is no {quoted(step.text, 120)}{place}.",
+        _nearest(step, alike, nodes),
+        reason="no_element",
+    )
+
+
+def _numbers(alike: list[UiNode], found: list[UiNode]) -> list[str]:
+    return [PathStep(node.role, number=alike.index(node)).text for node in found]
+
+
+def _nearest(step: PathStep, alike: list[UiNode], nodes: list[UiNode]) -> str:
+    visible = [node for node in alike if node.visible]
+    if step.title is not None and visible:
+        return near_text(step.title, [node.title for node in visible if node.title]) or LOOK_AGAIN
+    if visible:
+        return f"There are {len(alike)} of that role. {LOOK_AGAIN}"
+    roles = dict.fromkeys(node.role for node in nodes if node.visible)
+    return f"There are: {', '.join(list(roles)[:8])}." if roles else LOOK_AGAIN
 
 
 def confirm(
-    bridge: Bridge, app: App, found: Found, *, seconds: float, acting: bool
-) -> Found | None:
+    bridge: Bridge, app: UiApp, found: ElementFound, *, seconds: float, acting: bool
+) -> ElementFound | None:
     """Return an element that was found before as it is now, if its path still leads to it.
 
     One exchange or two instead of some for each step: where every element on the way is where it
@@ -92,11 +201,11 @@ def confirm(
     before = (found.root, *found.way)
     want = _TARGET & ~Want.ACTIONS if acting else _TARGET
     after = _again(bridge.reader(app, whole=False, timeout=seconds), before, want, seconds)
-    nodes: list[Node] = []
+    nodes: list[UiNode] = []
     for answer in after or ():
         if isinstance(answer, Silent):
             raise answer
-        if isinstance(answer, Node):
+        if isinstance(answer, UiNode):
             nodes.append(answer)
     if len(nodes) != len(before):
         return None
@@ -109,219 +218,83 @@ def confirm(
 
 
 def _again(
-    reader: Reader, before: Sequence[Node], want: Want, seconds: float
-) -> Sequence[Node | Fault] | None:
+    reader: ElementReader, before: Sequence[UiNode], want: Want, seconds: float
+) -> Sequence[UiNode | UiFault] | None:
     if isinstance(reader, Retracing):
         return reader.retrace(before, want, seconds)
     end = time.monotonic() + seconds
     above = reader.read([node.handle for node in before[:-1]], Want.CHILDREN, seconds)
     for old, new in zip(before, above, strict=False):
-        if isinstance(new, Node) and old.children != new.children:
+        if isinstance(new, UiNode) and old.children != new.children:
             return None
     left = max(end - time.monotonic(), 0.0)
     return [*above, *reader.read([before[-1].handle], want, left)]
 
 
-def _follow(
-    reader: Reader, parent: Node, step: Step, want: Want, seconds: float, where: str, app: App
-) -> Node:
-    ask = Want.IDENTIFIER if step.identifier is not None else Want.NOTHING
-    if len(parent.children) <= _FEW:
-        # For few children one round that reads all costs less than a second round.
-        ask |= want
-    answers = reader.read(parent.children[:SIBLINGS], ask, seconds)
-    nodes = [answer for answer in answers if isinstance(answer, Node)]
-    if not nodes and answers and isinstance(answers[0], Silent):
-        raise answers[0]
-    alike = [node for node in nodes if node.role == step.role]
-    if step.title is not None:
-        found = [node for node in alike if node.title == step.title]
-    elif step.identifier is not None:
-        found = [node for node in alike if node.identifier == step.identifier]
-    else:
-        at = step.number or 0
-        found = alike[at : at + 1]
-    if len(found) == 1:
-        return found[0] if want in ask else _one(reader, found[0].handle, want, seconds)
-    place = f" in {where}" if where else ""
-    if found:
-        raise UiError(
-            "NOT_FOUND",
-            f"{len(found)} elements fit {quoted(step.text, 120)}{place}.",
-            "Name one by number: " + ", ".join(_numbers(alike, found)[:5]) + ".",
-            reason="no_element",
-            app=app.name,
-        )
-    raise UiError(
-        "NOT_FOUND",
-        f"There is no {quoted(step.text, 120)}{place}.",
-        _nearest(step, alike, nodes),
-        reason="no_element",
-        app=app.name,
-    )
-
-
-_FEW: Final = 40
-
-
-def _numbers(alike: list[Node], found: list[Node]) -> list[str]:
-    return [Step(node.role, number=alike.index(node)).text for node in found]
-
-
-def _nearest(step: Step, alike: list[Node], nodes: list[Node]) -> str:
-    visible = [node for node in alike if node.visible]
-    if step.title is not None and visible:
-        return near_text(step.title, [node.title for node in visible if node.title]) or LOOK_AGAIN
-    if visible:
-        return f"There are {len(alike)} of that role. {LOOK_AGAIN}"
-    roles = dict.fromkeys(node.role for node in nodes if node.visible)
-    return f"There are: {', '.join(list(roles)[:8])}." if roles else LOOK_AGAIN
-
-
-def _one(reader: Reader, handle: Handle, want: Want, seconds: float) -> Node:
-    answer = reader.read([handle], want, seconds)[0]
-    if isinstance(answer, Fault):
-        raise answer
-    return answer
-
-
-def path_of(bridge: Bridge, app: App, handle: Handle, *, seconds: float) -> Found:
+def path_of(bridge: Bridge, app: UiApp, handle: Handle, *, seconds: float) -> ElementFound:
     """Return the canonical path of an element that is known by its handle.
 
     Raises:
-        Fault: It is gone, or the app does not answer.
+        UiFault: It is gone, or the app does not answer.
     """
     end = time.monotonic() + seconds
     ways = bridge.ancestors(app, handle, seconds)
     reader = bridge.reader(app, whole=False, timeout=seconds)
-    node = root = _one(reader, bridge.root(app, seconds), Want.CHILDREN, seconds)
-    way: list[Node] = []
+    node = root = read_one(reader, bridge.root(app, seconds), Want.CHILDREN, seconds)
+    way: list[UiNode] = []
     texts: list[str] = []
     for number, following in enumerate(ways):
         left = max(end - time.monotonic(), 0.01)
         if following not in node.children:
             raise Gone("the element is not where it says it is")
         answers = reader.read(node.children[:SIBLINGS], bridge.free, left)
-        siblings = [answer for answer in answers if isinstance(answer, Node)]
+        siblings = [answer for answer in answers if isinstance(answer, UiNode)]
         steps = steps_of(siblings, whole=len(siblings) == node.total)
         at = next((n for n, one in enumerate(siblings) if one.handle == following), None)
         if at is None:
             raise Silent("an element did not answer")
         texts.append(steps[at].text)
         last = number == len(ways) - 1
-        node = _one(reader, following, _TARGET if last else Want.CHILDREN, left)
+        node = read_one(reader, following, _TARGET if last else Want.CHILDREN, left)
         way.append(node)
     if not way:
         raise Gone("the element is the app itself")
-    return Found(root, tuple(way), "/".join(texts))
+    return ElementFound(root, tuple(way), "/".join(texts))
 
 
-def reading(
-    bridge: Bridge, app: App, *, seconds: float
-) -> Callable[[Sequence[Handle]], list[Node]]:
-    """Return what reads elements for `surroundings`, each once, within `seconds`.
-
-    It raises `Silent` where the app does not answer.
-    """
-    end = time.monotonic() + seconds
-    reader = bridge.reader(app, whole=False, timeout=seconds)
-    held: dict[Handle, Node | Fault] = {}
-
-    def read(handles: Sequence[Handle]) -> list[Node]:
-        asked = [handle for handle in dict.fromkeys(handles) if handle not in held]
-        if asked:
-            left = max(end - time.monotonic(), 0.0)
-            got = reader.read(asked, Want.CHILDREN | Want.VALUE, left)
-            held.update(zip(asked, got, strict=True))
-        nodes: list[Node] = []
-        for handle in handles:
-            answer = held[handle]
-            if isinstance(answer, Silent):
-                raise answer
-            if isinstance(answer, Node):
-                nodes.append(answer)
-        return nodes
-
-    return read
+def stale(session: UiSession, app: UiApp, path: str, before: Fingerprint, why: str) -> StaleError:
+    """Return the refusal of a stale path, with where the element is now."""
+    return StaleError(path, why, _fresh_path(session, app, before, seconds=1.0))
 
 
-def with_row(bridge: Bridge, app: App, found: Found, *, seconds: float) -> Found:
-    """Return an element with the texts of the row that it is in now.
-
-    Raises:
-        Silent: The app does not answer.
-    """
-    return found._replace(row=surroundings(found.way, reading(bridge, app, seconds=seconds)))
-
-
-def check(mark: Mark, found: Found) -> str:
-    """Return how the element at a path differs from what the path was made from; empty if not.
-
-    Its handle is compared whatever it is called: in a list many elements have one name.
-    """
-    node = found.node
-    told: list[str] = []
-    if node.role != mark.role:
-        told.append(f"it was {mark.role}, it is {node.role}")
-    elif node.title != mark.title and not (len(found.way) == 1 and node.handle == mark.handle):
-        told.append(f"it was {quoted(mark.title, 60)}, it is {quoted(node.title, 60)}")
-    if mark.identifier is not None and node.identifier != mark.identifier:
-        told.append(f"its identifier was {quoted(mark.identifier, 60)}")
-    if found.window.handle != mark.window:
-        told.append(f"it was in another window, {quoted(mark.window_title, 60)}")
-    elif node.handle != mark.handle and not told:
-        now = f", {node.role} {quoted(node.title, 60)}" if node.title else f", {node.role}"
-        told.append(f"another element has taken its place{now}{_in_row(found.row)}")
-    elif mark.row is not None and found.row is not None and mark.row != found.row:
-        told.append(f"its row has changed, it is now{_in_row(found.row) or ' in none'}")
-    return "; ".join(told)
-
-
-def _in_row(row: tuple[str, ...] | None) -> str:
-    return f" in the row {quoted(' '.join(row), 80)}" if row else ""
-
-
-def fresh_path(bridge: Bridge, app: App, mark: Mark, book: Book, *, seconds: float) -> str:
-    """Return where the element of a mark is now, or one that is like it; empty if not found."""
+def _fresh_path(session: UiSession, app: UiApp, before: Fingerprint, *, seconds: float) -> str:
+    """Return where an element is now, or the only one that is like it; empty if not found."""
+    bridge = session.bridge
+    kind = (before.role, before.title)
     try:
-        found = path_of(bridge, app, mark.handle, seconds=seconds)
+        found = path_of(bridge, app, before.handle, seconds=seconds)
         found = with_row(bridge, app, found, seconds=seconds)
-        if (found.node.role, found.node.title) == (mark.role, mark.title):
-            if mark.row not in (None, found.row):
+        if (found.node.role, found.node.title) == kind:
+            if before.row not in (None, found.row):
                 # The handle stands for what is in another row now.
                 return ""
-            book.keep(app, found.path, found.mark)
+            session.memory.keep(app, found)
             return found.path
-    except Fault:
+    except UiFault:
         pass
     try:
         reader = bridge.reader(app, whole=True, timeout=seconds)
-        root = _one(reader, bridge.root(app, seconds), Want.CHILDREN, seconds)
-        seen = walk(reader, root, bridge.free, Limits(seconds, 50))
-    except Fault:
-        return ""
-    alike = [
-        branch
-        for branch in seen.order
-        if (branch.node.role, branch.node.title) == (mark.role, mark.title)
-    ]
-    if len(alike) != 1:
-        return ""
-    try:
+        root = read_one(reader, bridge.root(app, seconds), Want.CHILDREN, seconds)
+        seen = walk(reader, root, bridge.free, WalkLimits(seconds, 50))
+        alike = [one for one in seen.order if (one.node.role, one.node.title) == kind]
+        if len(alike) != 1:
+            return ""
         row = with_row(bridge, app, found_at(alike[0]), seconds=seconds).row
-    except Fault:
+    except UiFault:
         return ""
-    if row != mark.row:
+    if row != before.row:
         # The only one that is left may be that of another row.
         return ""
     known = bool(bridge.free & Want.IDENTIFIER)
-    book.keep_all(app, alike, known=known, row=lambda _: row)
+    session.memory.keep_all(app, alike, known=known, row=lambda _: row)
     return alike[0].path
-
-
-def refuse_stale(
-    bridge: Bridge, app: App, path: str, mark: Mark, differences: str, book: Book
-) -> StaleError:
-    """Return the refusal of a stale path, with where the element is now."""
-    fresh = fresh_path(bridge, app, mark, book, seconds=1.0)
-    return StaleError(path, differences, fresh, app=app.name)

@@ -8,18 +8,19 @@ import re
 import time
 from typing import Final
 
-from iac_accessibility.bridge import Reader
-from iac_accessibility.errors import UiError, from_fault
-from iac_accessibility.faults import Fault
-from iac_accessibility.locate import path_of
-from iac_accessibility.marks import Found
-from iac_accessibility.model import App, Handle, Node, Want, titles
-from iac_accessibility.roles import MENU_ROLES
-from iac_accessibility.session import Session
-from iac_accessibility.traverse import Branch, Limits, walk
+from iac_accessibility.apps import UiSession
+from iac_accessibility.bridge import ElementReader
+from iac_accessibility.changes import ElementChange, app_words, check_action
+from iac_accessibility.errors import UiError, told
+from iac_accessibility.identity import ElementFound, differences, with_row
+from iac_accessibility.locate import path_of, stale
+from iac_accessibility.model import Handle, UiApp, UiNode, Want, titles
+from iac_accessibility.paths import MENU_ROLES
+from iac_accessibility.toolset import UiCall, changes
+from iac_accessibility.traverse import WalkLimits, walk
 from iac_base.errors import near_text, quoted
 
-__all__ = ["follow_menu", "menu_titles"]
+__all__ = ["click_menu"]
 
 _MOST: Final = 10
 _ARROW: Final = re.compile(r"\s*(?:>|→|▸|›)\s*")
@@ -27,7 +28,7 @@ _DOTS: Final = re.compile(r"\s*(?:…|\.\.\.)\s*\Z")
 _GAP: Final = re.compile(r"\t| {3,}")
 
 
-def menu_titles(text: str) -> list[str]:
+def _titles_of(text: str) -> list[str]:
     """Return the titles of a menu path: the menu, the item, submenus between them.
 
     Raises:
@@ -44,36 +45,61 @@ def menu_titles(text: str) -> list[str]:
     return found
 
 
-def follow_menu(session: Session, app: App, text: str, seconds: float) -> tuple[Found, list[str]]:
+@changes
+def click_menu(session: UiSession, call: UiCall) -> ElementChange:
+    """Choose a menu item: it is looked for, no menu is opened.
+
+    Raises:
+        UiError: There is no menu bar, no such menu or item (the nearest are named), or it is
+            disabled.
+    """
+    app = call.app
+    item, named = _follow(session, app, call.arguments["menu_path"], call.seconds)
+    found = with_row(session.bridge, app, item, seconds=call.seconds)
+    if call.bound is not None and (why := differences(call.bound, found)):
+        raise stale(session, app, found.path, call.bound, why)
+    action = "press" if "press" in found.node.actions else "pick"
+    with told(app, found.path):
+        check_action(found.node, action, "press")
+    return ElementChange(
+        found,
+        f"choose {' > '.join(quoted(title, 40) for title in named)} in {app_words(app)}",
+        lambda node, seconds: session.bridge.perform(node.handle, action, seconds),
+        action=action,
+        words=tuple(named),
+        more={"action": action, "element_path": found.path},
+    )
+
+
+def _follow(
+    session: UiSession, app: UiApp, text: str, seconds: float
+) -> tuple[ElementFound, list[str]]:
     """Return the menu item that a menu path names, and the titles on the way as the app has them.
 
     Raises:
         UiError: There is no menu bar, no such menu or item; the nearest are named.
     """
-    wanted = menu_titles(text)
+    wanted = _titles_of(text)
     end = time.monotonic() + seconds
     session.check_alive(app)
     bars = _menu_bars(session, app, seconds)
     reader = session.bridge.reader(app, whole=False, timeout=seconds)
-    told: list[str] = []
-    try:
-        level = _below(reader, bars, end)
-        item: Node | None = None
-        for title in wanted:
-            item = _pick(title, level, told, app)
-            told.append(item.title)
-            level = _below(reader, [item.handle], end) if len(told) < len(wanted) else []
-        assert item is not None
-        left = max(end - time.monotonic(), 0.2)
-        return path_of(session.bridge, app, item.handle, seconds=left), told
-    except Fault as fault:
-        raise from_fault(fault, app) from None
+    named: list[str] = []
+    level = _below(reader, bars, end)
+    item: UiNode | None = None
+    for title in wanted:
+        item = _pick(title, level, named, app)
+        named.append(item.title)
+        level = _below(reader, [item.handle], end) if len(named) < len(wanted) else []
+    assert item is not None
+    left = max(end - time.monotonic(), 0.2)
+    return path_of(session.bridge, app, item.handle, seconds=left), named
 
 
-def _menu_bars(session: Session, app: App, seconds: float) -> list[Handle]:
+def _menu_bars(session: UiSession, app: UiApp, seconds: float) -> list[Handle]:
     """Return the app's menu bars: its own, else those of the active window, else of any."""
     reader, root = session.open(app, seconds, whole=False)
-    limits = Limits(seconds, 8, nodes=3_000)
+    limits = WalkLimits(seconds, 8, nodes=3_000)
     seen = walk(
         reader,
         root,
@@ -88,26 +114,24 @@ def _menu_bars(session: Session, app: App, seconds: float) -> list[Handle]:
             f"{app.name} shows no menu bar.",
             "Look for a button that opens a menu, with find_element.",
             reason="no_menu",
-            app=app.name,
         )
     active = [bar for bar in bars if "active" in bar.window.states]
-    chosen: list[Branch] = active or bars
-    return [bar.node.handle for bar in chosen]
+    return [bar.node.handle for bar in active or bars]
 
 
-def _below(reader: Reader, handles: list[Handle], end: float) -> list[Node]:
+def _below(reader: ElementReader, handles: list[Handle], end: float) -> list[UiNode]:
     """Return the items below elements, those of menus without a name of their own included."""
-    found: list[Node] = []
+    found: list[UiNode] = []
     for _ in range(3):
         left = max(end - time.monotonic(), 0.1)
         parents = reader.read(handles, Want.CHILDREN, left)
         children = [
-            handle for node in parents if isinstance(node, Node) for handle in node.children[:500]
+            handle for node in parents if isinstance(node, UiNode) for handle in node.children[:500]
         ]
         nodes = [
             node
             for node in reader.read(children, Want.CHILDREN, max(end - time.monotonic(), 0.1))
-            if isinstance(node, Node)
+            if isinstance(node, UiNode)
         ]
         wrapped = [node for node in nodes if node.role == "menu" and not _names_items(node, nodes)]
         found += [node for node in nodes if node.role in MENU_ROLES and node not in wrapped]
@@ -117,24 +141,25 @@ def _below(reader: Reader, handles: list[Handle], end: float) -> list[Node]:
     return found
 
 
-def _names_items(menu: Node, among: list[Node]) -> bool:
+def _names_items(menu: UiNode, among: list[UiNode]) -> bool:
     """Say whether a menu among these is itself the item that opens it."""
     return bool(menu.title) and (len(among) > 1 or bool(menu.actions))
 
 
-def _pick(title: str, level: list[Node], told: list[str], app: App) -> Node:
+def _pick(title: str, level: list[UiNode], above: list[str], app: UiApp) -> UiNode:
     for plain in (_plain, _bare):
         found = [node for node in level if node.title and plain(node.title) == plain(title)]
         if found:
             enabled = [node for node in found if "enabled" in node.states]
             return (enabled or found)[0]
-    place = f"the menu {' > '.join(quoted(name, 40) for name in told)}" if told else "the menu bar"
+    place = (
+        f"the menu {' > '.join(quoted(name, 40) for name in above)}" if above else "the menu bar"
+    )
     raise UiError(
         "NOT_FOUND",
         f"There is no {quoted(title)} in {place} of {app.name}.",
         near_text(title, titles(level)),
         reason="no_menu",
-        app=app.name,
     )
 
 

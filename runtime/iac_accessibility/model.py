@@ -10,20 +10,6 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 
 from iac_base.text import clean_text
 
-__all__ = [
-    "ALIVE_CHANGES",
-    "App",
-    "Change",
-    "ChangeKind",
-    "Frame",
-    "Handle",
-    "Node",
-    "Scalar",
-    "Settable",
-    "Want",
-    "cleaned",
-]
-
 Handle: TypeAlias = Hashable
 """An element as its bridge knows it; equal handles are the same element."""
 
@@ -35,7 +21,7 @@ VALUE_LIMIT: Final = 4_000
 """Characters of a title and of a value that are kept."""
 
 
-class App(NamedTuple):
+class UiApp(NamedTuple):
     """A running app.
 
     Attributes:
@@ -78,7 +64,7 @@ class Want(Flag):
     DESCRIPTION = auto()
 
 
-class Node(NamedTuple):
+class UiNode(NamedTuple):
     """An element as it was when it was read.
 
     Attributes:
@@ -134,6 +120,9 @@ ChangeKind = Literal[
     "element_destroyed",
 ]
 
+Attribute = Literal["actions", "description", "identifier", "position", "states", "value"]
+"""What a line of an outline can have beside."""
+
 ALIVE_CHANGES: Final[tuple[ChangeKind, ...]] = (
     "value_changed",
     "title_changed",
@@ -144,7 +133,7 @@ ALIVE_CHANGES: Final[tuple[ChangeKind, ...]] = (
 """What is watched for where a caller does not say."""
 
 
-class Change(NamedTuple):
+class UiEvent(NamedTuple):
     """Something that happened: what, to which element, and when (seconds since the watch began)."""
 
     kind: ChangeKind
@@ -163,6 +152,30 @@ def cleaned(text: object, limit: int = TITLE_LIMIT) -> str:
     return clean_text(plain, limit).strip()
 
 
-def titles(nodes: Sequence[Node]) -> list[str]:
+def titles(nodes: Sequence[UiNode]) -> list[str]:
     """Return the titles there are, in order, each once."""
     return list(dict.fromkeys(node.title for node in nodes if node.title))
+
+
+class UiFault(Exception):  # noqa: N818 (it is returned as a value more often than raised)
+    """An element could not be read or worked; the text is the platform's own."""
+
+
+class Gone(UiFault):
+    """The element or its app is no more."""
+
+
+class Silent(UiFault):
+    """The app did not answer in time."""
+
+
+class Unsupported(UiFault):
+    """The element has no such attribute or action, or its value cannot be set."""
+
+
+class ActionFailed(UiFault):
+    """The app answered that it could not do it."""
+
+
+class Denied(UiFault):
+    """The system does not let this process look into the app."""

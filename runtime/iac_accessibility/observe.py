@@ -7,23 +7,26 @@ between two calls; the cursor names it and says how far it was read.
 import itertools
 import threading
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final
 
-from iac_accessibility.apps import app_facts
-from iac_accessibility.bridge import Watch
-from iac_accessibility.errors import UiError, from_fault
-from iac_accessibility.faults import Fault, Silent
-from iac_accessibility.model import ALIVE_CHANGES, App, Change, ChangeKind, Node, Want
-from iac_accessibility.render import DATA_NOTE, element_state
-from iac_accessibility.session import Session, hides_values
+from iac_accessibility.bridge import Bridge, UiWatch
+from iac_accessibility.errors import UiError
+from iac_accessibility.model import (
+    ALIVE_CHANGES,
+    ChangeKind,
+    Silent,
+    UiApp,
+    UiEvent,
+    UiFault,
+    UiNode,
+    Want,
+)
+from iac_accessibility.render import DATA_NOTE, app_facts, element_state
 from iac_base.cancellation import Cancellation
 
-__all__ = ["Progress", "Watches"]
-
-Progress = Callable[[float, str], None]
-"""Told the share that is done (0 to 1) and what goes on."""
+__all__ = ["Watches"]
 
 KEPT_SECONDS: Final = 60.0
 MOST: Final = 500
@@ -39,11 +42,10 @@ _PROBE: Final = 0.5
 class _Open:
     """A watch that is open, and what has come in and was not yet answered."""
 
-    def __init__(self, app: App, watch: Watch) -> None:
+    def __init__(self, app: UiApp, watch: UiWatch) -> None:
         self.app = app
         self.watch = watch
-        self.changes: list[Change] = []
-        self.dropped = 0
+        self.changes: list[UiEvent] = []
         self.used = time.monotonic()
         self.lock = threading.Lock()
 
@@ -58,42 +60,38 @@ class Watches:
         self._timer: threading.Timer | None = None
 
     def observe(
-        self,
-        session: Session,
-        app: App,
-        arguments: Mapping[str, Any],
-        *,
-        cancel: Cancellation | None = None,
-        progress: Progress | None = None,
+        self, bridge: Bridge, app: UiApp, arguments: Mapping[str, Any], cancel: Cancellation
     ) -> dict[str, Any]:
         """Return `{app, changes, result_count, cursor, has_more_results, seconds, notes}`.
 
+        Args:
+            cancel: Ends it early, and is told how far it is.
+
         Raises:
-            UiError: The cursor is unknown, or the app cannot be watched.
+            UiError: The cursor is unknown.
+            UiFault: The app cannot be watched.
         """
         kinds: Collection[ChangeKind] = arguments.get("events") or ALIVE_CHANGES
         seconds = float(arguments.get("duration", 5))
         cursor: str = arguments.get("cursor", "")
-        key, held = self._held(session, app, kinds, cursor)
+        key, held = self._held(bridge, app, kinds, cursor)
         with held.lock:
             began = time.monotonic()
-            stop = cancel or Cancellation()
-            while (spent := time.monotonic() - began) < seconds and not stop.cancelled:
+            while (spent := time.monotonic() - began) < seconds and not cancel.cancelled:
                 held.changes += held.watch.wait(min(_STEP, seconds - spent))
-                if progress is not None:
-                    progress(min(spent / seconds, 1.0), f"{len(held.changes)} changes so far")
-                if not session.bridge.alive(app):
+                cancel.word = f"{len(held.changes)} changes so far"
+                if not bridge.alive(app):
                     break
             held.changes += held.watch.wait(0)
             held.used = time.monotonic()
             merged = _merged(held.changes)
             shown, held.changes = merged[:MOST], merged[MOST:]
             notes = [DATA_NOTE]
-            if not session.bridge.alive(app):
+            if not bridge.alive(app):
                 notes.append(f"{app.name} has ended.")
             return {
                 "app": app_facts(app),
-                "changes": _told(session, app, shown),
+                "changes": _told(bridge, app, shown),
                 "result_count": len(shown),
                 "has_more_results": bool(held.changes),
                 "cursor": key,
@@ -111,7 +109,7 @@ class Watches:
             one.watch.close()
 
     def _held(
-        self, session: Session, app: App, kinds: Collection[ChangeKind], cursor: str
+        self, bridge: Bridge, app: UiApp, kinds: Collection[ChangeKind], cursor: str
     ) -> tuple[str, _Open]:
         self._sweep()
         if cursor:
@@ -123,18 +121,14 @@ class Watches:
                     "This cursor is unknown: it is of another app, or was not used for a minute.",
                     "Call without a cursor to begin anew.",
                     reason="bad_cursor",
-                    app=app.name,
                 )
             known.used = time.monotonic()
             return cursor, known
-        try:
-            # Without permission a watch hears nothing, as if nothing changed. An app that is busy
-            # may be watched all the same.
-            with suppress(Silent):
-                session.bridge.root(app, _PROBE)
-            watch = session.bridge.watch(app, kinds)
-        except Fault as fault:
-            raise from_fault(fault, app) from None
+        # Without permission a watch hears nothing, as if nothing changed. An app that is busy may
+        # be watched all the same.
+        with suppress(Silent):
+            bridge.root(app, _PROBE)
+        watch = bridge.watch(app, kinds)
         opened = _Open(app, watch)
         with self._lock:
             key = f"watch-{next(self._numbers)}"
@@ -166,9 +160,9 @@ class Watches:
             held.watch.close()
 
 
-def _merged(changes: Sequence[Change]) -> list[Change]:
+def _merged(changes: Sequence[UiEvent]) -> list[UiEvent]:
     """Return the changes in order; of equal ones in a row (typing, a slider) the last is kept."""
-    merged: list[Change] = []
+    merged: list[UiEvent] = []
     for change in changes:
         if merged and (merged[-1].kind, merged[-1].handle) == (change.kind, change.handle):
             merged[-1] = change
@@ -177,27 +171,27 @@ def _merged(changes: Sequence[Change]) -> list[Change]:
     return merged
 
 
-def _told(session: Session, app: App, changes: Sequence[Change]) -> list[dict[str, Any]]:
+def _told(bridge: Bridge, app: UiApp, changes: Sequence[UiEvent]) -> list[dict[str, Any]]:
     """Return the changes with the elements as they are now, where they still are."""
     handles = list(dict.fromkeys(change.handle for change in changes))
-    nodes: dict[Any, Node] = {}
+    nodes: dict[Any, UiNode] = {}
     if handles:
         try:
-            reader = session.bridge.reader(app, whole=False, timeout=1.0)
+            reader = bridge.reader(app, whole=False, timeout=1.0)
             answers = reader.read(handles, Want.VALUE, 1.0)
-        except Fault:
+        except UiFault:
             answers = []
         nodes = {
             handle: node
             for handle, node in zip(handles, answers, strict=False)
-            if isinstance(node, Node)
+            if isinstance(node, UiNode)
         }
     rows = []
     for change in changes:
         row: dict[str, Any] = {"event": change.kind, "at": round(change.seconds, 3)}
         node = nodes.get(change.handle)
         if node is not None:
-            row["element"] = element_state(node, hides_values(app, node))
+            row["element"] = element_state(app, node)
         if change.detail:
             row["detail"] = change.detail
         rows.append(row)

@@ -1,4 +1,6 @@
-r"""Paths of elements: `window[0]/toolbar[0]/button[@title='Close']`.
+r"""Paths of elements, and the names of roles and actions in them.
+
+A path: `window[0]/toolbar[0]/button[@title='Close']`.
 
     path = step *("/" step)
     step = role "[" (index / "@title=" text / "@identifier=" text) "]"
@@ -7,14 +9,79 @@ r"""Paths of elements: `window[0]/toolbar[0]/button[@title='Close']`.
 An index counts the elements of that role under one parent, from 0 and in the app's order. A title
 or identifier stands in a step where no other element of that role under that parent has it. The
 first step is a child of the app: a window or a menu bar.
+
+Inside, a role is in snake case and without prefix (`text_field`, for AXTextField). Names of macOS,
+of AT-SPI and plain words are understood.
 """
 
 import re
 from typing import Final, NamedTuple
 
-from iac_accessibility.roles import role_name
+_OTHER_NAMES: Final = {
+    "button": "push_button",
+    "static_text": "label static",
+    "text_field": "text entry textfield",
+    "secure_text_field": "password_text password",
+    "window": "frame standard_window",
+    "toolbar": "tool_bar",
+    "tab": "page_tab",
+    "tab_group": "page_tab_list",
+    "menu_item": "check_menu_item radio_menu_item",
+    "menu": "popup_menu",
+    "check_box": "checkbox",
+    "radio_button": "radiobutton",
+    "group": "filler panel section",
+    "scroll_area": "scroll_pane",
+    "web_area": "document_web",
+    "split_group": "split_pane",
+    "progress_indicator": "progress_bar",
+    "cell": "table_cell",
+    "row": "table_row",
+    "incrementor": "spin_button",
+    "text_area": "textarea",
+}
+_ALIASES: Final = {name: role for role, names in _OTHER_NAMES.items() for name in names.split()}
 
-__all__ = ["MAX_STEPS", "PathError", "Step", "parse_path", "path_text"]
+WINDOW_ROLES: Final = frozenset(("window", "dialog", "alert", "sheet", "file_chooser"))
+MENU_ROLES: Final = frozenset(("menu_bar", "menu_bar_item", "menu", "menu_item"))
+TEXT_ROLES: Final = frozenset(
+    ("text_field", "text_area", "secure_text_field", "search_field", "combo_box", "incrementor")
+)
+BOOLEAN_ROLES: Final = frozenset(("check_box", "toggle_button", "radio_button", "switch"))
+
+_CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_OTHER: Final = re.compile(r"[^a-z0-9]+")
+
+_ACTIONS: Final = {
+    "click": "press",
+    "activate": "press",
+    "do_default": "press",
+    "jump": "press",
+    "menu": "show_menu",
+    "increase": "increment",
+    "decrease": "decrement",
+    "setfocus": "set_focus",
+}
+
+
+def role_name(text: str) -> str:
+    """Return a role in the inner spelling: `AXTextField`, "push button", `Button`."""
+    name = _snake(text)
+    return _ALIASES.get(name, name)
+
+
+def action_name(text: str) -> str:
+    """Return an action in the inner spelling: `AXPress`, "Click", "Show Menu"."""
+    name = _snake(text)
+    return _ACTIONS.get(name, name)
+
+
+def _snake(text: str) -> str:
+    plain = text.strip()
+    if plain.startswith("AX") and plain[2:3].isupper():
+        plain = plain[2:]
+    return _OTHER.sub("_", _CAMEL.sub("_", plain).lower()).strip("_")[:64]
+
 
 MAX_STEPS: Final = 100
 _MAX_LENGTH: Final = 20_000
@@ -32,7 +99,7 @@ class PathError(ValueError):
     """A path cannot be read; the text says where and why."""
 
 
-class Step(NamedTuple):
+class PathStep(NamedTuple):
     """One step: a role, and which element of that role (exactly one of the three is set)."""
 
     role: str
@@ -50,12 +117,12 @@ class Step(NamedTuple):
         return f"{self.role}[{self.number}]"
 
 
-def path_text(steps: tuple[Step, ...]) -> str:
+def path_text(steps: tuple[PathStep, ...]) -> str:
     """Return the canonical text of a path."""
     return "/".join(step.text for step in steps)
 
 
-def parse_path(text: str) -> tuple[Step, ...]:
+def parse_path(text: str) -> tuple[PathStep, ...]:
     """Return the steps of a path. Roles may be spelled any usual way; no index means the first.
 
     Raises:
@@ -65,7 +132,7 @@ def parse_path(text: str) -> tuple[Step, ...]:
         raise PathError("the path is empty")
     if len(text) > _MAX_LENGTH:
         raise PathError(f"the path has more than {_MAX_LENGTH} characters")
-    steps: list[Step] = []
+    steps: list[PathStep] = []
     at = 0
     while True:
         found = _STEP.match(text, at)
@@ -82,16 +149,16 @@ def parse_path(text: str) -> tuple[Step, ...]:
         at += 1
 
 
-def _step(found: re.Match[str]) -> Step:
+def _step(found: re.Match[str]) -> PathStep:
     role = role_name(found["role"])
     if found["key"] is None:
-        return Step(role, number=int(found["index"] or 0))
+        return PathStep(role, number=int(found["index"] or 0))
     text = re.sub(
         r"\\(.)", lambda match: _MEANING.get(match[1], match[1]), found["text"], flags=re.S
     )
     if found["key"] == "title":
-        return Step(role, title=text)
-    return Step(role, identifier=text)
+        return PathStep(role, title=text)
+    return PathStep(role, identifier=text)
 
 
 def _escaped(text: str) -> str:

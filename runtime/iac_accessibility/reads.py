@@ -1,23 +1,27 @@
-"""The reading tools: the tree, finding, the focus, the windows."""
+"""The reading tools: the tree, finding, the focus, the windows, what changes."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from iac_accessibility.apps import app_facts
-from iac_accessibility.errors import AppError, UiError, from_fault
-from iac_accessibility.faults import Fault, Silent
-from iac_accessibility.locate import path_of, reading, with_row
-from iac_accessibility.marks import Found, found_at, surroundings
-from iac_accessibility.model import App, Node, Want
-from iac_accessibility.render import DATA_NOTE, Attribute, element_state, line_of, outline
-from iac_accessibility.roles import WINDOW_ROLES, role_name
-from iac_accessibility.session import Session, hides_values
-from iac_accessibility.traverse import Branch, Limits, Walk, walk
-from iac_accessibility.waking import woken
+from iac_accessibility.apps import UiSession, walk_app
+from iac_accessibility.errors import UiError
+from iac_accessibility.identity import RowReader, found_at, surroundings, with_row
+from iac_accessibility.levels import holds_secret
+from iac_accessibility.locate import path_of
+from iac_accessibility.model import Attribute, Silent, UiApp, UiFault, UiNode, Want
+from iac_accessibility.paths import WINDOW_ROLES, role_name
+from iac_accessibility.render import (
+    DATA_NOTE,
+    app_facts,
+    element_state,
+    frame_facts,
+    line_of,
+    outline,
+)
+from iac_accessibility.toolset import UiCall, reads
+from iac_accessibility.traverse import Branch, Walk, WalkLimits, walk
 from iac_base.errors import InvalidParameterError
-
-__all__ = ["find_element", "get_focused_element", "get_ui_tree", "list_windows"]
 
 _WANTED: Final[Mapping[Attribute, Want]] = {
     "actions": Want.ACTIONS,
@@ -32,46 +36,38 @@ _DEEPEST: Final = 200
 _DETAILS: Final = Want.VALUE | Want.IDENTIFIER | Want.DESCRIPTION | Want.FRAME | Want.ACTIONS
 
 
-def get_ui_tree(
-    session: Session, app: App, arguments: Mapping[str, Any], seconds: float
-) -> dict[str, Any]:
+@reads
+def get_ui_tree(session: UiSession, call: UiCall) -> dict[str, Any]:
     """Return `{app, tree, result_count, depth, has_more_results, incomplete, cuts, notes}`."""
+    app, arguments = call.app, call.arguments
     add: Sequence[Attribute] = arguments.get("include_attributes", ())
     roles = {role_name(role) for role in arguments.get("filter_roles", ())}
     depth: int = arguments.get("depth", 3)
     want = session.bridge.free | Want.VALUE
     for name in add:
         want |= _WANTED.get(name, Want.NOTHING)
-    limits = Limits(seconds, depth)
-    seen, notes = _walked(session, app, want, limits, whole=depth > _SHALLOW)
-    session.book.keep_all(app, seen.order, known=Want.IDENTIFIER in want, row=_rows(seen))
-    session.book.keep_walk(app, seen)
-    private = _private(app, seen)
+    limits = WalkLimits(call.seconds, depth)
+    seen, notes = walk_app(session, app, want, limits, whole=depth > _SHALLOW)
+    session.memory.keep_all(app, seen.order, known=Want.IDENTIFIER in want, row=_rows(seen))
+    session.memory.keep_walk(app, seen)
+    shown = [branch for branch in seen.order if not roles or branch.node.role in roles]
     if roles:
-        shown = [branch for branch in seen.order if branch.node.role in roles]
-        tree = "\n".join(
-            line_of(branch.node, branch.path, add, private(branch.node)) for branch in shown
-        )
+        tree = "\n".join(line_of(app, branch.node, branch.path, add) for branch in shown)
     else:
-        shown = seen.order
-        tree = outline(seen.root.children, add, private)
+        tree = outline(app, seen.root.children, add)
     return {
-        "app": app_facts(app),
         "tree": tree,
-        "result_count": len(shown),
         "depth": max((branch.depth for branch in seen.order), default=0),
         "has_more_results": seen.deeper or not seen.complete,
-        "incomplete": not seen.complete,
-        "cuts": _cuts(seen, depth),
-        "notes": [DATA_NOTE, *notes],
+        **_found(app, shown, seen, depth, notes),
     }
 
 
-def find_element(
-    session: Session, app: App, arguments: Mapping[str, Any], seconds: float
-) -> dict[str, Any]:
+@reads
+def find_element(session: UiSession, call: UiCall) -> dict[str, Any]:
     """Return `{app, elements, result_count, has_more_results, incomplete, cuts, notes}`."""
-    end = time.monotonic() + seconds
+    app, arguments = call.app, call.arguments
+    end = time.monotonic() + call.seconds
     most: int = arguments.get("max_results", 20)
     want = session.bridge.free
     if "value" in arguments:
@@ -88,29 +84,25 @@ def find_element(
         checked = len(order)
         return len(found) > most
 
-    limits = Limits(seconds, _DEEPEST, nodes=20_000)
-    seen, notes = _walked(session, app, want, limits, whole=True, enough=enough)
+    limits = WalkLimits(call.seconds, _DEEPEST, nodes=20_000)
+    seen, notes = walk_app(session, app, want, limits, whole=True, enough=enough)
     enough(seen.order)
     shown = found[:most]
-    read = reading(session.bridge, app, seconds=max(end - time.monotonic(), 0.2))
+    read = RowReader(session.bridge, app, max(end - time.monotonic(), 0.2))
 
     def row(branch: Branch) -> tuple[str, ...] | None:
         try:
             return surroundings(found_at(branch).way, read)
-        except Fault:
+        except UiFault:
             return None
 
-    session.book.keep_all(app, shown, known=Want.IDENTIFIER in want, row=row)
+    session.memory.keep_all(app, shown, known=Want.IDENTIFIER in want, row=row)
     for branch in shown:
-        session.book.keep_way(app, branch.path, found_at(branch))
+        session.memory.keep_way(app, found_at(branch))
     return {
-        "app": app_facts(app),
         "elements": _described(session, app, shown, max(end - time.monotonic(), 0.2)),
-        "result_count": len(shown),
         "has_more_results": len(found) > most,
-        "incomplete": not seen.complete,
-        "cuts": _cuts(seen, _DEEPEST),
-        "notes": [DATA_NOTE, *notes],
+        **_found(app, shown, seen, _DEEPEST, notes),
     }
 
 
@@ -128,7 +120,7 @@ class _Fits:
         self._value = str(arguments["value"]).casefold() if "value" in arguments else None
         self._identifier = arguments.get("identifier")
 
-    def __call__(self, node: Node) -> bool:
+    def __call__(self, node: UiNode) -> bool:
         if self._role is not None and node.role != self._role:
             return False
         if self._title is not None and self._title not in node.title.casefold():
@@ -138,16 +130,17 @@ class _Fits:
         if self._value is None:
             return True
         # A secret is not to be guessed by looking for it.
-        if element_state(node, False).get("value") == "[secret]" or node.value is None:
+        if holds_secret(node) or node.value is None:
             return False
         text = f"{node.value:g}" if isinstance(node.value, float) else str(node.value)
         return self._value in text.casefold()
 
 
-def get_focused_element(session: Session, app: App | None, seconds: float) -> dict[str, Any]:
+@reads
+def get_focused_element(session: UiSession, call: UiCall) -> dict[str, Any]:
     """Return `{app, element, has_focus, notes}`; element is null where nothing has the focus."""
-    if app is None:
-        app = next((one for one in session.apps() if one.frontmost), None)
+    seconds = call.seconds
+    app = call.named or next((one for one in session.apps() if one.frontmost), None)
     if app is None:
         return {"element": None, "has_focus": False, "notes": ["No app has the keyboard."]}
     end = time.monotonic() + seconds
@@ -159,27 +152,27 @@ def get_focused_element(session: Session, app: App | None, seconds: float) -> di
             left = max(end - time.monotonic(), 0.3)
             found = path_of(session.bridge, app, handle, seconds=left)
             found = with_row(session.bridge, app, found, seconds=max(end - time.monotonic(), 0.1))
-    except Silent as fault:
-        raise from_fault(fault, app) from None
-    except Fault:
+    except Silent:
+        raise
+    except UiFault:
         found = None
     if found is None:
         return {"app": app_facts(app), "element": None, "has_focus": False, "notes": []}
-    session.book.keep(app, found.path, found.mark)
+    session.memory.keep(app, found)
     return {
         "app": app_facts(app),
-        "element": _state(app, found),
+        "element": element_state(app, found.node, found.path),
         "has_focus": True,
         "notes": [DATA_NOTE],
     }
 
 
-def list_windows(
-    session: Session, app: App | None, arguments: Mapping[str, Any], seconds: float
-) -> dict[str, Any]:
+@reads
+def list_windows(session: UiSession, call: UiCall) -> dict[str, Any]:
     """Return `{windows, result_count, incomplete, notes}`; positions from the top left corner."""
-    end = time.monotonic() + seconds
-    minimized: bool = arguments.get("include_minimized", False)
+    app = call.named
+    end = time.monotonic() + call.seconds
+    minimized: bool = call.arguments.get("include_minimized", False)
     windows: list[dict[str, Any]] = []
     notes = [DATA_NOTE]
     complete = True
@@ -195,8 +188,6 @@ def list_windows(
             break
         try:
             reader, root = session.open(one, left if app else min(left, 0.4), whole=False)
-        except AppError:
-            raise
         except UiError as error:
             # What the system refuses, it refuses of all apps: an empty list would hide that.
             if app or error.type == "PERMISSION_DENIED":
@@ -205,10 +196,10 @@ def list_windows(
             notes.append(f"{one.name}: {error.message}")
             continue
         left = max(end - time.monotonic(), 0.1)
-        seen = walk(reader, root, session.bridge.free | Want.FRAME, Limits(left, 1))
+        seen = walk(reader, root, session.bridge.free | Want.FRAME, WalkLimits(left, 1))
         complete = complete and seen.complete
         shown = [branch for branch in seen.order if branch.node.role in WINDOW_ROLES]
-        session.book.keep_all(one, shown, known=Want.IDENTIFIER in session.bridge.free)
+        session.memory.keep_all(one, shown, known=Want.IDENTIFIER in session.bridge.free)
         windows += [_window(one, branch) for branch in shown]
     windows = [row for row in windows if minimized or not row["minimized"]]
     return {
@@ -219,12 +210,11 @@ def list_windows(
     }
 
 
-def _window(app: App, branch: Branch) -> dict[str, Any]:
+def _window(app: UiApp, branch: Branch) -> dict[str, Any]:
     node = branch.node
-    row = element_state(node, False)
     return {
         "title": node.title,
-        **{key: row[key] for key in ("position", "size") if key in row},
+        **(frame_facts(node.frame) if node.frame else {}),
         "minimized": "minimized" in node.states,
         "frontmost": app.frontmost and "active" in node.states,
         "app": app_facts(app),
@@ -232,24 +222,26 @@ def _window(app: App, branch: Branch) -> dict[str, Any]:
     }
 
 
-def _walked(
-    session: Session,
-    app: App,
-    want: Want,
-    limits: Limits,
-    *,
-    whole: bool,
-    enough: Callable[[Sequence[Branch]], bool] = lambda _: False,
-) -> tuple[Walk, list[str]]:
-    """Walk an app's tree; an app whose tree is empty until asked is woken and walked again."""
-    end = time.monotonic() + limits.seconds
-    reader, root = session.open(app, limits.seconds, whole=whole)
-    seen = walk(reader, root, want, _left(limits, end), enough=enough)
-    done = woken(session, app, seen, end)
-    if not done:
-        return seen, []
-    reader, root = session.open(app, max(end - time.monotonic(), 0.3), whole=whole)
-    return walk(reader, root, want, _left(limits, end), enough=enough), [done]
+@reads
+def observe_changes(session: UiSession, call: UiCall) -> dict[str, Any]:
+    """Return what changes in an app for a while, as `Watches.observe` does."""
+    return session.watches.observe(session.bridge, call.app, call.arguments, call.cancel)
+
+
+def _found(
+    app: UiApp, shown: Sequence[Branch], seen: Walk, depth: int, notes: Sequence[str]
+) -> dict[str, Any]:
+    """Return what the answers about a walk have in common."""
+    cuts = [{"where": cut.where, "why": cut.why} for cut in seen.cuts]
+    if seen.deeper:
+        cuts.append({"where": "the lowest level", "why": f"depth {depth} was asked for"})
+    return {
+        "app": app_facts(app),
+        "result_count": len(shown),
+        "incomplete": not seen.complete,
+        "cuts": cuts,
+        "notes": [DATA_NOTE, *notes],
+    }
 
 
 def _rows(seen: Walk) -> Callable[[Branch], tuple[str, ...] | None]:
@@ -262,25 +254,8 @@ def _rows(seen: Walk) -> Callable[[Branch], tuple[str, ...] | None]:
     )
 
 
-def _left(limits: Limits, end: float) -> Limits:
-    return limits._replace(seconds=max(end - time.monotonic(), 0.2))
-
-
-def _private(app: App, seen: Walk) -> Callable[[Node], bool]:
-    roles = {branch.node.role for branch in seen.order}
-    hidden = {role for role in roles if hides_values(app, Node(None, role))}
-    return lambda node: node.role in hidden
-
-
-def _cuts(seen: Walk, depth: int) -> list[dict[str, str]]:
-    cuts = [{"where": cut.where, "why": cut.why} for cut in seen.cuts]
-    if seen.deeper:
-        cuts.append({"where": "the lowest level", "why": f"depth {depth} was asked for"})
-    return cuts
-
-
 def _described(
-    session: Session, app: App, branches: Sequence[Branch], seconds: float
+    session: UiSession, app: UiApp, branches: Sequence[Branch], seconds: float
 ) -> list[dict[str, Any]]:
     """Return elements with all that is known of them; what cannot be read twice stays short."""
     if not branches:
@@ -289,10 +264,6 @@ def _described(
     answers = reader.read([branch.node.handle for branch in branches], _DETAILS, seconds)
     rows = []
     for branch, answer in zip(branches, answers, strict=True):
-        node = answer if isinstance(answer, Node) else branch.node
-        rows.append(element_state(node, hides_values(app, node), branch.path))
+        node = answer if isinstance(answer, UiNode) else branch.node
+        rows.append(element_state(app, node, branch.path))
     return rows
-
-
-def _state(app: App, found: Found) -> dict[str, Any]:
-    return element_state(found.node, hides_values(app, found.node), found.path)

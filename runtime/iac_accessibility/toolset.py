@@ -1,147 +1,248 @@
-"""Calls of the accessibility tools in two halves, so that a gate can judge between them.
+"""From a function to a tool: what a call of it would do, and doing it, for the gate.
 
-    plan = toolset.prepare("perform_action", arguments)   resolves app and element, decides level
-    answer = toolset.perform(plan)                        resolves again, checks, acts, reads back
+    @reads                                      @changes
+    def list_windows(session, call): ...        def perform_action(session, call): ...
 
-`prepare` changes nothing. `perform` acts on nothing but what was prepared.
+A function that reads answers with what the tool's output schema says. One that changes something
+returns an `ElementChange`: it looks for the element and changes nothing. Level, question, the check
+that it still is that element, and the answer are the same for all of them.
 """
 
-from collections.abc import Callable, Mapping
-from typing import Any, Final
+import json
+import secrets
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import wraps
+from threading import Lock
+from typing import Any, Final, TypeAlias
 
-from iac_accessibility.bridge import Bridge
-from iac_accessibility.errors import StaleError, from_fault
-from iac_accessibility.faults import Fault
-from iac_accessibility.marks import Mark
-from iac_accessibility.model import App
-from iac_accessibility.observe import Progress, Watches
-from iac_accessibility.plan import Plan
-from iac_accessibility.reads import find_element, get_focused_element, get_ui_tree, list_windows
-from iac_accessibility.session import Session
-from iac_accessibility.tools import TOOLS
-from iac_accessibility.writes import perform_write, plan_action, plan_menu, plan_value
+from iac_accessibility.apps import UiSession
+from iac_accessibility.bridge import Bridge, open_bridge
+from iac_accessibility.changes import ElementChange, carry_out, reach, remembered
+from iac_accessibility.errors import StaleError, UiError, told
+from iac_accessibility.identity import ElementFound, Fingerprint
+from iac_accessibility.levels import holds_secret
+from iac_accessibility.locate import target
+from iac_accessibility.model import UiApp
+from iac_accessibility.paths import PathError, parse_path, path_text
 from iac_base.cancellation import Cancellation
-from iac_base.errors import ToolError, UnknownToolError, nearest, quoted
+from iac_base.errors import quoted
 from iac_base.text import clean
-from iac_runtime.tools.checking import check_arguments
+from iac_runtime.gate.plans import Call, Found, Plan, ToolContext
+from iac_runtime.policy.facts import Raised
+from iac_runtime.tools.shape import Perform, Tool
 
-__all__ = ["Toolset"]
+__all__ = ["UiCall", "UiToolset", "changes", "open_toolset", "reads"]
 
-_Plans = Callable[[Session, App, Mapping[str, Any], float, Mark | None], Plan]
-_ROWS: Final = {tool.name: tool for tool in TOOLS}
-
-_PLANS: Final[Mapping[str, _Plans]] = {
-    "perform_action": plan_action,
-    "set_value": plan_value,
-    "click_menu": plan_menu,
-}
+_KEPT: Final = 500
+"""Changes and elements that are remembered for the answer to a question."""
 
 
-class Toolset:
-    """The eight tools on one bridge. Safe to share between threads.
+@dataclass(frozen=True, slots=True)
+class UiCall:
+    """A call of a tool.
 
-    Args:
-        bridge: The platform.
-        timeouts: Seconds per tool, where they differ from the table's.
+    Attributes:
+        arguments: They fit the tool's schema.
+        seconds: The time that it may take.
+        named: The app; None where none was named.
+        path: The element's path in canonical spelling; empty where none was given.
+        bound: What the element has to be, since a person agreed to that one; None where nobody was
+            asked yet.
+        cancel: Ends it early, and is told how far it is.
     """
 
-    def __init__(self, bridge: Bridge, timeouts: Mapping[str, float] | None = None) -> None:
-        self._session = Session(bridge)
-        self._watches = Watches()
-        self._timeouts = dict(timeouts or {})
+    arguments: Mapping[str, Any]
+    seconds: float
+    named: UiApp | None
+    path: str
+    bound: Fingerprint | None = None
+    cancel: Cancellation = field(default_factory=Cancellation)
 
-    def prepare(
-        self, tool: str, arguments: Mapping[str, Any], *, bound: Plan | None = None
-    ) -> Plan:
-        """Return what a call would do: target, level, reasons, one line. Nothing is changed.
+    @property
+    def app(self) -> UiApp:
+        """The app, for a tool that is always given one."""
+        assert self.named is not None
+        return self.named
 
-        Args:
-            bound: An earlier plan of the same call, whose element it has to be: a person agreed
-                to that one.
+    def element(self, session: UiSession) -> ElementFound:
+        """Return the element at the path: the one that it was made from. Raises as `target`."""
+        before = self.bound or session.memory.fingerprint(self.app, self.path)
+        return target(session, self.app, self.path, before, self.seconds)
+
+
+_Read: TypeAlias = Callable[[UiSession, UiCall], dict[str, Any]]
+_Change: TypeAlias = Callable[[UiSession, UiCall], ElementChange]
+
+
+def reads(read: _Read) -> Perform:
+    """Return the tool's function for a function that reads."""
+
+    @wraps(read)
+    def perform(tool: Tool, call: Call, context: ToolContext) -> Plan:
+        return context.kept(open_toolset).read(tool, call, read)
+
+    return perform
+
+
+def changes(find: _Change) -> Perform:
+    """Return the tool's function for a function that finds what is to be changed, and how."""
+
+    @wraps(find)
+    def perform(tool: Tool, call: Call, context: ToolContext) -> Plan:
+        return context.kept(open_toolset).change(tool, call, find)
+
+    return perform
+
+
+class UiToolset:
+    """The tools of one gate on one bridge. Safe to share between threads.
+
+    An answer is for the element that was asked about. The same call is planned again when the
+    answer comes: it has to find the element of the plan before, whatever was read meanwhile. The
+    line of a plan has a tag of its element, so that an answer to an older question about another
+    element that is called the same is none to this one.
+
+    Args:
+        bridge: The platform; this machine's, opened by the first call, if left out.
+    """
+
+    def __init__(self, bridge: Bridge | None = None) -> None:
+        self._session = UiSession(bridge) if bridge else None
+        self._opening = Lock()
+        self._planned: OrderedDict[str, tuple[UiApp, ElementChange]] = OrderedDict()
+        self._tags: OrderedDict[Hashable, str] = OrderedDict()
+        self._keeping = Lock()
+
+    @property
+    def session(self) -> UiSession:
+        """The bridge, and what is remembered between calls.
 
         Raises:
-            UnknownToolError: There is no such tool.
-            InvalidParameterError: An argument is wrong.
+            UiError: Nothing answers here.
+        """
+        with self._opening:
+            if self._session is None:
+                self._session = UiSession(open_bridge())
+            return self._session
+
+    def read(self, tool: Tool, call: Call, read: _Read) -> Plan:
+        """Return the plan of a call that reads.
+
+        Raises:
+            UiError: The app is not to be found, or nothing answers here.
+        """
+        session = self.session
+        asked = _asked(session, tool, call)
+        app = asked.named
+
+        def perform(cancel: Cancellation | None) -> Found:
+            with told(app, tool=tool.name):
+                if app is not None:
+                    session.check_alive(app)
+                now = replace(asked, cancel=cancel or asked.cancel)
+                return Found(clean(read(session, now)))
+
+        line = f"{tool.name} {quoted(app.name, 60)}" if app else tool.name
+        names = (app.id, app.name) if app else ("", "")
+        return Plan(tool, names, call.arguments, "SAFE", perform, line=line)
+
+    def change(self, tool: Tool, call: Call, find: _Change) -> Plan:
+        """Return the plan of a call that changes an element; nothing is changed yet.
+
+        Raises:
             UiError: The app or the element is not to be found, is stale, or cannot do that.
         """
-        row = _ROWS.get(tool)
-        if row is None:
-            raise UnknownToolError(tool, nearest(tool, _ROWS))
-        app: App | None = None
-        try:
-            checked = check_arguments(arguments, row.input)
-            seconds = float(checked.get("timeout") or self._timeouts.get(tool, row.timeout or 0))
-            if "app" in checked:
-                app = self._session.app(checked["app"])
-            if tool in _PLANS:
-                assert app is not None
-                if bound is not None and not _same_process(bound.app, app):
-                    why = f"it was another process of {app.name}, which was started anew"
-                    raise StaleError(bound.path, why, "", app=app.name)
-                mark = bound.mark if bound else None
-                return _PLANS[tool](self._session, app, checked, seconds, mark)
-        except ToolError as error:
-            raise _named(error, tool, app) from None
-        except Fault as fault:
-            raise _named(from_fault(fault, app), tool, app) from None
-        line = f"{tool} {quoted(app.name, 60)}" if app else tool
-        return Plan(tool, checked, app, "SAFE", line, seconds)
+        session = self.session
+        key = json.dumps([tool.name, call.arguments], sort_keys=True, default=str)
+        with self._keeping:
+            agreed = self._planned.get(key) if call.token else None
+        asked = _asked(session, tool, call, agreed)
+        app = asked.app
+        with told(app, asked.path, tool=tool.name):
+            change = find(session, asked)
+            level, reasons = reach(session, app, change)
 
-    def perform(
-        self,
-        plan: Plan,
-        *,
-        cancel: Cancellation | None = None,
-        progress: Progress | None = None,
-    ) -> dict[str, Any]:
-        """Carry out a plan and return the answer, as the tool's output schema says.
+        def perform(_cancel: Cancellation | None) -> Found:
+            with told(app, change.found.path, tool=tool.name):
+                return Found(clean(carry_out(session, app, change, level, asked.seconds)))
 
-        Args:
-            cancel: Ends `observe_changes` early; the other tools end by their time.
-            progress: Told how far `observe_changes` is.
-
-        Raises:
-            UiError: It failed, or the element is not the one that was prepared any more.
-        """
-        session, app = self._session, plan.app
-        try:
-            if plan.tool in _PLANS:
-                return _cleaned(perform_write(session, plan))
-            if plan.tool == "get_focused_element":
-                return _cleaned(get_focused_element(session, app, plan.timeout))
-            if plan.tool == "list_windows":
-                return _cleaned(list_windows(session, app, plan.arguments, plan.timeout))
-            assert app is not None
-            session.check_alive(app)
-            if plan.tool == "observe_changes":
-                answer = self._watches.observe(
-                    session, app, plan.arguments, cancel=cancel, progress=progress
-                )
-                return _cleaned(answer)
-            read = get_ui_tree if plan.tool == "get_ui_tree" else find_element
-            return _cleaned(read(session, app, plan.arguments, plan.timeout))
-        except ToolError as error:
-            raise _named(error, plan.tool, app) from None
-        except Fault as fault:
-            failed = from_fault(fault, app, plan.path, writes=plan.writes)
-            raise _named(failed, plan.tool, app) from None
+        shown = dict(call.arguments)
+        if "value" in shown and holds_secret(change.found.node):
+            # They are asked about and recorded.
+            shown["value"] = "[secret]"
+        return Plan(
+            tool,
+            (app.id, app.name),
+            shown,
+            level,
+            perform,
+            line=f"{change.line}, element {self._tag(key, app, change)}",
+            raised=tuple(
+                Raised("interface", f"{reason[:1].upper()}{reason[1:]}.", level)
+                for reason in reasons
+            ),
+            # An app whose identity cannot be read is blocked for what changes something.
+            targets=(app.id,),
+            memory=remembered(app, change.found) if level == "MODIFY" else "",
+        )
 
     def close(self) -> None:
         """End all watches and let go of the platform."""
-        self._watches.close()
-        self._session.bridge.close()
+        if self._session is not None:
+            self._session.close()
+
+    def _tag(self, key: str, app: UiApp, change: ElementChange) -> str:
+        """Remember what a call was planned for, and return the tag of the element."""
+        element = (app.pid, app.started, change.found.fingerprint)
+        with self._keeping:
+            # At random: a tag of another server is none of this one.
+            tag = self._tags.setdefault(element, secrets.token_hex(4))
+            self._tags.move_to_end(element)
+            self._planned[key] = (app, change)
+            self._planned.move_to_end(key)
+            for kept in (self._tags, self._planned):
+                if len(kept) > _KEPT:
+                    kept.popitem(last=False)
+        return tag
 
 
-def _same_process(before: App | None, now: App) -> bool:
-    return before is not None and (before.pid, before.started) == (now.pid, now.started)
+def open_toolset(_context: ToolContext) -> UiToolset:
+    """Return the toolset of this machine."""
+    return UiToolset()
 
 
-def _named(error: ToolError, tool: str, app: App | None) -> ToolError:
-    error.command = error.command or tool
-    error.app = error.app or (app.name if app else "")
-    return error
+def _asked(
+    session: UiSession,
+    tool: Tool,
+    call: Call,
+    agreed: tuple[UiApp, ElementChange] | None = None,
+) -> UiCall:
+    """Return a call with its app found; `agreed` is what a person said yes to, if asked."""
+    arguments = call.arguments
+    seconds = float(arguments.get("timeout") or tool.timeout or 0)
+    with told(None, tool=tool.name):
+        app = session.app(arguments["app"]) if "app" in arguments else None
+    with told(app, tool=tool.name):
+        path = _canonical(arguments["element_path"]) if "element_path" in arguments else ""
+        if agreed is None:
+            return UiCall(arguments, seconds, app, path)
+        before, change = agreed
+        if app is None or (before.pid, before.started) != (app.pid, app.started):
+            why = f"it was another process of {before.name}, which was started anew"
+            raise StaleError(change.found.path, why)
+        return UiCall(arguments, seconds, app, path, change.found.fingerprint)
 
 
-def _cleaned(answer: dict[str, Any]) -> dict[str, Any]:
-    cleaned: dict[str, Any] = clean(answer)
-    return cleaned
+def _canonical(path: str) -> str:
+    try:
+        return path_text(parse_path(path))
+    except PathError as error:
+        raise UiError(
+            "INVALID_PARAMETER",
+            f"{quoted(path, 120)} is no path: {error}.",
+            "Paths look like window[0]/toolbar[0]/button[@title='Close'].",
+            reason="bad_path",
+            element_path=path[:200],
+        ) from None

@@ -10,19 +10,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from iac_accessibility.bridge import Reader
-from iac_accessibility.faults import Fault, Gone, Silent
-from iac_accessibility.model import Handle, Node, Want
-from iac_accessibility.paths import Step
+from iac_accessibility.bridge import ElementReader
+from iac_accessibility.model import Gone, Handle, Silent, UiFault, UiNode, Want
+from iac_accessibility.paths import PathStep
 
-__all__ = ["Branch", "Cut", "Limits", "Walk", "steps_of", "walk"]
+__all__ = ["Branch", "Cut", "Walk", "WalkLimits", "steps_of", "walk"]
 
 BATCH: Final = 256
 _SILENT_IN_A_ROW: Final = 3
 _MOST_CUTS: Final = 10
 
 
-class Limits(NamedTuple):
+class WalkLimits(NamedTuple):
     """What a walk may cost.
 
     Attributes:
@@ -51,21 +50,21 @@ class Cut(NamedTuple):
 class Branch:
     """An element in its place; `place` is its number among all that were read of its parent.
 
-    Step and path are made when they are asked for: finding asks for few of thousands.
+    PathStep and path are made when they are asked for: finding asks for few of thousands.
     """
 
-    node: Node
+    node: UiNode
     depth: int
     parent: "Branch | None"
     place: int = 0
     children: "list[Branch]" = field(default_factory=list)
-    _read: Sequence[Node] = ()
+    _read: Sequence[UiNode] = ()
     _whole: bool = True
-    _steps: Sequence[Step] | None = None
+    _steps: Sequence[PathStep] | None = None
     _step: str | None = None
     _path: str | None = None
 
-    def below(self, read: Sequence[Node], whole: bool) -> None:
+    def below(self, read: Sequence[UiNode], whole: bool) -> None:
         """Note which children were read, and whether these are all."""
         self._read, self._whole = read, whole
 
@@ -85,19 +84,19 @@ class Branch:
         return self._path
 
     @property
-    def read(self) -> Sequence[Node]:
+    def read(self) -> Sequence[UiNode]:
         """All of its children that were read, invisible ones too."""
         return self._read
 
     @property
-    def window(self) -> Node:
+    def window(self) -> UiNode:
         """The element of the first level that it is in."""
         branch = self
         while branch.parent is not None and branch.parent.parent is not None:
             branch = branch.parent
         return branch.node
 
-    def _step_to(self, place: int) -> Step:
+    def _step_to(self, place: int) -> PathStep:
         if self._steps is None:
             self._steps = steps_of(self._read, whole=self._whole)
         return self._steps[place]
@@ -129,10 +128,10 @@ class Walk:
 
 
 def walk(
-    reader: Reader,
-    root: Node,
+    reader: ElementReader,
+    root: UiNode,
     want: Want,
-    limits: Limits,
+    limits: WalkLimits,
     *,
     enough: Callable[[Sequence[Branch]], bool] = lambda _: False,
     clock: Callable[[], float] = time.monotonic,
@@ -148,7 +147,7 @@ def walk(
     end = clock() + limits.seconds
     found = Walk(Branch(root, 0, None))
     batches = _Batches(reader, want | Want.CHILDREN, limits, end, clock)
-    seen: dict[Handle, Node] = {root.handle: root}
+    seen: dict[Handle, UiNode] = {root.handle: root}
     level = [found.root]
     while level and not enough(found.order):
         if level[0].depth >= limits.depth:
@@ -162,8 +161,8 @@ def _below(
     level: Sequence[Branch],
     found: Walk,
     batches: "_Batches",
-    seen: dict[Handle, Node],
-    limits: Limits,
+    seen: dict[Handle, UiNode],
+    limits: WalkLimits,
 ) -> list[Branch]:
     """Read the children of a level; return those to go on with."""
     for branch in level:
@@ -191,13 +190,13 @@ def _below(
 
 def _place(
     branch: Branch,
-    answers: dict[Handle, Node | Fault],
+    answers: dict[Handle, UiNode | UiFault],
     found: Walk,
-    seen: dict[Handle, Node],
-    limits: Limits,
+    seen: dict[Handle, UiNode],
+    limits: WalkLimits,
 ) -> list[Branch]:
-    siblings: list[Node] = []
-    fresh: list[tuple[int, Node]] = []
+    siblings: list[UiNode] = []
+    fresh: list[tuple[int, UiNode]] = []
     whole = branch.node.total <= min(len(branch.node.children), limits.children)
     for handle in branch.node.children[: limits.children]:
         if handle in seen:
@@ -205,7 +204,7 @@ def _place(
             found.cut(branch.path, "an element that was met before (a cycle)", planned=True)
             continue
         answer = answers.get(handle)
-        if isinstance(answer, Node):
+        if isinstance(answer, UiNode):
             fresh.append((len(siblings), answer))
             siblings.append(answer)
             continue
@@ -225,7 +224,7 @@ def _place(
     return branch.children
 
 
-def steps_of(siblings: Sequence[Node], *, whole: bool = True) -> list[Step]:
+def steps_of(siblings: Sequence[UiNode], *, whole: bool = True) -> list[PathStep]:
     """Return the step of each of the children of one element.
 
     Args:
@@ -238,20 +237,20 @@ def steps_of(siblings: Sequence[Node], *, whole: bool = True) -> list[Step]:
         key = (node.role, node.identifier)
         identifiers[key] = identifiers.get(key, 0) + 1
     counts: dict[str, int] = {}
-    steps: list[Step] = []
+    steps: list[PathStep] = []
     for node in siblings:
         index = counts.get(node.role, 0)
         counts[node.role] = index + 1
         if whole and 0 < len(node.title) <= _LONGEST and titles[node.role, node.title] == 1:
-            steps.append(Step(node.role, title=node.title))
+            steps.append(PathStep(node.role, title=node.title))
         elif (
             whole
             and 0 < len(node.identifier) <= _LONGEST
             and identifiers[node.role, node.identifier] == 1
         ):
-            steps.append(Step(node.role, identifier=node.identifier))
+            steps.append(PathStep(node.role, identifier=node.identifier))
         else:
-            steps.append(Step(node.role, number=index))
+            steps.append(PathStep(node.role, number=index))
     return steps
 
 
@@ -263,7 +262,12 @@ class _Batches:
     """Reads handles in batches that shrink around what does not answer."""
 
     def __init__(
-        self, reader: Reader, want: Want, limits: Limits, end: float, clock: Callable[[], float]
+        self,
+        reader: ElementReader,
+        want: Want,
+        limits: WalkLimits,
+        end: float,
+        clock: Callable[[], float],
     ) -> None:
         self._reader = reader
         self._want = want
@@ -275,8 +279,8 @@ class _Batches:
         self.ended = ""
         """Why reading ended for good; empty while it goes on."""
 
-    def read(self, handles: Sequence[Handle]) -> dict[Handle, Node | Fault]:
-        answers: dict[Handle, Node | Fault] = {}
+    def read(self, handles: Sequence[Handle]) -> dict[Handle, UiNode | UiFault]:
+        answers: dict[Handle, UiNode | UiFault] = {}
         waiting = list(handles)[::-1]
         while waiting and not self.ended:
             left = self._end - self._clock()

@@ -8,8 +8,8 @@ import pytest
 import ui_stack as stack
 from ui_user import User
 
-from iac_accessibility.model import App, Want
-from iac_accessibility.toolset import Toolset
+from iac_accessibility.model import UiApp, Want
+from iac_accessibility.toolset import UiToolset
 
 
 @pytest.fixture(autouse=True)
@@ -39,18 +39,18 @@ def bridge(desk: stack.Desktop) -> Iterator[Any]:
 
 
 @pytest.fixture
-def toolset(bridge: Any) -> Iterator[Toolset]:
+def toolset(bridge: Any) -> Iterator[UiToolset]:
     """The tools, with a memory of their own."""
-    made = Toolset(bridge)
+    made = UiToolset(bridge)
     yield made
-    made._watches.close()
+    made.session.watches.close()
 
 
 Start = Callable[..., User]
 
 
 @pytest.fixture
-def start(desk: stack.Desktop, bridge: Any, toolset: Toolset, tmp_path: Path) -> Iterator[Start]:
+def start(desk: stack.Desktop, bridge: Any, toolset: UiToolset, tmp_path: Path) -> Iterator[Start]:
     """Start a program and return its user, once its first window has something in it."""
     processes = []
 
@@ -65,7 +65,7 @@ def start(desk: stack.Desktop, bridge: Any, toolset: Toolset, tmp_path: Path) ->
             process = desk.start(kind, *arguments)
         processes.append(process)
         app = stack.wait_until(lambda: shown(bridge, process.pid), f"{kind} is shown")
-        assert isinstance(app, App)
+        assert isinstance(app, UiApp)
         if kind == "gtk" and not arguments:
             # The window is active a moment before its first field has the keyboard.
             stack.wait_until(lambda: bridge.focused(app, 1.0), "the focus")
@@ -76,7 +76,7 @@ def start(desk: stack.Desktop, bridge: Any, toolset: Toolset, tmp_path: Path) ->
         desk.end(process)
 
 
-def shown(bridge: Any, pid: int) -> App | None:
+def shown(bridge: Any, pid: int) -> UiApp | None:
     """Return the app of a process once it has a window with something in it, active at last."""
     app = next((one for one in bridge.apps(2.0) if one.pid == pid), None)
     if app is None:

@@ -6,8 +6,10 @@ import time
 
 import pytest
 import ui_stack as stack
+from ui_calls import answered, perform, prepare
 from ui_user import User
 
+from iac_base.cancellation import Cancellation
 from iac_base.errors import ToolError
 
 pytestmark = pytest.mark.process
@@ -71,9 +73,9 @@ def test_a_menu_item_writes_its_file(gtk: User) -> None:
 
 def test_levels_say_what_is_dangerous_and_why(gtk: User) -> None:
     def level(tool: str, **arguments: str) -> tuple[str, str]:
-        plan = gtk.toolset.prepare(tool, {"app": gtk.app.pid, **arguments})
-        assert plan.app_id == gtk.app.id
-        return plan.level, "; ".join(plan.reasons)
+        plan = prepare(gtk.toolset, tool, {"app": gtk.app.pid, **arguments})
+        assert plan.app == (gtk.app.id, gtk.app.name)
+        return plan.level, "; ".join(row.says for row in plan.raised)
 
     press = {"action": "press"}
     path = gtk.path(title="Press", role="button")
@@ -88,10 +90,11 @@ def test_the_default_button_of_a_dialog_is_dangerous_and_cancel_is_not(gtk: User
     gtk.press("Ask")
     stack.wait_until(lambda: gtk.sees("Sure?"), "the dialog")
     ok = gtk.path(title="OK", role="button")
-    plan = gtk.toolset.prepare(
-        "perform_action", {"app": gtk.app.pid, "element_path": ok, "action": "press"}
+    plan = prepare(
+        gtk.toolset, "perform_action", {"app": gtk.app.pid, "element_path": ok, "action": "press"}
     )
-    assert (plan.level, plan.reasons) == ("DANGEROUS", ("it is the default button of a dialog",))
+    assert plan.level == "DANGEROUS"
+    assert [row.says for row in plan.raised] == ["It is the default button of a dialog."]
     cancel = gtk.path(title="Cancel", role="button")
     answer = gtk("perform_action", element_path=cancel, action="press")
     assert gtk.plan is not None
@@ -114,14 +117,13 @@ def test_what_is_no_action_of_the_element_is_refused(gtk: User) -> None:
 def test_an_element_that_took_anothers_place_is_never_acted_on(gtk: User) -> None:
     gtk("get_ui_tree", depth=20)
     path = f"{ROW}/button[0]"
-    plan = gtk.toolset.prepare(
-        "perform_action", {"app": gtk.app.pid, "element_path": path, "action": "press"}
+    plan = prepare(
+        gtk.toolset, "perform_action", {"app": gtk.app.pid, "element_path": path, "action": "press"}
     )
-    assert plan.mark is not None
-    assert plan.mark.title == "Press"
+    assert plan.line.startswith('press button "Press"')
     gtk.press("Shift")
     with pytest.raises(ToolError) as caught:
-        gtk.toolset.perform(plan)
+        perform(plan)
     facts = caught.value.facts()
     assert facts["reason"] == "stale"
     assert facts["fresh_path"] == f"{ROW}/button[@title='Press']"
@@ -161,7 +163,7 @@ def test_a_frozen_app_costs_its_time_and_no_more(gtk: User) -> None:
     facts = gtk.fails("perform_action", element_path=path, action="press", timeout=0.5)
     assert facts["type"] == "TIMEOUT"
     assert time.monotonic() - began < 20
-    windows = gtk.toolset.perform(gtk.toolset.prepare("list_windows", {}))
+    windows = answered(gtk.toolset, "list_windows", {})
     assert windows["incomplete"]
     os.kill(gtk.process.pid, signal.SIGCONT)
     stack.wait_until(lambda: gtk.sees("count"), "the app again")
@@ -169,26 +171,27 @@ def test_a_frozen_app_costs_its_time_and_no_more(gtk: User) -> None:
 
 def test_an_app_that_was_killed_is_told(gtk: User) -> None:
     path = gtk.path(title="Press", role="button")
-    plan = gtk.toolset.prepare(
-        "perform_action", {"app": gtk.app.pid, "element_path": path, "action": "press"}
+    plan = prepare(
+        gtk.toolset, "perform_action", {"app": gtk.app.pid, "element_path": path, "action": "press"}
     )
     os.kill(gtk.process.pid, signal.SIGKILL)
     gtk.process.wait()
     with pytest.raises(ToolError) as caught:
-        gtk.toolset.perform(plan)
+        perform(plan)
     assert caught.value.facts()["reason"] == "app_gone"
     assert gtk.fails("get_ui_tree")["reason"] == "app_not_running"
 
 
 def test_changes_are_told_in_order_and_the_cursor_goes_on(gtk: User) -> None:
-    shares: list[float] = []
-    plan = gtk.toolset.prepare(
+    cancel = Cancellation()
+    plan = prepare(
+        gtk.toolset,
         "observe_changes",
         {"app": gtk.app.pid, "duration": 0.3, "events": ["value_changed", "title_changed"]},
     )
-    first = gtk.toolset.perform(plan, progress=lambda share, _: shares.append(share))
+    first = perform(plan, cancel)
     assert first["changes"] == []
-    assert shares
+    assert cancel.word == "0 changes so far"
     gtk("set_value", element_path=gtk.path(role="text_field"), value="typed")
     gtk.press("Press")
     seen = gtk("observe_changes", duration=0.3, cursor=first["cursor"])

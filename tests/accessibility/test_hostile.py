@@ -6,31 +6,30 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from ui_calls import answered
 from ui_memory import APP, LIVE, Memory, node, tree
 
-from iac_accessibility import waking
-from iac_accessibility.faults import Denied, Gone
-from iac_accessibility.model import Handle, Node, Want
-from iac_accessibility.toolset import Toolset
-from iac_accessibility.traverse import Limits, walk
+from iac_accessibility.model import Denied, Gone, Handle, UiNode, Want
+from iac_accessibility.toolset import UiToolset
+from iac_accessibility.traverse import WalkLimits, walk
 from iac_base.errors import ToolError
 
 
 def tool(bridge: Memory, name: str, **arguments: Any) -> dict[str, Any]:
-    toolset = Toolset(bridge)
-    return toolset.perform(toolset.prepare(name, {"app": APP.pid, **arguments}))
+    toolset = UiToolset(bridge)
+    return answered(toolset, name, {"app": APP.pid, **arguments})
 
 
-def wide(handle: Handle) -> Node:
+def wide(handle: Handle) -> UiNode:
     """A window with a million rows, each with a million cells."""
     if handle == "app":
         return node("app", "application", "", "w")
     text = str(handle)
-    return Node(handle, "row", states=LIVE, children=tuple(f"{text}.{n}" for n in range(100)),
+    return UiNode(handle, "row", states=LIVE, children=tuple(f"{text}.{n}" for n in range(100)),
                 total=1_000_000)  # fmt: skip
 
 
-def endless(handle: Handle) -> Node:
+def endless(handle: Handle) -> UiNode:
     """A chain without an end."""
     if handle == "app":
         return node("app", "application", "", "0")
@@ -132,7 +131,7 @@ def test_a_value_called_a_secret_is_one() -> None:
 
 
 def test_no_permission_is_one_error_that_names_pane_and_process() -> None:
-    def denied(handle: Handle) -> Node:
+    def denied(handle: Handle) -> UiNode:
         raise Denied("not trusted")
 
     with pytest.raises(ToolError) as caught:
@@ -144,15 +143,14 @@ def test_no_permission_is_one_error_that_names_pane_and_process() -> None:
     # Nor is there a list without windows, or a focus that is nowhere.
     for name in ("list_windows", "get_focused_element", "perform_action", "observe_changes"):
         more = {"element_path": "window[0]", "action": "raise"} if name == "perform_action" else {}
-        toolset = Toolset(Memory(denied))
+        toolset = UiToolset(Memory(denied))
         arguments = {} if name == "list_windows" else {"app": APP.pid}
         with pytest.raises(ToolError) as caught:
-            toolset.perform(toolset.prepare(name, {**arguments, **more}))
+            answered(toolset, name, {**arguments, **more})
         assert caught.value.facts()["reason"] == "no_permission", name
 
 
 def test_an_empty_tree_is_woken_once_and_that_is_said() -> None:
-    waking._asked.clear()
     full = {
         "app": node("app", "application", "", "w"),
         "w": node("w", "window", "Page", "b"),
@@ -160,7 +158,7 @@ def test_an_empty_tree_is_woken_once_and_that_is_said() -> None:
     }
     asleep = {**full, "w": node("w", "window", "Page")}
 
-    def grow(handle: Handle) -> Node:
+    def grow(handle: Handle) -> UiNode:
         return (full if bridge.woken else asleep)[str(handle)]
 
     bridge = Memory(grow)
@@ -173,7 +171,6 @@ def test_an_empty_tree_is_woken_once_and_that_is_said() -> None:
 
 def test_no_window_and_no_focus_are_answers() -> None:
     bridge = Memory(tree({"app": node("app", "application")}))
-    waking._asked.add((APP.pid, APP.started))
     assert tool(bridge, "list_windows")["windows"] == []
     assert tool(bridge, "get_focused_element") == {
         "app": {"name": "Memory", "id": "com.example.Memory", "pid": 100},
@@ -182,8 +179,8 @@ def test_no_window_and_no_focus_are_answers() -> None:
         "notes": [],
     }
     bridge.running = [APP._replace(frontmost=False)]
-    toolset = Toolset(bridge)
-    answer = toolset.perform(toolset.prepare("get_focused_element", {}))
+    toolset = UiToolset(bridge)
+    answer = answered(toolset, "get_focused_element", {})
     assert answer["element"] is None
 
 
@@ -195,13 +192,13 @@ def test_any_graph_ends_within_its_bounds(data: st.DataObject) -> None:
         for name in ["app", *names]
     }
 
-    def grow(handle: Handle) -> Node:
+    def grow(handle: Handle) -> UiNode:
         if handle == "ghost":
             raise Gone("ghost")
         return node(str(handle), "group", "", *links[str(handle)])
 
     bridge = Memory(grow)
-    limits = Limits(5, data.draw(st.integers(1, 50)), nodes=data.draw(st.integers(1, 40)))
+    limits = WalkLimits(5, data.draw(st.integers(1, 50)), nodes=data.draw(st.integers(1, 40)))
     seen = walk(bridge, bridge.one("app", 1), Want.NOTHING, limits)
     handles = [branch.node.handle for branch in seen.order]
     assert len(handles) <= limits.nodes + 6

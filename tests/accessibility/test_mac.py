@@ -17,10 +17,11 @@ import ui_mac_modules
 import ui_pyobjc
 import ui_stack as stack
 from packaging.requirements import Requirement
+from ui_calls import answered, perform, prepare
 from ui_reasons import CASES
 from ui_user import User
 
-from iac_accessibility.toolset import Toolset
+from iac_accessibility.toolset import UiToolset
 from iac_base.errors import ToolError
 
 SOURCE = Path(ui_pyobjc.ROOT, "runtime/iac_accessibility/macos")
@@ -64,6 +65,13 @@ def uses(sources: Mapping[str, str] = SOURCES) -> list[Use]:
             for row in ast.walk(module)
             if isinstance(row, ast.ImportFrom) and (row.module or "").endswith("frameworks")
             for alias in row.names
+        } | {
+            row.target.id: row.target.id
+            for row in module.body
+            if isinstance(row, ast.AnnAssign)
+            and isinstance(row.target, ast.Name)
+            and isinstance(row.value, ast.Call)
+            and getattr(row.value.func, "id", "") == "import_module"
         }
         calls = {id(row.func): row for row in ast.walk(module) if isinstance(row, ast.Call)}
         for row in ast.walk(module):
@@ -165,8 +173,7 @@ def test_the_list_of_what_only_a_mac_can_confirm_is_whole_and_not_longer() -> No
             assert (framework, name) in used
     called = {
         row.func.attr
-        for name in ("workspace.py", "bridge.py")
-        for row in ast.walk(ast.parse(SOURCES[name]))
+        for row in ast.walk(ast.parse(SOURCES["bridge.py"]))
         if isinstance(row, ast.Call) and isinstance(row.func, ast.Attribute)
     }
     assert called >= SELECTORS
@@ -186,7 +193,7 @@ def user(mac: ui_mac.Mac, start: Any, tmp_path: Path) -> Iterator[User]:
     from iac_accessibility.macos.bridge import MacBridge
 
     real = start("gtk")
-    toolset = Toolset(MacBridge())
+    toolset = UiToolset(MacBridge())
     yield User(toolset, real.app, tmp_path, real.process)
     toolset.close()
 
@@ -227,8 +234,8 @@ def test_stale_and_default_over_the_macs_bridge(user: User) -> None:
     user.press("Ask")
     stack.wait_until(lambda: user.sees("Sure?"), "the dialog")
     ok = user.path(title="OK", role="button")
-    plan = user.toolset.prepare(
-        "perform_action", {"app": user.app.pid, "element_path": ok, "action": "press"}
+    plan = prepare(
+        user.toolset, "perform_action", {"app": user.app.pid, "element_path": ok, "action": "press"}
     )
     assert plan.level == "DANGEROUS"
 
@@ -243,16 +250,16 @@ def test_rows_that_move_are_stale_over_the_macs_bridge(
     from iac_accessibility.macos.bridge import MacBridge
 
     real = start("gtk", "--items", "list")
-    toolset = Toolset(MacBridge())
+    toolset = UiToolset(MacBridge())
     user = User(toolset, real.app, tmp_path, real.process)
     stack.wait_until(lambda: user.sees("Item 2"), "the rows")
     found = user("find_element", role="button", title="Open")["elements"]
     path = next(row["path"] for row in found[1:])
     arguments = {"app": user.app.pid, "element_path": path, "action": "press"}
-    plan = toolset.prepare("perform_action", arguments) if planned else None
+    plan = prepare(toolset, "perform_action", arguments) if planned else None
     user.press(name)
     with pytest.raises(ToolError) as caught:
-        toolset.perform(plan or toolset.prepare("perform_action", arguments))
+        perform(plan or prepare(toolset, "perform_action", arguments))
     assert caught.value.facts()["reason"] == "stale"
     assert user.sees("nothing done")
     toolset.close()
@@ -287,7 +294,7 @@ def test_keys_are_typed_in_pieces_into_a_focused_field(mac: ui_mac.Mac, user: Us
     from iac_accessibility.macos.bridge import MacBridge
 
     path = user.path(title="Name", role="text_field")
-    mark = user.toolset._session.book.mark(user.toolset._session.app(user.app.pid), path)
+    mark = user.toolset.session.memory.fingerprint(user.toolset.session.app(user.app.pid), path)
     assert mark is not None
     text = "a text of more than twenty letters"
     MacBridge().type_text(user.app, mark.handle, text, 2.0)
@@ -303,17 +310,17 @@ def test_no_permission_a_frozen_and_a_killed_app(mac: ui_mac.Mac, user: User) ->
     assert user.fails("get_ui_tree")["type"] == "PERMISSION_DENIED"
     assert user.fails("observe_changes", duration=0.1)["type"] == "PERMISSION_DENIED"
     with pytest.raises(ToolError) as caught:
-        user.toolset.perform(user.toolset.prepare("list_windows", {}))
+        answered(user.toolset, "list_windows", {})
     assert caught.value.facts()["pane"] == "Privacy & Security > Accessibility"
     mac.trusted = True
     os.kill(user.process.pid, signal.SIGSTOP)
     assert user.fails("get_ui_tree", timeout=0.5)["type"] == "TIMEOUT"
     os.kill(user.process.pid, signal.SIGCONT)
-    plan = user.toolset.prepare("get_ui_tree", {"app": user.app.pid})
+    plan = prepare(user.toolset, "get_ui_tree", {"app": user.app.pid})
     os.kill(user.process.pid, signal.SIGKILL)
     user.process.wait()
     with pytest.raises(ToolError):
-        user.toolset.perform(plan)
+        perform(plan)
 
 
 @needs_wheels
@@ -321,4 +328,4 @@ def test_no_permission_a_frozen_and_a_killed_app(mac: ui_mac.Mac, user: User) ->
 def test_an_app_is_woken_through_its_two_switches(mac: ui_mac.Mac, user: User) -> None:
     from iac_accessibility.macos.bridge import MacBridge
 
-    assert "asked" in MacBridge().wake(user.app)
+    assert "asked" in MacBridge().request_tree(user.app)

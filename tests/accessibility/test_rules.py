@@ -1,33 +1,42 @@
 """Paths, levels, words and values: the rules without an app."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from ui_calls import perform, prepare
 from ui_memory import APP, Memory, node, tree
 
 from iac_accessibility.apps import find_app
-from iac_accessibility.levels import Facts, level_of
-from iac_accessibility.model import App, Settable
-from iac_accessibility.paths import PathError, Step, parse_path, path_text
-from iac_accessibility.roles import action_name, role_name
+from iac_accessibility.changes import same
+from iac_accessibility.levels import ChangeFacts, danger_word, level_of
+from iac_accessibility.model import Settable, UiApp, UiNode
+from iac_accessibility.paths import (
+    PathError,
+    PathStep,
+    action_name,
+    parse_path,
+    path_text,
+    role_name,
+)
 from iac_accessibility.tools import TOOLS
-from iac_accessibility.toolset import Toolset
+from iac_accessibility.toolset import UiToolset
 from iac_accessibility.traverse import steps_of
-from iac_accessibility.values import coerce, same
-from iac_accessibility.words import danger_word
-from iac_base.errors import InvalidParameterError, ToolError, UnknownToolError
+from iac_accessibility.writes import coerce
+from iac_base.errors import ToolError
 from iac_runtime.tools.shape import entry as listing_entry
 
 _ROLES = st.from_regex(r"[a-z][a-z0-9]{0,9}(_[a-z0-9]{1,9}){0,2}", fullmatch=True).map(role_name)
 _STEPS = st.one_of(
-    st.tuples(_ROLES, st.integers(0, 999_999_999)).map(lambda row: Step(row[0], number=row[1])),
-    st.tuples(_ROLES, st.text()).map(lambda row: Step(row[0], title=row[1])),
-    st.tuples(_ROLES, st.text()).map(lambda row: Step(row[0], identifier=row[1])),
+    st.tuples(_ROLES, st.integers(0, 999_999_999)).map(lambda row: PathStep(row[0], number=row[1])),
+    st.tuples(_ROLES, st.text()).map(lambda row: PathStep(row[0], title=row[1])),
+    st.tuples(_ROLES, st.text()).map(lambda row: PathStep(row[0], identifier=row[1])),
 )
 
 
 @given(st.lists(_STEPS, min_size=1, max_size=20).map(tuple))
-def test_a_path_that_is_printed_is_read_back_as_it_was(steps: tuple[Step, ...]) -> None:
+def test_a_path_that_is_printed_is_read_back_as_it_was(steps: tuple[PathStep, ...]) -> None:
     assert parse_path(path_text(steps)) == steps
 
 
@@ -73,6 +82,11 @@ def test_names_of_roles_and_actions() -> None:
     ]
 
 
+def facts(element: UiNode, window: UiNode, **more: Any) -> ChangeFacts:
+    """Return what is known of a change in an app like any other."""
+    return ChangeFacts("com.example.App", element, window, **more)
+
+
 WINDOW = node("w", "window", "Document")
 DIALOG = node("d", "dialog", "Question")
 
@@ -80,33 +94,33 @@ DIALOG = node("d", "dialog", "Question")
 @pytest.mark.parametrize(
     ("facts", "level"),
     [
-        (Facts("com.example.App", node("b", "button", "Bold"), WINDOW), "MODIFY"),
-        (Facts("com.example.App", node("b", "button", "Delete"), WINDOW), "DANGEROUS"),
-        (Facts("com.example.App", node("b", "button", "", description="Send mail"), WINDOW),
+        (facts(node("b", "button", "Bold"), WINDOW), "MODIFY"),
+        (facts(node("b", "button", "Delete"), WINDOW), "DANGEROUS"),
+        (facts(node("b", "button", "", description="Send mail"), WINDOW),
          "DANGEROUS"),
-        (Facts("com.example.App", node("b", "button", "", identifier="btnDeleteAll"), WINDOW),
+        (facts(node("b", "button", "", identifier="btnDeleteAll"), WINDOW),
          "DANGEROUS"),
-        (Facts("com.example.App", node("b", "button", "Löschen"), WINDOW), "DANGEROUS"),
-        (Facts("com.example.App", node("b", "button", "Ｄｅｌｅｔｅ"), WINDOW), "DANGEROUS"),
-        (Facts("com.example.App", node("b", "button", "削除する"), WINDOW), "DANGEROUS"),
-        (Facts("com.example.App", node("b", "button", "OK"), DIALOG, default=True), "DANGEROUS"),
-        (Facts("com.example.App", node("b", "button", "OK"), WINDOW, default=True), "MODIFY"),
-        (Facts("com.example.App", node("b", "button", "Cancel"), DIALOG), "MODIFY"),
-        (Facts("com.example.App", node("b", "button", "OK"),
+        (facts(node("b", "button", "Löschen"), WINDOW), "DANGEROUS"),
+        (facts(node("b", "button", "Ｄｅｌｅｔｅ"), WINDOW), "DANGEROUS"),
+        (facts(node("b", "button", "削除する"), WINDOW), "DANGEROUS"),
+        (facts(node("b", "button", "OK"), DIALOG, default=True), "DANGEROUS"),
+        (facts(node("b", "button", "OK"), WINDOW, default=True), "MODIFY"),
+        (facts(node("b", "button", "Cancel"), DIALOG), "MODIFY"),
+        (facts(node("b", "button", "OK"),
                node("d", "alert", "Delete 40 items?")), "DANGEROUS"),
-        (Facts("com.example.App", node("f", "secure_text_field", states=["secure"]), WINDOW),
+        (facts(node("f", "secure_text_field", states=["secure"]), WINDOW),
          "DANGEROUS"),
-        (Facts("com.example.App", node("f", "text_field", "Name"), WINDOW, synthetic=True),
+        (facts(node("f", "text_field", "Name"), WINDOW, synthetic=True),
          "DANGEROUS"),
-        (Facts("com.example.App", node("m", "menu_item", "Bin"), WINDOW, words=("Empty",)),
+        (facts(node("m", "menu_item", "Bin"), WINDOW, words=("Empty",)),
          "DANGEROUS"),
-        (Facts("com.apple.Terminal", node("b", "button", "Bold"), WINDOW), "DANGEROUS"),
-        (Facts("com.apple.ScreenSharing", node("b", "button", "Bold"), WINDOW), "DANGEROUS"),
-        (Facts("local.xterm", node("b", "button", "Bold"), WINDOW), "DANGEROUS"),
-        (Facts("", node("b", "button", "Bold"), WINDOW), "DANGEROUS"),
+        (ChangeFacts("com.apple.Terminal", node("b", "button", "Bold"), WINDOW), "DANGEROUS"),
+        (ChangeFacts("com.apple.ScreenSharing", node("b", "button", "Bold"), WINDOW), "DANGEROUS"),
+        (ChangeFacts("local.xterm", node("b", "button", "Bold"), WINDOW), "DANGEROUS"),
+        (ChangeFacts("", node("b", "button", "Bold"), WINDOW), "DANGEROUS"),
     ],
 )  # fmt: skip
-def test_levels(facts: Facts, level: str) -> None:
+def test_levels(facts: ChangeFacts, level: str) -> None:
     verdict = level_of(facts)
     assert verdict.level == level
     assert bool(verdict.reasons) == (level == "DANGEROUS")
@@ -132,17 +146,17 @@ def test_any_value_is_taken_or_refused(value: str | float | bool) -> None:
     ):
         try:
             taken = coerce(value, node("n", role), takes)
-        except InvalidParameterError as error:
+        except ToolError as error:
             assert error.message
         else:
             assert same(taken, taken)
 
 
-FRONT = App(1, "Notes", "com.apple.Notes", 1.0)
+FRONT = UiApp(1, "Notes", "com.apple.Notes", 1.0)
 
 
 def test_apps_are_named_by_name_id_or_process() -> None:
-    rows = [FRONT, App(2, "Mail", "com.apple.mail", 1.0), App(3, "Mail", "org.other.mail", 1.0)]
+    rows = [FRONT, UiApp(2, "Mail", "com.apple.mail", 1.0), UiApp(3, "Mail", "org.other.mail", 1.0)]
 
     def find(wanted: str | int) -> int:
         return find_app(wanted, rows, lambda name: name == "Calendar").pid
@@ -176,8 +190,6 @@ def test_the_table_of_tools_is_what_clients_take() -> None:
             Draft202012Validator.check_schema(schema)
             assert schema["additionalProperties"] is False
         assert entry["annotations"]["readOnlyHint"] == (tool.level == tool.ceiling == "SAFE")
-    with pytest.raises(UnknownToolError):
-        Toolset(Memory(tree({}))).prepare("get_ui_three", {})
 
 
 ROWS = {
@@ -192,97 +204,102 @@ ROWS = {
 
 
 def test_a_plan_names_what_a_gate_judges() -> None:
-    toolset = Toolset(Memory(tree(ROWS)))
+    toolset = UiToolset(Memory(tree(ROWS)))
     path = "window[@title='Doc']/button[@identifier='go']"
-    plan = toolset.prepare(
-        "perform_action", {"app": "Memory", "element_path": path, "action": "AXPress"}
+    plan = prepare(
+        toolset, "perform_action", {"app": "Memory", "element_path": path, "action": "AXPress"}
     )
-    assert (plan.app_id, plan.app_name, plan.writes) == (APP.id, "Memory", True)
-    assert (
-        plan.line == 'press button "Go" in window "Doc" of Memory (com.example.Memory, process 100)'
+    assert (plan.app, plan.targets) == ((APP.id, "Memory"), (APP.id,))
+    line = 'press button "Go" in window "Doc" of Memory (com.example.Memory, process 100), element '
+    assert plan.line.startswith(line)
+    other = prepare(
+        toolset, "set_value", {"app": 100, "element_path": "window[0]/text_field[0]", "value": "x"}
     )
-    assert plan.scope is not None
-    other = toolset.prepare(
-        "set_value", {"app": 100, "element_path": "window[0]/text_field[0]", "value": "x"}
-    )
-    assert other.scope is not None
-    assert plan.scope.key == other.scope.key
-    assert "Doc" in plan.scope.says("Memory")
+    # One answer covers what is changed in one window.
+    assert plan.memory == other.memory != ""
 
 
 def test_what_cannot_be_set_is_typed_and_that_is_said() -> None:
     bridge = Memory(tree(ROWS))
     bridge.takes = Settable(None)
-    toolset = Toolset(bridge)
-    plan = toolset.prepare(
-        "set_value", {"app": 100, "element_path": "window[0]/text_field[0]", "value": "new"}
+    toolset = UiToolset(bridge)
+    plan = prepare(
+        toolset,
+        "set_value",
+        {"app": 100, "element_path": "window[0]/text_field[0]", "value": "new"},
     )
-    assert (plan.means, plan.level) == ("typed", "DANGEROUS")
-    answer = toolset.perform(plan)
+    assert ("with synthetic keys" in plan.line, plan.level) == (True, "DANGEROUS")
+    answer = perform(plan)
     assert (answer["success"], answer["method"]) == (True, "synthetic keys")
     assert "typed" in answer["notes"][0]
 
 
 def test_a_call_that_reaches_further_than_was_judged_is_refused() -> None:
     bridge = Memory(tree(ROWS))
-    toolset = Toolset(bridge)
-    plan = toolset.prepare(
-        "perform_action", {"app": 100, "element_path": "dialog[0]/button[0]", "action": "press"}
+    toolset = UiToolset(bridge)
+    plan = prepare(
+        toolset,
+        "perform_action",
+        {"app": 100, "element_path": "dialog[0]/button[0]", "action": "press"},
     )
     assert plan.level == "MODIFY"
     bridge.default = "ok"
     with pytest.raises(ToolError) as caught:
-        toolset.perform(plan)
+        perform(plan)
     assert caught.value.facts()["reason"] == "level_rose"
     assert bridge.done == []
 
 
 def test_a_switch_is_pressed_only_when_it_stands_otherwise() -> None:
     bridge = Memory(tree(ROWS))
-    toolset = Toolset(bridge)
+    toolset = UiToolset(bridge)
     path = "window[0]/toggle_button[0]"
-    off = toolset.prepare("set_value", {"app": 100, "element_path": path, "value": False})
-    assert toolset.perform(off)["success"]
+    off = prepare(toolset, "set_value", {"app": 100, "element_path": path, "value": False})
+    assert perform(off)["success"]
     assert bridge.done == []
-    on = toolset.prepare("set_value", {"app": 100, "element_path": path, "value": "on"})
-    answer = toolset.perform(on)
+    on = prepare(toolset, "set_value", {"app": 100, "element_path": path, "value": "on"})
+    answer = perform(on)
     assert bridge.done == [("perform", "t", "press")]
     assert not answer["success"]
 
 
 def test_several_that_fit_are_told_apart_by_number() -> None:
     rows = ROWS | {"f": node("f", "button", "Go"), "g": node("g", "button", "Go")}
-    toolset = Toolset(Memory(tree(rows)))
+    toolset = UiToolset(Memory(tree(rows)))
     arguments = {"app": 100, "element_path": "window[0]/button[@title='Go']", "action": "press"}
     with pytest.raises(ToolError) as caught:
-        toolset.prepare("perform_action", arguments)
+        prepare(toolset, "perform_action", arguments)
     assert "button[0], button[1]" in str(caught.value)
 
 
 def test_a_process_id_that_was_given_anew_is_refused() -> None:
     bridge = Memory(tree(ROWS))
-    toolset = Toolset(bridge)
-    plan = toolset.prepare(
-        "perform_action", {"app": 100, "element_path": "window[0]/button[0]", "action": "press"}
+    toolset = UiToolset(bridge)
+    plan = prepare(
+        toolset,
+        "perform_action",
+        {"app": 100, "element_path": "window[0]/button[0]", "action": "press"},
     )
     bridge.running = [APP._replace(started=2.0)]
     with pytest.raises(ToolError) as caught:
-        toolset.perform(plan)
+        perform(plan)
     assert caught.value.facts()["reason"] == "app_gone"
     assert bridge.done == []
 
 
 def test_a_watch_merges_what_repeats_and_gives_way_to_newer_ones() -> None:
-    toolset = Toolset(Memory(tree(ROWS)))
+    toolset = UiToolset(Memory(tree(ROWS)))
     cursors = []
     for _ in range(10):
-        plan = toolset.prepare("observe_changes", {"app": 100, "duration": 0.01})
-        answer = toolset.perform(plan)
+        plan = prepare(toolset, "observe_changes", {"app": 100, "duration": 0.01})
+        answer = perform(plan)
         assert [row["at"] for row in answer["changes"]] == [0.2]
         cursors.append(answer["cursor"])
-    plan = toolset.prepare("observe_changes", {"app": 100, "cursor": cursors[0], "duration": 0.01})
+    plan = prepare(toolset, "observe_changes", {"app": 100, "cursor": cursors[0], "duration": 0.01})
     with pytest.raises(ToolError):
-        toolset.perform(plan)
-    plan = toolset.prepare("observe_changes", {"app": 100, "cursor": cursors[-1], "duration": 0.01})
-    assert toolset.perform(plan)["changes"] == []
+        perform(plan)
+    plan = prepare(
+        toolset, "observe_changes", {"app": 100, "cursor": cursors[-1], "duration": 0.01}
+    )
+    assert perform(plan)["changes"] == []
     toolset.close()

@@ -5,17 +5,18 @@ from typing import Any
 
 import pytest
 import ui_stack as stack
+from ui_calls import answered, perform, prepare
 from ui_memory import APP, Memory, node, tree
 from ui_user import User
 
-from iac_accessibility import target as target_module
-from iac_accessibility.atspi.identity import identity, started
-from iac_accessibility.marks import Book, Found, Mark
-from iac_accessibility.model import App, Handle, Node
-from iac_accessibility.plan import Plan
-from iac_accessibility.toolset import Toolset
-from iac_accessibility.traverse import Limits, walk
+from iac_accessibility import locate
+from iac_accessibility.atspi.apps import identity, started
+from iac_accessibility.identity import ElementFound, PathMemory
+from iac_accessibility.model import Handle, UiApp, UiNode
+from iac_accessibility.toolset import UiToolset
+from iac_accessibility.traverse import WalkLimits, walk
 from iac_base.errors import ToolError
+from iac_runtime.gate.plans import Plan
 
 
 def unfollowed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -24,7 +25,7 @@ def unfollowed(monkeypatch: pytest.MonkeyPatch) -> None:
     def resolve(*_: object, **__: object) -> None:
         raise AssertionError("the path was followed")
 
-    monkeypatch.setattr(target_module, "resolve", resolve)
+    monkeypatch.setattr(locate, "resolve", resolve)
 
 
 @pytest.mark.process
@@ -68,7 +69,7 @@ def test_a_process_that_became_another_program_is_another_app(bridge: Any) -> No
         try:
             began = started(process.pid)
             assert began is not None
-            app = App(process.pid, "x", identity(process.pid), began)
+            app = UiApp(process.pid, "x", identity(process.pid), began)
             assert bridge.alive(app)
             assert process.stdin is not None
             process.stdin.write(b"go\n")
@@ -83,22 +84,22 @@ def test_a_process_that_became_another_program_is_another_app(bridge: Any) -> No
 class Counting(Memory):
     """A bridge in memory that counts how often apps are listed and elements are read."""
 
-    def __init__(self, rows: dict[str, Node]) -> None:
+    def __init__(self, rows: dict[str, UiNode]) -> None:
         super().__init__(tree(rows))
         self.rows = rows
         self.listed = 0
         self.reads: list[Handle] = []
 
-    def apps(self, timeout: float) -> list[App]:
+    def apps(self, timeout: float) -> list[UiApp]:
         self.listed += 1
         return super().apps(timeout)
 
-    def one(self, handle: Handle, timeout: float) -> Node:
+    def one(self, handle: Handle, timeout: float) -> UiNode:
         self.reads.append(handle)
         return super().one(handle, timeout)
 
 
-def rows() -> dict[str, Node]:
+def rows() -> dict[str, UiNode]:
     """Return a window with two pages, each with a button."""
     return {
         "app": node("app", "application", "", "w"),
@@ -110,23 +111,23 @@ def rows() -> dict[str, Node]:
     }
 
 
-def prepared(bridge: Memory, toolset: Toolset, path: str) -> Plan:
-    return toolset.prepare("perform_action", {"app": 100, "element_path": path, "action": "press"})
+def prepared(bridge: Memory, toolset: UiToolset, path: str) -> Plan:
+    return prepare(toolset, "perform_action", {"app": 100, "element_path": path, "action": "press"})
 
 
-def path_to_go(toolset: Toolset) -> str:
-    answer = toolset.perform(toolset.prepare("find_element", {"app": 100, "title": "Go"}))
+def path_to_go(toolset: UiToolset) -> str:
+    answer = answered(toolset, "find_element", {"app": 100, "title": "Go"})
     path: str = answer["elements"][0]["path"]
     return path
 
 
 def test_elements_beside_the_way_are_not_read_again() -> None:
     bridge = Counting(rows())
-    toolset = Toolset(bridge)
+    toolset = UiToolset(bridge)
     path = path_to_go(toolset)
     listed = bridge.listed
     bridge.reads.clear()
-    toolset.perform(prepared(bridge, toolset, path))
+    perform(prepared(bridge, toolset, path))
     assert set(bridge.reads) == {"app", "w", "p", "go"}
     assert bridge.listed == listed
     assert bridge.done == [("perform", "go", "press")]
@@ -143,14 +144,14 @@ def test_elements_beside_the_way_are_not_read_again() -> None:
         {"w": node("w", "window", "Other", "p", "q")},
     ],
 )
-def test_whatever_changed_on_the_way_ends_in_a_refusal(change: dict[str, Node]) -> None:
+def test_whatever_changed_on_the_way_ends_in_a_refusal(change: dict[str, UiNode]) -> None:
     bridge = Counting(rows())
-    toolset = Toolset(bridge)
+    toolset = UiToolset(bridge)
     path = path_to_go(toolset)
     plan = prepared(bridge, toolset, path)
     bridge.rows.update(change)
     with pytest.raises(ToolError) as caught:
-        toolset.perform(plan)
+        perform(plan)
     assert caught.value.facts()["reason"] == "stale"
     with pytest.raises(ToolError) as caught:
         prepared(bridge, toolset, path)
@@ -160,14 +161,13 @@ def test_whatever_changed_on_the_way_ends_in_a_refusal(change: dict[str, Node]) 
 
 def test_a_path_that_was_not_made_here_is_followed_each_time() -> None:
     bridge = Counting(rows())
-    toolset = Toolset(bridge)
+    toolset = UiToolset(bridge)
     path = "window[0]/group[0]/button[0]"
     prepared(bridge, toolset, path)
     bridge.rows["p"] = node("p", "group", "Alice", "new", "go")
     bridge.rows["new"] = node("new", "button", "New", actions=("press",))
     plan = prepared(bridge, toolset, path)
-    assert plan.mark is not None
-    assert plan.mark.title == "New"
+    assert plan.line.startswith('press button "New"')
 
 
 def test_a_path_that_was_made_anew_means_the_newer_element() -> None:
@@ -180,31 +180,35 @@ def test_a_path_that_was_made_anew_means_the_newer_element() -> None:
             "more": node("more", "button", "Go", actions=("press",)),
         }
     )
-    toolset = Toolset(bridge)
+    toolset = UiToolset(bridge)
     path = "window[@title='Doc']/button[0]"
-    toolset.perform(toolset.prepare("find_element", {"app": 100, "title": "Go"}))
-    toolset.perform(prepared(bridge, toolset, path))
+    answered(toolset, "find_element", {"app": 100, "title": "Go"})
+    perform(prepared(bridge, toolset, path))
     bridge.rows["text"] = node("text", "button", "Go", actions=("press",))
-    toolset.perform(toolset.prepare("get_ui_tree", {"app": 100}))
-    toolset.perform(prepared(bridge, toolset, path))
+    answered(toolset, "get_ui_tree", {"app": 100})
+    perform(prepared(bridge, toolset, path))
     assert [handle for _, handle, _ in bridge.done] == ["old", "text"]
 
 
 def test_an_app_that_stops_answering_costs_its_time_once() -> None:
     bridge = Counting(rows())
-    toolset = Toolset(bridge, {"perform_action": 0.2})
+    toolset = UiToolset(bridge)
     path = path_to_go(toolset)
     bridge.hangs.add("app")
     bridge.reads.clear()
     with pytest.raises(ToolError) as caught:
-        prepared(bridge, toolset, path)
+        prepare(
+            toolset,
+            "perform_action",
+            {"app": 100, "element_path": path, "action": "press", "timeout": 0.2},
+        )
     assert caught.value.facts()["reason"] == "app_silent"
     assert bridge.reads == ["app"]
 
 
 def test_an_app_whose_interface_went_is_listed_again() -> None:
     bridge = Counting(rows())
-    toolset = Toolset(bridge)
+    toolset = UiToolset(bridge)
     path_to_go(toolset)
     whole = dict(bridge.rows)
     bridge.rows.clear()
@@ -219,31 +223,28 @@ def test_an_app_whose_interface_went_is_listed_again() -> None:
 
 def test_which_app_is_in_front_is_true_when_windows_are_listed() -> None:
     bridge = Counting({**rows(), "w": node("w", "window", "Doc", "p", "q", states=["active"])})
-    toolset = Toolset(bridge)
-    plan = toolset.prepare("list_windows", {"app": 100})
-    assert toolset.perform(plan)["windows"][0]["frontmost"]
+    toolset = UiToolset(bridge)
+    plan = prepare(toolset, "list_windows", {"app": 100})
+    assert perform(plan)["windows"][0]["frontmost"]
     bridge.running = [APP._replace(frontmost=False)]
-    assert not toolset.perform(plan)["windows"][0]["frontmost"]
+    assert not perform(plan)["windows"][0]["frontmost"]
 
 
 def test_what_is_remembered_is_bounded_and_the_oldest_go() -> None:
-    book = Book(limit=3)
-    mark = Mark("button", "Go", None, "go", "w", "Doc")
-    for name in "abcd":
-        book.keep(APP, name, mark)
-    book.keep(APP, "b", mark)
-    book.keep(APP, "e", mark)
-    assert [name for name in "abcde" if book.mark(APP, name)] == ["b", "d", "e"]
-    found = Found(node("app", "application"), (node("w", "window"),), "window[0]")
+    memory = PathMemory(limit=3)
+    found = ElementFound(node("app", "application"), (node("w", "window"),), "window[0]")
+    for name in "abcdbe":
+        memory.keep(APP, found._replace(path=name))
+    assert [name for name in "abcde" if memory.fingerprint(APP, name)] == ["b", "d", "e"]
     for number in range(1_001):
-        book.keep_way(APP, str(number), found)
-    assert book.found(APP, "0") is None
-    assert book.found(APP, "1000") == found
+        memory.keep_way(APP, found._replace(path=str(number)))
+    assert memory.found(APP, "0") is None
+    assert memory.found(APP, "1000") == found._replace(path="1000")
     walks = [APP._replace(pid=pid) for pid in range(5)]
     bridge = Memory(tree(rows()))
     for app in walks:
-        book.keep_walk(app, walk(bridge, bridge.grow("app"), bridge.free, Limits(1.0, 9)))
+        memory.keep_walk(app, walk(bridge, bridge.grow("app"), bridge.free, WalkLimits(1.0, 9)))
     path = "window[@title='Doc']/group[@title='Bob']"
-    kept = [book.found(app, path) for app in walks]
+    kept = [memory.found(app, path) for app in walks]
     assert kept[0] is None
     assert [one.node.handle for one in kept[1:] if one] == ["q"] * 4

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from ui_user import User
 
-from iac_accessibility.gated import Gated, open_toolset
 from iac_accessibility.tools import TOOLS
+from iac_accessibility.toolset import open_toolset
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.gate import Asks, Call, Done, Gate, Refused
 from iac_runtime.gate.limiter import Limiter, Limits, Window
@@ -31,13 +31,12 @@ def calls(gtk: User, generated: Path) -> Callable[..., Calls]:
 
     def made(**more: Any) -> Calls:
         catalogue, executor = Catalogue([generated]), Executor()
-        toolset = Gated(gtk.toolset)
         gate = Gate(
             catalogue,
             executor,
             home="/Users/me",
             added=added_tools,
-            kept={open_toolset: toolset},
+            kept={open_toolset: gtk.toolset},
             **more,
         )
 

@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 from ui_memory import APP, Memory, node, tree
 
-from iac_accessibility.gated import Gated, open_toolset
-from iac_accessibility.model import App
-from iac_accessibility.toolset import Toolset
+from iac_accessibility.model import UiApp
+from iac_accessibility.toolset import UiToolset, open_toolset
 from iac_base.errors import ToolError
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.gate import Asks, Call, Done, Gate, Refused
@@ -37,7 +36,7 @@ CONSENT = (
 class World:
     """A window with two buttons and a password field in an app in memory, behind a gate."""
 
-    def __init__(self, tools: Path, app: App = APP) -> None:
+    def __init__(self, tools: Path, app: UiApp = APP) -> None:
         self.rows = {
             "app": node("app", "application", "", "w"),
             "w": node("w", "window", "A", "b", "s", "p"),
@@ -46,7 +45,7 @@ class World:
             "p": node("p", "secure_text_field", "Code", states=("secure",), value="hunter2"),
         }
         self.bridge = Memory(lambda handle: tree(self.rows)(handle), apps=[app])
-        gated = Gated(Toolset(self.bridge))
+        gated = UiToolset(self.bridge)
         self.gate = Gate(
             Catalogue([tools]),
             Executor(),

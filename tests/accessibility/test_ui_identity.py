@@ -5,11 +5,12 @@ from typing import Any
 
 import pytest
 import ui_stack as stack
+from ui_calls import answered, perform, prepare
 from ui_memory import APP, Memory, node, tree
 from ui_user import User
 
-from iac_accessibility.gated import Gated, open_toolset
-from iac_accessibility.toolset import Toolset
+from iac_accessibility.identity import PathMemory
+from iac_accessibility.toolset import UiToolset, open_toolset
 from iac_base.errors import ToolError
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.gate import Asks, Call, Done, Gate, Refused
@@ -56,7 +57,7 @@ def done(user: User) -> str:
 def change(user: User, name: str) -> None:
     """Press one of the buttons that move rows, and wait until it is seen."""
     # By another memory, so that what this one remembers stays as it was.
-    other = User(Toolset(user.toolset._session.bridge), user.app, user.folder, user.process)
+    other = User(UiToolset(user.toolset.session.bridge), user.app, user.folder, user.process)
     sign = {"Row above": "New", "Rows reused": "Other 1"}.get(name, "")
     assert other.press(name)["success"]
     if sign:
@@ -86,13 +87,15 @@ def test_between_finding_and_acting(user: User, name: str, reader: str) -> None:
 @pytest.mark.parametrize("name", CHANGES)
 def test_between_planning_and_acting(user: User, name: str) -> None:
     path = second(user, "Delete")
-    user.toolset._session.book = type(user.toolset._session.book)()
-    plan = user.toolset.prepare(
-        "perform_action", {"app": user.app.pid, "element_path": path, "action": "press"}
+    user.toolset.session.memory = PathMemory()
+    plan = prepare(
+        user.toolset,
+        "perform_action",
+        {"app": user.app.pid, "element_path": path, "action": "press"},
     )
     change(user, name)
     with pytest.raises(ToolError) as caught:
-        user.toolset.perform(plan)
+        perform(plan)
     assert caught.value.facts()["reason"] == "stale"
     assert "Nothing was done" in caught.value.message
     assert done(user) == "nothing done"
@@ -101,14 +104,13 @@ def test_between_planning_and_acting(user: User, name: str) -> None:
 class Asking:
     """Calls through a gate, with a person who says yes later."""
 
-    def __init__(self, toolset: Toolset, pid: int, tools: Path) -> None:
-        gated = Gated(toolset)
+    def __init__(self, toolset: UiToolset, pid: int, tools: Path) -> None:
         self.gate = Gate(
             Catalogue([tools]),
             Executor(),
             home="/Users/me",
             added=added_tools,
-            kept={open_toolset: gated},
+            kept={open_toolset: toolset},
         )
         self.pid = pid
 
@@ -150,7 +152,7 @@ def test_between_question_and_answer(
 @pytest.mark.process
 def test_a_path_that_was_never_read_is_bound_by_the_question(user: User, generated: Path) -> None:
     path = second(user, "Delete")
-    user.toolset._session.book = type(user.toolset._session.book)()
+    user.toolset.session.memory = PathMemory()
     asking = Asking(user.toolset, user.app.pid, generated)
     token = asking.asked(path)
     change(user, "Row above")
@@ -184,7 +186,7 @@ SECOND = "window[@title='A']/list[0]/list_item[1]/button[@title='Delete']"
 def test_an_answer_to_an_older_question_is_none_to_a_newer_one(generated: Path) -> None:
     rows = listed("one", "two")
     bridge = Memory(lambda handle: tree(rows)(handle))
-    asking = Asking(Toolset(bridge), APP.pid, generated)
+    asking = Asking(UiToolset(bridge), APP.pid, generated)
     first = asking.asked(SECOND)
     rows.update(listed("new", "one"))
     second = asking.asked(SECOND)
@@ -197,23 +199,23 @@ def test_an_answer_to_an_older_question_is_none_to_a_newer_one(generated: Path) 
 def test_an_answer_that_comes_to_another_process_is_none(generated: Path) -> None:
     rows = listed("one", "two")
     bridge = Memory(lambda handle: tree(rows)(handle))
-    token = Asking(Toolset(bridge), APP.pid, generated).asked(SECOND)
+    token = Asking(UiToolset(bridge), APP.pid, generated).asked(SECOND)
     rows.update(listed("new", "one"))
-    assert isinstance(Asking(Toolset(bridge), APP.pid, generated).press(SECOND, token), Refused)
+    assert isinstance(Asking(UiToolset(bridge), APP.pid, generated).press(SECOND, token), Refused)
     assert bridge.done == []
 
 
 def test_a_handle_that_stands_for_another_row_now_is_noticed() -> None:
     rows = listed("one", "two")
     bridge = Memory(lambda handle: tree(rows)(handle))
-    toolset = Toolset(bridge)
+    toolset = UiToolset(bridge)
     arguments = {"app": APP.pid, "element_path": SECOND, "action": "press"}
-    toolset.perform(toolset.prepare("find_element", {"app": APP.pid, "role": "button"}))
-    plan = toolset.prepare("perform_action", arguments)
+    answered(toolset, "find_element", {"app": APP.pid, "role": "button"})
+    plan = prepare(toolset, "perform_action", arguments)
     rows["ttwo"] = node("ttwo", "static_text", "three")
     for act in (
-        lambda: toolset.perform(plan),
-        lambda: toolset.prepare("perform_action", arguments),
+        lambda: perform(plan),
+        lambda: prepare(toolset, "perform_action", arguments),
     ):
         with pytest.raises(ToolError) as caught:
             act()
@@ -227,11 +229,11 @@ def test_a_handle_that_stands_for_another_row_now_is_noticed() -> None:
 def test_the_only_one_that_is_left_is_not_offered_for_the_one_that_went() -> None:
     rows = listed("one", "two")
     bridge = Memory(lambda handle: tree(rows)(handle))
-    toolset = Toolset(bridge)
-    toolset.perform(toolset.prepare("find_element", {"app": APP.pid, "role": "button"}))
+    toolset = UiToolset(bridge)
+    answered(toolset, "find_element", {"app": APP.pid, "role": "button"})
     rows["l"] = node("l", "list", "", "rone")
     arguments = {"app": APP.pid, "element_path": SECOND, "action": "press"}
     with pytest.raises(ToolError) as caught:
-        toolset.prepare("perform_action", arguments)
+        prepare(toolset, "perform_action", arguments)
     assert caught.value.facts()["reason"] == "stale"
     assert "fresh_path" not in caught.value.facts()

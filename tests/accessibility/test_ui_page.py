@@ -7,12 +7,11 @@ from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
+from ui_calls import ROWS, answered
 from ui_memory import APP, Memory, node
 
-from iac_accessibility.model import Handle, Node
-from iac_accessibility.schemas import INPUTS, OUTPUTS
-from iac_accessibility.tools import TOOLS
-from iac_accessibility.toolset import Toolset
+from iac_accessibility.model import Handle, UiNode
+from iac_accessibility.toolset import UiToolset
 
 PAGE = (Path(__file__).parents[2] / "docs" / "accessibility.md").read_text(encoding="utf-8")
 TOOLS_PART = PAGE.partition("## The tools\n")[2].partition("\n## ")[0]
@@ -33,19 +32,19 @@ def examples(tool: str) -> list[Any]:
 
 
 def test_every_tool_has_its_section() -> None:
-    assert list(SECTIONS) == list(TOOLS)
+    assert list(SECTIONS) == list(ROWS)
 
 
-@pytest.mark.parametrize("tool", TOOLS)
+@pytest.mark.parametrize("tool", ROWS)
 def test_the_arguments_and_their_defaults_are_those_of_the_schema(tool: str) -> None:
-    schema, told = INPUTS[tool], arguments(tool)
+    schema, told = ROWS[tool].input, arguments(tool)
     assert list(told) == list(schema["properties"])
     needed = [name for name, (default, _) in told.items() if default == "needed"]
     assert needed == schema.get("required", [])
     for name, row in schema["properties"].items():
         default, meaning = told[name]
         if name == "timeout":
-            assert float(default) == TOOLS[tool].timeout
+            assert float(default) == ROWS[tool].timeout
         elif said := re.search(r"Default:? (.*)\.", row["description"]):
             assert default == said[1]
         for bound in ("minimum", "maximum"):
@@ -56,20 +55,20 @@ def test_the_arguments_and_their_defaults_are_those_of_the_schema(tool: str) -> 
                 assert f"`{word}`" in meaning
 
 
-@pytest.mark.parametrize("tool", TOOLS)
+@pytest.mark.parametrize("tool", ROWS)
 def test_the_answer_is_told_whole(tool: str) -> None:
-    needed = set(OUTPUTS[tool]["required"]) - EVERYWHERE
+    needed = set((ROWS[tool].output or {})["required"]) - EVERYWHERE
     assert [name for name in needed if f"`{name}`" not in SECTIONS[tool]] == []
 
 
-@pytest.mark.parametrize("tool", TOOLS)
+@pytest.mark.parametrize("tool", ROWS)
 def test_the_example_is_a_call_and_an_answer_of_the_tool(tool: str) -> None:
     call, answer = examples(tool)
-    Draft202012Validator(INPUTS[tool]).validate(call)
-    Draft202012Validator(OUTPUTS[tool]).validate(answer)
+    Draft202012Validator(ROWS[tool].input).validate(call)
+    Draft202012Validator(ROWS[tool].output or {}).validate(answer)
 
 
-@pytest.mark.parametrize("tool", TOOLS)
+@pytest.mark.parametrize("tool", ROWS)
 def test_the_errors_that_are_named_are_in_the_table(tool: str) -> None:
     table = PAGE.partition("| reason | type |")[2].partition("\n\n")[0]
     named = re.search(r"^Common errors: (.*)$", SECTIONS[tool], re.M)
@@ -80,16 +79,16 @@ def test_the_errors_that_are_named_are_in_the_table(tool: str) -> None:
 
 
 def test_defaults_are_what_the_tools_do() -> None:
-    def endless(handle: Handle) -> Node:
+    def endless(handle: Handle) -> UiNode:
         if handle == "app":
             return node("app", "application", "", "0")
         below = [f"{handle}.{n}" for n in range(30)] if len(str(handle)) < 9 else []
         return node(str(handle), "group", "", *below)
 
-    toolset = Toolset(Memory(endless))
+    toolset = UiToolset(Memory(endless))
 
     def answer(tool: str, **more: Any) -> dict[str, Any]:
-        return toolset.perform(toolset.prepare(tool, {"app": APP.pid, **more}))
+        return answered(toolset, tool, {"app": APP.pid, **more})
 
     assert answer("get_ui_tree")["depth"] == int(arguments("get_ui_tree")["depth"][0])
     found = answer("find_element", role="group")

@@ -4,6 +4,7 @@ import re
 
 import pytest
 import ui_stack as stack
+from ui_calls import answered
 from ui_user import User
 
 pytestmark = pytest.mark.process
@@ -62,11 +63,11 @@ def test_elements_are_found_by_every_criterion(gtk: User) -> None:
 
 
 def test_the_windows_and_the_focus_of_all_apps(gtk: User) -> None:
-    windows = gtk.toolset.perform(gtk.toolset.prepare("list_windows", {}))["windows"]
+    windows = answered(gtk.toolset, "list_windows", {})["windows"]
     (mine,) = [row for row in windows if row["app"]["pid"] == gtk.app.pid]
     assert (mine["title"], mine["frontmost"], mine["minimized"]) == ("Fixture", True, False)
     assert mine["size"]["width"] > 100
-    focus = gtk.toolset.perform(gtk.toolset.prepare("get_focused_element", {}))
+    focus = answered(gtk.toolset, "get_focused_element", {})
     assert focus["element"]["title"] == "Name"
     assert focus["has_focus"]
     assert gtk("list_windows")["result_count"] == 1

@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ui_calls import perform, prepare
 from ui_memory import APP, Memory, node, tree
 from ui_reasons import CASES, raised
 from ui_user import User
 
-from iac_accessibility.backend import open_bridge
-from iac_accessibility.faults import Denied, Failed
-from iac_accessibility.model import Handle
-from iac_accessibility.toolset import Toolset
+from iac_accessibility.bridge import open_bridge
+from iac_accessibility.model import ActionFailed, Denied, Handle
+from iac_accessibility.toolset import UiToolset
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "accessibility.md").read_text(encoding="utf-8")
@@ -46,7 +46,7 @@ def test_a_session_without_a_bus_has_no_interface(
 @pytest.mark.parametrize(
     ("fault", "reason", "type_"),
     [
-        (Failed("the app refused the action"), "failed", "EXECUTION_ERROR"),
+        (ActionFailed("the app refused the action"), "failed", "EXECUTION_ERROR"),
         (Denied("not trusted"), "no_permission", "PERMISSION_DENIED"),
     ],
 )
@@ -57,11 +57,11 @@ def test_what_the_bridge_is_told_of_an_action(fault: Exception, reason: str, typ
 
     button = node("b", "button", "Go", actions=("press",))
     rows = {"app": node("app", "application", "", "w"), "w": node("w", "window", "A", "b")}
-    toolset = Toolset(Refusing(tree({**rows, "b": button})))
+    toolset = UiToolset(Refusing(tree({**rows, "b": button})))
     path = "window[@title='A']/button[@title='Go']"
     call = {"app": APP.pid, "element_path": path, "action": "press"}
-    plan = toolset.prepare("perform_action", call)
-    facts = raised(lambda: toolset.perform(plan))
+    plan = prepare(toolset, "perform_action", call)
+    facts = raised(lambda: perform(plan))
     assert (facts["reason"], facts["type"]) == (reason, type_)
 
 

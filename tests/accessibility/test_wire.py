@@ -13,10 +13,10 @@ pytest.importorskip("jeepney")
 from jeepney import DBusAddress, new_method_call, new_method_return
 from jeepney.low_level import Endianness, Message
 
+from iac_accessibility.atspi.apps import identity, is_installed, started
 from iac_accessibility.atspi.decode import ITEMS, SwiftParser, decode_items, decode_reply
-from iac_accessibility.atspi.identity import identity, is_installed, started
 from iac_accessibility.atspi.wire import Pool
-from iac_accessibility.faults import Silent
+from iac_accessibility.model import Silent
 
 _TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"))
 _PATH = st.from_regex(r"(/[A-Za-z0-9_]{1,8}){1,4}", fullmatch=True)

@@ -11,10 +11,19 @@ from typing import Any, NamedTuple
 
 from ui_pyobjc import Framework
 
-from iac_accessibility.atspi.bridge import AtspiBridge
-from iac_accessibility.atspi.keys import select_all, type_text
-from iac_accessibility.faults import Denied, Fault, Gone, Silent, Unsupported
-from iac_accessibility.model import ALIVE_CHANGES, App, Handle, Node, Want
+from iac_accessibility.atspi.bridge import AtspiBridge, select_all, type_text
+from iac_accessibility.model import (
+    ALIVE_CHANGES,
+    Denied,
+    Gone,
+    Handle,
+    Silent,
+    UiApp,
+    UiFault,
+    UiNode,
+    Unsupported,
+    Want,
+)
 
 ALL = Want.CHILDREN | Want.VALUE | Want.IDENTIFIER | Want.FRAME | Want.ACTIONS | Want.DESCRIPTION
 _ROLES = {
@@ -74,15 +83,15 @@ class Mac:
         self.frameworks = frameworks
         self.ax = frameworks["HIServices"].values
         self.trusted = True
-        self.known: dict[int, App] = {}
+        self.known: dict[int, UiApp] = {}
         self.timeouts: dict[Element, float] = {}
         self.typed: list[str] = []
         self.watches: dict[Any, Any] = {}
 
-    def apps(self) -> list[App]:
+    def apps(self) -> list[UiApp]:
         return self.bridge.apps(2.0)
 
-    def app(self, pid: int) -> App:
+    def app(self, pid: int) -> UiApp:
         known = self.known.get(pid)
         if known is not None and self.bridge.alive(known):
             return known
@@ -95,18 +104,18 @@ class Mac:
     def seconds(self, element: Element) -> float:
         return self.timeouts.get(element, 6.0)
 
-    def node(self, element: Element, want: Want = ALL) -> Node:
+    def node(self, element: Element, want: Want = ALL) -> UiNode:
         if not self.trusted:
             raise Denied("not trusted")
         app = self.app(element.pid) if element.handle is None else None
         handle = app.key if app else element.handle
-        reader = self.bridge.reader(app or App(0, "", "", 0.0), whole=False, timeout=1.0)
+        reader = self.bridge.reader(app or UiApp(0, "", "", 0.0), whole=False, timeout=1.0)
         answer = reader.read([handle], want, self.seconds(element))[0]
-        if isinstance(answer, Fault):
+        if isinstance(answer, UiFault):
             raise answer
         return answer
 
-    def attribute(self, element: Element, name: str, node: Node | None = None) -> Any:
+    def attribute(self, element: Element, name: str, node: UiNode | None = None) -> Any:
         node = node or self.node(element)
         if element.handle is None:
             return self.of_app(element, node, name)
@@ -144,7 +153,7 @@ class Mac:
             raise Unsupported(name)
         return held[name]
 
-    def of_app(self, element: Element, node: Node, name: str) -> Any:
+    def of_app(self, element: Element, node: UiNode, name: str) -> Any:
         windows = [Element(element.pid, child) for child in node.children]
         if name == "AXFocusedUIElement":
             found = self.bridge.focused(self.app(element.pid), 1.0)
@@ -168,7 +177,7 @@ class Mac:
             level = below
         return None
 
-    def error(self, fault: Fault) -> int:
+    def error(self, fault: UiFault) -> int:
         name = {
             Gone: "kAXErrorInvalidUIElement",
             Silent: "kAXErrorCannotComplete",
@@ -195,7 +204,7 @@ class Mac:
     def AXUIElementCopyAttributeValue(self, element: Element, name: str, _: None) -> Any:  # noqa: N802
         try:
             return 0, self.attribute(element, name)
-        except Fault as fault:
+        except UiFault as fault:
             return self.error(fault), None
 
     def AXUIElementCopyAttributeValues(  # noqa: N802
@@ -203,7 +212,7 @@ class Mac:
     ) -> Any:
         try:
             return 0, self.attribute(element, name)[start : start + most]
-        except Fault as fault:
+        except UiFault as fault:
             return self.error(fault), None
 
     def AXUIElementGetAttributeValueCount(self, element: Element, name: str, _: None) -> Any:  # noqa: N802
@@ -215,36 +224,36 @@ class Mac:
         values: list[Any] = []
         try:
             node = self.node(element)
-        except Fault as fault:
+        except UiFault as fault:
             return self.error(fault), None
         for name in names:
             try:
                 values.append(self.attribute(element, name, node))
             except Unsupported as fault:
                 values.append(AXValueRef(self.ax["kAXValueTypeAXError"], self.error(fault)))
-            except Fault as fault:
+            except UiFault as fault:
                 return self.error(fault), None
         return 0, values
 
     def AXUIElementCopyActionNames(self, element: Element, _: None) -> Any:  # noqa: N802
         try:
             return 0, [_camel(name) for name in self.node(element).actions]
-        except Fault as fault:
+        except UiFault as fault:
             return self.error(fault), None
 
     def AXUIElementPerformAction(self, element: Element, name: str) -> int:  # noqa: N802
-        from iac_accessibility.roles import action_name
+        from iac_accessibility.paths import action_name
 
         try:
             self.bridge.perform(element.handle, action_name(name), self.seconds(element))
-        except Fault as fault:
+        except UiFault as fault:
             return self.error(fault)
         return 0
 
     def AXUIElementIsAttributeSettable(self, element: Element, _name: str, _: None) -> Any:  # noqa: N802
         try:
             return 0, self.bridge.settable(element.handle, 1.0).kind is not None
-        except Fault as fault:
+        except UiFault as fault:
             return self.error(fault), False
 
     def AXUIElementSetAttributeValue(self, element: Element, name: str, value: Any) -> int:  # noqa: N802
@@ -254,11 +263,11 @@ class Mac:
 
                 self.bridge._bus.call(method(element.handle, "Component", "GrabFocus"), 1.0)
             elif element.handle is None:
-                self.bridge.wake(self.app(element.pid))
+                self.bridge.request_tree(self.app(element.pid))
                 return int(self.ax["kAXErrorAttributeUnsupported"])
             else:
                 self.bridge.set_value(element.handle, value, self.seconds(element))
-        except Fault as fault:
+        except UiFault as fault:
             return self.error(fault)
         return 0
 

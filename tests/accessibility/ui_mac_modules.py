@@ -9,13 +9,13 @@ from typing import Any
 from ui_mac import AXValueRef, Mac
 from ui_pyobjc import contracted
 
-from iac_accessibility.model import App
+from iac_accessibility.model import UiApp
 
 
 class Running:
     """An NSRunningApplication."""
 
-    def __init__(self, mac: Mac, app: App) -> None:
+    def __init__(self, mac: Mac, app: UiApp) -> None:
         self._mac = mac
         self._app = app
 

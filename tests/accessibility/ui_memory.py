@@ -4,20 +4,22 @@ import time
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
-from iac_accessibility.faults import Fault, Gone, Silent
 from iac_accessibility.model import (
-    App,
-    Change,
     ChangeKind,
+    Gone,
     Handle,
-    Node,
     Scalar,
     Settable,
+    Silent,
+    UiApp,
+    UiEvent,
+    UiFault,
+    UiNode,
     Want,
 )
 
 LIVE = frozenset(("visible", "enabled", "showing"))
-APP = App(100, "Memory", "com.example.Memory", 1.0, frontmost=True, key="app")
+APP = UiApp(100, "Memory", "com.example.Memory", 1.0, frontmost=True, key="app")
 
 
 class Memory:
@@ -33,11 +35,11 @@ class Memory:
 
     def __init__(
         self,
-        grow: Callable[[Handle], Node],
+        grow: Callable[[Handle], UiNode],
         *,
         hangs: Collection[Handle] = (),
         slow: float = 0.0,
-        apps: Sequence[App] = (APP,),
+        apps: Sequence[UiApp] = (APP,),
     ) -> None:
         self.grow = grow
         self.hangs = set(hangs)
@@ -49,20 +51,20 @@ class Memory:
         self.default: Handle = None
         self.woken = 0
 
-    def apps(self, timeout: float) -> list[App]:
+    def apps(self, timeout: float) -> list[UiApp]:
         return list(self.running)
 
     def installed(self, name: str) -> bool:
         return name == "Calendar"
 
-    def alive(self, app: App) -> bool:
-        return app in self.running
+    def alive(self, app: UiApp) -> bool:
+        return any((one.pid, one.started) == (app.pid, app.started) for one in self.running)
 
-    def root(self, app: App, timeout: float) -> Handle:
+    def root(self, app: UiApp, timeout: float) -> Handle:
         self.one("app", timeout)
         return "app"
 
-    def one(self, handle: Handle, timeout: float) -> Node:
+    def one(self, handle: Handle, timeout: float) -> UiNode:
         if handle in self.hangs:
             time.sleep(timeout)
             raise Silent("hangs")
@@ -72,21 +74,21 @@ class Memory:
             node = node._replace(value=self.values[handle])
         return node._replace(total=node.total or len(node.children))
 
-    def reader(self, app: App, *, whole: bool, timeout: float) -> "Memory":
+    def reader(self, app: UiApp, *, whole: bool, timeout: float) -> "Memory":
         return self
 
-    def read(self, handles: Sequence[Handle], want: Want, timeout: float) -> list[Node | Fault]:
+    def read(self, handles: Sequence[Handle], want: Want, timeout: float) -> list[UiNode | UiFault]:
         end = time.monotonic() + timeout
-        answers: list[Node | Fault] = []
+        answers: list[UiNode | UiFault] = []
         for handle in handles:
             left = end - time.monotonic()
             try:
                 answers.append(self.one(handle, left) if left > 0 else Silent("not reached"))
-            except Fault as fault:
+            except UiFault as fault:
                 answers.append(fault)
         return answers
 
-    def ancestors(self, app: App, handle: Handle, timeout: float) -> list[Handle]:
+    def ancestors(self, app: UiApp, handle: Handle, timeout: float) -> list[Handle]:
         def look(at: Handle, way: list[Handle]) -> list[Handle]:
             for child in self.grow(at).children:
                 if child == handle:
@@ -100,7 +102,7 @@ class Memory:
             raise Gone("nowhere")
         return found
 
-    def focused(self, app: App, timeout: float) -> Handle | None:
+    def focused(self, app: UiApp, timeout: float) -> Handle | None:
         return None
 
     def settable(self, handle: Handle, timeout: float) -> Settable:
@@ -116,14 +118,14 @@ class Memory:
         self.done.append(("set", handle, value))
         self.values[handle] = value
 
-    def type_text(self, app: App, handle: Handle, text: str, timeout: float) -> None:
+    def type_text(self, app: UiApp, handle: Handle, text: str, timeout: float) -> None:
         self.done.append(("type", handle, text))
         self.values[handle] = text
 
-    def watch(self, app: App, kinds: Collection[ChangeKind]) -> "Quiet":
+    def watch(self, app: UiApp, kinds: Collection[ChangeKind]) -> "Quiet":
         return Quiet()
 
-    def wake(self, app: App) -> str:
+    def request_tree(self, app: UiApp) -> str:
         self.woken += 1
         return "it was asked"
 
@@ -137,21 +139,21 @@ class Quiet:
     def __init__(self) -> None:
         self.told = False
 
-    def wait(self, seconds: float) -> list[Change]:
+    def wait(self, seconds: float) -> list[UiEvent]:
         if self.told:
             time.sleep(seconds)
             return []
         self.told = True
-        return [Change("value_changed", "w", 0.1), Change("value_changed", "w", 0.2)]
+        return [UiEvent("value_changed", "w", 0.1), UiEvent("value_changed", "w", 0.2)]
 
     def close(self) -> None:
         self.told = True
 
 
-def tree(rows: dict[str, Node]) -> Callable[[Handle], Node]:
+def tree(rows: dict[str, UiNode]) -> Callable[[Handle], UiNode]:
     """Return a `grow` for a tree that is given whole."""
 
-    def grow(handle: Handle) -> Node:
+    def grow(handle: Handle) -> UiNode:
         try:
             return rows[str(handle)]
         except KeyError:
@@ -160,7 +162,7 @@ def tree(rows: dict[str, Node]) -> Callable[[Handle], Node]:
     return grow
 
 
-def node(handle: str, role: str, title: str = "", *children: str, **more: Any) -> Node:
+def node(handle: str, role: str, title: str = "", *children: str, **more: Any) -> UiNode:
     """Return a visible, enabled element."""
     states = LIVE | frozenset(more.pop("states", ()))
-    return Node(handle, role, title, states=states, children=children, **more)
+    return UiNode(handle, role, title, states=states, children=children, **more)

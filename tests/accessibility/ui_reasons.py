@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import ui_stack as stack
+from ui_calls import perform, prepare
 from ui_user import User
 
 from iac_base.errors import ToolError
@@ -41,10 +42,10 @@ def silent(user: User, _start: Any) -> Facts:
 
 
 def gone(user: User, _start: Any) -> Facts:
-    plan = user.toolset.prepare("get_ui_tree", {"app": user.app.pid})
+    plan = prepare(user.toolset, "get_ui_tree", {"app": user.app.pid})
     os.kill(user.process.pid, signal.SIGKILL)
     user.process.wait()
-    return raised(lambda: user.toolset.perform(plan))
+    return raised(lambda: perform(plan))
 
 
 def stale(user: User, _start: Any) -> Facts:
@@ -57,13 +58,15 @@ def rose(user: User, _start: Any) -> Facts:
     user.press("Ask")
     stack.wait_until(lambda: user.sees("Sure?"), "the dialog")
     path = user.path(title="Cancel", role="button")
-    plan = user.toolset.prepare(
-        "perform_action", {"app": user.app.pid, "element_path": path, "action": "press"}
+    plan = prepare(
+        user.toolset,
+        "perform_action",
+        {"app": user.app.pid, "element_path": path, "action": "press"},
     )
     assert plan.level == "MODIFY"
     check = user.path(title="Prefer Cancel")
     assert user("set_value", element_path=check, value=True)["success"]
-    facts = raised(lambda: user.toolset.perform(plan))
+    facts = raised(lambda: perform(plan))
     assert user.sees("Sure?")
     return facts
 

@@ -4,17 +4,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ui_calls import ROWS, perform, prepare
 
-from iac_accessibility.model import App
-from iac_accessibility.plan import Plan
-from iac_accessibility.toolset import Toolset
+from iac_accessibility.model import UiApp
+from iac_accessibility.toolset import UiToolset
 from iac_base.errors import ToolError
+from iac_runtime.gate.plans import Plan
 
 
 class User:
     """Calls tools on one app, as a client does, with every answer checked against its schema."""
 
-    def __init__(self, toolset: Toolset, app: App, folder: Path, process: Any) -> None:
+    def __init__(self, toolset: UiToolset, app: UiApp, folder: Path, process: Any) -> None:
         self.toolset = toolset
         self.app = app
         self.folder = folder
@@ -24,12 +25,10 @@ class User:
     def __call__(self, tool: str, /, **arguments: Any) -> dict[str, Any]:
         from jsonschema import validate
 
-        from iac_accessibility.tools import TOOLS
-
         arguments.setdefault("app", self.app.pid)
-        self.plan = self.toolset.prepare(tool, arguments)
-        answer = self.toolset.perform(self.plan)
-        validate(answer, dict(TOOLS[tool].output))
+        self.plan = prepare(self.toolset, tool, arguments)
+        answer = perform(self.plan)
+        validate(answer, dict(ROWS[tool].output or {}))
         return answer
 
     def fails(self, tool: str, /, **arguments: Any) -> dict[str, Any]:

@@ -4,21 +4,66 @@ import time
 from collections.abc import Collection
 from typing import Any, Final
 
+from iac_accessibility.atspi.apps import APPS, REGISTRY, identity, is_installed, listed, started
 from iac_accessibility.atspi.events import AtspiWatch
-from iac_accessibility.atspi.identity import identity, is_installed, started
-from iac_accessibility.atspi.keys import select_all, type_text
-from iac_accessibility.atspi.listing import APPS, REGISTRY, listed
-from iac_accessibility.atspi.names import ATSPI, PROPERTIES, bit
+from iac_accessibility.atspi.items import ATSPI, PROPERTIES, bit, bits_of
 from iac_accessibility.atspi.reading import AtspiReader, get, method, named, snapshot
-from iac_accessibility.atspi.wire import Call, Pool
-from iac_accessibility.faults import Failed, Fault, Silent, Unsupported
-from iac_accessibility.model import App, ChangeKind, Handle, Node, Settable, Want
-from iac_accessibility.roles import action_name
+from iac_accessibility.atspi.wire import BusCall, Pool
+from iac_accessibility.model import (
+    ActionFailed,
+    ChangeKind,
+    Handle,
+    Settable,
+    Silent,
+    UiApp,
+    UiFault,
+    UiNode,
+    Unsupported,
+    Want,
+)
+from iac_accessibility.paths import action_name
 
-__all__ = ["AtspiBridge"]
+__all__ = ["AtspiBridge", "select_all", "type_text"]
 
+_PRESS, _RELEASE, _SYM, _STRING = 0, 1, 3, 4
+_CONTROL_KEYCODE: Final = 37
+"""Left Control on a PC keyboard under X11."""
+_DELETE: Final = 0xFFFF
 _MAX_DEPTH: Final = 200
 _FOCUS_LIMIT: Final = 5_000
+
+
+def _key(number: int, text: str, kind: int) -> BusCall:
+    interface = ATSPI + "DeviceEventController"
+    path = "/org/a11y/atspi/registry/deviceeventcontroller"
+    body = (number, text, kind)
+    return BusCall(ATSPI + "Registry", path, interface, "GenerateKeyboardEvent", "isu", body)
+
+
+def select_all(bus: Pool, handle: Handle, timeout: float) -> None:
+    """Select what the element holds, by its own interface or else with Control-A."""
+    try:
+        (count,) = bus.call(method(handle, "Text", "GetNSelections"), timeout)
+        call = (
+            method(handle, "Text", "SetSelection", "iii", 0, 0, -1)
+            if count
+            else method(handle, "Text", "AddSelection", "ii", 0, -1)
+        )
+        done = bus.call(call, timeout)
+        if done[0]:
+            return
+    except UiFault:
+        pass
+    bus.call(_key(_CONTROL_KEYCODE, "", _PRESS), timeout)
+    try:
+        bus.call(_key(ord("a"), "", _SYM), timeout)
+    finally:
+        bus.call(_key(_CONTROL_KEYCODE, "", _RELEASE), timeout)
+
+
+def type_text(bus: Pool, text: str, timeout: float) -> None:
+    """Type over what is selected; an empty text deletes it."""
+    bus.call(_key(0, text, _STRING) if text else _key(_DELETE, "", _SYM), timeout)
 
 
 class AtspiBridge:
@@ -36,30 +81,30 @@ class AtspiBridge:
     def __init__(self, session: str = "SESSION", timeout: float = 5.0) -> None:
         self._session = Pool(session, 1)
         self._bus = Pool(self._address(timeout))
-        self._listing: list[Call] = []
+        self._listing: list[BusCall] = []
         self._bulk = False
         # Browsers and Qt apps register only where somebody is there to read them.
         self._status("IsEnabled")
 
     def _address(self, timeout: float) -> str:
-        call = Call("org.a11y.Bus", "/org/a11y/bus", "org.a11y.Bus", "GetAddress")
+        call = BusCall("org.a11y.Bus", "/org/a11y/bus", "org.a11y.Bus", "GetAddress")
         try:
             address: str = self._session.call(call, timeout)[0]
-        except Fault as fault:
+        except UiFault as fault:
             raise Silent(str(fault)) from None
         return address
 
     def _status(self, name: str) -> None:
         body = ("org.a11y.Status", name, ("b", True))
         path = "/org/a11y/bus"
-        self._session.call(Call("org.a11y.Bus", path, PROPERTIES, "Set", "ssv", body), 1.0)
+        self._session.call(BusCall("org.a11y.Bus", path, PROPERTIES, "Set", "ssv", body), 1.0)
 
     def close(self) -> None:
         """Close all connections."""
         self._session.close()
         self._bus.close()
 
-    def apps(self, timeout: float) -> list[App]:
+    def apps(self, timeout: float) -> list[UiApp]:
         """Return the apps that are registered, those without a window as well."""
         apps, self._listing = listed(self._bus, self._listing, timeout)
         return apps
@@ -68,34 +113,34 @@ class AtspiBridge:
         """Say whether a program or desktop file of that name is there."""
         return is_installed(name)
 
-    def alive(self, app: App) -> bool:
+    def alive(self, app: UiApp) -> bool:
         """Say whether the process still runs, and runs the program that it ran."""
         return started(app.pid) == app.started and identity(app.pid) == app.id
 
-    def root(self, app: App, timeout: float) -> Handle:
+    def root(self, app: UiApp, timeout: float) -> Handle:
         """Return the app's own element, having asked it for its role."""
         self._bus.call(method(app.key, "Accessible", "GetRole"), timeout)
         return app.key
 
-    def reader(self, app: App, *, whole: bool, timeout: float) -> AtspiReader:
+    def reader(self, app: UiApp, *, whole: bool, timeout: float) -> AtspiReader:
         """Return a reader; with `whole` it holds what the toolkit hands out at once."""
         if not whole:
             return AtspiReader(self._bus, {})
         if not self._bulk:
             # GTK hands out its cache only after somebody listens for changes of children.
-            call = Call(
+            call = BusCall(
                 *(REGISTRY, "/org/a11y/atspi/registry", REGISTRY, "RegisterEvent", "sass"),
                 ("object:children-changed", [], ""),
             )
             try:
                 self._bus.call(call, timeout)
                 self._bulk = True
-            except Fault:
+            except UiFault:
                 return AtspiReader(self._bus, {})
         bus: Any = app.key
         return AtspiReader(self._bus, snapshot(self._bus, bus[0], timeout))
 
-    def ancestors(self, app: App, handle: Handle, timeout: float) -> list[Handle]:
+    def ancestors(self, app: UiApp, handle: Handle, timeout: float) -> list[Handle]:
         """Return the way from the window to the element."""
         end = time.monotonic() + timeout
         way = [handle]
@@ -108,7 +153,7 @@ class AtspiBridge:
             way.append(parent)
         return way[::-1]
 
-    def focused(self, app: App, timeout: float) -> Handle | None:
+    def focused(self, app: UiApp, timeout: float) -> Handle | None:
         """Return the innermost element with the keyboard, looked for in the active window."""
         end = time.monotonic() + timeout
         reader = self.reader(app, whole=True, timeout=timeout)
@@ -121,7 +166,7 @@ class AtspiBridge:
                 raise Silent("the focus was not found in time")
             below: list[Handle] = []
             for node in reader.read(level, Want.CHILDREN, left):
-                if not isinstance(node, Node) or (node.handle != app.key and not node.visible):
+                if not isinstance(node, UiNode) or (node.handle != app.key and not node.visible):
                     continue
                 if "focused" in node.states:
                     found = node.handle
@@ -142,10 +187,10 @@ class AtspiBridge:
             timeout,
         )
         interfaces, states, low, high = answers
-        if isinstance(interfaces, Fault):
+        if isinstance(interfaces, UiFault):
             raise interfaces
         names = {name.removeprefix(ATSPI) for name in interfaces[0]}
-        bits = 0 if isinstance(states, Fault) else states[0][0] | states[0][1] << 32
+        bits = 0 if isinstance(states, UiFault) else bits_of(states[0])
         if "Value" in names:
             return Settable("number", _number(low), _number(high))
         if "EditableText" in names and not bit(bits, "read_only"):
@@ -154,8 +199,7 @@ class AtspiBridge:
 
     def is_default(self, handle: Handle, window: Handle, timeout: float) -> bool:  # noqa: ARG002
         """Say whether the element is its window's default; the toolkit says so itself."""
-        (words,) = self._bus.call(method(handle, "Accessible", "GetState"), timeout)
-        return bit(words[0] | words[1] << 32, "default")
+        return self._is(handle, "default", timeout)
 
     def perform(self, handle: Handle, action: str, timeout: float) -> None:
         """Carry out an action."""
@@ -164,7 +208,7 @@ class AtspiBridge:
             if action_name(name) == action:
                 answer = self._bus.call(method(handle, "Action", "DoAction", "i", number), timeout)
                 if answer and answer[0] is False:
-                    raise Failed("the app refused the action")
+                    raise ActionFailed("the app refused the action")
                 return
         raise Unsupported(f"no action {action}")
 
@@ -175,31 +219,31 @@ class AtspiBridge:
         else:
             body = (ATSPI + "Value", "CurrentValue", ("d", float(value)))
             key: Any = handle
-            call = Call(key[0], key[1], PROPERTIES, "Set", "ssv", body)
+            call = BusCall(key[0], key[1], PROPERTIES, "Set", "ssv", body)
         answer = self._bus.call(call, timeout)
         if answer and answer[0] is False:
-            raise Failed("the app refused the value")
+            raise ActionFailed("the app refused the value")
 
-    def type_text(self, app: App, handle: Handle, text: str, timeout: float) -> None:  # noqa: ARG002
+    def type_text(self, app: UiApp, handle: Handle, text: str, timeout: float) -> None:  # noqa: ARG002
         """Focus the element and type; the keys go where the keyboard is, so that is checked."""
         end = time.monotonic() + timeout
         self._bus.call(method(handle, "Component", "GrabFocus"), timeout)
-        while not self._has_focus(handle, max(end - time.monotonic(), 0.05)):
+        while not self._is(handle, "focused", max(end - time.monotonic(), 0.05)):
             if time.monotonic() > end:
-                raise Failed("the element did not take the keyboard")
+                raise ActionFailed("the element did not take the keyboard")
             time.sleep(0.02)
         select_all(self._bus, handle, max(end - time.monotonic(), 0.1))
         type_text(self._bus, text, max(end - time.monotonic(), 0.1))
 
-    def _has_focus(self, handle: Handle, timeout: float) -> bool:
+    def _is(self, handle: Handle, state: str, timeout: float) -> bool:
         (words,) = self._bus.call(method(handle, "Accessible", "GetState"), timeout)
-        return bit(words[0], "focused")
+        return bit(bits_of(words), state)
 
-    def watch(self, app: App, kinds: Collection[ChangeKind]) -> AtspiWatch:
+    def watch(self, app: UiApp, kinds: Collection[ChangeKind]) -> AtspiWatch:
         """Begin to collect changes in the app."""
         return AtspiWatch(self._bus.address, app, kinds)
 
-    def wake(self, app: App) -> str:
+    def request_tree(self, app: UiApp) -> str:
         """Read of the app's windows what only a reader of interfaces asks for.
 
         Chromium builds its tree once relations and texts are asked for (tried with Chromium 156);
@@ -221,5 +265,5 @@ class AtspiBridge:
         return f"{app.name} builds its tree on demand, so it was asked for it"
 
 
-def _number(answer: tuple[Any, ...] | Fault) -> float | None:
-    return None if isinstance(answer, Fault) else float(answer[0][1])
+def _number(answer: tuple[Any, ...] | UiFault) -> float | None:
+    return None if isinstance(answer, UiFault) else float(answer[0][1])

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from jeepney.low_level import Message, Parser, calc_msg_size
 
-__all__ = ["ITEMS", "Reply", "SwiftParser", "decode_items", "decode_reply"]
+__all__ = ["ITEMS", "BusReply", "SwiftParser", "decode_items", "decode_reply"]
 
 ITEMS: Final = "a((so)(so)(so)iiassusau)"
 """Reference, app, parent, index, number of children, interfaces, name, role, description,
@@ -28,7 +28,7 @@ _INTEGER: Final = struct.Struct("<i").unpack_from
 _DOUBLE: Final = struct.Struct("<d").unpack_from
 
 
-class Reply(NamedTuple):
+class BusReply(NamedTuple):
     """An answer: the serial number of its call, and its body."""
 
     serial: int
@@ -50,7 +50,7 @@ class SwiftParser(Parser):  # type: ignore[misc]
         self._held += data
 
     def get_next_message(self) -> Any:
-        """Return the next message, a `Message` or a `Reply`, or None if not all of it is there."""
+        """Return the next message (`Message` or `BusReply`), or None if not all of it is there."""
         held, at = self._held, self._at
         if len(held) - at < 16:
             return None
@@ -66,7 +66,7 @@ class SwiftParser(Parser):  # type: ignore[misc]
         return decode_reply(raw) or Message.from_buffer(raw)
 
 
-def decode_reply(raw: bytes) -> Reply | None:
+def decode_reply(raw: bytes) -> BusReply | None:
     """Return a message as an answer, or None for one that the library is to read."""
     if raw[0] != _LITTLE or raw[1] != _RETURN:
         return None
@@ -92,7 +92,7 @@ def decode_reply(raw: bytes) -> Reply | None:
     if decode is None:
         return None
     body = decode(raw, end + -end % 8)
-    return None if body is None else Reply(serial, body)
+    return None if body is None else BusReply(serial, body)
 
 
 _U, _G = ord("u"), ord("g")

@@ -14,11 +14,10 @@ from jeepney import HeaderFields, MessageType
 from jeepney.bus_messages import MatchRule, message_bus
 from jeepney.low_level import Message
 
-from iac_accessibility.atspi.names import ATSPI
-from iac_accessibility.atspi.wire import Call, connect
-from iac_accessibility.faults import Silent
-from iac_accessibility.inbox import Inbox
-from iac_accessibility.model import App, Change, ChangeKind, cleaned
+from iac_accessibility.atspi.items import ATSPI
+from iac_accessibility.atspi.wire import BusCall, connect
+from iac_accessibility.bridge import Inbox
+from iac_accessibility.model import ChangeKind, Silent, UiApp, UiEvent, cleaned
 
 __all__ = ["AtspiWatch"]
 
@@ -39,14 +38,14 @@ _REGISTERED: Final[dict[ChangeKind, tuple[str, ...]]] = {
 }
 
 
-class AtspiWatch:
+class AtspiWatch(Inbox):
     """Collects the changes of one app until it is closed."""
 
-    def __init__(self, address: str, app: App, kinds: Collection[ChangeKind]) -> None:
+    def __init__(self, address: str, app: UiApp, kinds: Collection[ChangeKind]) -> None:
+        super().__init__()
         self._app: Any = app.key
         self._kinds = frozenset(kinds)
         self._began = time.monotonic()
-        self._inbox = Inbox()
         self._connection = connect(address, 2.0)
         self._listen()
         self._thread = threading.Thread(target=self._run, name="atspi-watch", daemon=True)
@@ -61,14 +60,14 @@ class AtspiWatch:
         names = {name for kind in self._kinds for name in _REGISTERED[kind]}
         for name in sorted(names):
             registry = ATSPI + "Registry"
-            call = Call(
+            call = BusCall(
                 *(registry, "/org/a11y/atspi/registry", registry, "RegisterEvent", "sass"),
                 (name, [], self._app[0]),
             )
             self._connection.send_and_get_reply(call.message(), timeout=2.0)
 
     def _run(self) -> None:
-        while not self._inbox.closed:
+        while not self.closed:
             try:
                 message = self._connection.receive(timeout=0.1)
             except TimeoutError:
@@ -77,9 +76,9 @@ class AtspiWatch:
                 break
             change = self._change(message)
             if change is not None:
-                self._inbox.add(change)
+                self.add(change)
 
-    def _change(self, message: Message) -> Change | None:
+    def _change(self, message: Message) -> UiEvent | None:
         if message.header.message_type is not MessageType.signal:
             return None
         fields = message.header.fields
@@ -97,7 +96,7 @@ class AtspiWatch:
             kind, detail, handle = self._of_object(member, body, handle)
         if kind is None or kind not in self._kinds:
             return None
-        return Change(kind, handle, time.monotonic() - self._began, detail)
+        return UiEvent(kind, handle, time.monotonic() - self._began, detail)
 
     def _of_object(
         self, member: str, body: tuple[Any, ...], handle: tuple[str, str]
@@ -128,15 +127,11 @@ class AtspiWatch:
             return ("window_created" if added else "window_closed"), "", child
         return ("element_created" if added else "element_destroyed"), "", child
 
-    def wait(self, seconds: float) -> list[Change]:
-        """Return what has come in; wait for the first up to `seconds`."""
-        return self._inbox.wait(seconds)
-
     def close(self) -> None:
         """End the thread, and close the connection."""
-        if self._inbox.closed:
+        if self.closed:
             return
-        self._inbox.close()
+        super().close()
         self._thread.join(2.0)
         with contextlib.suppress(OSError, Silent):
             self._connection.close()

@@ -4,31 +4,77 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from iac_accessibility.atspi.names import ROLES, STATES, bit
-from iac_accessibility.faults import Fault, Gone, Silent
-from iac_accessibility.model import VALUE_LIMIT, Frame, Handle, Node, Scalar, Want, cleaned
-from iac_accessibility.roles import BOOLEAN_ROLES, action_name
+from iac_accessibility.model import (
+    VALUE_LIMIT,
+    Frame,
+    Gone,
+    Handle,
+    Scalar,
+    Silent,
+    UiFault,
+    UiNode,
+    Want,
+    cleaned,
+)
+from iac_accessibility.paths import BOOLEAN_ROLES, action_name, role_name
 
-__all__ = [
-    "ACTIONS",
-    "CHILDREN",
-    "DESCRIPTION",
-    "FRAME",
-    "IDENTIFIER",
-    "VALUE",
-    "Answer",
-    "Item",
-    "bits_of",
-    "first_body",
-    "item_of",
-    "kind_of",
-    "node_of",
-    "role_of",
-    "states_of",
-    "variant",
-]
+ATSPI: Final = "org.a11y.atspi."
+PROPERTIES: Final = "org.freedesktop.DBus.Properties"
+ROOT_PATH: Final = "/org/a11y/atspi/accessible/root"
+CACHE_PATH: Final = "/org/a11y/atspi/cache"
 
-Answer: TypeAlias = tuple[Any, ...] | Fault
+ROLES: Final = tuple(
+    role_name(name)
+    for name in (
+        "unknown accelerator-label alert animation arrow calendar canvas check-box check-menu-item"
+        " color-chooser column-header combo-box date-editor desktop-icon desktop-frame dial dialog"
+        " directory-pane drawing-area file-chooser filler focus-traversable font-chooser frame"
+        " glass-pane html-container icon image internal-frame label layered-pane list list-item"
+        " menu menu-bar menu-item option-pane page-tab page-tab-list panel password-text"
+        " popup-menu progress-bar push-button radio-button radio-menu-item root-pane row-header"
+        " scroll-bar scroll-pane separator slider spin-button split-pane status-bar table"
+        " table-cell table-column-header table-row-header tearoff-menu-item terminal text"
+        " toggle-button tool-bar tool-tip tree tree-table unknown viewport window extended header"
+        " footer paragraph ruler application autocomplete editbar embedded entry chart caption"
+        " document-frame heading page section redundant-object form link input-method-window"
+        " table-row tree-item document-spreadsheet document-presentation document-text"
+        " document-web document-email comment list-box grouping image-map notification info-bar"
+        " level-bar title-bar block-quote audio video definition article landmark log marquee math"
+        " rating timer static math-fraction math-root subscript superscript description-list"
+        " description-term description-value footnote content-deletion content-insertion mark"
+        " suggestion push-button-menu"
+    ).split()
+)
+"""Role number -> name."""
+
+STATES: Final = {
+    "active": 1,
+    "checked": 4,
+    "defunct": 6,
+    "editable": 7,
+    "expanded": 10,
+    "focusable": 11,
+    "focused": 12,
+    "minimized": 15,
+    "modal": 16,
+    "multi_line": 17,
+    "pressed": 20,
+    "selected": 23,
+    "enabled": 24,
+    "showing": 25,
+    "visible": 30,
+    "default": 39,
+    "read_only": 43,
+}
+"""State -> bit in the two words that GetState answers with."""
+
+
+def bit(states: int, name: str) -> bool:
+    """Say whether a state is among the bits."""
+    return bool(states >> STATES[name] & 1)
+
+
+Answer: TypeAlias = tuple[Any, ...] | UiFault
 """The body of an answer, or why there is none."""
 
 _SHOWN: Final = (
@@ -45,7 +91,7 @@ DESCRIPTION: Final = Want.DESCRIPTION.value
 _NO_NODE: Final = "/org/a11y/atspi/null"
 
 
-class Item(NamedTuple):
+class ElementItem(NamedTuple):
     """What is known of an element after the first round; `children` is None where not known."""
 
     role: int
@@ -57,10 +103,10 @@ class Item(NamedTuple):
     total: int = 0
 
 
-def item_of(*answers: Answer) -> Item | Fault:
+def item_of(*answers: Answer) -> ElementItem | UiFault:
     """Return what name, role, states and description say, or the first fault among them."""
     for answer in answers[:3]:
-        if isinstance(answer, Fault):
+        if isinstance(answer, UiFault):
             return answer
     name, role, states, said = answers
     assert isinstance(role, tuple)
@@ -68,15 +114,17 @@ def item_of(*answers: Answer) -> Item | Fault:
     bits = bits_of(states[0])
     if bits >> STATES["defunct"] & 1:
         return Gone("the element is defunct")
-    return Item(role[0], variant(name, ""), bits, variant(said, ""))
+    return ElementItem(role[0], variant(name, ""), bits, variant(said, ""))
 
 
-def kind_of(item: Item) -> tuple[str, bool]:
+def kind_of(item: ElementItem) -> tuple[str, bool]:
     """Return what says which details an element has: its role, and whether it can be edited."""
     return role_of(item), bit(item.states, "editable")
 
 
-def node_of(handle: Handle, item: Item, want: int, got: Mapping[str, list[Answer]]) -> Node | Fault:
+def node_of(
+    handle: Handle, item: ElementItem, want: int, got: Mapping[str, list[Answer]]
+) -> UiNode | UiFault:
     """Return the node of an item, or `Silent` where one of the answers did not come.
 
     Args:
@@ -89,7 +137,7 @@ def node_of(handle: Handle, item: Item, want: int, got: Mapping[str, list[Answer
                 return answer
     role = role_of(item)
     value = _value(role, item, want, got)
-    states = states_of(item.states)
+    states = _states_of(item.states)
     if role == "secure_text_field":
         states |= {"secure"}
     if value is True:
@@ -97,7 +145,7 @@ def node_of(handle: Handle, item: Item, want: int, got: Mapping[str, list[Answer
     frame = first_body(got.get("frame"))
     actions = first_body(got.get("actions"))
     children = _children(item, got)
-    return Node(
+    return UiNode(
         handle,
         role,
         cleaned(item.name),
@@ -113,18 +161,18 @@ def node_of(handle: Handle, item: Item, want: int, got: Mapping[str, list[Answer
 
 
 @lru_cache(maxsize=1_024)
-def states_of(bits: int) -> frozenset[str]:
+def _states_of(bits: int) -> frozenset[str]:
     """Return the names of the states among the bits."""
     return frozenset(name for name in _SHOWN if bit(bits, name))
 
 
-def role_of(item: Item) -> str:
+def role_of(item: ElementItem) -> str:
     """Return the role in the inner spelling."""
     role = ROLES[item.role] if 0 <= item.role < len(ROLES) else "unknown"
     return "text_area" if role == "text_field" and bit(item.states, "multi_line") else role
 
 
-def _value(role: str, item: Item, want: int, got: Mapping[str, list[Answer]]) -> Scalar:
+def _value(role: str, item: ElementItem, want: int, got: Mapping[str, list[Answer]]) -> Scalar:
     if not want & VALUE:
         return None
     if role in BOOLEAN_ROLES:
@@ -136,25 +184,25 @@ def _value(role: str, item: Item, want: int, got: Mapping[str, list[Answer]]) ->
     return None
 
 
-def _children(item: Item, got: Mapping[str, list[Answer]]) -> tuple[Handle, ...]:
+def _children(item: ElementItem, got: Mapping[str, list[Answer]]) -> tuple[Handle, ...]:
     if item.children is not None:
         return item.children
     if whole := first_body(got.get("children")):
         return tuple(ref for ref in whole[0] if ref[1] != _NO_NODE)
-    each = [answer for answer in got.get("each", ()) if not isinstance(answer, Fault)]
+    each = [answer for answer in got.get("each", ()) if not isinstance(answer, UiFault)]
     return tuple(answer[0] for answer in each if answer[0][1] != _NO_NODE)
 
 
 def first_body(answers: list[Answer] | None) -> tuple[Any, ...] | None:
     """Return the body of the first answer, or None if there is none."""
-    if not answers or isinstance(answers[0], Fault):
+    if not answers or isinstance(answers[0], UiFault):
         return None
     return answers[0]
 
 
 def variant(answer: Answer, otherwise: Any) -> Any:
     """Return the value of a property, or `otherwise` where it could not be read."""
-    if isinstance(answer, Fault) or not answer:
+    if isinstance(answer, UiFault) or not answer:
         return otherwise
     held = answer[0]
     return held[1] if isinstance(held, tuple) else held

@@ -12,13 +12,16 @@ from typing import Any, Final
 
 from iac_accessibility.atspi.items import (
     ACTIONS,
+    ATSPI,
+    CACHE_PATH,
     CHILDREN,
     DESCRIPTION,
     FRAME,
     IDENTIFIER,
+    PROPERTIES,
     VALUE,
     Answer,
-    Item,
+    ElementItem,
     bits_of,
     first_body,
     item_of,
@@ -26,11 +29,9 @@ from iac_accessibility.atspi.items import (
     node_of,
     variant,
 )
-from iac_accessibility.atspi.names import ATSPI, CACHE_PATH, PROPERTIES
-from iac_accessibility.atspi.wire import Call, Pool
-from iac_accessibility.faults import Fault, Silent
-from iac_accessibility.model import VALUE_LIMIT, Handle, Node, Want, cleaned
-from iac_accessibility.roles import TEXT_ROLES
+from iac_accessibility.atspi.wire import BusCall, Pool
+from iac_accessibility.model import VALUE_LIMIT, Handle, Silent, UiFault, UiNode, Want, cleaned
+from iac_accessibility.paths import TEXT_ROLES
 
 __all__ = ["CHILD_LIMIT", "AtspiReader", "get", "method", "named", "snapshot"]
 
@@ -43,41 +44,41 @@ _NUMERIC: Final = frozenset(
 _NOT_HELD: Final = IDENTIFIER | FRAME | ACTIONS
 
 
-def method(handle: Any, interface: str, member: str, signature: str = "", *body: Any) -> Call:
+def method(handle: Any, interface: str, member: str, signature: str = "", *body: Any) -> BusCall:
     """Return a call of an element; `interface` without its prefix."""
-    return Call(handle[0], handle[1], ATSPI + interface, member, signature, body)
+    return BusCall(handle[0], handle[1], ATSPI + interface, member, signature, body)
 
 
-def get(handle: Any, interface: str, name: str) -> Call:
+def get(handle: Any, interface: str, name: str) -> BusCall:
     """Return the call that reads a property."""
-    return Call(handle[0], handle[1], PROPERTIES, "Get", "ss", (ATSPI + interface, name))
+    return BusCall(handle[0], handle[1], PROPERTIES, "Get", "ss", (ATSPI + interface, name))
 
 
-def snapshot(pool: Pool, bus: str, timeout: float) -> dict[Handle, Item]:
+def snapshot(pool: Pool, bus: str, timeout: float) -> dict[Handle, ElementItem]:
     """Return the elements that the app hands out at once; empty where its toolkit does not."""
     try:
-        (rows,) = pool.call(Call(bus, CACHE_PATH, ATSPI + "Cache", "GetItems"), timeout)
-    except (Fault, ValueError):
+        (rows,) = pool.call(BusCall(bus, CACHE_PATH, ATSPI + "Cache", "GetItems"), timeout)
+    except (UiFault, ValueError):
         return {}
     below: dict[Handle, list[tuple[int, Handle]]] = {}
     for row in rows:
         below.setdefault(row[2], []).append((row[3], row[0]))
-    items: dict[Handle, Item] = {}
+    items: dict[Handle, ElementItem] = {}
     for ref, _app, _parent, _index, count, _interfaces, name, role, description, words in rows:
         children = tuple(handle for _, handle in sorted(below.get(ref, ())))
         known = children if len(children) == count else None
-        items[ref] = Item(role, name, bits_of(words), description, "", known, count)
+        items[ref] = ElementItem(role, name, bits_of(words), description, "", known, count)
     return items
 
 
 class AtspiReader:
     """Reads elements; `items` are those that are known from a snapshot."""
 
-    def __init__(self, pool: Pool, items: Mapping[Handle, Item]) -> None:
+    def __init__(self, pool: Pool, items: Mapping[Handle, ElementItem]) -> None:
         self._pool = pool
         self._items = items
 
-    def read(self, handles: Sequence[Handle], want: Want, timeout: float) -> list[Node | Fault]:
+    def read(self, handles: Sequence[Handle], want: Want, timeout: float) -> list[UiNode | UiFault]:
         """Return one node or fault per handle."""
         bits = want.value
         held = [self._held(handle, bits) for handle in handles]
@@ -90,7 +91,7 @@ class AtspiReader:
         answers = iter(self._second(asked, items, bits, left))
         return [node or next(answers) for node in held]
 
-    def _held(self, handle: Handle, want: int) -> Node | None:
+    def _held(self, handle: Handle, want: int) -> UiNode | None:
         """Return an element of which the snapshot says all that is wanted."""
         item = self._items.get(handle)
         if item is None or want & _NOT_HELD or (item.children is None and want & CHILDREN):
@@ -98,9 +99,11 @@ class AtspiReader:
         if want & VALUE and any(_details(handle, *kind_of(item), VALUE)):
             return None
         node = node_of(handle, item, want, {})
-        return node if isinstance(node, Node) else None
+        return node if isinstance(node, UiNode) else None
 
-    def retrace(self, way: Sequence[Node], want: Want, timeout: float) -> list[Node | Fault] | None:
+    def retrace(
+        self, way: Sequence[UiNode], want: Want, timeout: float
+    ) -> list[UiNode | UiFault] | None:
         """Return a way as it is now, or None; see `locate.Retracing`.
 
         The child at a place costs the same among thousands; the list of them costs milliseconds.
@@ -123,11 +126,11 @@ class AtspiReader:
             child = next(answers)
             if isinstance(child, Silent):
                 return [child]
-            if isinstance(child, Fault) or child[0] != node.handle:
+            if isinstance(child, UiFault) or child[0] != node.handle:
                 return None
         middle = [_renamed(node, next(answers)) if node.title else node for node in between]
         items = [self._item(node.handle, bits if node is last else 0, answers) for node in read]
-        if isinstance(items[-1], Item) and kind != kind_of(items[-1]):
+        if isinstance(items[-1], ElementItem) and kind != kind_of(items[-1]):
             return None
         got = {what: [next(answers)] for what, _ in details}
         ends = [
@@ -137,14 +140,16 @@ class AtspiReader:
         now = [*ends[:-1], *middle, ends[-1]]
         return [way[0], *(_with_children(one, old) for one, old in zip(now, way[1:], strict=True))]
 
-    def _first(self, handles: Sequence[Handle], want: int, timeout: float) -> list[Item | Fault]:
-        calls: list[Call] = []
+    def _first(
+        self, handles: Sequence[Handle], want: int, timeout: float
+    ) -> list[ElementItem | UiFault]:
+        calls: list[BusCall] = []
         for handle in handles:
             calls += self._questions(handle, want)
         answers = iter(self._pool.calls(calls, timeout))
         return [self._item(handle, want, answers) for handle in handles]
 
-    def _questions(self, handle: Handle, want: int) -> list[Call]:
+    def _questions(self, handle: Handle, want: int) -> list[BusCall]:
         known = self._items.get(handle)
         calls = []
         if known is None:
@@ -161,9 +166,9 @@ class AtspiReader:
             calls.append(get(handle, "Accessible", "ChildCount"))
         return calls
 
-    def _item(self, handle: Handle, want: int, answers: Iterator[Answer]) -> Item | Fault:
+    def _item(self, handle: Handle, want: int, answers: Iterator[Answer]) -> ElementItem | UiFault:
         held = self._items.get(handle)
-        item: Item | Fault
+        item: ElementItem | UiFault
         if held is None:
             name, role, states = next(answers), next(answers), next(answers)
             said = next(answers) if want & DESCRIPTION else ("",)
@@ -173,7 +178,7 @@ class AtspiReader:
         identifier = next(answers) if want & IDENTIFIER else None
         asked = want & CHILDREN and (held is None or held.children is None)
         total = next(answers) if asked else None
-        if isinstance(item, Fault):
+        if isinstance(item, UiFault):
             return item
         if identifier is not None:
             item = item._replace(identifier=cleaned(variant(identifier, "")))
@@ -186,22 +191,22 @@ class AtspiReader:
     def _second(
         self,
         handles: Sequence[Handle],
-        items: Sequence[Item | Fault],
+        items: Sequence[ElementItem | UiFault],
         want: int,
         timeout: float,
-    ) -> list[Node | Fault]:
-        calls: list[Call] = []
+    ) -> list[UiNode | UiFault]:
+        calls: list[BusCall] = []
         spans: list[list[tuple[str, int]]] = []
         for handle, item in zip(handles, items, strict=True):
             asked: list[tuple[str, int]] = []
-            if isinstance(item, Item):
+            if isinstance(item, ElementItem):
                 for what, questions in _more(handle, item, want):
                     asked.append((what, len(questions)))
                     calls += questions
             spans.append(asked)
         end = time.monotonic() + timeout
         answers = iter(self._pool.calls(calls, timeout))
-        nodes: list[Node | Fault] = []
+        nodes: list[UiNode | UiFault] = []
         for handle, item, asked in zip(handles, items, spans, strict=True):
             got = {what: [next(answers) for _ in range(count)] for what, count in asked}
             nodes.append(self._complete(handle, item, want, got, end))
@@ -210,12 +215,12 @@ class AtspiReader:
     def _complete(
         self,
         handle: Handle,
-        item: Item | Fault,
+        item: ElementItem | UiFault,
         want: int,
         got: dict[str, list[Answer]],
         end: float,
-    ) -> Node | Fault:
-        if isinstance(item, Fault):
+    ) -> UiNode | UiFault:
+        if isinstance(item, UiFault):
             return item
         if actions := first_body(got.get("actions")):
             left = max(end - time.monotonic(), 0.05)
@@ -223,9 +228,9 @@ class AtspiReader:
         return node_of(handle, item, want, got)
 
 
-def _children_of(way: Sequence[Node]) -> list[Call]:
+def _children_of(way: Sequence[UiNode]) -> list[BusCall]:
     """Return what asks each element for the child that the next was; empty where one was none."""
-    calls: list[Call] = []
+    calls: list[BusCall] = []
     for above, below in pairwise(way):
         if below.handle not in above.children:
             return []
@@ -246,12 +251,12 @@ def named(pool: Pool, handle: Handle, rows: Sequence[Any], timeout: float) -> li
         [method(handle, "Action", "GetName", "i", at) for at in range(len(names))], timeout
     )
     return [
-        name or ("" if isinstance(answer, Fault) else str(answer[0]))
+        name or ("" if isinstance(answer, UiFault) else str(answer[0]))
         for name, answer in zip(names, answers, strict=True)
     ]
 
 
-def _more(handle: Handle, item: Item, want: int) -> Iterator[tuple[str, list[Call]]]:
+def _more(handle: Handle, item: ElementItem, want: int) -> Iterator[tuple[str, list[BusCall]]]:
     """Yield what is asked in the second round: a word and the calls."""
     if want & CHILDREN and item.children is None and item.total > 0:
         if item.total <= CHILD_LIMIT:
@@ -268,7 +273,7 @@ def _more(handle: Handle, item: Item, want: int) -> Iterator[tuple[str, list[Cal
         yield what, [call]
 
 
-def _details(handle: Handle, role: str, editable: bool, want: int) -> Iterator[tuple[str, Call]]:
+def _details(handle: Handle, role: str, editable: bool, want: int) -> Iterator[tuple[str, BusCall]]:
     if want & VALUE and role != "secure_text_field":
         if role in _NUMERIC:
             yield "number", get(handle, "Value", "CurrentValue")
@@ -280,13 +285,13 @@ def _details(handle: Handle, role: str, editable: bool, want: int) -> Iterator[t
         yield "actions", method(handle, "Action", "GetActions")
 
 
-def _with_children(now: Node | Fault, before: Node) -> Node | Fault:
-    if isinstance(now, Fault):
+def _with_children(now: UiNode | UiFault, before: UiNode) -> UiNode | UiFault:
+    if isinstance(now, UiFault):
         return now
     return now._replace(children=before.children, total=before.total)
 
 
-def _renamed(node: Node, name: Answer) -> Node | Fault:
-    if isinstance(name, Fault):
+def _renamed(node: UiNode, name: Answer) -> UiNode | UiFault:
+    if isinstance(name, UiFault):
         return name
     return node._replace(title=cleaned(variant(name, "")))

@@ -18,10 +18,10 @@ from jeepney import DBusAddress, HeaderFields, MessageFlag, MessageType, new_met
 from jeepney.io.blocking import DBusConnection, prep_socket
 from jeepney.low_level import Message
 
-from iac_accessibility.atspi.decode import Reply, SwiftParser
-from iac_accessibility.faults import Denied, Failed, Fault, Gone, Silent, Unsupported
+from iac_accessibility.atspi.decode import BusReply, SwiftParser
+from iac_accessibility.model import ActionFailed, Denied, Gone, Silent, UiFault, Unsupported
 
-__all__ = ["Call", "Pool", "connect"]
+__all__ = ["BusCall", "Pool", "connect"]
 
 AHEAD: Final = 100
 """Calls that may be under way at once; a bus refuses more than 128 of one client."""
@@ -37,7 +37,7 @@ _GONE: Final = ("UnknownObject", "ServiceUnknown", "NameHasNoOwner", "Disconnect
 _MISSING: Final = ("UnknownMethod", "UnknownInterface", "UnknownProperty", "InvalidArgs")
 
 
-class Call(NamedTuple):
+class BusCall(NamedTuple):
     """A method call; `body` fits `signature`."""
 
     destination: str
@@ -73,11 +73,11 @@ def connect(address: str, timeout: float) -> DBusConnection:
 
 
 @lru_cache(maxsize=8_192)
-def _encoded(call: Call) -> bytes:
+def _encoded(call: BusCall) -> bytes:
     return bytes(call.message().serialise(serial=1))
 
 
-def _numbered(call: Call, serial: int) -> bytes:
+def _numbered(call: BusCall, serial: int) -> bytes:
     """Return the message of a call; encoding the same call again costs next to nothing."""
     try:
         data = _encoded(call)
@@ -102,18 +102,18 @@ class Pool:
         self._lock = threading.Lock()
         self._closed = False
 
-    def call(self, call: Call, timeout: float) -> tuple[Any, ...]:
+    def call(self, call: BusCall, timeout: float) -> tuple[Any, ...]:
         """Return the body of the answer.
 
         Raises:
-            Fault: The call failed or was not answered.
+            UiFault: The call failed or was not answered.
         """
         answer = self.calls((call,), timeout)[0]
-        if isinstance(answer, Fault):
+        if isinstance(answer, UiFault):
             raise answer
         return answer
 
-    def calls(self, calls: Sequence[Call], timeout: float) -> list[tuple[Any, ...] | Fault]:
+    def calls(self, calls: Sequence[BusCall], timeout: float) -> list[tuple[Any, ...] | UiFault]:
         """Return the bodies of the answers in the order of the calls, a fault where one failed."""
         if not calls:
             return []
@@ -148,10 +148,10 @@ class Pool:
 
 
 def _exchange(
-    connection: DBusConnection, calls: Sequence[Call], end: float
-) -> list[tuple[Any, ...] | Fault]:
-    silent: Fault = Silent("no answer in time")
-    answers: list[tuple[Any, ...] | Fault] = [silent] * len(calls)
+    connection: DBusConnection, calls: Sequence[BusCall], end: float
+) -> list[tuple[Any, ...] | UiFault]:
+    silent: UiFault = Silent("no answer in time")
+    answers: list[tuple[Any, ...] | UiFault] = [silent] * len(calls)
     waiting: dict[int, int] = {}
     sent = 0
     # Made for each exchange: it costs less than the library's selector does for each message.
@@ -168,7 +168,7 @@ def _exchange(
                     sent = number + 1
                 connection.sock.sendall(batch)
             message = _received(connection, ready, end)
-            if isinstance(message, Reply):
+            if isinstance(message, BusReply):
                 place = waiting.pop(message.serial, None)
                 if place is not None:
                     answers[place] = message.body
@@ -198,7 +198,7 @@ def _received(connection: DBusConnection, ready: select.poll, end: float) -> Any
     return message
 
 
-def _answer(message: Message) -> tuple[Any, ...] | Fault:
+def _answer(message: Message) -> tuple[Any, ...] | UiFault:
     if message.header.message_type is not MessageType.error:
         body: tuple[Any, ...] = message.body
         return body
@@ -214,4 +214,4 @@ def _answer(message: Message) -> tuple[Any, ...] | Fault:
     if kind in ("NoReply", "Timeout", "TimedOut"):
         # The bus answers so for an app that ended with a call under way.
         return Gone(words) if "disconnect" in words.lower() else Silent(words)
-    return Failed(words)
+    return ActionFailed(words)

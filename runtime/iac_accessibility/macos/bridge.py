@@ -1,32 +1,93 @@
 """The bridge to the accessibility interface of macOS.
 
 Proven on Linux over a look-alike of the frameworks; what only a Mac can confirm is named where it
-stands and listed in docs/accessibility.md.
+stands and listed in docs/accessibility.md. Keys: text as Unicode, posted to the process that is
+meant; a key event holds at most 20 UTF-16 units of text.
+Source: Quartz Event Services, CGEvent.h.
 """
 
+import os
 import time
 from collections.abc import Collection
+from pathlib import Path
 from typing import Any, Final
 
-from iac_accessibility.faults import Denied, Failed, Gone, Silent, Unsupported
-from iac_accessibility.macos.calls import attribute, many, raised, timed
-from iac_accessibility.macos.frameworks import AppKit
+from iac_accessibility.macos.frameworks import AppKit, Quartz, attribute, many, raised, timed
 from iac_accessibility.macos.frameworks import HIServices as Ax
-from iac_accessibility.macos.keys import select_all, type_text
 from iac_accessibility.macos.observer import MacWatch
 from iac_accessibility.macos.reading import MacReader
-from iac_accessibility.macos.workspace import is_installed, running, still_runs
-from iac_accessibility.model import App, ChangeKind, Handle, Settable, Want
-from iac_accessibility.roles import BOOLEAN_ROLES, action_name, role_name
+from iac_accessibility.model import (
+    ActionFailed,
+    ChangeKind,
+    Denied,
+    Gone,
+    Handle,
+    Settable,
+    Silent,
+    UiApp,
+    Unsupported,
+    Want,
+    cleaned,
+)
+from iac_accessibility.paths import BOOLEAN_ROLES, action_name, role_name
 
 __all__ = ["MacBridge"]
 
 _DEFAULT_SECONDS: Final = 1.0
 _MAX_DEPTH: Final = 200
+_FOLDERS: Final = ("/Applications", "/System/Applications", "/System/Applications/Utilities")
 
 # Not among the constants of PyObjC: what Electron and Chromium listen to.
 _MANUAL: Final = "AXManualAccessibility"
 _ENHANCED: Final = "AXEnhancedUserInterface"
+
+_CHUNK: Final = 20
+_KEY_A: Final = 0
+_KEY_DELETE: Final = 51
+"""Virtual key codes of an ANSI keyboard (Carbon, Events.h)."""
+
+
+def _select_all(pid: int) -> None:
+    """Press Command-A."""
+    _press(pid, _KEY_A, Quartz.kCGEventFlagMaskCommand)
+
+
+def _type_text(pid: int, text: str) -> None:
+    """Type over what is selected; an empty text deletes it."""
+    if not text:
+        _press(pid, _KEY_DELETE, 0)
+    for part in _parts(text):
+        for down in (True, False):
+            event = Quartz.CGEventCreateKeyboardEvent(None, 0, down)
+            units = len(part.encode("utf-16-le")) // 2
+            Quartz.CGEventKeyboardSetUnicodeString(event, units, part)
+            Quartz.CGEventPostToPid(pid, event)
+
+
+def _press(pid: int, key: int, flags: int) -> None:
+    for down in (True, False):
+        event: Any = Quartz.CGEventCreateKeyboardEvent(None, key, down)
+        Quartz.CGEventSetFlags(event, flags)
+        Quartz.CGEventPostToPid(pid, event)
+
+
+def _parts(text: str) -> list[str]:
+    """Return the text in pieces of at most 20 UTF-16 units, no character torn apart."""
+    parts: list[str] = []
+    part, units = "", 0
+    for char in text:
+        size = 2 if ord(char) > 0xFFFF else 1
+        if units + size > _CHUNK:
+            parts.append(part)
+            part, units = "", 0
+        part += char
+        units += size
+    return [*parts, part] if part else parts
+
+
+def _launched(app: Any) -> float:
+    date = app.launchDate()
+    return 0.0 if date is None else float(date.timeIntervalSince1970())
 
 
 class MacBridge:
@@ -41,19 +102,43 @@ class MacBridge:
     def close(self) -> None:
         """Nothing is held."""
 
-    def apps(self, timeout: float) -> list[App]:  # noqa: ARG002 (the workspace answers at once)
-        """Return the apps with an interface."""
-        return running()
+    def apps(self, timeout: float) -> list[UiApp]:  # noqa: ARG002 (the workspace answers at once)
+        """Return the apps with an interface: those in the Dock, and those of the menu bar."""
+        found: list[UiApp] = []
+        for app in AppKit.NSWorkspace.sharedWorkspace().runningApplications():
+            if app.activationPolicy() == AppKit.NSApplicationActivationPolicyProhibited:
+                continue
+            pid = int(app.processIdentifier())
+            if pid <= 0 or pid == os.getpid():
+                continue
+            identifier = str(app.bundleIdentifier() or "")
+            name = cleaned(app.localizedName()) or identifier or str(pid)
+            found.append(UiApp(pid, name, identifier, _launched(app), bool(app.isActive())))
+        return found
 
     def installed(self, name: str) -> bool:
-        """Say whether there is such an app."""
-        return is_installed(name)
+        """Say whether an app of that bundle id, or in a usual folder under that name, is there."""
+        workspace = AppKit.NSWorkspace.sharedWorkspace()
+        if workspace.URLForApplicationWithBundleIdentifier_(name) is not None:
+            return True
+        if "/" in name:
+            return False
+        folders = [*map(Path, _FOLDERS), Path.home() / "Applications"]
+        return any((folder / f"{name}.app").exists() for folder in folders)
 
-    def alive(self, app: App) -> bool:
-        """Say whether the process still runs and is the same."""
-        return still_runs(app)
+    def alive(self, app: UiApp) -> bool:
+        """Say whether the process runs and is the one that was launched then."""
+        try:
+            os.kill(app.pid, 0)
+        except ProcessLookupError:
+            return False
+        except PermissionError:
+            pass
+        cls = AppKit.NSRunningApplication
+        found = cls.runningApplicationWithProcessIdentifier_(app.pid)
+        return found is not None and not found.isTerminated() and _launched(found) == app.started
 
-    def root(self, app: App, timeout: float) -> Handle:
+    def root(self, app: UiApp, timeout: float) -> Handle:
         """Return the app's own element, having asked it for its role: that shows permission."""
         element: Handle = Ax.AXUIElementCreateApplication(app.pid)
         try:
@@ -66,11 +151,11 @@ class MacBridge:
             raise Gone(str(fault)) from None
         return element
 
-    def reader(self, app: App, *, whole: bool, timeout: float) -> MacReader:  # noqa: ARG002
+    def reader(self, app: UiApp, *, whole: bool, timeout: float) -> MacReader:  # noqa: ARG002
         """Return a reader; macOS has nothing to read in bulk but an element's attributes."""
         return MacReader()
 
-    def ancestors(self, app: App, handle: Handle, timeout: float) -> list[Handle]:  # noqa: ARG002
+    def ancestors(self, app: UiApp, handle: Handle, timeout: float) -> list[Handle]:  # noqa: ARG002
         """Return the way from the window to the element."""
         end = time.monotonic() + timeout
         way = [handle]
@@ -85,7 +170,7 @@ class MacBridge:
             way.append(parent)
         return way[::-1]
 
-    def focused(self, app: App, timeout: float) -> Handle | None:
+    def focused(self, app: UiApp, timeout: float) -> Handle | None:
         """Return the app's element that has the keyboard, or None."""
         element = timed(Ax.AXUIElementCreateApplication(app.pid), timeout)
         try:
@@ -141,7 +226,7 @@ class MacBridge:
         element = timed(handle, timeout)
         raised(Ax.AXUIElementSetAttributeValue(element, Ax.kAXValueAttribute, value))
 
-    def type_text(self, app: App, handle: Handle, text: str, timeout: float) -> None:
+    def type_text(self, app: UiApp, handle: Handle, text: str, timeout: float) -> None:
         """Bring the app to the front, focus the element, check that, and type."""
         end = time.monotonic() + timeout
         element = timed(handle, timeout)
@@ -152,16 +237,16 @@ class MacBridge:
         raised(Ax.AXUIElementSetAttributeValue(element, Ax.kAXFocusedAttribute, True))
         while not attribute(element, Ax.kAXFocusedAttribute):
             if time.monotonic() > end:
-                raise Failed("the element did not take the keyboard")
+                raise ActionFailed("the element did not take the keyboard")
             time.sleep(0.02)
-        select_all(app.pid)
-        type_text(app.pid, text)
+        _select_all(app.pid)
+        _type_text(app.pid, text)
 
-    def watch(self, app: App, kinds: Collection[ChangeKind]) -> MacWatch:
+    def watch(self, app: UiApp, kinds: Collection[ChangeKind]) -> MacWatch:
         """Begin to collect changes in the app."""
         return MacWatch(app, kinds)
 
-    def wake(self, app: App) -> str:
+    def request_tree(self, app: UiApp) -> str:
         """Switch on what Electron and Chromium listen to; they may answer with an error and do it.
 
         Users report that an app woken so reacts more slowly to typing.

@@ -1,17 +1,83 @@
-"""The frameworks of macOS that the bridge uses, as PyObjC has them.
+"""The frameworks of macOS that the bridge uses, as PyObjC has them, and the calls of elements.
 
 Imported by name, because they have no type stubs and exist on a Mac only. Every name that is used
 of them is checked against PyObjC's own metadata by a test; what that cannot vouch for (selectors
 that answer with objects) is a list in that test.
+Source: HIServices, AXError.h and AXUIElement.h. Only a Mac can confirm how apps use the numbers.
 """
 
+from collections.abc import Sequence
 from importlib import import_module
 from typing import Any, Final
 
-__all__ = ["AppKit", "CoreFoundation", "HIServices", "Quartz", "objc"]
+from iac_accessibility.model import ActionFailed, Denied, Gone, Silent, UiFault, Unsupported
 
 AppKit: Final[Any] = import_module("AppKit")
 CoreFoundation: Final[Any] = import_module("CoreFoundation")
 HIServices: Final[Any] = import_module("HIServices")
 Quartz: Final[Any] = import_module("Quartz")
 objc: Final[Any] = import_module("objc")
+
+
+_FAULTS: Final[dict[int, type[UiFault]]] = {
+    HIServices.kAXErrorInvalidUIElement: Gone,
+    HIServices.kAXErrorCannotComplete: Silent,
+    HIServices.kAXErrorAttributeUnsupported: Unsupported,
+    HIServices.kAXErrorActionUnsupported: Unsupported,
+    HIServices.kAXErrorNotificationUnsupported: Unsupported,
+    HIServices.kAXErrorParameterizedAttributeUnsupported: Unsupported,
+    HIServices.kAXErrorNoValue: Unsupported,
+    HIServices.kAXErrorNotImplemented: Unsupported,
+    HIServices.kAXErrorAPIDisabled: Denied,
+}
+
+
+def fault_of(error: int) -> UiFault | None:
+    """Return what an error number means; None for success."""
+    if error == HIServices.kAXErrorSuccess:
+        return None
+    return _FAULTS.get(error, ActionFailed)(f"AXError {error}")
+
+
+def raised(error: int) -> None:
+    """Raise what an error number means."""
+    fault = fault_of(error)
+    if fault is not None:
+        raise fault
+
+
+def timed(element: Any, seconds: float) -> Any:
+    """Return the element, with the time that its app has to answer."""
+    # 0 would mean the system's default, 6 seconds.
+    HIServices.AXUIElementSetMessagingTimeout(element, max(seconds, 0.02))
+    return element
+
+
+def attribute(element: Any, name: str) -> Any:
+    """Return the value of an attribute.
+
+    Raises:
+        UiFault: The element has none, is gone, or its app does not answer.
+    """
+    error, value = HIServices.AXUIElementCopyAttributeValue(element, name, None)
+    raised(error)
+    return value
+
+
+def many(element: Any, names: Sequence[str]) -> list[Any]:
+    """Return the values of attributes in one exchange, None for those that it does not have.
+
+    Raises:
+        UiFault: The element is gone, or its app does not answer.
+    """
+    error, values = HIServices.AXUIElementCopyMultipleAttributeValues(element, names, 0, None)
+    raised(error)
+    return [None if _is_error(value) else value for value in values]
+
+
+def _is_error(value: Any) -> bool:
+    """Say whether a value stands for an attribute that could not be read."""
+    return (
+        isinstance(value, HIServices.AXValueRef)
+        and HIServices.AXValueGetType(value) == HIServices.kAXValueTypeAXError
+    )

@@ -9,10 +9,9 @@ import time
 from collections.abc import Collection
 from typing import Any, Final
 
-from iac_accessibility.inbox import Inbox
-from iac_accessibility.macos.calls import fault_of
-from iac_accessibility.macos.frameworks import CoreFoundation, HIServices, objc
-from iac_accessibility.model import App, Change, ChangeKind
+from iac_accessibility.bridge import Inbox
+from iac_accessibility.macos.frameworks import CoreFoundation, HIServices, fault_of, objc
+from iac_accessibility.model import ChangeKind, UiApp, UiEvent
 
 __all__ = ["MacWatch"]
 
@@ -36,13 +35,13 @@ _NOTIFICATIONS: Final[dict[str, ChangeKind]] = {
 _STEP: Final = 0.1
 
 
-class MacWatch:
+class MacWatch(Inbox):
     """Collects the changes of one app until it is closed."""
 
-    def __init__(self, app: App, kinds: Collection[ChangeKind]) -> None:
+    def __init__(self, app: UiApp, kinds: Collection[ChangeKind]) -> None:
+        super().__init__()
         self._kinds = set(kinds)
         self._began = time.monotonic()
-        self._inbox = Inbox()
         self._windows: set[Any] = set()
         self._element = HIServices.AXUIElementCreateApplication(app.pid)
         self._callback = objc.callbackFor(HIServices.AXObserverCreate)(self._heard)
@@ -69,7 +68,7 @@ class MacWatch:
         for name in self._wanted():
             # What an app does not tell of is simply not heard of.
             HIServices.AXObserverAddNotification(self._observer, self._element, name, None)
-        while not self._inbox.closed:
+        while not self.closed:
             CoreFoundation.CFRunLoopRunInMode(mode, _STEP, False)
         CoreFoundation.CFRunLoopRemoveSource(loop, source, mode)
 
@@ -81,13 +80,9 @@ class MacWatch:
             self._windows.discard(element)
             kind = "window_closed"
         if kind in self._kinds:
-            self._inbox.add(Change(kind, element, time.monotonic() - self._began))
-
-    def wait(self, seconds: float) -> list[Change]:
-        """Return what has come in; wait for the first up to `seconds`."""
-        return self._inbox.wait(seconds)
+            self.add(UiEvent(kind, element, time.monotonic() - self._began))
 
     def close(self) -> None:
         """End the thread."""
-        self._inbox.close()
+        super().close()
         self._thread.join(2.0)

@@ -7,11 +7,21 @@ import time
 from collections.abc import Sequence
 from typing import Any, Final
 
-from iac_accessibility.faults import Fault, Silent, Unsupported
-from iac_accessibility.macos.calls import many, raised, timed
 from iac_accessibility.macos.frameworks import HIServices as Ax
-from iac_accessibility.model import VALUE_LIMIT, Frame, Handle, Node, Scalar, Want, cleaned
-from iac_accessibility.roles import BOOLEAN_ROLES, action_name, role_name
+from iac_accessibility.macos.frameworks import many, raised, timed
+from iac_accessibility.model import (
+    VALUE_LIMIT,
+    Frame,
+    Handle,
+    Scalar,
+    Silent,
+    UiFault,
+    UiNode,
+    Unsupported,
+    Want,
+    cleaned,
+)
+from iac_accessibility.paths import BOOLEAN_ROLES, action_name, role_name
 
 __all__ = ["CHILD_LIMIT", "MacReader"]
 
@@ -55,10 +65,10 @@ _APPLICATION: Final = "application"
 class MacReader:
     """Reads elements one by one, each within what is left of the time."""
 
-    def read(self, handles: Sequence[Handle], want: Want, timeout: float) -> list[Node | Fault]:
+    def read(self, handles: Sequence[Handle], want: Want, timeout: float) -> list[UiNode | UiFault]:
         """Return one node or fault per handle; those that were not reached are silent."""
         end = time.monotonic() + timeout
-        answers: list[Node | Fault] = []
+        answers: list[UiNode | UiFault] = []
         for handle in handles:
             left = end - time.monotonic()
             if left <= 0:
@@ -66,12 +76,12 @@ class MacReader:
                 continue
             try:
                 answers.append(_node(timed(handle, left), want))
-            except Fault as fault:
+            except UiFault as fault:
                 answers.append(fault)
         return answers
 
 
-def _node(element: Any, want: Want) -> Node:
+def _node(element: Any, want: Want) -> UiNode:
     names = list(_BASE)
     if Want.VALUE in want:
         names.append(Ax.kAXValueAttribute)
@@ -98,7 +108,7 @@ def _node(element: Any, want: Want) -> Node:
     title = cleaned(held[Ax.kAXTitleAttribute])
     if not title and role == "static_text" and isinstance(value, str):
         title = cleaned(value)
-    return Node(
+    return UiNode(
         element,
         role,
         # What is read aloud stands for the title of an element without one (a button's picture).
@@ -146,7 +156,12 @@ def _children(element: Any, role: str) -> tuple[tuple[Handle, ...], int]:
 def _of_app(element: Any) -> tuple[Handle, ...]:
     """Return the app's windows, minimized ones too, and then its menu bar."""
     windows, bar, rest = many(
-        element, [Ax.kAXWindowsAttribute, Ax.kAXMenuBarAttribute, Ax.kAXChildrenAttribute]
+        element,
+        [
+            Ax.kAXWindowsAttribute,
+            Ax.kAXMenuBarAttribute,
+            Ax.kAXChildrenAttribute,
+        ],
     )
     found = [*(windows or ()), *([bar] if bar is not None else ()), *(rest or ())]
     return tuple(dict.fromkeys(found))

@@ -1,0 +1,173 @@
+"""Which apps are on the accessibility bus, in one exchange where little has changed."""
+
+import os
+import re
+import shlex
+import shutil
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from iac_accessibility.atspi.items import ATSPI, ROOT_PATH, STATES, Answer
+from iac_accessibility.atspi.reading import get, method
+from iac_accessibility.atspi.wire import BusCall, Pool
+from iac_accessibility.model import Handle, Silent, UiApp, UiFault, cleaned
+
+__all__ = ["APPS", "REGISTRY", "Rounds", "identity", "is_installed", "listed", "started"]
+
+_REVERSE: Final = re.compile(r"[A-Za-z][A-Za-z0-9-]*(\.[A-Za-z0-9_-]+){2,}\Z")
+_OTHER: Final = re.compile(r"[^A-Za-z0-9._-]+")
+
+
+def started(pid: int) -> float | None:
+    """Return when a process began, in clock ticks since the machine did; None if there is none."""
+    try:
+        # Asked several times in each call, and a Path takes longer than the answer.
+        with open(f"/proc/{pid}/stat", errors="replace") as file:  # noqa: PTH123
+            text = file.read()
+    except OSError:
+        return None
+    # The second field is the program's name, in parentheses, and may hold any character.
+    fields = text.rpartition(")")[2].split()
+    return None if fields[0] in ("Z", "X") else float(fields[19])
+
+
+def identity(pid: int) -> str:
+    """Return the identity of the program that a process runs; empty where it cannot be read."""
+    try:
+        program = os.readlink(f"/proc/{pid}/exe")  # noqa: PTH115
+    except OSError:
+        return ""
+    name = program.rpartition("/")[2].removesuffix(" (deleted)")
+    known = _desktop_files().get(name)
+    if known:
+        return known
+    plain = _OTHER.sub("-", name).strip("-.")
+    return f"local.{plain}" if plain else ""
+
+
+def is_installed(name: str) -> bool:
+    """Say whether there is a program of that name, or a desktop file of that name or id."""
+    if shutil.which(name) or shutil.which(name.lower()):
+        return True
+    wanted = name.casefold()
+    ids = _desktop_files().values()
+    return any(wanted in (known.casefold(), known.rpartition(".")[2].casefold()) for known in ids)
+
+
+@cache
+def _desktop_files() -> dict[str, str]:
+    """Return program name -> the reverse name of its desktop entry."""
+    home = os.environ.get("XDG_DATA_HOME") or str(Path.home() / ".local/share")
+    shared = os.environ.get("XDG_DATA_DIRS") or "/usr/local/share:/usr/share"
+    found: dict[str, str] = {}
+    # System folders first: a file in the home folder cannot rename a program of the system.
+    for folder in (*shared.split(":"), home):
+        for file in sorted(Path(folder, "applications").glob("*.desktop")):
+            if _REVERSE.match(file.stem):
+                program = _program(file)
+                if program:
+                    found.setdefault(program, file.stem)
+    return found
+
+
+def _program(file: Path) -> str:
+    try:
+        lines = file.read_text(errors="replace").splitlines()
+        command = next((line[5:] for line in lines if line.startswith("Exec=")), "")
+        words = shlex.split(command)
+    except (OSError, ValueError):
+        return ""
+    return Path(words[0]).name if words else ""
+
+
+REGISTRY: Final = ATSPI + "Registry"
+APPS: Final = (REGISTRY, ROOT_PATH)
+_SHARE: Final = 0.5
+_WINDOWS: Final = 50
+
+
+class Rounds:
+    """Asks in rounds, each of which depends on the one before; what was asked last time goes first.
+
+    Where the same is asked again, that is one exchange. The answers are of now in any case.
+
+    Args:
+        before: What was asked the last time, in all rounds.
+        timeout: Seconds of one exchange.
+    """
+
+    def __init__(self, pool: Pool, before: Sequence[BusCall], timeout: float) -> None:
+        self._pool = pool
+        self._timeout = timeout
+        self._answers = dict(zip(before, pool.calls(before, timeout), strict=True))
+        self.asked: list[BusCall] = []
+
+    def ask(self, calls: Sequence[BusCall]) -> list[Answer]:
+        """Return the answers to the calls of one round."""
+        self.asked += calls
+        new = [call for call in calls if call not in self._answers]
+        self._answers.update(zip(new, self._pool.calls(new, self._timeout), strict=True))
+        return [self._answers[call] for call in calls]
+
+
+def listed(
+    pool: Pool, before: Sequence[BusCall], timeout: float
+) -> tuple[list[UiApp], list[BusCall]]:
+    """Return the apps that are registered, and what was asked, to be given the next time.
+
+    Raises:
+        UiFault: The registry does not answer.
+    """
+    # A frozen app must not hide the others, nor cost more than its share.
+    rounds = Rounds(pool, before, min(timeout, _SHARE))
+    registered = method(APPS, "Accessible", "GetChildren")
+    (answer,) = rounds.ask([registered])
+    if isinstance(answer, Silent):
+        answer = pool.call(registered, timeout)
+    if isinstance(answer, UiFault):
+        raise answer
+    refs = answer[0]
+    about = rounds.ask(
+        [
+            call
+            for ref in refs
+            for call in (
+                get(ref, "Accessible", "Name"),
+                _pid_of(ref[0]),
+                method(ref, "Accessible", "GetChildren"),
+            )
+        ]
+    )
+    found: list[UiApp] = []
+    windows: list[tuple[Handle, Handle]] = []
+    for ref, name, pid, below in zip(refs, about[::3], about[1::3], about[2::3], strict=True):
+        if isinstance(pid, UiFault):
+            continue
+        began = started(pid[0])
+        if began is None:
+            continue
+        shown = "" if isinstance(name, UiFault) else cleaned(name[0][1])
+        app = UiApp(pid[0], shown, identity(pid[0]), began, key=tuple(ref))
+        found.append(app if shown else app._replace(name=_short(app)))
+        if not isinstance(below, UiFault):
+            windows += [(app.key, window) for window in below[0][:_WINDOWS]]
+    states = rounds.ask([method(window, "Accessible", "GetState") for _, window in windows])
+    active = {
+        key
+        for (key, _), state in zip(windows, states, strict=True)
+        if not isinstance(state, UiFault) and state[0][0] >> STATES["active"] & 1
+    }
+    return [app._replace(frontmost=app.key in active) for app in found], rounds.asked
+
+
+def _pid_of(bus: str) -> BusCall:
+    return BusCall(
+        *("org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus"),
+        *("GetConnectionUnixProcessID", "s", (bus,)),
+    )
+
+
+def _short(app: UiApp) -> str:
+    return app.id.rpartition(".")[2] or str(app.pid)

@@ -1,0 +1,205 @@
+"""A change of an element: planned by a tool, judged, checked again, done and read back.
+
+Action first: an action of the element's own, or its settable value. Keys are synthesised for one
+thing only, a text whose value cannot be set, and the answer says so.
+"""
+
+import hashlib
+import math
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import Any, Final, Literal, NamedTuple
+
+from iac_accessibility.apps import UiSession
+from iac_accessibility.bridge import read_one
+from iac_accessibility.errors import UiError, told
+from iac_accessibility.identity import ElementFound
+from iac_accessibility.levels import ChangeLevel, holds_secret, reach_of
+from iac_accessibility.locate import target
+from iac_accessibility.model import Gone, Scalar, UiApp, UiFault, UiNode, Want
+from iac_accessibility.render import element_state, shown_value
+from iac_base.errors import near_text, quoted
+from iac_base.text import escaped
+from iac_runtime.tool import Level, at_most
+
+_STATE: Final = Want.VALUE | Want.IDENTIFIER
+_SETTLE: Final = 0.4
+"""Seconds that an animated press is waited for; presses in between would be lost."""
+
+_LEAST: Final = 0.2
+
+
+class ElementChange(NamedTuple):
+    """What a tool is going to do to an element.
+
+    Attributes:
+        found: The element; when it is acted on, it is looked for again.
+        line: What will be done, on one line; the value of a secret is not in it.
+        act: Does it, to the element as it is then, within so many seconds.
+        method: How it is done, as the answer says.
+        action: The action of its own that is performed; empty if none.
+        value: The value that it is to have afterwards; None where that is not known.
+        words: What is named beside the element's own title: the menus on the way, the action.
+        more: What the answer says beside.
+    """
+
+    found: ElementFound
+    line: str
+    act: Callable[[UiNode, float], None]
+    method: Literal["action", "value", "synthetic keys"] = "action"
+    action: str = ""
+    value: str | float | bool | None = None
+    words: tuple[str, ...] = ()
+    more: Mapping[str, Any] = {}
+
+
+def reach(session: UiSession, app: UiApp, change: ElementChange) -> ChangeLevel:
+    """Return how far a change reaches, as far as its element is known now."""
+    keys = change.method == "synthetic keys"
+    return reach_of(session.bridge, app, change.found, change.words, synthetic=keys)
+
+
+def remembered(app: UiApp, found: ElementFound) -> str:
+    """Return a digest of what an answer covers while this server runs: a process and a window."""
+    window = found.window.title if found.window.role != "menu_bar" else "menu bar"
+    scope = (app.id, app.pid, app.started, window or found.window.role)
+    return hashlib.sha256(repr(scope).encode()).hexdigest()
+
+
+def carry_out(
+    session: UiSession, app: UiApp, change: ElementChange, level: Level, seconds: float
+) -> dict[str, Any]:
+    """Make a change: the path is resolved again, and everything that was judged must hold.
+
+    Args:
+        level: What it was judged to need.
+
+    Raises:
+        StaleError: The element is another one now; nothing was done.
+        UiError: It reaches further than was judged.
+        UiFault: The app failed.
+    """
+    end = time.monotonic() + seconds
+    before = change.found
+    found = target(session, app, before.path, before.fingerprint, seconds, before)
+    node = found.node
+    now = reach(session, app, change._replace(found=found))
+    if not at_most(now.level, level):
+        raise UiError(
+            "REFUSED",
+            f"This call is {now.level} now: {', '.join(now.reasons)}. Nothing was done.",
+            "Ask again; the element has changed since.",
+            reason="level_rose",
+        )
+    if change.action:
+        check_action(node, change.action)
+    # Closing a window ends the element before it answers.
+    with told(app, before.path, writes=True), suppress(Gone):
+        change.act(node, max(end - time.monotonic(), _LEAST))
+    after = _after(session, app, change, node, max(end - time.monotonic(), _LEAST))
+    state = {"role": node.role, "title": node.title, "gone": True}
+    answer = {
+        "success": True,
+        "method": change.method,
+        "element_state": state if after is None else element_state(app, after),
+        **change.more,
+    }
+    if change.value is not None:
+        return answer | _told_value(app, change.value, change.method, node, after)
+    if after is not None:
+        return answer
+    alive = session.bridge.alive(app)
+    note = "The element is gone or not readable since; its last state is given."
+    return answer | {"notes": [note if alive else f"{app.name} has ended since."]}
+
+
+def _told_value(
+    app: UiApp, value: str | float | bool, method: str, node: UiNode, after: UiNode | None
+) -> dict[str, Any]:
+    """Return what an answer says of a value that was set: whether it holds now, and what was."""
+    notes: list[str] = []
+    secret = holds_secret(node)
+    done = after is not None and (secret or same(value, after.value))
+    if method == "synthetic keys":
+        notes.append("The value could not be set; it was typed with synthetic keys.")
+    if after is None:
+        notes.append("The element is gone or not readable since; whether it was set is unknown.")
+    elif secret:
+        notes.append("The element holds a secret, so the value was not read back.")
+    elif not done:
+        notes.append("The app holds another value than was set; it may have changed it.")
+    return {
+        "success": done,
+        "previous_value": shown_value(app, node),
+        "new_value": None if after is None else shown_value(app, after),
+        **({"notes": notes} if notes else {}),
+    }
+
+
+def _after(
+    session: UiSession, app: UiApp, change: ElementChange, node: UiNode, seconds: float
+) -> UiNode | None:
+    """Return the element as it is now, once an animation of the press is over; None if gone."""
+    settled = time.monotonic() + min(_SETTLE, seconds)
+    reader = session.bridge.reader(app, whole=False, timeout=seconds)
+    # A browser takes a value at once and shows it a moment later.
+    value = None if holds_secret(node) else change.value
+    try:
+        while True:
+            now = read_one(reader, node.handle, _STATE, seconds)
+            pressed = now.role == "button" and "pressed" in now.states
+            late = value is not None and not same(value, now.value)
+            if not (pressed or late) or time.monotonic() > settled:
+                return now
+            time.sleep(0.01)
+    except UiFault:
+        return None
+
+
+def same(wanted: str | float | bool, got: Scalar) -> bool:
+    """Say whether a value that was read back is the one that was set."""
+    if isinstance(wanted, bool) or isinstance(got, bool):
+        return wanted is got
+    if isinstance(wanted, str) or isinstance(got, str):
+        return str(wanted).strip() == str(got).strip()
+    return got is not None and math.isclose(wanted, got, rel_tol=1e-6, abs_tol=1e-6)
+
+
+def check_action(node: UiNode, action: str, asked: str = "") -> None:
+    """Raise if an element is disabled, or has no such action; `asked` is what it was called."""
+    check_enabled(node)
+    if action in node.actions:
+        return
+    asked = asked or action
+    raise UiError(
+        "NOT_SUPPORTED",
+        f"{quoted(asked, 60)} is no action of this {node.role.replace('_', ' ')}.",
+        near_text(asked, node.actions) if node.actions else "It has no actions.",
+        reason="no_action",
+        more={"actions": list(node.actions)},
+    )
+
+
+def check_enabled(node: UiNode) -> None:
+    """Raise if an element is disabled."""
+    if "enabled" not in node.states:
+        raise UiError(
+            "NOT_SUPPORTED",
+            f"The {node.role.replace('_', ' ')} {quoted(node.title, 60)} is disabled.",
+            "Look what has to be done first, then read it again.",
+            reason="disabled",
+        )
+
+
+def element_words(found: ElementFound, app: UiApp) -> str:
+    """Return an element in words: its role and title, its window, its app."""
+    node = found.node
+    name = f" {quoted(node.title, 60)}" if node.title else f" at {found.path[-80:]}"
+    place = f"window {quoted(found.window.title, 60)} of " if len(found.way) > 1 else ""
+    return escaped(f"{node.role.replace('_', ' ')}{name} in {place}{app_words(app)}")
+
+
+def app_words(app: UiApp) -> str:
+    """Return an app in words: its name, its identity, its process."""
+    return escaped(f"{app.name} ({app.id or 'identity unknown'}, process {app.pid})")

@@ -1,0 +1,295 @@
+"""What an element is known by, and what paths were made from, for the length of the server.
+
+So that an element that has taken another's place is noticed and never acted on.
+"""
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final, NamedTuple, TypeVar
+
+from iac_accessibility.bridge import Bridge
+from iac_accessibility.model import Handle, Silent, UiApp, UiFault, UiNode, Want
+from iac_accessibility.traverse import Branch, Walk
+from iac_base.errors import quoted
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+_WAYS: Final = 1_000
+_WALKS: Final = 4
+"""Ways to single elements, and whole walks, that are remembered: they are large."""
+
+_ROW_ROLES: Final = frozenset(("row", "list_item", "tree_item", "article", "comment"))
+_PLAIN_ROLES: Final = frozenset(("group", "grouping"))
+_TEXTS: Final = frozenset(("static_text", "heading", "paragraph", "link", "cell"))
+_FEW: Final = 12
+"""Most children of a plain group that is taken for a row."""
+
+_ROW_LEVELS: Final = 3
+_ROW_PARTS: Final = 60
+"""Levels below a row, and elements of each, whose texts tell it from others."""
+
+
+class Fingerprint(NamedTuple):
+    """What an element is known by. `identifier` and `row` are None where they were not read.
+
+    Toolkits that show long lists use a few elements for all rows, so that an element of the same
+    handle and name can belong to another row: `row` are the texts of the row it is in, empty
+    where it is in none.
+    """
+
+    role: str
+    title: str
+    identifier: str | None
+    handle: Handle
+    window: Handle
+    window_title: str
+    row: tuple[str, ...] | None = None
+
+
+class ElementFound(NamedTuple):
+    """An element that a path leads to: its app, the way from its window to itself, its path.
+
+    `row` are the texts of the row that it is in, None where they were not read; `around` is what
+    was read for them.
+    """
+
+    root: UiNode
+    way: tuple[UiNode, ...]
+    path: str
+    row: tuple[str, ...] | None = None
+    around: tuple[Handle, ...] = ()
+
+    @property
+    def node(self) -> UiNode:
+        """The element."""
+        return self.way[-1]
+
+    @property
+    def window(self) -> UiNode:
+        """The window (or menu bar) that it is in."""
+        return self.way[0]
+
+    @property
+    def fingerprint(self) -> Fingerprint:
+        """What it is known by from now on."""
+        return fingerprint_of(self.node, self.window, known=True, row=self.row)
+
+
+def found_at(branch: Branch) -> ElementFound:
+    """Return an element of a walk as one that its path led to."""
+    way: list[UiNode] = []
+    above = branch
+    while above.parent is not None:
+        way.append(above.node)
+        above = above.parent
+    return ElementFound(above.node, tuple(way[::-1]), branch.path)
+
+
+def fingerprint_of(
+    node: UiNode, window: UiNode, *, known: bool, row: tuple[str, ...] | None = None
+) -> Fingerprint:
+    """Return what an element is known by; `known` says that its identifier was read."""
+    identifier = node.identifier if known else None
+    return Fingerprint(
+        node.role, node.title, identifier, node.handle, window.handle, window.title, row
+    )
+
+
+def surroundings(
+    way: Sequence[UiNode], read: Callable[[Sequence[Handle]], Sequence[UiNode]]
+) -> tuple[str, ...]:
+    """Return the texts of the row that the last element of a way is in; empty where in none.
+
+    A row is an element of such a role, or a small group beside another group. What can be pressed
+    or filled in is left out: it changes with use.
+
+    Args:
+        read: Answers with elements, their children and values read; those that are gone left out.
+    """
+    row = next((node for node in reversed(way[1:]) if node.role in _ROW_ROLES), None)
+    if row is None and len(way) > 2 and _is_row(way[-2], way[-3], read):
+        row = way[-2]
+    if row is None:
+        return ()
+    texts = [row.title]
+    level = row.children[:_ROW_PARTS]
+    for _ in range(_ROW_LEVELS):
+        if not level:
+            break
+        nodes = [node for node in read(level) if node.visible]
+        texts += [node.title or str(node.value or "") for node in nodes if node.role in _TEXTS]
+        level = tuple(handle for node in nodes for handle in node.children)[:_ROW_PARTS]
+    return tuple(filter(None, texts))
+
+
+def _is_row(
+    node: UiNode, above: UiNode, read: Callable[[Sequence[Handle]], Sequence[UiNode]]
+) -> bool:
+    if node.role not in _PLAIN_ROLES or not 1 < len(node.children) <= _FEW:
+        return False
+    if node.handle not in above.children:
+        return False
+    at = above.children.index(node.handle)
+    beside = (*above.children[max(at - 1, 0) : at], *above.children[at + 1 : at + 2])
+    return bool(beside) and any(one.role == node.role for one in read(beside))
+
+
+class RowReader:
+    """Reads elements for `surroundings`, each once, within `seconds`.
+
+    Args:
+        before: What was read for the same element the last time; it is read in one exchange.
+
+    Raises:
+        Silent: On a call, where the app does not answer.
+    """
+
+    def __init__(
+        self, bridge: Bridge, app: UiApp, seconds: float, before: Sequence[Handle] = ()
+    ) -> None:
+        self._end = time.monotonic() + seconds
+        self._reader = bridge.reader(app, whole=False, timeout=seconds)
+        self._before = before
+        self._held: dict[Handle, UiNode | UiFault] = {}
+        self.asked: dict[Handle, None] = {}
+        """What was read for whoever asked, in order."""
+
+    def __call__(self, handles: Sequence[Handle]) -> list[UiNode]:
+        self.asked.update(dict.fromkeys(handles))
+        new = [handle for handle in dict.fromkeys(handles) if handle not in self._held]
+        if new:
+            new += [one for one in self._before if one not in self._held and one not in handles]
+            left = max(self._end - time.monotonic(), 0.0)
+            got = self._reader.read(new, Want.CHILDREN | Want.VALUE, left)
+            self._held.update(zip(new, got, strict=True))
+        nodes: list[UiNode] = []
+        for handle in handles:
+            answer = self._held[handle]
+            if isinstance(answer, Silent):
+                raise answer
+            if isinstance(answer, UiNode):
+                nodes.append(answer)
+        return nodes
+
+
+def with_row(bridge: Bridge, app: UiApp, found: ElementFound, *, seconds: float) -> ElementFound:
+    """Return an element with the texts of the row that it is in now.
+
+    Raises:
+        Silent: The app does not answer.
+    """
+    read = RowReader(bridge, app, seconds, found.around)
+    return found._replace(row=surroundings(found.way, read), around=tuple(read.asked))
+
+
+def differences(before: Fingerprint, found: ElementFound) -> str:
+    """Return how the element at a path differs from what the path was made from; empty if not.
+
+    Its handle is compared whatever it is called: in a list many elements have one name.
+    """
+    node = found.node
+    told: list[str] = []
+    if node.role != before.role:
+        told.append(f"it was {before.role}, it is {node.role}")
+    elif node.title != before.title and not (len(found.way) == 1 and node.handle == before.handle):
+        told.append(f"it was {quoted(before.title, 60)}, it is {quoted(node.title, 60)}")
+    if before.identifier is not None and node.identifier != before.identifier:
+        told.append(f"its identifier was {quoted(before.identifier, 60)}")
+    if found.window.handle != before.window:
+        told.append(f"it was in another window, {quoted(before.window_title, 60)}")
+    elif node.handle != before.handle and not told:
+        now = f", {node.role} {quoted(node.title, 60)}" if node.title else f", {node.role}"
+        told.append(f"another element has taken its place{now}{_in_row(found.row)}")
+    elif before.row is not None and found.row is not None and before.row != found.row:
+        told.append(f"its row has changed, it is now{_in_row(found.row) or ' in none'}")
+    return "; ".join(told)
+
+
+def _in_row(row: tuple[str, ...] | None) -> str:
+    return f" in the row {quoted(' '.join(row), 80)}" if row else ""
+
+
+class PathMemory:
+    """Remembers what paths were made from; the oldest go when there are too many. Thread-safe."""
+
+    def __init__(self, limit: int = 50_000) -> None:
+        self._limit = limit
+        self._made_from: OrderedDict[tuple[int, float, str], Fingerprint] = OrderedDict()
+        # Which process of an app a path was last made from.
+        self._owners: OrderedDict[tuple[str, str, str], tuple[int, float]] = OrderedDict()
+        self._ways: OrderedDict[tuple[int, float, str], ElementFound] = OrderedDict()
+        self._walks: OrderedDict[tuple[int, float], dict[str, Branch]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def keep(self, app: UiApp, found: ElementFound) -> None:
+        """Remember what the path of an element was made from."""
+        self._keep(app, [(found.path, found.fingerprint)])
+
+    def keep_all(
+        self,
+        app: UiApp,
+        branches: list[Branch],
+        *,
+        known: bool,
+        row: Callable[[Branch], tuple[str, ...] | None] = lambda _: None,
+    ) -> None:
+        """Remember the elements of a walk.
+
+        Args:
+            known: Whether identifiers were read.
+            row: The texts of the row that an element is in; None where they were not read.
+        """
+        rows = [
+            (one.path, fingerprint_of(one.node, one.window, known=known, row=row(one)))
+            for one in branches
+        ]
+        self._keep(app, rows)
+
+    def _keep(self, app: UiApp, rows: Iterable[tuple[str, Fingerprint]]) -> None:
+        process, name = (app.pid, app.started), (app.id, app.name)
+        with self._lock:
+            for path, fingerprint in rows:
+                _put(self._made_from, (*process, path), fingerprint, self._limit)
+                _put(self._owners, (*name, path), process, self._limit)
+
+    def keep_way(self, app: UiApp, found: ElementFound) -> None:
+        """Remember where the path of an element led to, for `found`."""
+        with self._lock:
+            _put(self._ways, (app.pid, app.started, found.path), found, _WAYS)
+
+    def keep_walk(self, app: UiApp, seen: Walk) -> None:
+        """Remember all ways of a walk, for `found`."""
+        ways = {branch.path: branch for branch in seen.order}
+        with self._lock:
+            _put(self._walks, (app.pid, app.started), ways, _WALKS)
+
+    def found(self, app: UiApp, path: str) -> ElementFound | None:
+        """Return what `path` led to when it was last followed or made; not how it is now."""
+        with self._lock:
+            found = self._ways.get((app.pid, app.started, path))
+            branch = self._walks.get((app.pid, app.started), {}).get(path)
+        return found or (found_at(branch) if branch else None)
+
+    def fingerprint(self, app: UiApp, path: str) -> Fingerprint | None:
+        """Return what `path` was made from, or None for a path that was not made here."""
+        with self._lock:
+            return self._made_from.get((app.pid, app.started, path))
+
+    def of_other_process(self, app: UiApp, path: str) -> Fingerprint | None:
+        """Return what `path` was made from in another process of the app, if only there."""
+        with self._lock:
+            owner = self._owners.get((app.id, app.name, path))
+            if owner is None or owner == (app.pid, app.started):
+                return None
+            return self._made_from.get((*owner, path))
+
+
+def _put(held: OrderedDict[K, V], key: K, value: V, limit: int) -> None:
+    """Put in what goes last, whether it was there or not; the oldest goes."""
+    held[key] = value
+    held.move_to_end(key)
+    if len(held) > limit:
+        held.popitem(last=False)

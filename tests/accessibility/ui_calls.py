@@ -1,0 +1,42 @@
+"""Calls of the tools without a gate: what a call would do, and doing it."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from iac_accessibility.tools import TOOLS
+from iac_accessibility.toolset import UiToolset
+from iac_base.cancellation import Cancellation
+from iac_runtime.gate.plans import Call, Plan
+from iac_runtime.tools.checking import check_arguments
+
+ROWS = {tool.name: tool for tool in TOOLS}
+
+
+class Context:
+    """As much of the gate's side of a call as the tools use."""
+
+    def __init__(self, toolset: UiToolset) -> None:
+        self._toolset = toolset
+
+    def kept(self, _make: object) -> UiToolset:
+        return self._toolset
+
+
+def prepare(toolset: UiToolset, name: str, arguments: Mapping[str, Any]) -> Plan:
+    """Return the plan of a call, as the gate asks for it."""
+    row = ROWS[name]
+    assert row.perform is not None
+    checked = check_arguments(arguments, row.input)
+    context: Any = Context(toolset)
+    return row.perform(row, Call(name, checked), context)
+
+
+def perform(plan: Plan, cancel: Cancellation | None = None) -> dict[str, Any]:
+    """Carry out a plan and return the answer."""
+    answer: dict[str, Any] = plan.perform(cancel).value
+    return answer
+
+
+def answered(toolset: UiToolset, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the answer to a call."""
+    return perform(prepare(toolset, name, arguments))
