@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from iac_applescript.confinement import Confinement
+from iac_applescript.running import Confinement
 from iac_applescript.script_toolset import Toolset
 from iac_base.cancellation import Cancellation
 from iac_base.files import open_state

@@ -10,22 +10,37 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Protocol
 
-from iac_applescript import installed
-from iac_applescript.analysis.analyser import Analyser, Analysis, Language, with_starts
-from iac_applescript.analysis.applescript_tokens import scan_applescript
-from iac_applescript.analysis.danger_rows import BEYOND
+from iac_applescript import dictionary as installed
+from iac_applescript.analysis.analyser import (
+    SYSTEM_EVENTS,
+    Analyser,
+    Analysis,
+    Language,
+    reach_of,
+    with_starts,
+)
+from iac_applescript.analysis.applescript_units import scan_applescript
 from iac_applescript.analysis.findings import Reason
 from iac_applescript.analysis.javascript_tokens import scan_javascript
-from iac_applescript.confinement import Confinement
+from iac_applescript.analysis.words import BEYOND
+from iac_applescript.answers import (
+    REASONS,
+    HitLike,
+    analysis,
+    done,
+    explained,
+    failed,
+    line,
+    pattern,
+    suggest,
+    where,
+)
 from iac_applescript.dictionary import view
-from iac_applescript.failures.explain import Failure, explain
-from iac_applescript.learning.patterns import Outcome
-from iac_applescript.learning.store import Store, learning_is_off
-from iac_applescript.reach import SYSTEM_EVENTS, reach_of
-from iac_applescript.running import compile_script, error_of, run_script
-from iac_applescript.shown import REASONS, analysis, done, explained, failed, line, pattern, where
+from iac_applescript.failures import ScriptFailure, explain
+from iac_applescript.patterns import RunOutcome
+from iac_applescript.running import Confinement, compile_script, error_of, run_script
 from iac_applescript.skills import skill_of, skills
-from iac_applescript.suggestions import HitLike, suggest
+from iac_applescript.store import PatternStore, learning_is_off
 from iac_applescript.system_state import PARTS, read_state
 from iac_applescript.tools import TOOLS
 from iac_base.errors import SetupError, ToolError, near_text, nearest, quoted
@@ -108,7 +123,7 @@ class Toolset:
         """
         self.catalogue = catalogue
         self.analyser = Analyser(catalogue)
-        self.store = Store(state)
+        self.store = PatternStore(state)
         self._find = find
         self._skills = skill_folder
         self._runs = runs
@@ -295,7 +310,7 @@ class Toolset:
         app = known[0] if known else ""
         if ran.failure is not None:
             cause = ran.failure.cause
-            outcome = Outcome(False, cause, ran.original, ran.failure.number, ran.milliseconds)
+            outcome = RunOutcome(False, cause, ran.original, ran.failure.number, ran.milliseconds)
             self._learn(given, app, language, outcome)
             failure = self._explain(ran.original, ran.failure.number, script, language)
             # The time limit is ours: its words say nothing, its number all.
@@ -303,7 +318,7 @@ class Toolset:
             raise _ScriptError(error_of(failure, ran.original), failure)
         assert ran.answer is not None
         self._learn(
-            given, app, language, Outcome(True, ran.answer.kind, "", None, ran.milliseconds)
+            given, app, language, RunOutcome(True, ran.answer.kind, "", None, ran.milliseconds)
         )
         return {
             "result": ran.answer.value,
@@ -313,7 +328,9 @@ class Toolset:
             "tools_that_do_this": list(plan.tools[:5]),
         }
 
-    def _learn(self, given: Mapping[str, Any], app: str, language: str, outcome: Outcome) -> None:
+    def _learn(
+        self, given: Mapping[str, Any], app: str, language: str, outcome: RunOutcome
+    ) -> None:
         intent = given.get("intent", "")
         if intent:
             try:
@@ -322,7 +339,7 @@ class Toolset:
                 # What was done stays done, though it could not be written down.
                 return
 
-    def _explain(self, error: str, number: int | None, script: str, language: str) -> Failure:
+    def _explain(self, error: str, number: int | None, script: str, language: str) -> ScriptFailure:
         return explain(error, number, script, language, self._nearest_app)
 
     def _nearest_app(self, name: str) -> str:
@@ -375,7 +392,7 @@ class Toolset:
 class _ScriptError(Exception):
     """A script failed; carries the error and its explanation."""
 
-    def __init__(self, error: ToolError, failure: Failure) -> None:
+    def __init__(self, error: ToolError, failure: ScriptFailure) -> None:
         super().__init__(error.message)
         self.error = error
         self.failure = failure

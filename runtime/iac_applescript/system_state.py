@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from iac_applescript.failures.explain import explain
+from iac_applescript.failures import explain
 from iac_base.text import clean
 from iac_runtime.execution.process import Runner
 

@@ -8,7 +8,7 @@ import pytest
 from script_calls import data
 
 from iac_applescript import script_toolset as tools
-from iac_applescript.confinement import Confinement, profile
+from iac_applescript.running import Confinement, profile
 from iac_applescript.script_toolset import Toolset
 from iac_runtime.execution.process import Completed
 from iac_runtime.execution.streams import run_process

@@ -11,13 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from script_calls import call, data
 
-from iac_applescript import installed, system_state
+from iac_applescript import dictionary as installed
 from iac_applescript import script_toolset as tools
-from iac_applescript.answers import read_answer
-from iac_applescript.learning.store import OFF
+from iac_applescript import system_state
+from iac_applescript.answers import suggest
+from iac_applescript.running import read_answer
 from iac_applescript.script_toolset import ROWS, Toolset
 from iac_applescript.skills import Skill
-from iac_applescript.suggestions import suggest
+from iac_applescript.store import OFF
 from iac_runtime.execution.process import Completed
 from iac_runtime.search import Index
 

@@ -1,13 +1,79 @@
-"""What a reader of a script found: reasons with their places, targets, tools."""
+"""What the readers of a script share: tokens with their place, and what was found there."""
 
+import re
+from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Final, Literal, NamedTuple
 
-from iac_applescript.analysis.tokens import Place, line_starts, place_at
 from iac_runtime.language.levels import highest
 from iac_runtime.tool import Level
 
-__all__ = ["Findings", "Reason", "Start"]
+__all__ = [
+    "MAX_SCRIPT",
+    "Findings",
+    "Kind",
+    "Reason",
+    "Scan",
+    "ScanFault",
+    "ScriptPlace",
+    "ScriptToken",
+    "Start",
+    "line_starts",
+    "place_at",
+]
+
+MAX_SCRIPT: Final = 64 * 1024
+"""Characters of a script; a longer one is not read at all."""
+
+Kind = Literal["word", "quoted", "string", "number", "sign", "raw", "regex", "template", "end"]
+"""`quoted` is AppleScript's `|name|`, `raw` a chevron form, `end` the end of a logical line."""
+
+
+class ScriptPlace(NamedTuple):
+    """Where something stands: line and column count from 1, `start` from 0; all in characters."""
+
+    line: int
+    column: int
+    start: int
+
+
+class ScriptToken(NamedTuple):
+    """A token; of a string `text` is its value, escapes resolved, else what is written."""
+
+    kind: Kind
+    text: str
+    start: int
+
+    @property
+    def folded(self) -> str:
+        """The text as AppleScript compares words."""
+        return self.text.casefold()
+
+
+class ScanFault(NamedTuple):
+    """What cannot be read, and where it begins."""
+
+    says: str
+    start: int
+
+
+class Scan(NamedTuple):
+    """The tokens of a script, comments left out."""
+
+    tokens: tuple[ScriptToken, ...]
+    faults: tuple[ScanFault, ...]
+
+
+def line_starts(script: str) -> list[int]:
+    """Return where the lines of a script begin; CR, LF and CRLF end one."""
+    return [0, *(found.end() for found in re.finditer(r"\r\n|\r|\n", script))]
+
+
+def place_at(lines: Sequence[int], start: int) -> ScriptPlace:
+    """Return the place of a character, by where the lines begin."""
+    line = bisect_right(lines, start)
+    return ScriptPlace(line, start - lines[line - 1] + 1, start)
 
 
 class Reason(NamedTuple):
@@ -25,7 +91,7 @@ class Reason(NamedTuple):
     rule: str
     says: str
     text: str
-    place: Place
+    place: ScriptPlace
 
 
 class Start(NamedTuple):
@@ -33,7 +99,7 @@ class Start(NamedTuple):
 
     app: str
     name: str
-    place: Place
+    place: ScriptPlace
 
 
 @dataclass(slots=True)
@@ -56,7 +122,7 @@ class Findings:
     starts: dict[str, Start] = field(default_factory=dict)
     _lines: list[int] = field(default_factory=list)
 
-    def place(self, start: int) -> Place:
+    def place(self, start: int) -> ScriptPlace:
         """Return the place of a character of the script."""
         if not self._lines:
             self._lines = line_starts(self.script)

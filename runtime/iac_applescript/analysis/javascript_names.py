@@ -4,11 +4,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from iac_applescript.analysis.javascript_shape import Shape, shape_of
-from iac_applescript.analysis.javascript_tokens import KEYWORDS, is_keyword
-from iac_applescript.analysis.tokens import Token
+from iac_applescript.analysis.findings import ScriptToken
+from iac_applescript.analysis.javascript_tokens import KEYWORDS, Shape, is_keyword, shape_of
 
-__all__ = ["Names", "script_names"]
+__all__ = ["ScriptNames", "script_names"]
 
 _DECLARES: Final = frozenset(("var", "let", "const", "function"))
 _LONGEST: Final = 200
@@ -18,7 +17,7 @@ _ASSIGNS: Final = frozenset("= += -= *= /= %= **= &= |= ^= &&= ||= ??= <<= >>= >
 
 
 @dataclass(slots=True)
-class Names:
+class ScriptNames:
     """The script's own names.
 
     Attributes:
@@ -33,11 +32,11 @@ class Names:
     numbers: set[str] = field(default_factory=set)
     tables: set[str] = field(default_factory=set)
     records: dict[str, set[str]] = field(default_factory=dict)
-    texts: dict[str, Token] = field(default_factory=dict)
+    texts: dict[str, ScriptToken] = field(default_factory=dict)
 
 
-def script_names(tokens: Sequence[Token]) -> Names:
-    found = Names()
+def script_names(tokens: Sequence[ScriptToken]) -> ScriptNames:
+    found = ScriptNames()
     for place, token in enumerate(tokens):
         if token.text in _DECLARES and is_keyword(tokens, place):
             _declare(tokens, place + 1, found)
@@ -57,9 +56,9 @@ def script_names(tokens: Sequence[Token]) -> Names:
     return found
 
 
-def _texts(declared: set[str], tokens: Sequence[Token]) -> dict[str, Token]:
+def _texts(declared: set[str], tokens: Sequence[ScriptToken]) -> dict[str, ScriptToken]:
     """Return the variables that are given texts: all that each is given, as one text."""
-    found: dict[str, Token] = {}
+    found: dict[str, ScriptToken] = {}
     name = ""
     for place, token in enumerate(tokens):
         after = tokens[place + 1].text if place + 1 < len(tokens) else ""
@@ -73,7 +72,7 @@ def _texts(declared: set[str], tokens: Sequence[Token]) -> dict[str, Token]:
     return found
 
 
-def _declare(tokens: Sequence[Token], place: int, found: Names) -> None:
+def _declare(tokens: Sequence[ScriptToken], place: int, found: ScriptNames) -> None:
     """Add what stands between a declaring word and its value: a name, a pattern, parameters."""
     depth = 0
     for at, token in enumerate(tokens[place:], place):
@@ -99,7 +98,7 @@ def _declare(tokens: Sequence[Token], place: int, found: Names) -> None:
                 return
 
 
-def _declare_rest(tokens: Sequence[Token], place: int, found: Names) -> None:
+def _declare_rest(tokens: Sequence[ScriptToken], place: int, found: ScriptNames) -> None:
     """After a value, a comma outside brackets declares the next name: `var a = 1, b = 2`."""
     depth = 0
     for at, token in enumerate(tokens[place:], place):
@@ -113,7 +112,7 @@ def _declare_rest(tokens: Sequence[Token], place: int, found: Names) -> None:
                 return
 
 
-def _parameters(tokens: Sequence[Token], arrow: int, found: Names) -> None:
+def _parameters(tokens: Sequence[ScriptToken], arrow: int, found: ScriptNames) -> None:
     if tokens[arrow - 1].kind == "word":
         found.declared.add(tokens[arrow - 1].text)
         return

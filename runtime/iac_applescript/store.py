@@ -3,6 +3,7 @@
 A pattern is advice. It never changes a level, a permission or a description.
 """
 
+import contextlib
 import os
 import sqlite3
 import threading
@@ -12,22 +13,102 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from iac_applescript.learning.patterns import (
+from iac_applescript.patterns import (
     MAX_ERROR,
     MAX_INTENT,
     MAX_STORED,
-    Outcome,
-    Pattern,
+    Candidate,
+    FoundPattern,
+    RunOutcome,
+    ScriptPattern,
     cleaned,
     digest_of,
     indexed_words,
+    query_words,
+    rank,
 )
-from iac_applescript.learning.ranking import Candidate, Found, query_words, rank
-from iac_applescript.learning.schema import connect
+from iac_base.errors import SetupError
 from iac_base.text import clean_text
 from iac_runtime.search.request import split, stem
 
-__all__ = ["LIMIT", "OFF", "Stats", "Store", "learning_is_off"]
+__all__ = ["FILE", "LIMIT", "OFF", "PatternStore", "Stats", "connect", "learning_is_off"]
+
+FILE: Final = "patterns.db"
+VERSION: Final = 1
+BUSY_SECONDS: Final = 5.0
+
+_SCHEMA: Final = """
+CREATE TABLE patterns (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    digest TEXT NOT NULL UNIQUE,
+    intent TEXT NOT NULL,
+    app TEXT NOT NULL,
+    language TEXT NOT NULL,
+    script TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    error TEXT NOT NULL,
+    number INTEGER,
+    milliseconds REAL NOT NULL,
+    successes INTEGER NOT NULL,
+    failures INTEGER NOT NULL,
+    first TEXT NOT NULL,
+    last TEXT NOT NULL
+);
+CREATE INDEX patterns_of_app ON patterns (app);
+CREATE VIRTUAL TABLE words USING fts5(
+    said, done, tokenize = 'unicode61 remove_diacritics 0', detail = column
+);
+CREATE VIRTUAL TABLE counts USING fts5vocab(words, row);
+"""
+
+
+def connect(folder: Path) -> sqlite3.Connection:
+    """Open the store in `folder`, for its owner alone; it is made if need be.
+
+    A file that is damaged is moved aside (`patterns.db.damaged`) and begun anew: what was learned
+    is advice, and no reason to stop.
+
+    Raises:
+        SetupError: It cannot be opened, or was written by a newer version.
+    """
+    path = folder / FILE
+    try:
+        return _open(path)
+    except sqlite3.OperationalError as error:
+        raise SetupError(f"{path} cannot be opened ({error}).") from error
+    except sqlite3.DatabaseError:
+        with contextlib.suppress(OSError):
+            os.replace(path, f"{path}.damaged")  # noqa: PTH105
+        for end in ("-wal", "-shm"):
+            Path(f"{path}{end}").unlink(missing_ok=True)
+        return _open(path)
+    except OSError as error:
+        raise SetupError(f"{path} cannot be opened ({error.strerror}).") from error
+
+
+def _open(path: Path) -> sqlite3.Connection:
+    # SQLite would follow a link and make the file as open as the umask lets it.
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
+    base = sqlite3.connect(
+        path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
+    )
+    try:
+        base.execute("PRAGMA journal_mode = WAL")
+        base.execute("PRAGMA synchronous = NORMAL")
+        base.execute("BEGIN IMMEDIATE")
+        version = base.execute("PRAGMA user_version").fetchone()[0]
+        if version > VERSION:
+            raise SetupError(f"{path} was written by a newer version; update, or move it away.")
+        if version == 0:
+            for statement in filter(str.strip, _SCHEMA.split(";\n")):
+                base.execute(statement)
+            base.execute(f"PRAGMA user_version = {VERSION}")
+        base.execute("COMMIT")
+    except BaseException:
+        base.close()
+        raise
+    return base
+
 
 LIMIT: Final = 20_000
 """Patterns that are kept; past it the least useful twentieth goes."""
@@ -35,7 +116,7 @@ LIMIT: Final = 20_000
 OFF: Final = "IAC_LEARNING"
 """The environment variable that switches learning off when it is `off`."""
 
-_COLUMNS: Final = ", ".join(Pattern._fields)
+_COLUMNS: Final = ", ".join(ScriptPattern._fields)
 _FIND: Final = (
     "SELECT rowid, said, done FROM words WHERE words MATCH ? AND rowid >= ?"
     " ORDER BY bm25(words, 4, 1) LIMIT ?"
@@ -59,7 +140,7 @@ class Stats(NamedTuple):
     successes: int
     failures: int
     apps: tuple[tuple[str, int, int], ...]
-    failing: tuple[Pattern, ...]
+    failing: tuple[ScriptPattern, ...]
 
 
 def learning_is_off() -> bool:
@@ -67,7 +148,7 @@ def learning_is_off() -> bool:
     return os.environ.get(OFF, "").casefold() in ("off", "0", "no", "false")
 
 
-class Store:
+class PatternStore:
     """The patterns of this user. Safe to use from several threads and processes."""
 
     def __init__(self, folder: Path, limit: int = LIMIT) -> None:
@@ -87,7 +168,7 @@ class Store:
                 self._made = None
 
     def remember(
-        self, intent: str, app: str, language: str, script: str, outcome: Outcome
+        self, intent: str, app: str, language: str, script: str, outcome: RunOutcome
     ) -> int | None:
         """Count a run of a script for an intent; return the pattern's id.
 
@@ -97,7 +178,7 @@ class Store:
             return None
         now = datetime.now(UTC).isoformat(timespec="seconds")
         intent, script = cleaned(intent, MAX_INTENT), cleaned(script, MAX_STORED)
-        row = Pattern(
+        row = ScriptPattern(
             0,
             digest_of(intent, language, script),
             intent,
@@ -116,7 +197,7 @@ class Store:
         with self._writing() as base:
             return self._add(base, row)
 
-    def add_all(self, rows: Sequence[Pattern]) -> int:
+    def add_all(self, rows: Sequence[ScriptPattern]) -> int:
         """Add patterns of an export, in one transaction; return how many."""
         with self._writing() as base:
             for row in rows:
@@ -124,7 +205,7 @@ class Store:
             self._keep_bound(base)
         return len(rows)
 
-    def find(self, intent: str, *, app: str = "", limit: int = 3) -> list[Found]:
+    def find(self, intent: str, *, app: str = "", limit: int = 3) -> list[FoundPattern]:
         """Return what worked for such an intent, best first."""
         words = query_words(intent)
         with self._lock:
@@ -152,18 +233,18 @@ class Store:
         same = frozenset(map(stem, split(intent)))
         return rank(words, candidates, counts, total, app, same)[:limit]
 
-    def get(self, id: int) -> Pattern | None:
+    def get(self, id: int) -> ScriptPattern | None:
         """Return a pattern by its number."""
         with self._lock:
             return next(iter(self._select(self._base(), "WHERE id = ?", (id,))), None)
 
-    def every(self) -> Iterator[Pattern]:
+    def every(self) -> Iterator[ScriptPattern]:
         """Yield all patterns, the latest first."""
         with self._lock:
             rows = self._select(self._base(), "ORDER BY last DESC, id DESC", ())
         yield from rows
 
-    def successes_like(self, script: str, app: str, limit: int = 3) -> list[Pattern]:
+    def successes_like(self, script: str, app: str, limit: int = 3) -> list[ScriptPattern]:
         """Return patterns that worked and share words with a script."""
         done = indexed_words("", app, script)[1]
         found = self.find(f"{app.rpartition('.')[2]} {done}"[:400], app=app, limit=10)
@@ -216,7 +297,7 @@ class Store:
                 base.execute("ROLLBACK")
                 raise
 
-    def _add(self, base: sqlite3.Connection, row: Pattern, *, bound: bool = True) -> int:
+    def _add(self, base: sqlite3.Connection, row: ScriptPattern, *, bound: bool = True) -> int:
         known = base.execute("SELECT id FROM patterns WHERE digest = ?", (row.digest,)).fetchone()
         if known is not None:
             base.execute(
@@ -235,8 +316,8 @@ class Store:
                 ),
             )
             return int(known[0])
-        marks = ", ".join("?" * (len(Pattern._fields) - 1))
-        names = ", ".join(Pattern._fields[1:])
+        marks = ", ".join("?" * (len(ScriptPattern._fields) - 1))
+        names = ", ".join(ScriptPattern._fields[1:])
         id = base.execute(f"INSERT INTO patterns ({names}) VALUES ({marks})", row[1:]).lastrowid  # noqa: S608
         words = indexed_words(row.intent, row.app, row.script)
         base.execute("INSERT INTO words (rowid, said, done) VALUES (?, ?, ?)", (id, *words))
@@ -266,9 +347,9 @@ class Store:
 
     def _select(
         self, base: sqlite3.Connection, clause: str, values: tuple[Any, ...]
-    ) -> list[Pattern]:
+    ) -> list[ScriptPattern]:
         text = f"SELECT {_COLUMNS} FROM patterns {clause}"  # noqa: S608 (constant clauses)
-        return [Pattern(*row) for row in base.execute(text, values)]
+        return [ScriptPattern(*row) for row in base.execute(text, values)]
 
 
 def _match(words: Mapping[str, Mapping[str, float]], counts: Mapping[str, int]) -> tuple[str, bool]:

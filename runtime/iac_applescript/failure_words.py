@@ -1,14 +1,32 @@
-"""Causes that the words of an error tell before its number: one number has several of them.
+"""One reason for a failure, as a row."""
 
-The traps of JavaScript for Automation and of macOS' permissions, as public reports of macOS 10.10
-to 27 show them; in the languages that were seen.
-"""
+from typing import Final, NamedTuple
 
-from typing import Final
+__all__ = ["PANE", "ROWS", "Cause"]
 
-from iac_applescript.failures.cause import PANE, Cause
+PANE: Final = "System Settings > Privacy & Security"
+"""Where the user gives rights."""
 
-__all__ = ["ROWS"]
+
+class Cause(NamedTuple):
+    """One reason for a failure.
+
+    Attributes:
+        id: Its name for machines.
+        says: What happened, one line.
+        fixes: What to do, the likeliest first.
+        numbers: Error numbers that mean it.
+        words: A pattern over the error text, without regard to case; empty for none.
+        first: Whether the words decide before any number.
+    """
+
+    id: str
+    says: str
+    fixes: tuple[str, ...]
+    numbers: tuple[int, ...] = ()
+    words: str = ""
+    first: bool = False
+
 
 ROWS: Final[tuple[Cause, ...]] = (
     Cause(

@@ -5,7 +5,7 @@ Numbers: AppleScript Language Guide, error tables B-1 to B-4; MacErrors.h.
 
 from typing import Final
 
-from iac_applescript.failures.cause import PANE, Cause
+from iac_applescript.failure_words import PANE, Cause
 
 __all__ = ["ROWS"]
 

@@ -1,0 +1,242 @@
+"""What the texts of a script say, alone and put together: addresses, phrases, telling texts."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final
+
+from iac_applescript.analysis.applescript_units import Declared, Unit
+from iac_applescript.analysis.findings import Findings, Scan, ScriptToken
+from iac_applescript.analysis.javascript_tokens import Shape
+from iac_applescript.analysis.words import PHRASES, PROMPTS, TEXTS, UNSEEN
+
+__all__ = [
+    "is_address",
+    "is_https",
+    "is_web_address",
+    "joined",
+    "judge_text",
+    "judge_texts",
+    "phrases",
+    "texts",
+]
+
+_HTTPS: Final = re.compile(r"(?i)https?://[^\s\"']*\Z")
+_LONG_QUERY: Final = 200
+_DEEPEST: Final = 3
+
+
+def judge_text(text: str) -> str:
+    """Return why a text matters where something is written, opened or run; empty if it does not."""
+    return next((why for pattern, why in TEXTS if re.search(pattern, text)), "")
+
+
+def is_web_address(text: str) -> bool:
+    """Say whether a text is a plain web address with no long query."""
+    return bool(_HTTPS.match(text)) and len(text.partition("?")[2]) <= _LONG_QUERY
+
+
+def is_https(value: Sequence[Unit], declared: Declared, depth: int = 0) -> bool:
+    """Say whether a value begins with a web address that the script spells out."""
+    units = [unit for unit in value if unit.word not in ("(", ")")]
+    if not units or depth > _DEEPEST:
+        return False
+    first = units[0]
+    if first.kind == "text":
+        if len(units) == 1:
+            return is_web_address(first.word)
+        # What is joined goes to that address: it must be known, and cannot change where it goes.
+        start = re.match(r"(?i)https?://[^/\s]+/", first.word)
+        query = first.word.partition("?")[2]
+        return (
+            bool(start)
+            and len(query) <= _LONG_QUERY
+            and _is_spelled_out(units[1:], declared, depth)
+        )
+    if first.kind == "variable" and len(units) == 1:
+        values = declared.variables.get(first.word, [])
+        return bool(values) and all(
+            is_https([_as_unit(token) for token in tokens], declared, depth + 1)
+            for tokens in values
+        )
+    return False
+
+
+def _is_spelled_out(units: Sequence[Unit], declared: Declared, depth: int) -> bool:
+    """Say whether parts that `&` joins are written out, or are what a person typed for it."""
+    if depth > _DEEPEST or not all(unit.word == "&" for unit in units[::2]):
+        return False
+    parts = units[1::2]
+    return len(units) == 2 * len(parts) and all(
+        part.kind in ("text", "number")
+        or (part.kind == "variable" and _is_known(part.word, declared, depth + 1))
+        for part in parts
+    )
+
+
+def _is_typed(tokens: Sequence[ScriptToken], declared: Declared) -> bool:
+    """Say whether a value is what a person typed into a dialog of this script."""
+    words = [token.folded for token in tokens]
+    if words[:3] != ["text", "returned", "of"]:
+        return False
+    asks = [value[:2] for value in declared.variables.get(words[-1], [])] if len(words) == 4 else []
+    if asks:
+        return all([token.folded for token in value] == ["display", "dialog"] for value in asks)
+    dialog = words[3:6] == ["(", "display", "dialog"]
+    return words[3:] == ["result"] or (
+        dialog and words[-1] == ")" and "&" not in words and words.count("(") == 1
+    )
+
+
+def _is_known(name: str, declared: Declared, depth: int) -> bool:
+    values = declared.variables.get(name, [])
+    return bool(values) and all(
+        _is_typed(tokens, declared)
+        or _is_spelled_out(
+            [Unit("sign", "&", (), 0), *(_as_unit(token) for token in tokens)], declared, depth
+        )
+        for tokens in values
+    )
+
+
+def _as_unit(token: ScriptToken) -> Unit:
+    kinds: Mapping[str, str] = {
+        "string": "text",
+        "word": "variable",
+        "sign": "sign",
+        "number": "number",
+    }
+    text = token.text if token.kind == "string" else token.folded
+    return Unit(kinds.get(token.kind, "unknown"), text, (), token.start)  # type: ignore[arg-type]
+
+
+_LONGEST_PHRASE: Final = max(phrase.count(" ") + 1 for phrase in PHRASES)
+_NAMES_APP: Final = frozenset(("application", "app", "id", "named"))
+
+
+def phrases(line: Sequence[ScriptToken], findings: Findings) -> None:
+    words = [t for t in line if not (t.kind == "word" and t.folded == "the")]
+    for place, token in enumerate(words):
+        if token.kind == "raw":
+            says = "uses a raw code, which hides what it does"
+            findings.add("DANGEROUS", "raw", says, token.text, token.start)
+        if token.kind != "word":
+            continue
+        said = ""
+        for following in words[place : place + _LONGEST_PHRASE]:
+            if following.kind != "word":
+                break
+            said = f"{said} {following.folded}".lstrip()
+            if said in PHRASES:
+                findings.add("DANGEROUS", "phrase", PHRASES[said], said, token.start)
+
+
+def texts(scan: Scan, names: Declared, findings: Findings) -> None:
+    """Look at the texts of a script that does more than read; parts joined by `&` count as one."""
+    level = findings.level()
+    asks = any(t.kind == "word" and t.folded == "answer" for t in scan.tokens)
+    for start, text in joined(scan.tokens, names):
+        why = judge_text(text) if level != "SAFE" else ""
+        if why:
+            findings.add("DANGEROUS", "text", why, text, start)
+        if asks and re.search(PROMPTS, text):
+            says = "asks for a password in a dialog of its own"
+            findings.add("DANGEROUS", "text", says, text, start)
+
+
+def joined(tokens: Sequence[ScriptToken], names: Declared) -> Iterable[tuple[int, str]]:
+    """Yield the texts of a script with their places: each, those that `&` joins, and all that is
+    given to a variable one after another."""
+    for values in names.variables.values():
+        parts = [token for value in values for token in value if token.kind == "string"]
+        if len(parts) > 1:
+            yield parts[0].start, "".join(part.text for part in parts)
+    run: list[str] = []
+    start, before = 0, ""
+    for token in (*tokens, ScriptToken("end", "", 0)):
+        # The name of an app is judged as a target.
+        text = token.text if token.kind == "string" and before not in _NAMES_APP else None
+        before = token.folded if token.kind == "word" else ""
+        if token.kind in ("word", "quoted"):
+            text = names.literal(token.folded)
+        if text is not None:
+            if token.kind == "string":
+                yield token.start, token.text
+            start = start if run else token.start
+            run.append(text)
+        elif token.text in ("&", "(", ")"):
+            continue
+        else:
+            if len(run) > 1:
+                yield start, "".join(run)
+            run = []
+
+
+_ENDS: Final = frozenset((";", ",", "}", ")", "]"))
+_ASKS: Final = "asks for a password in a dialog of its own"
+
+
+def is_address(shape: Shape, place: int) -> bool:
+    """Say whether a plain web address stands here, and nothing is done with it."""
+    if place + 1 >= len(shape.tokens):
+        return False
+    token, after = shape.tokens[place : place + 2]
+    ends = after.kind in ("word", "end") or (after.kind == "sign" and after.text in _ENDS)
+    return token.kind == "string" and is_web_address(token.text) and ends
+
+
+def judge_texts(
+    shape: Shape, given: Mapping[str, ScriptToken], findings: Findings, *, ui: bool
+) -> None:
+    """Put into `findings` what the texts of a script say.
+
+    Args:
+        shape: The script.
+        given: Variables: all texts that each is given, as one.
+        findings: Gets the reasons.
+        ui: Whether the script reaches elements of the screen.
+    """
+    asks = any(t.kind == "word" and t.text == "defaultAnswer" for t in shape.tokens)
+    for start, text in (*_alone(shape), *_joined(shape.tokens, given)):
+        if why := judge_text(text) or (_ASKS if asks and re.search(PROMPTS, text) else ""):
+            findings.add("DANGEROUS", "text", why, text, start)
+        if ui and text.casefold() in UNSEEN:
+            says = "touches a program that asks for consent or holds secrets"
+            findings.add("DANGEROUS", "blocked", says, text, start)
+
+
+def _alone(shape: Shape) -> Iterator[tuple[int, str]]:
+    for place, token in enumerate(shape.tokens):
+        # The name of an app is judged as a target.
+        named = shape.text(place - 1) == "(" and shape.text(place - 2) == "Application"
+        if token.kind in ("string", "template") and not named:
+            yield token.start, token.text
+
+
+def _joined(
+    tokens: Sequence[ScriptToken], given: Mapping[str, ScriptToken]
+) -> Iterator[tuple[int, str]]:
+    """Yield texts that are joined by `+`, or one after another given to a name."""
+    for whole in given.values():
+        yield whole.start, whole.text
+    run: list[str] = []
+    start = 0
+    for place, token in enumerate(tokens):
+        text_ = _part(tokens, place, given)
+        if text_ is not None:
+            start = start if run else token.start
+            run.append(text_)
+        elif token.text not in ("+", "(", ")"):
+            if len(run) > 1:
+                yield start, "".join(run)
+            run = []
+
+
+def _part(
+    tokens: Sequence[ScriptToken], place: int, given: Mapping[str, ScriptToken]
+) -> str | None:
+    token = tokens[place]
+    if token.kind == "string":
+        return token.text
+    beside = "+" in [other.text for other in tokens[max(place - 1, 0) : place + 2]]
+    whole = given.get(token.text) if token.kind == "word" and beside else None
+    return whole.text if whole is not None else None

@@ -1,0 +1,292 @@
+"""Why a script failed, and what to do: from an error text or number and the script."""
+
+import re
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+from iac_applescript import failure_numbers as causes_by_number
+from iac_applescript import failure_words as causes_by_words
+from iac_applescript.failure_words import Cause
+from iac_runtime.execution.appleerrors import KNOWN, parse_error_line
+
+__all__ = [
+    "CAUSES",
+    "SYMBOLS",
+    "Cause",
+    "FailedScript",
+    "Mended",
+    "ScriptFailure",
+    "explain",
+    "mended",
+    "number_in",
+]
+
+_ADDITIONS: Final = re.compile(
+    r"\b(?:display(?:Dialog|Alert|Notification)|choose\w+|theClipboard|setTheClipboardTo|pathTo"
+    r"|say|beep|getVolumeSettings|setVolume|currentDate|randomNumber|systemInfo)\b"
+)
+_CURRENT: Final = re.compile(r"(\w+)\s*=\s*Application\.currentApplication\(\)\s*;?")
+_CURLY: Final = str.maketrans({"“": '"', "”": '"', "„": '"', "‘": "'", "’": "'"})
+_OPENED: Final = re.compile(
+    r"(?mi)^\s*(?:(tell)\s+(?!.*\bto\s+\S)|(repeat)\b|(try)\s*$|(if)\b.*\bthen\s*$)"
+)
+_ENDED: Final = re.compile(r"(?mi)^\s*end(?:\s+(?:tell|repeat|try|if))?\s*$")
+_NAMED: Final = re.compile(r"""(Application\(\s*|\b(?:application|app)\s+)(["'])([^"']+)\2""")
+
+
+class FailedScript(NamedTuple):
+    """What failed; `nearest_app` gives the bundle id that is meant by an unknown name."""
+
+    script: str
+    language: str
+    nearest_app: Callable[[str], str]
+
+
+class Mended(NamedTuple):
+    """A better script, and what was changed, one line."""
+
+    script: str
+    says: str
+
+
+def mended(cause: str, given: FailedScript) -> Mended | None:
+    """Return the script with its one certain fault gone, or None where nothing is certain."""
+    change = _CHANGES.get(cause)
+    if change is None:
+        return None
+    found = change(given)
+    return found if found is not None and found.script != given.script else None
+
+
+def _console(given: FailedScript) -> Mended:
+    return Mended(
+        re.sub(r"\bconsole\.(?:error|warn|info|debug)\b", "console.log", given.script),
+        "console.log in the place of what is not there",
+    )
+
+
+def _additions(given: FailedScript) -> Mended | None:
+    current = _CURRENT.search(given.script)
+    if (
+        "includeStandardAdditions" in given.script
+        or not current
+        or not _ADDITIONS.search(given.script)
+    ):
+        return _notes(given)
+    line = f"{current.group().rstrip(';')};\n{current[1]}.includeStandardAdditions = true;"
+    return Mended(
+        given.script[: current.start()] + line + given.script[current.end() :],
+        "Standard Additions are switched on",
+    )
+
+
+def _notes(given: FailedScript) -> Mended | None:
+    """By its name JavaScript can bind the widget of Notes, which has no dictionary."""
+    if not re.search(r"""Application\(["']Notes["']\)""", given.script):
+        return None
+    return Mended(
+        re.sub(r"""Application\(["']Notes["']\)""", 'Application("com.apple.Notes")', given.script),
+        "the app by its bundle id",
+    )
+
+
+def _straight(given: FailedScript) -> Mended | None:
+    if not re.search("[“”„]", given.script) or '"' in given.script:
+        return None
+    return Mended(given.script.translate(_CURLY), "straight quotes")
+
+
+def _end(given: FailedScript) -> Mended | None:
+    opened = [next(filter(None, m.groups())).lower() for m in _OPENED.finditer(given.script)]
+    ended = len(_ENDED.findall(given.script))
+    if len(opened) != ended + 1 or len(set(opened)) != 1:
+        return None
+    return Mended(f"{given.script.rstrip()}\nend {opened[0]}", f"end {opened[0]} at the end")
+
+
+def _app(given: FailedScript) -> Mended | None:
+    found = _NAMED.findall(given.script)
+    if len({name for _, _, name in found}) != 1:
+        return None
+    name = found[0][2]
+    bundle = given.nearest_app(name)
+    if not bundle or bundle.casefold() == name.casefold():
+        return None
+
+    def by_id(match: re.Match[str]) -> str:
+        lead = match[1] if match[1].startswith("Application(") else f"{match[1].rstrip()} id "
+        return f"{lead}{match[2]}{bundle}{match[2]}"
+
+    return Mended(_NAMED.sub(by_id, given.script), f"{bundle} in the place of {name}")
+
+
+def _longer(given: FailedScript) -> Mended | None:
+    if given.language != "applescript" or re.search(
+        r"(?i)with\s+timeout|^\s*on\s", given.script, re.M
+    ):
+        return None
+    return Mended(
+        f"with timeout of 300 seconds\n{given.script.strip()}\nend timeout",
+        "the app is given 300 seconds",
+    )
+
+
+_CHANGES: Final[dict[str, Callable[[FailedScript], Mended | None]]] = {
+    "console_method": _console,
+    "dictionary_not_loaded": _additions,
+    "not_understood": _additions,
+    "applescript_syntax": _straight,
+    "expected_end": _end,
+    "app_not_found": _app,
+    "timeout": _longer,
+}
+
+
+CAUSES: Final[tuple[Cause, ...]] = (*causes_by_words.ROWS, *causes_by_number.ROWS)
+"""Causes in the order in which their words are tried."""
+
+SYMBOLS: Final = {
+    "procnotfound": -600,
+    "connectioninvalid": -609,
+    "usercancelederr": -128,
+    "erraecoercionfail": -1700,
+    "erraedescnotfound": -1701,
+    "erraeeventnothandled": -1708,
+    "erraetimeout": -1712,
+    "erraenouserinteraction": -1713,
+    "erraeparammissed": -1715,
+    "erraeillegalindex": -1719,
+    "erraeaccessornotfound": -1723,
+    "erraenosuchobject": -1728,
+    "erraeeventnotpermitted": -1743,
+    "erraeeventwouldrequireuserconsent": -1744,
+    "erraeeventfailed": -10000,
+    "erraebadkeyform": -10002,
+    "erraenotmodifiable": -10003,
+    "erraeprivilegeerror": -10004,
+    "erraewritedenied": -10006,
+    "erraecantputthatthere": -10024,
+    "erraxapidisabled": -25211,
+    "fnferr": -43,
+    "oopsfnferr": -43,
+    "resnotfound": -192,
+}
+"""Names of errors, in lower case -> number."""
+
+
+_BRACKETED: Final = re.compile(
+    r"[(（]\s*(?:error |fehler |erreur |os?status |エラー)?([-−–]?\d{1,6})[.\s]*[)）]", re.I
+)
+_SAID: Final = re.compile(
+    r"(?:error(?: number| code)?|errornumber|errnum|number|status|code|fehler(?:nummer)?|erreur"
+    r"|errore|erro|fout|エラー(?:番号)?|错误(?:码)?)\W{0,12}([-−–]\d{2,6}|1002\b)",
+    re.I,
+)
+_NEGATIVE: Final = re.compile(r"(?<![\w.])[-−–](\d{2,6})(?![\w.])")
+_DOMAIN: Final = re.compile(r"\((?:[A-Za-z]\w*\.)+\w+ error -?\d+")
+"""An error that is numbered by the app itself: `(com.apple.Shortcuts error 1.)`."""
+
+_GENERAL: Final = frozenset((-2700, 0, 1))
+"""Numbers that say nothing: every exception of JavaScript has the first."""
+
+_BY_NUMBER: Final = {number: cause for cause in reversed(CAUSES) for number in cause.numbers}
+_SILENT: Final = next(cause for cause in CAUSES if cause.id == "silent")
+
+
+class ScriptFailure(NamedTuple):
+    """An explained failure.
+
+    Attributes:
+        cause: Its name for machines.
+        number: The error number, if one was told.
+        says: What happened, one line.
+        fixes: What to do, the likeliest first.
+        corrected: A script that is certainly better, or None.
+        change: What was changed in it.
+    """
+
+    cause: str
+    number: int | None
+    says: str
+    fixes: tuple[str, ...]
+    corrected: str | None = None
+    change: str = ""
+
+
+def explain(
+    error: str = "",
+    number: int | None = None,
+    script: str = "",
+    language: str = "",
+    nearest_app: Callable[[str], str] = lambda _name: "",
+) -> ScriptFailure:
+    """Return why a script failed; `nearest_app` gives the bundle id meant by an unknown name."""
+    number = number_in(error) if number is None else number
+    cause = _cause(error, number)
+    if cause is None and not error.strip() and number is None:
+        cause = _SILENT
+    if cause is None:
+        return _by_table(number, error)
+    found = mended(cause.id, FailedScript(script, language, nearest_app)) if script else None
+    return ScriptFailure(
+        cause.id,
+        number,
+        cause.says,
+        cause.fixes,
+        found.script if found else None,
+        found.says if found else "",
+    )
+
+
+def number_in(error: str) -> int | None:
+    """Return the error number in a text of any form and language, or None."""
+    line = parse_error_line(error)
+    if line is not None:
+        return line.number
+    brackets = _BRACKETED.findall(error)
+    if brackets:
+        return _int(brackets[-1])
+    said = _SAID.findall(error)
+    if said:
+        return _int(said[-1])
+    for word in re.findall(r"[A-Za-z]{6,}", error):
+        if word.casefold() in SYMBOLS:
+            return SYMBOLS[word.casefold()]
+    for digits in _NEGATIVE.findall(error):
+        if -int(digits) in _BY_NUMBER or -int(digits) in KNOWN:
+            return -int(digits)
+    return None
+
+
+def _int(text: str) -> int:
+    return int(text.replace("−", "-").replace("–", "-"))
+
+
+def _cause(error: str, number: int | None) -> Cause | None:
+    for cause in CAUSES:
+        if cause.first and cause.words and re.search(cause.words, error, re.I):
+            return cause
+    if number is not None and number not in _GENERAL and number in _BY_NUMBER:
+        return _BY_NUMBER[number]
+    for cause in CAUSES:
+        if cause.words and re.search(cause.words, error, re.I):
+            return cause
+    return None
+
+
+def _by_table(number: int | None, error: str) -> ScriptFailure:
+    known = KNOWN.get(number) if number is not None else None
+    if known is not None and number not in _GENERAL:
+        says = known.message.replace("{app}", "The app").replace("{reason}", "no reason is given")
+        fix = known.suggestion.replace("{app}", "the app").replace("{process}", "this program")
+        return ScriptFailure(known.type.casefold(), number, says, (fix,) if fix else ())
+    if (number is not None and number > 0) or _DOMAIN.search(error):
+        says = "The app reports an error of its own; its words say which."
+        return ScriptFailure("app_error", number, says, ("Read the words of the error.",))
+    if "Error:" in error or number == -2700:
+        says = "The script threw an exception of its own."
+        return ScriptFailure(
+            "script_exception", number, says, ("Read its words; mend the script.",)
+        )
+    fixes = ("Check the script with validate_applescript.", "Run it in smaller steps.")
+    return ScriptFailure("unknown", number, "The reason is not known.", fixes)
