@@ -1,10 +1,7 @@
-"""What the tools answer: plain values, a script as one line for a question, ways to do something.
-
-worked before; ranked, each with its reason.
-"""
+"""What the tools answer: plain values, a line for a question, and what to use for an intent."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
 from iac_applescript.analysis.analyser import Analysis
 from iac_applescript.analysis.findings import Reason
@@ -19,6 +16,8 @@ from iac_runtime.search.request import stems
 __all__ = [
     "REASONS",
     "HitLike",
+    "Result",
+    "ScriptError",
     "Suggestion",
     "analysis",
     "done",
@@ -33,7 +32,16 @@ __all__ = [
 REASONS: Final = 12
 """Reasons that are told at most."""
 
-Result = dict[str, Any]
+Result: TypeAlias = dict[str, Any]
+
+
+class ScriptError(Exception):
+    """A script failed: the error, and why."""
+
+    def __init__(self, error: ToolError, failure: ScriptFailure) -> None:
+        super().__init__(error.message)
+        self.error = error
+        self.failure = failure
 
 
 def done(data: Result) -> Result:

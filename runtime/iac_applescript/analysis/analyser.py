@@ -10,14 +10,23 @@ from typing import Final, Literal, NamedTuple
 
 from iac_applescript.analysis.applescript_reader import read_applescript
 from iac_applescript.analysis.applescript_units import scan_applescript
-from iac_applescript.analysis.findings import Findings, Reason, ScriptToken, Start
+from iac_applescript.analysis.findings import Findings, Reason, Scan, ScriptToken, Start
 from iac_applescript.analysis.javascript_reader import read_javascript
 from iac_applescript.analysis.javascript_tokens import scan_javascript
 from iac_applescript.analysis.vocabulary import Vocabulary, vocabulary_of
 from iac_runtime.tool import Level
 from iac_runtime.tools.catalogue import Catalogue
 
-__all__ = ["SYSTEM_EVENTS", "Analyser", "Analysis", "Language", "Reach", "reach_of", "with_starts"]
+__all__ = [
+    "SYSTEM_EVENTS",
+    "Analyser",
+    "Analysis",
+    "Language",
+    "Reach",
+    "reach_of",
+    "scanned",
+    "with_starts",
+]
 
 Language = Literal["applescript", "javascript"]
 
@@ -61,6 +70,11 @@ def with_starts(found: Analysis, runs: Callable[[str], bool]) -> Analysis:
     return found._replace(level="MODIFY", reasons=reasons) if reasons else found
 
 
+def scanned(script: str, language: Language) -> Scan:
+    """Return the tokens of a script and what cannot be read of it."""
+    return scan_applescript(script) if language == "applescript" else scan_javascript(script)
+
+
 class Analyser:
     """Analyses scripts against the dictionaries of a catalogue; safe to share between threads."""
 
@@ -71,14 +85,12 @@ class Analyser:
     def analyse(self, script: str, language: Language) -> Analysis:
         """Return what a script may do; never raises for any text."""
         findings = Findings(script)
-        read: Callable[..., object]
-        if language == "applescript":
-            scan, read = scan_applescript(script), read_applescript
-        else:
-            scan, read = scan_javascript(script), read_javascript
-            findings.add(
-                "MODIFY", "language", "is JavaScript, which decides names at run time", "", 0
-            )
+        scan = scanned(script, language)
+        read: Callable[..., object] = read_applescript
+        if language == "javascript":
+            read = read_javascript
+            says = "is JavaScript, which decides names at run time"
+            findings.add("MODIFY", "language", says, "", 0)
         for fault in scan.faults:
             findings.add("DANGEROUS", "fault", fault.says, "", fault.start)
         read(scan, findings, self.find, self.vocabulary(ADDITIONS))
@@ -145,8 +157,7 @@ def reach_of(script: str, language: Language, found: Analysis) -> Reach:
     if SYSTEM_EVENTS not in (target.casefold() for target in found.targets):
         return Reach((), unsure)
     read = _of_applescript if language == "applescript" else _of_javascript
-    scan = scan_applescript if language == "applescript" else scan_javascript
-    names = read(scan(script).tokens)
+    names = read(scanned(script, language).tokens)
     known = tuple(dict.fromkeys(name for name in names if name))
     if not unsure and "" in names:
         unsure = "it goes through a process that it does not name"
