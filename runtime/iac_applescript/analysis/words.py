@@ -1,18 +1,13 @@
 """Words of both languages, as data: what can do harm, and what only joins, names and reckons.
 
-A row matches wherever its words stand one after another outside texts and comments, in any case
-and spacing. Sources: the dictionaries of Standard Additions, System Events and Terminal; the
-AppleScript Language Guide; JavaScript for Automation Release Notes (10.10, 10.11).
-
-Source: AppleScript Language Guide, "Keywords", "Class Reference", "Operators Reference",
-"Control Statements Reference". What can run code or leave the script is in `danger_rows`.
-
-Sources: ECMA-262, "Global Object", "Indexed Collections", "Text Processing"; JavaScript for
-Automation Release Notes 10.10 and 10.11. What is not here and in no dictionary is not understood.
+Sources: the dictionaries of Standard Additions, System Events and Terminal; the AppleScript
+Language Guide, "Keywords", "Class Reference", "Operators Reference", "Control Statements
+Reference"; JavaScript for Automation Release Notes (10.10, 10.11); ECMA-262, "Global Object",
+"Indexed Collections", "Text Processing". What is not here and in no dictionary is not understood.
 """
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, TypeVar
 
 from iac_runtime.policy.blocklist import BUILT_IN, FIXED
 from iac_runtime.tool import Level
@@ -37,6 +32,27 @@ __all__ = [
     "WEAK",
 ]
 
+Said = TypeVar("Said", bound=str)
+
+
+def _entries(text: str) -> list[str]:
+    return [entry for line in text.splitlines() for entry in line.split(" | ")]
+
+
+def _by_word(rows: Mapping[Said, str]) -> dict[str, Said]:
+    """Return word -> what is said of it, from what is said -> words."""
+    return {word: says for says, words in rows.items() for word in _entries(words)}
+
+
+def _lines(text: str) -> frozenset[str]:
+    return frozenset(_entries(text))
+
+
+def _as_member(term: str) -> str:
+    first, *rest = term.split()
+    return first + "".join(map(str.capitalize, rest))
+
+
 _SHELL: Final = "runs a command of the shell"
 _CODE: Final = "runs code that is not in this script"
 _OBJC: Final = "reaches Objective-C, which can do anything"
@@ -49,75 +65,86 @@ _REMOTE: Final = "talks to another computer"
 _PAUSES: Final = "goes on at another time, which this reading does not follow"
 _LASTING: Final = "leaves something that runs later"
 
-PHRASES: Final[Mapping[str, str]] = {
-    "do shell script": _SHELL,
-    "do script": _SHELL,
-    "run unix script": _SHELL,
-    "administrator privileges": "asks for administrator rights",
-    "run script": _CODE,
-    "load script": _CODE,
-    "store script": "writes a script that can run later",
-    "run shortcut": _CODE,
-    "run workflow": _CODE,
-    "run automator workflow": _CODE,
-    "run vb macro": _CODE,
-    "do javascript": _CODE,
-    "do applescript": _CODE,
-    "do objc": _OBJC,
-    "execute javascript": _CODE,
-    "evaluate javascript": _CODE,
-    "scripting component": _CODE,
-    "use framework": _OBJC,
-    "use script": _CODE,
-    "current application s": _OBJC,
-    "property parent": "takes its words from something else",
-    "prop parent": "takes its words from something else",
-    "using terms from": "reads words by another app's dictionary",
-    "open location": _URL,
-    "open untrusted": _URL,
-    "mailto": _URL,
-    "mount volume": "mounts a server",
-    "open for access": _FILE,
-    "write permission": _FILE,
-    "set eof": _FILE,
-    "get eof": _FILE,
-    "close access": _FILE,
-    "hidden answer": "asks for a password in a dialog of its own",
-    "keystroke": _KEYS,
-    "key code": _KEYS,
-    "key down": _KEYS,
-    "key up": _KEYS,
-    "perform action": _KEYS,
-    "of machine": _REMOTE,
-    "choose remote application": _REMOTE,
-    "handle cgi request": _REMOTE,
-    "attach action": _LASTING,
-    "edit action": _LASTING,
-    "do folder action": _CODE,
-    "remove action": _LASTING,
-    "adding folder items": _LASTING,
-    "removing folder items": _LASTING,
-    "opening folder": _LASTING,
-    "closing folder window": _LASTING,
-    "moving folder window": _LASTING,
-    "empty trash": "cannot be taken back",
-    "empty the trash": "cannot be taken back",
-    "shut down": _POWER,
-    "log out": _POWER,
-    "fast user switch": _POWER,
-    "restart": _POWER,
-    "send": _OUT,
-    "email contents": _OUT,
-    "saving to": _FILE,
-    "saving in": _FILE,
-    "saving no": "throws away what is not saved",
-    "without saving": "throws away what is not saved",
-    "with replacing": "replaces what is there",
-    "replacing true": "replaces what is there",
-    "default application": "changes which app opens a file",
-    "transaction": "takes the app for itself",
+_TERMS_OF_HARM: Final = _by_word(
+    {
+        _SHELL: "do shell script | do script",
+        "asks for administrator rights": "administrator privileges",
+        _CODE: "run script | load script | run shortcut | do javascript | evaluate javascript",
+        "writes a script that can run later": "store script",
+        _URL: "open location",
+        "mounts a server": "mount volume",
+        _FILE: "open for access | set eof | get eof | close access | saving to | saving in",
+        "asks for a password in a dialog of its own": "hidden answer",
+        _KEYS: "keystroke | key code | key down | key up",
+        _REMOTE: "choose remote application",
+        _POWER: "shut down | log out | restart",
+        _OUT: "send",
+    }
+)
+"""Commands and parameters of dictionaries, as AppleScript has them -> why."""
+
+PHRASES: Final[Mapping[str, str]] = _TERMS_OF_HARM | _by_word(
+    {
+        _SHELL: "run unix script",
+        _CODE: (
+            "run workflow | run automator workflow | run vb macro | do applescript | "
+            "execute javascript | scripting component | use script | do folder action"
+        ),
+        _OBJC: "do objc | use framework | current application s",
+        "takes its words from something else": "property parent | prop parent",
+        "reads words by another app's dictionary": "using terms from",
+        _URL: "open untrusted | mailto",
+        _FILE: "write permission",
+        _KEYS: "perform action",
+        _REMOTE: "of machine | handle cgi request",
+        _LASTING: (
+            "attach action | edit action | remove action | adding folder items | "
+            "removing folder items | opening folder | closing folder window | "
+            "moving folder window"
+        ),
+        "cannot be taken back": "empty trash | empty the trash",
+        _POWER: "fast user switch",
+        _OUT: "email contents",
+        "throws away what is not saved": "saving no | without saving",
+        "replaces what is there": "with replacing | replacing true",
+        "changes which app opens a file": "default application",
+        "takes the app for itself": "transaction",
+    }
+)
+"""AppleScript: words in a row -> why.
+
+They count wherever they stand one after another outside texts and comments, in any case and
+spacing."""
+
+HARMFUL_MEMBERS: Final[Mapping[str, str]] = {
+    **{_as_member(term): why for term, why in _TERMS_OF_HARM.items()},
+    **_by_word(
+        {
+            _CODE: (
+                "doJavaScript | execute | constructor | prototype | __proto__ | "
+                "__defineGetter__ | __defineSetter__ | __lookupGetter__ | apply | bind | call | "
+                "caller | callee"
+            ),
+            _FILE: "write | read",
+            _KEYS: "click | perform",
+            _LASTING: "attachActionTo",
+        }
+    ),
 }
-"""AppleScript: words in a row -> why."""
+"""JavaScript: members that are never read as harmless, whatever they belong to -> why."""
+
+HARMFUL_NAMES: Final[Mapping[str, str]] = _by_word(
+    {
+        _OBJC: "ObjC | $ | Ref",
+        _CODE: (
+            "Library | eval | Function | GeneratorFunction | AsyncFunction | Reflect | Proxy | "
+            "globalThis | self | window | import | require | with | setTimeout | setInterval | "
+            "arguments"
+        ),
+        _PAUSES: "await | yield",
+    }
+)
+"""JavaScript: names -> why."""
 
 TEXTS: Final[tuple[tuple[str, str], ...]] = (
     (
@@ -151,80 +178,6 @@ PROMPTS: Final = (
 )
 """What a dialog with a field for an answer says when it is after a secret."""
 
-HARMFUL_NAMES: Final[Mapping[str, str]] = {
-    "ObjC": _OBJC,
-    "$": _OBJC,
-    "Ref": _OBJC,
-    "Library": _CODE,
-    "eval": _CODE,
-    "Function": _CODE,
-    "GeneratorFunction": _CODE,
-    "AsyncFunction": _CODE,
-    "Reflect": _CODE,
-    "Proxy": _CODE,
-    "globalThis": _CODE,
-    "self": _CODE,
-    "window": _CODE,
-    "import": _CODE,
-    "require": _CODE,
-    "with": _CODE,
-    "setTimeout": _CODE,
-    "setInterval": _CODE,
-    "arguments": _CODE,
-    "await": _PAUSES,
-    "yield": _PAUSES,
-}
-"""JavaScript: names -> why."""
-
-HARMFUL_MEMBERS: Final[Mapping[str, str]] = {
-    "doShellScript": _SHELL,
-    "doScript": _SHELL,
-    "administratorPrivileges": "asks for administrator rights",
-    "runScript": _CODE,
-    "loadScript": _CODE,
-    "storeScript": "writes a script that can run later",
-    "runShortcut": _CODE,
-    "doJavaScript": _CODE,
-    "doJavascript": _CODE,
-    "evaluateJavascript": _CODE,
-    "execute": _CODE,
-    "openLocation": _URL,
-    "mountVolume": "mounts a server",
-    "openForAccess": _FILE,
-    "closeAccess": _FILE,
-    "setEof": _FILE,
-    "getEof": _FILE,
-    "write": _FILE,
-    "read": _FILE,
-    "hiddenAnswer": "asks for a password in a dialog of its own",
-    "keystroke": _KEYS,
-    "keyCode": _KEYS,
-    "keyDown": _KEYS,
-    "keyUp": _KEYS,
-    "click": _KEYS,
-    "perform": _KEYS,
-    "chooseRemoteApplication": _REMOTE,
-    "attachActionTo": _LASTING,
-    "shutDown": _POWER,
-    "restart": _POWER,
-    "logOut": _POWER,
-    "send": _OUT,
-    "savingTo": _FILE,
-    "savingIn": _FILE,
-    "constructor": _CODE,
-    "prototype": _CODE,
-    "__proto__": _CODE,
-    "__defineGetter__": _CODE,
-    "__defineSetter__": _CODE,
-    "__lookupGetter__": _CODE,
-    "apply": _CODE,
-    "bind": _CODE,
-    "call": _CODE,
-    "caller": _CODE,
-    "callee": _CODE,
-}
-"""Members that are never read as harmless, whatever they belong to."""
-
 LEADS: Final = frozenset(
     (
         *("path", "posix path", "file path", "filepath", "properties", "original item"),
@@ -256,11 +209,6 @@ UNSEEN: Final = frozenset(name.casefold() for name in (*FIXED.values(), *BUILT_I
 }
 """Processes that nobody scripts: they ask for consent or hold secrets."""
 
-
-def _lines(text: str) -> frozenset[str]:
-    return frozenset(entry for line in text.splitlines() for entry in line.split(" | "))
-
-
 KEYWORDS: Final = _lines("""\
 a | about | above | after | against | and | apart from | around | as | aside from | at | before
 behind | below | beneath | beside | between | but | by | considering | contain | contains
@@ -285,30 +233,16 @@ end tell | end if | end repeat | end try | st | nd | rd | th""")
 WEAK: Final = frozenset(("a", "index", "nd", "rd", "ref", "st", "th"))
 """Keywords that are a variable's name where the script declares it."""
 
-COMMANDS: Final[Mapping[str, Level]] = {
-    "activate": "SAFE",
-    "close": "MODIFY",
-    "copy": "SAFE",
-    "count": "SAFE",
-    "delete": "DANGEROUS",
-    "duplicate": "MODIFY",
-    "exists": "SAFE",
-    "exist": "SAFE",
-    "get": "SAFE",
-    "launch": "MODIFY",
-    "log": "SAFE",
-    "make": "SAFE",
-    "move": "MODIFY",
-    "open": "MODIFY",
-    "print": "MODIFY",
-    "quit": "DANGEROUS",
-    "reopen": "MODIFY",
-    "run": "MODIFY",
-    "save": "MODIFY",
-    "set": "SAFE",
-    "start log": "SAFE",
-    "stop log": "SAFE",
-}
+COMMANDS: Final[Mapping[str, Level]] = _by_word(
+    {
+        "SAFE": (
+            "activate | copy | count | exists | exist | get | log | make | "
+            "set | start log | stop log"
+        ),
+        "MODIFY": "close | duplicate | launch | move | open | print | reopen | run | save",
+        "DANGEROUS": "delete | quit",
+    }
+)
 """Commands that every app is sent; `set`, `copy` and `make` are judged by what they are given."""
 
 TERMS: Final = _lines(
@@ -336,42 +270,39 @@ fri | sat | sun""")
 STARTS: Final = frozenset(("considering", "ignoring", "on", "repeat", "script", "tell", "try"))
 """First words of statements that last until `end`; `if`, `to` and `with` need a closer look."""
 
-
 KNOWN_GLOBALS: Final = frozenset(
-    "Application Array Automation Boolean Date Error Infinity JSON Map Math NaN Number Object"
-    " ObjectSpecifier Path Progress RangeError RegExp Set String SyntaxError TypeError console"
-    " decodeURI decodeURIComponent delay encodeURI encodeURIComponent isFinite isNaN of parseFloat"
-    " parseInt".split()
+    """
+    Application Array Automation Boolean Date Error Infinity JSON Map Math NaN Number Object
+    ObjectSpecifier Path Progress RangeError RegExp Set String SyntaxError TypeError console
+    decodeURI decodeURIComponent delay encodeURI encodeURIComponent isFinite isNaN of parseFloat
+    parseInt
+    """.split()
 )
 
 KNOWN_MEMBERS: Final = frozenset(
-    # Arrays, texts, numbers.
-    "abs add at ceil charAt charCodeAt clear codePointAt concat copyWithin cos endsWith"
-    " entries every"
-    " exp fill filter find findIndex findLast findLastIndex flat flatMap floor forEach"
-    " fromCharCode"
-    " from has hypot includes indexOf isArray isFinite isInteger isNaN isSafeInteger join keys"
-    " lastIndexOf length localeCompare log log10 log2 map match matchAll max min"
-    " normalize of padEnd"
-    " padStart pop pow push random reduce reduceRight repeat replace replaceAll reverse"
-    " round search"
-    " shift sign sin size slice some sort splice split sqrt startsWith substr substring tan test"
-    " toFixed toLocaleDateString toLocaleLowerCase toLocaleString toLocaleTimeString"
-    " toLocaleUpperCase toLowerCase toPrecision toString toUpperCase trim trimEnd trimStart trunc"
-    " unshift values valueOf exec index input groups lastIndex source flags PI E"
-    # JSON, Object, Date, Error.
-    " parse stringify fromEntries getDate getDay getFullYear getHours getMilliseconds getMinutes"
-    " getMonth getSeconds getTime getTimezoneOffset getUTCDate getUTCDay getUTCFullYear"
-    " getUTCHours"
-    " getUTCMinutes getUTCMonth getUTCSeconds now setDate setFullYear setHours setMilliseconds"
-    " setMinutes setMonth setSeconds setTime toDateString toISOString toJSON toTimeString"
-    " toUTCString message name stack errorNumber freeze"
-    # Specifiers and the bridge.
-    " byId byName whose where first last beginning end before after get set exists class id"
-    " properties running frontmost version includeStandardAdditions currentApplication"
-    " getDisplayString strictPropertyScope strictCommandScope strictParameterType totalUnitCount"
-    " completedUnitCount description additionalDescription hasInstance classOf"
-    " _equals _contains _beginsWith _endsWith _greaterThan _greaterThanEquals _lessThan"
-    " _lessThanEquals _match _and _or _not".split()
+    # Arrays, texts, numbers; JSON, Object, Date, Error; specifiers and the bridge.
+    """
+    abs add at ceil charAt charCodeAt clear codePointAt concat copyWithin cos endsWith entries
+    every exp fill filter find findIndex findLast findLastIndex flat flatMap floor forEach
+    fromCharCode from has hypot includes indexOf isArray isFinite isInteger isNaN isSafeInteger
+    join keys lastIndexOf length localeCompare log log10 log2 map match matchAll max min
+    normalize of padEnd padStart pop pow push random reduce reduceRight repeat replace
+    replaceAll reverse round search shift sign sin size slice some sort splice split sqrt
+    startsWith substr substring tan test toFixed toLocaleDateString toLocaleLowerCase
+    toLocaleString toLocaleTimeString toLocaleUpperCase toLowerCase toPrecision toString
+    toUpperCase trim trimEnd trimStart trunc unshift values valueOf exec index input groups
+    lastIndex source flags PI E
+    parse stringify fromEntries getDate getDay getFullYear getHours getMilliseconds getMinutes
+    getMonth getSeconds getTime getTimezoneOffset getUTCDate getUTCDay getUTCFullYear
+    getUTCHours getUTCMinutes getUTCMonth getUTCSeconds now setDate setFullYear setHours
+    setMilliseconds setMinutes setMonth setSeconds setTime toDateString toISOString toJSON
+    toTimeString toUTCString message name stack errorNumber freeze
+    byId byName whose where first last beginning end before after get set exists class id
+    properties running frontmost version includeStandardAdditions currentApplication
+    getDisplayString strictPropertyScope strictCommandScope strictParameterType totalUnitCount
+    completedUnitCount description additionalDescription hasInstance classOf _equals _contains
+    _beginsWith _endsWith _greaterThan _greaterThanEquals _lessThan _lessThanEquals _match _and
+    _or _not
+    """.split()
 )
 """`values` and `entries` are judged with what they are asked of: not of `Object`."""
