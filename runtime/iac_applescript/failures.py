@@ -1,25 +1,36 @@
-"""Why a script failed, and what to do: from an error text or number and the script."""
+"""Why a script failed, and what to do: from an error text or number and the script.
+
+The causes are rows of failures.toml, read when something first fails.
+"""
 
 import re
-from collections.abc import Callable
+import tomllib
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from itertools import chain
+from pathlib import Path
 from typing import Final, NamedTuple
 
-from iac_applescript import failure_numbers as causes_by_number
-from iac_applescript import failure_words as causes_by_words
-from iac_applescript.failure_words import Cause
 from iac_runtime.execution.appleerrors import KNOWN, parse_error_line
 
-__all__ = [
-    "CAUSES",
-    "SYMBOLS",
-    "Cause",
-    "FailedScript",
-    "Mended",
-    "ScriptFailure",
-    "explain",
-    "mended",
-    "number_in",
-]
+__all__ = ["ScriptFailure", "explain", "number_in"]
+
+_ROWS: Final = Path(__file__).with_name("failures.toml")
+
+_BRACKETED: Final = re.compile(
+    r"[(（]\s*(?:error |fehler |erreur |os?status |エラー)?([-−–]?\d{1,6})[.\s]*[)）]", re.I
+)
+_SAID: Final = re.compile(
+    r"(?:error(?: number| code)?|errornumber|errnum|number|status|code|fehler(?:nummer)?|erreur"
+    r"|errore|erro|fout|エラー(?:番号)?|错误(?:码)?)\W{0,12}([-−–]\d{2,6}|1002\b)",
+    re.I,
+)
+_NEGATIVE: Final = re.compile(r"(?<![\w.])[-−–](\d{2,6})(?![\w.])")
+_DOMAIN: Final = re.compile(r"\((?:[A-Za-z]\w*\.)+\w+ error -?\d+")
+"""An error that is numbered by the app itself: `(com.apple.Shortcuts error 1.)`."""
+
+_GENERAL: Final = frozenset((-2700, 0, 1))
+"""Numbers that say nothing: every exception of JavaScript has the first."""
 
 _ADDITIONS: Final = re.compile(
     r"\b(?:display(?:Dialog|Alert|Notification)|choose\w+|theClipboard|setTheClipboardTo|pathTo"
@@ -32,6 +43,146 @@ _OPENED: Final = re.compile(
 )
 _ENDED: Final = re.compile(r"(?mi)^\s*end(?:\s+(?:tell|repeat|try|if))?\s*$")
 _NAMED: Final = re.compile(r"""(Application\(\s*|\b(?:application|app)\s+)(["'])([^"']+)\2""")
+
+
+class Cause(NamedTuple):
+    """One reason for a failure, as a row of failures.toml says it.
+
+    Attributes:
+        id: Its name for machines.
+        says: What happened, one line.
+        fixes: What to do, the likeliest first.
+        words: A pattern over the error text; None for none.
+        first: Whether the words decide before any number.
+    """
+
+    id: str
+    says: str
+    fixes: tuple[str, ...]
+    words: re.Pattern[str] | None
+    first: bool
+
+    def told_by(self, error: str) -> bool:
+        """Say whether the words of an error mean this."""
+        return self.words is not None and self.words.search(error) is not None
+
+
+class Causes(NamedTuple):
+    """All of them: in the order in which their words are tried, and by number; names of errors."""
+
+    rows: tuple[Cause, ...]
+    by_number: Mapping[int, Cause]
+    numbers: Mapping[str, int]
+
+
+@lru_cache(maxsize=1)
+def _causes() -> Causes:
+    read = tomllib.loads(_ROWS.read_text(encoding="utf-8"))
+    rows = []
+    by_number: dict[int, Cause] = {}
+    for row in read["cause"]:
+        words = "|".join(row.get("words", ()))
+        pattern = re.compile(words, re.IGNORECASE) if words else None
+        first = row.get("first", False)
+        rows.append(Cause(row["id"], row["says"], tuple(row["fixes"]), pattern, first))
+        ranges = (range(low, high + 1) for low, high in row.get("ranges", ()))
+        for numbers in (row.get("numbers", ()), *ranges):
+            for number in numbers:
+                by_number.setdefault(number, rows[-1])
+    return Causes(tuple(rows), by_number, read["names"])
+
+
+class ScriptFailure(NamedTuple):
+    """An explained failure.
+
+    Attributes:
+        cause: Its name for machines.
+        number: The error number, if one was told.
+        says: What happened, one line.
+        fixes: What to do, the likeliest first.
+        corrected: A script that is certainly better, or None.
+        change: What was changed in it.
+    """
+
+    cause: str
+    number: int | None
+    says: str
+    fixes: tuple[str, ...]
+    corrected: str | None = None
+    change: str = ""
+
+
+def explain(
+    error: str = "",
+    number: int | None = None,
+    script: str = "",
+    language: str = "",
+    nearest_app: Callable[[str], str] = lambda _name: "",
+) -> ScriptFailure:
+    """Return why a script failed; `nearest_app` gives the bundle id meant by an unknown name."""
+    number = number_in(error) if number is None else number
+    cause = _cause(error, number)
+    if cause is None:
+        return _by_table(number, error)
+    found = mended(cause.id, FailedScript(script, language, nearest_app)) if script else None
+    return ScriptFailure(
+        cause.id,
+        number,
+        cause.says,
+        cause.fixes,
+        found.script if found else None,
+        found.says if found else "",
+    )
+
+
+def number_in(error: str) -> int | None:
+    """Return the error number in a text of any form and language, or None."""
+    line = parse_error_line(error)
+    if line is not None:
+        return line.number
+    brackets = _BRACKETED.findall(error)
+    if brackets:
+        return _int(brackets[-1])
+    said = _SAID.findall(error)
+    if said:
+        return _int(said[-1])
+    causes = _causes()
+    words = (word.casefold() for word in re.findall(r"[A-Za-z]{6,}", error))
+    named = (causes.numbers[word] for word in words if word in causes.numbers)
+    bare = (-int(digits) for digits in _NEGATIVE.findall(error))
+    known = (number for number in bare if number in causes.by_number or number in KNOWN)
+    return next(chain(named, known), None)
+
+
+def _int(text: str) -> int:
+    return int(text.replace("−", "-").replace("–", "-"))
+
+
+def _cause(error: str, number: int | None) -> Cause | None:
+    rows, by_number, _ = _causes()
+    if number is None and not error.strip():
+        return next(row for row in rows if row.id == "silent")
+    told = [row for row in rows if row.told_by(error)]
+    known = by_number.get(number) if number is not None and number not in _GENERAL else None
+    return next((row for row in told if row.first), known or next(iter(told), None))
+
+
+def _by_table(number: int | None, error: str) -> ScriptFailure:
+    known = KNOWN.get(number) if number is not None else None
+    if known is not None and number not in _GENERAL:
+        says = known.message.replace("{app}", "The app").replace("{reason}", "no reason is given")
+        fix = known.suggestion.replace("{app}", "the app").replace("{process}", "this program")
+        return ScriptFailure(known.type.casefold(), number, says, (fix,) if fix else ())
+    if (number is not None and number > 0) or _DOMAIN.search(error):
+        says = "The app reports an error of its own; its words say which."
+        return ScriptFailure("app_error", number, says, ("Read the words of the error.",))
+    if "Error:" in error or number == -2700:
+        says = "The script threw an exception of its own."
+        return ScriptFailure(
+            "script_exception", number, says, ("Read its words; mend the script.",)
+        )
+    fixes = ("Check the script with validate_applescript.", "Run it in smaller steps.")
+    return ScriptFailure("unknown", number, "The reason is not known.", fixes)
 
 
 class FailedScript(NamedTuple):
@@ -140,153 +291,3 @@ _CHANGES: Final[dict[str, Callable[[FailedScript], Mended | None]]] = {
     "app_not_found": _app,
     "timeout": _longer,
 }
-
-
-CAUSES: Final[tuple[Cause, ...]] = (*causes_by_words.ROWS, *causes_by_number.ROWS)
-"""Causes in the order in which their words are tried."""
-
-SYMBOLS: Final = {
-    "procnotfound": -600,
-    "connectioninvalid": -609,
-    "usercancelederr": -128,
-    "erraecoercionfail": -1700,
-    "erraedescnotfound": -1701,
-    "erraeeventnothandled": -1708,
-    "erraetimeout": -1712,
-    "erraenouserinteraction": -1713,
-    "erraeparammissed": -1715,
-    "erraeillegalindex": -1719,
-    "erraeaccessornotfound": -1723,
-    "erraenosuchobject": -1728,
-    "erraeeventnotpermitted": -1743,
-    "erraeeventwouldrequireuserconsent": -1744,
-    "erraeeventfailed": -10000,
-    "erraebadkeyform": -10002,
-    "erraenotmodifiable": -10003,
-    "erraeprivilegeerror": -10004,
-    "erraewritedenied": -10006,
-    "erraecantputthatthere": -10024,
-    "erraxapidisabled": -25211,
-    "fnferr": -43,
-    "oopsfnferr": -43,
-    "resnotfound": -192,
-}
-"""Names of errors, in lower case -> number."""
-
-
-_BRACKETED: Final = re.compile(
-    r"[(（]\s*(?:error |fehler |erreur |os?status |エラー)?([-−–]?\d{1,6})[.\s]*[)）]", re.I
-)
-_SAID: Final = re.compile(
-    r"(?:error(?: number| code)?|errornumber|errnum|number|status|code|fehler(?:nummer)?|erreur"
-    r"|errore|erro|fout|エラー(?:番号)?|错误(?:码)?)\W{0,12}([-−–]\d{2,6}|1002\b)",
-    re.I,
-)
-_NEGATIVE: Final = re.compile(r"(?<![\w.])[-−–](\d{2,6})(?![\w.])")
-_DOMAIN: Final = re.compile(r"\((?:[A-Za-z]\w*\.)+\w+ error -?\d+")
-"""An error that is numbered by the app itself: `(com.apple.Shortcuts error 1.)`."""
-
-_GENERAL: Final = frozenset((-2700, 0, 1))
-"""Numbers that say nothing: every exception of JavaScript has the first."""
-
-_BY_NUMBER: Final = {number: cause for cause in reversed(CAUSES) for number in cause.numbers}
-_SILENT: Final = next(cause for cause in CAUSES if cause.id == "silent")
-
-
-class ScriptFailure(NamedTuple):
-    """An explained failure.
-
-    Attributes:
-        cause: Its name for machines.
-        number: The error number, if one was told.
-        says: What happened, one line.
-        fixes: What to do, the likeliest first.
-        corrected: A script that is certainly better, or None.
-        change: What was changed in it.
-    """
-
-    cause: str
-    number: int | None
-    says: str
-    fixes: tuple[str, ...]
-    corrected: str | None = None
-    change: str = ""
-
-
-def explain(
-    error: str = "",
-    number: int | None = None,
-    script: str = "",
-    language: str = "",
-    nearest_app: Callable[[str], str] = lambda _name: "",
-) -> ScriptFailure:
-    """Return why a script failed; `nearest_app` gives the bundle id meant by an unknown name."""
-    number = number_in(error) if number is None else number
-    cause = _cause(error, number)
-    if cause is None and not error.strip() and number is None:
-        cause = _SILENT
-    if cause is None:
-        return _by_table(number, error)
-    found = mended(cause.id, FailedScript(script, language, nearest_app)) if script else None
-    return ScriptFailure(
-        cause.id,
-        number,
-        cause.says,
-        cause.fixes,
-        found.script if found else None,
-        found.says if found else "",
-    )
-
-
-def number_in(error: str) -> int | None:
-    """Return the error number in a text of any form and language, or None."""
-    line = parse_error_line(error)
-    if line is not None:
-        return line.number
-    brackets = _BRACKETED.findall(error)
-    if brackets:
-        return _int(brackets[-1])
-    said = _SAID.findall(error)
-    if said:
-        return _int(said[-1])
-    for word in re.findall(r"[A-Za-z]{6,}", error):
-        if word.casefold() in SYMBOLS:
-            return SYMBOLS[word.casefold()]
-    for digits in _NEGATIVE.findall(error):
-        if -int(digits) in _BY_NUMBER or -int(digits) in KNOWN:
-            return -int(digits)
-    return None
-
-
-def _int(text: str) -> int:
-    return int(text.replace("−", "-").replace("–", "-"))
-
-
-def _cause(error: str, number: int | None) -> Cause | None:
-    for cause in CAUSES:
-        if cause.first and cause.words and re.search(cause.words, error, re.I):
-            return cause
-    if number is not None and number not in _GENERAL and number in _BY_NUMBER:
-        return _BY_NUMBER[number]
-    for cause in CAUSES:
-        if cause.words and re.search(cause.words, error, re.I):
-            return cause
-    return None
-
-
-def _by_table(number: int | None, error: str) -> ScriptFailure:
-    known = KNOWN.get(number) if number is not None else None
-    if known is not None and number not in _GENERAL:
-        says = known.message.replace("{app}", "The app").replace("{reason}", "no reason is given")
-        fix = known.suggestion.replace("{app}", "the app").replace("{process}", "this program")
-        return ScriptFailure(known.type.casefold(), number, says, (fix,) if fix else ())
-    if (number is not None and number > 0) or _DOMAIN.search(error):
-        says = "The app reports an error of its own; its words say which."
-        return ScriptFailure("app_error", number, says, ("Read the words of the error.",))
-    if "Error:" in error or number == -2700:
-        says = "The script threw an exception of its own."
-        return ScriptFailure(
-            "script_exception", number, says, ("Read its words; mend the script.",)
-        )
-    fixes = ("Check the script with validate_applescript.", "Run it in smaller steps.")
-    return ScriptFailure("unknown", number, "The reason is not known.", fixes)
