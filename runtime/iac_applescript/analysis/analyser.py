@@ -10,7 +10,7 @@ from typing import Final, Literal, NamedTuple
 
 from iac_applescript.analysis.applescript_reader import read_applescript
 from iac_applescript.analysis.applescript_units import scan_applescript
-from iac_applescript.analysis.findings import Findings, Reason, Scan, ScriptToken, Start
+from iac_applescript.analysis.findings import Findings, Reason, Scan, ScriptToken, Start, text_at
 from iac_applescript.analysis.javascript_reader import read_javascript
 from iac_applescript.analysis.javascript_tokens import scan_javascript
 from iac_applescript.analysis.vocabulary import Vocabulary, vocabulary_of
@@ -30,7 +30,18 @@ __all__ = [
 
 Language = Literal["applescript", "javascript"]
 
-ADDITIONS = "standard_additions"
+ADDITIONS: Final = "standard_additions"
+SYSTEM_EVENTS: Final = "com.apple.systemevents"
+_PROCESS: Final = frozenset(("process", "processes"))
+_COLLECTIONS: Final = frozenset(
+    ("applicationProcesses", "deskAccessoryProcesses", "processes", "ApplicationProcess", "Process")
+)
+_BLIND: Final = frozenset(
+    """
+    dynamic fault handler member name nesting phrase raw shape target text unknown
+    """.split()
+)
+"""Rules of reasons after which anything may be reached: code, keys, what was not understood."""
 
 
 class Analysis(NamedTuple):
@@ -124,19 +135,6 @@ class Analyser:
         return self._known.get(key)
 
 
-SYSTEM_EVENTS: Final = "com.apple.systemevents"
-_PROCESS: Final = frozenset(("process", "processes"))
-_COLLECTIONS: Final = frozenset(
-    ("applicationProcesses", "deskAccessoryProcesses", "processes", "ApplicationProcess", "Process")
-)
-_BLIND: Final = frozenset(
-    """
-    dynamic fault handler member name nesting phrase raw shape target text unknown
-    """.split()
-)
-"""Rules of reasons after which anything may be reached: code, keys, what was not understood."""
-
-
 class Reach(NamedTuple):
     """Names of the processes that are gone through, and why that is not all; empty if it is."""
 
@@ -171,11 +169,12 @@ def _of_applescript(tokens: Sequence[ScriptToken]) -> list[str]:
     for at, token in enumerate(tokens):
         if token.kind != "word":
             continue
-        elements = elements or (token.folded == "ui" and _folded(tokens, at + 1).startswith("elem"))
+        after = text_at(tokens, at + 1).casefold()
+        elements = elements or (token.folded == "ui" and after.startswith("elem"))
         if token.folded in _PROCESS:
-            at += 2 if _folded(tokens, at + 1) == "named" else 1
-            plain = at < len(tokens) and tokens[at].kind == "string"
-            found.append(tokens[at].text if plain and _folded(tokens, at + 1) != "&" else "")
+            given = at + (2 if after == "named" else 1)
+            plain = text_at(tokens, given + 1) != "&"
+            found.append(_string(tokens, given) if plain else "")
     # A process is an interface element of System Events too.
     return found or ([""] if elements else [])
 
@@ -187,19 +186,15 @@ def _of_javascript(tokens: Sequence[ScriptToken]) -> list[str]:
         elements = elements or token.text == "uiElements"
         if token.text not in _COLLECTIONS:
             continue
-        by_name = _text(tokens, at + 1) == "." and _text(tokens, at + 2) == "byName"
-        start = at + 3 if by_name else at + 1
-        given = tokens[start + 1] if start + 1 < len(tokens) else None
-        borders = _text(tokens, start) + _text(tokens, start + 2)
-        plain = token.kind == "word" and given is not None and given.kind == "string"
-        right = borders == ("()" if by_name else "[]")
-        found.append(given.text if plain and right and given is not None else "")
+        by_name = text_at(tokens, at + 1) == "." and text_at(tokens, at + 2) == "byName"
+        start = at + (3 if by_name else 1)
+        borders = text_at(tokens, start) + text_at(tokens, start + 2)
+        right = token.kind == "word" and borders == ("()" if by_name else "[]")
+        found.append(_string(tokens, start + 1) if right else "")
     return found or ([""] if elements else [])
 
 
-def _text(tokens: Sequence[ScriptToken], at: int) -> str:
-    return tokens[at].text if at < len(tokens) else ""
-
-
-def _folded(tokens: Sequence[ScriptToken], at: int) -> str:
-    return _text(tokens, at).casefold()
+def _string(tokens: Sequence[ScriptToken], place: int) -> str:
+    """Return the text that is written out at a place; empty where none is."""
+    string = place < len(tokens) and tokens[place].kind == "string"
+    return tokens[place].text if string else ""

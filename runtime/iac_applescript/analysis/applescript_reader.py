@@ -19,10 +19,9 @@ from iac_applescript.analysis.applescript_shapes import (
     on_screen,
     operations,
     outside,
-    outside_list,
     proves_running,
-    sign_after,
     text_after,
+    word_at,
 )
 from iac_applescript.analysis.applescript_units import (
     Declared,
@@ -242,7 +241,8 @@ class _Reader:
         named = self._mentioned(rest)
         sight = self._sight([*named, *outer.apps])
         units = units_of(rest, sight)
-        to = next((unit.start for unit in outside(units) if unit.word == "to"), None)
+        place = outside(units, "to")
+        to = None if place is None else units[place].start
         target = [unit for unit in units if to is None or unit.start < to]
         names = self._mentioned([t for t in rest if to is None or t.start < to])
         if any(unit.word == "tell" and unit.kind == "keyword" for unit in target):
@@ -320,7 +320,7 @@ class _Reader:
             before = units[place - 1] if place else None
             if unit.kind == "unknown":
                 self.add("DANGEROUS", "unknown", "was not understood", unit.word, unit.start)
-            elif unit.word == "current application" and sign_after(units, place) == "'s":
+            elif unit.word == "current application" and word_at(units, place + 1) == "'s":
                 says = "reaches Objective-C, which can do anything"
                 self.add("DANGEROUS", "phrase", says, unit.word, unit.start)
             elif unit.kind == "text" and before is not None and before.word in ("script", "class"):
@@ -349,7 +349,7 @@ class _Reader:
         until = next((i for i, u in enumerate(rest) if u.word == "else"), len(rest))
         rest = rest[:until]
         if unit.word == "set":
-            to = next((i for i, u in enumerate(outside_list(rest)) if u.word == "to"), None)
+            to = outside(rest, "to")
             target, value = (rest, ()) if to is None else (rest[:to], rest[to + 1 :])
             verdict = judge_set(target, value, scene)
         elif unit.word == "copy" and not rest:

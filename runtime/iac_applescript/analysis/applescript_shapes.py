@@ -13,7 +13,7 @@ from typing import Final
 
 from iac_applescript.analysis import words as language
 from iac_applescript.analysis.applescript_units import Declared, Unit
-from iac_applescript.analysis.findings import ScriptToken
+from iac_applescript.analysis.findings import ScriptToken, brackets_of
 from iac_applescript.analysis.vocabulary import Vocabulary
 from iac_applescript.analysis.words import CONSTANTS, HARMFUL_MEMBERS, PHRASES
 
@@ -27,10 +27,9 @@ __all__ = [
     "on_screen",
     "operations",
     "outside",
-    "outside_list",
     "proves_running",
-    "sign_after",
     "text_after",
+    "word_at",
 ]
 
 _OPENS: Final = language.STARTS | {"using"}
@@ -49,24 +48,17 @@ def lasts(tokens: Sequence[ScriptToken]) -> bool:
     return words[0] in _OPENS
 
 
-def outside(units: Sequence[Unit]) -> Iterable[Unit]:
-    """Yield the units that are in no parentheses or braces."""
-    depth = 0
-    for unit in units:
-        depth += {"(": 1, "{": 1, ")": -1, "}": -1}.get(unit.word, 0) if unit.kind == "sign" else 0
-        if depth == 0 and unit.kind == "keyword":
-            yield unit
+def depths(units: Sequence[Unit]) -> Sequence[int]:
+    """Return how many brackets are open behind each unit."""
+    return brackets_of([unit.word if unit.kind == "sign" else "" for unit in units]).depth
 
 
-def outside_list(units: Sequence[Unit]) -> list[Unit]:
-    """Return the units, those in parentheses or braces masked."""
-    depth = 0
-    found = []
-    for unit in units:
-        if unit.kind == "sign":
-            depth += {"(": 1, "{": 1, ")": -1, "}": -1}.get(unit.word, 0)
-        found.append(unit if depth == 0 else unit._replace(word=""))
-    return found
+def outside(units: Sequence[Unit], word: str) -> int | None:
+    """Return the first place of a keyword that is in no parentheses or braces."""
+    for place, (unit, depth) in enumerate(zip(units, depths(units), strict=True)):
+        if not depth and unit.kind == "keyword" and unit.word == word:
+            return place
+    return None
 
 
 def on_screen(units: Sequence[Unit]) -> bool:
@@ -80,13 +72,16 @@ def on_screen(units: Sequence[Unit]) -> bool:
     )
 
 
+def word_at(units: Sequence[Unit], place: int) -> str:
+    """Return the word at a place; empty outside, and for a text."""
+    if not 0 <= place < len(units) or units[place].kind == "text":
+        return ""
+    return units[place].word
+
+
 def text_after(units: Sequence[Unit], place: int) -> str:
     after = units[place + 1] if place + 1 < len(units) else None
     return after.word.casefold() if after is not None and after.kind == "text" else ""
-
-
-def sign_after(units: Sequence[Unit], place: int) -> str:
-    return units[place + 1].word if place + 1 < len(units) else ""
 
 
 def operations(units: Sequence[Unit], own: Sequence[Unit]) -> list[str]:
@@ -221,13 +216,13 @@ def misused(
     for place, unit in enumerate(units):
         if unit.kind != "variable":
             continue
-        called = _word(units, place + 1) == "("
+        called = word_at(units, place + 1) == "("
         start, end = place, _end_of_call(units, place + 1) if called else place + 1
-        while start and _word(units, start - 1) == "(" and _word(units, end) == ")":
+        while start and word_at(units, start - 1) == "(" and word_at(units, end) == ")":
             start, end = start - 1, end + 1
-        before, after = _word(units, start - 1), _word(units, end)
-        asked = after in _LINKS and _word(units, end + 1) == "me"
-        own = before == "my" or (asked and _word(units, end + 2) not in _LINKS)
+        before, after = word_at(units, start - 1), word_at(units, end)
+        asked = after in _LINKS and word_at(units, end + 1) == "me"
+        own = before == "my" or (asked and word_at(units, end + 2) not in _LINKS)
         if unit.word in verbs:
             yield unit, "names something of its own as a command is called"
         elif own:
@@ -244,13 +239,6 @@ def misused(
             holders = _holders(units, start, end, possessive=before == "'s")
             if unit.word not in names.labels or not _are_values(holders):
                 yield unit, "is a name of the script, asked of something else"
-
-
-def _word(units: Sequence[Unit], place: int) -> str:
-    """Return the word at a place; empty outside, and for a text."""
-    if not 0 <= place < len(units) or units[place].kind == "text":
-        return ""
-    return units[place].word
 
 
 def _takes(units: Sequence[Unit], before: str, end: int) -> bool:
@@ -303,10 +291,5 @@ def _are_values(holders: Sequence[Unit]) -> bool:
 
 
 def _end_of_call(units: Sequence[Unit], opening: int) -> int:
-    depth = 0
-    for place, unit in enumerate(units[opening:], opening):
-        if unit.kind == "sign":
-            depth += {"(": 1, ")": -1}.get(unit.word, 0)
-        if depth == 0:
-            return place + 1
-    return len(units)
+    closed = (i for i, depth in enumerate(depths(units[opening:]), opening) if not depth)
+    return next(closed, len(units) - 1) + 1

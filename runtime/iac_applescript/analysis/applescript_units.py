@@ -5,14 +5,13 @@ nest, the reading is a fault, so that nothing is taken for a comment that may be
 """
 
 import re
-import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Final, Literal, NamedTuple
 
 from iac_applescript.analysis import words as language
-from iac_applescript.analysis.findings import MAX_SCRIPT, Scan, ScanFault, ScriptToken
+from iac_applescript.analysis.findings import MAX_SCRIPT, Scan, ScanFault, ScriptToken, hidden_in
 from iac_applescript.analysis.vocabulary import TermUse, Vocabulary
 
 __all__ = [
@@ -35,8 +34,8 @@ _LINE_COMMENT: Final = re.compile(r"(?:--|#)[^\r\n]*")
 _CONTINUED: Final = re.compile(r"¬[ \t]*(?:(?:--|#)[^\r\n]*)?(?:\r\n|\r|\n)")
 _LINE_END: Final = re.compile(r"\r\n|\r|\n")
 _SIGN: Final = re.compile(r"<=|>=|/=|[-+*/^&=<>≠≤≥÷(){},:;]|['’]s\b")
+_AFTER_ERROR: Final = frozenset(("number", "from", "to", "partial", "result", "error", "on", "the"))
 _ESCAPES: Final = {"n": "\n", "r": "\r", "t": "\t"}
-_BREAKS: Final = frozenset("\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029")
 
 
 def scan_applescript(script: str) -> Scan:
@@ -44,7 +43,7 @@ def scan_applescript(script: str) -> Scan:
     if len(script) > MAX_SCRIPT:
         return Scan((), (ScanFault(f"the script is longer than {MAX_SCRIPT} characters", 0),))
     tokens: list[ScriptToken] = []
-    faults = _hidden(script)
+    faults = hidden_in(script, lead="\ufeff")
     at = 0
     while at < len(script):
         at = _next(script, at, tokens, faults)
@@ -116,21 +115,6 @@ def _check_comment(text: str, at: int, faults: list[ScanFault]) -> None:
 
 def _unescaped(text: str) -> str:
     return re.sub(r"\\(.)", lambda m: _ESCAPES.get(m[1], m[1]), text, flags=re.DOTALL)
-
-
-def _hidden(script: str) -> list[ScanFault]:
-    """Characters that show as nothing, or end a line for some readers only, in any place."""
-    for at, char in enumerate(script):
-        if char.isascii() and (char.isprintable() or char in "\t\r\n"):
-            continue
-        if char in _BREAKS or unicodedata.category(char) in ("Cc", "Cf", "Cs", "Co", "Cn"):
-            if char == "\ufeff" and at == 0:
-                continue
-            return [ScanFault(f"there is a hidden character (U+{ord(char):04X})", at)]
-    return []
-
-
-_AFTER_ERROR = frozenset(("number", "from", "to", "partial", "result", "error", "on", "the"))
 
 
 @dataclass(frozen=True, slots=True)

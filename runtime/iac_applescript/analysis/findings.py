@@ -1,8 +1,9 @@
-"""What the readers of a script share: tokens with their place, and what was found there."""
+"""What the readers of a script share: tokens and their brackets, and what was found there."""
 
 import re
+import unicodedata
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple
 
@@ -11,6 +12,7 @@ from iac_runtime.tool import Level
 
 __all__ = [
     "MAX_SCRIPT",
+    "Brackets",
     "Findings",
     "Kind",
     "Reason",
@@ -19,8 +21,9 @@ __all__ = [
     "ScriptPlace",
     "ScriptToken",
     "Start",
-    "line_starts",
-    "place_at",
+    "brackets_of",
+    "hidden_in",
+    "text_at",
 ]
 
 MAX_SCRIPT: Final = 64 * 1024
@@ -65,15 +68,64 @@ class Scan(NamedTuple):
     faults: tuple[ScanFault, ...]
 
 
-def line_starts(script: str) -> list[int]:
-    """Return where the lines of a script begin; CR, LF and CRLF end one."""
-    return [0, *(found.end() for found in re.finditer(r"\r\n|\r|\n", script))]
+_OPENS: Final = {")": "(", "]": "[", "}": "{"}
+_UNSEEN: Final = frozenset(("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"))
+"""Categories of characters that show as nothing, or end a line for some readers only."""
 
 
-def place_at(lines: Sequence[int], start: int) -> ScriptPlace:
-    """Return the place of a character, by where the lines begin."""
-    line = bisect_right(lines, start)
-    return ScriptPlace(line, start - lines[line - 1] + 1, start)
+def hidden_in(script: str, lead: str = "") -> list[ScanFault]:
+    """Return the first character that hides, in any place; `lead` may stand at the beginning."""
+    for at, char in enumerate(script):
+        if char.isascii() and (char.isprintable() or char in "\t\r\n"):
+            continue
+        if unicodedata.category(char) in _UNSEEN and not (at == 0 and char == lead):
+            return [ScanFault(f"there is a hidden character (U+{ord(char):04X})", at)]
+    return []
+
+
+def text_at(tokens: Sequence[ScriptToken], place: int) -> str:
+    """Return what is written at a place; empty outside, and for a text or template."""
+    if not 0 <= place < len(tokens) or tokens[place].kind in ("string", "template"):
+        return ""
+    return tokens[place].text
+
+
+class Brackets(NamedTuple):
+    """The brackets among some signs; one that does not match encloses what follows it.
+
+    Attributes:
+        within: For each place the one of the bracket that is open around it, or -1.
+        depth: For each place how many are open behind it.
+        closing: Opening place -> closing place.
+        opening: Closing place -> opening place.
+        odd: Places of those that match none.
+    """
+
+    within: Sequence[int]
+    depth: Sequence[int]
+    closing: Mapping[int, int]
+    opening: Mapping[int, int]
+    odd: Sequence[int]
+
+
+def brackets_of(signs: Sequence[str]) -> Brackets:
+    """Return the brackets among signs; what is no sign is an empty text."""
+    within: list[int] = []
+    depth: list[int] = []
+    closing: dict[int, int] = {}
+    open_: list[int] = []
+    odd: list[int] = []
+    for place, sign in enumerate(signs):
+        if open_ and signs[open_[-1]] == _OPENS.get(sign):
+            closing[open_.pop()] = place
+        elif sign in _OPENS:
+            odd.append(place)
+        within.append(open_[-1] if open_ else -1)
+        if sign in ("(", "[", "{"):
+            open_.append(place)
+        depth.append(len(open_))
+    opening = {end: start for start, end in closing.items()}
+    return Brackets(within, depth, closing, opening, (*odd, *open_))
 
 
 class Reason(NamedTuple):
@@ -123,10 +175,12 @@ class Findings:
     _lines: list[int] = field(default_factory=list)
 
     def place(self, start: int) -> ScriptPlace:
-        """Return the place of a character of the script."""
+        """Return the place of a character of the script; CR, LF and CRLF end a line."""
         if not self._lines:
-            self._lines = line_starts(self.script)
-        return place_at(self._lines, start)
+            ends = re.finditer(r"\r\n|\r|\n", self.script)
+            self._lines = [0, *(found.end() for found in ends)]
+        line = bisect_right(self._lines, start)
+        return ScriptPlace(line, start - self._lines[line - 1] + 1, start)
 
     def add(self, level: Level, rule: str, says: str, text: str, start: int) -> None:
         """Add a reason, unless a higher one of the same rule stands there."""

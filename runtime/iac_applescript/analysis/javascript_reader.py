@@ -48,8 +48,8 @@ class _Reader:
     ) -> None:
         self.tokens = scan.tokens
         self.findings = findings
-        self.names = script_names(scan.tokens)
         self.shape = shape_of(scan.tokens)
+        self.names = script_names(self.shape)
         self.words = {token.text for token in scan.tokens if token.kind == "word"}
         self.apps = self._apps(find, additions)
         self.ui = any(app.key == "system_events" for app in self.apps)
@@ -59,6 +59,8 @@ class _Reader:
 
     def read(self) -> None:
         """Read every token."""
+        for place in self.shape.brackets.odd[:1]:
+            self.add("DANGEROUS", "shape", "is a bracket that matches none", self.at(place))
         for place, token in enumerate(self.tokens):
             if token.kind == "word":
                 self._word(place, token)
@@ -136,7 +138,7 @@ class _Reader:
         before, after = self.at(place - 1), self.at(place + 1)
         joins = before.kind == "word" and not is_keyword(self.tokens, place - 1)
         if self.at(place).text == "of":
-            around = self.shape.text(self.shape.within[place] - 1)
+            around = self.shape.text(self.shape.around(place) - 1)
             return around == "for" and (joins or before.text in ("]", "}"))
         begins = before.kind != "sign" or before.text in (";", "{", "}", ")", "]")
         looped = before.text == "(" and self.at(place - 2).text == "for"
@@ -244,7 +246,7 @@ class _Reader:
         """Say whether what ends here is a whole collection, or all of it that pass a test."""
         token = self.at(place)
         if token.text == ")":
-            opening = self.shape.within[place - 1] if self.at(place - 1).text != "(" else place - 1
+            opening = self.shape.around(place - 1) if self.at(place - 1).text != "(" else place - 1
             return self.at(opening - 1).text in ("whose", "where")
         rows = self._entries(token.text, "class") if token.kind == "word" else []
         return any(token.text != entry.term for entry in rows)
@@ -288,7 +290,7 @@ class _Reader:
 
     def _of_an_object(self, place: int) -> bool:
         """Say whether a key belongs to the properties of something that is made."""
-        opening = self.shape.within[place]
+        opening = self.shape.around(place)
         maker = self.at(opening - 2)
         return maker.text == "withProperties" or (
             self.at(opening - 1).text == "(" and bool(self._entries(maker.text, "class"))
@@ -309,7 +311,7 @@ class _Reader:
 
     def _bracket(self, place: int, token: ScriptToken) -> None:
         before = self.at(place - 1)
-        end = self.shape.closing.get(place, len(self.tokens))
+        end = self.shape.end(place, len(self.tokens))
         inner = self.tokens[place + 1 : min(end, place + _LONGEST)]
         if before.text in ("{", ",") and self.at(end + 1).text == ":":
             self.add("DANGEROUS", "dynamic", "a name that is put together at run time", token)

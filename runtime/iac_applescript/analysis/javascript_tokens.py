@@ -6,11 +6,19 @@ wants to be read.
 """
 
 import re
-import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Final, Literal, NamedTuple
 
-from iac_applescript.analysis.findings import MAX_SCRIPT, Scan, ScanFault, ScriptToken
+from iac_applescript.analysis.findings import (
+    MAX_SCRIPT,
+    Brackets,
+    Scan,
+    ScanFault,
+    ScriptToken,
+    brackets_of,
+    hidden_in,
+    text_at,
+)
 from iac_applescript.analysis.words import KNOWN_MEMBERS
 
 __all__ = ["KEYWORDS", "Shape", "is_keyword", "scan_javascript", "shape_of"]
@@ -73,7 +81,7 @@ def scan_javascript(script: str) -> Scan:
     """
     if len(script) > MAX_SCRIPT:
         return Scan((), (ScanFault(f"the script is longer than {MAX_SCRIPT} characters", 0),))
-    faults = _hidden(script)
+    faults = hidden_in(script)
     # JavaScriptCore takes these for comments that run to the end of the line.
     faults += [ScanFault("a comment as in HTML", found.start()) for found in _HTML.finditer(script)]
     tokens: list[ScriptToken] = []
@@ -263,17 +271,7 @@ def _plain(found: re.Match[str]) -> str:
     return "" if char in ("\n", "\r", "\r\n") else _CONTROL_CHARACTERS.get(char, char)
 
 
-def _hidden(script: str) -> list[ScanFault]:
-    for at, char in enumerate(script):
-        if char.isascii() and (char.isprintable() or char in "\t\r\n"):
-            continue
-        if char in "\u2028\u2029" or unicodedata.category(char) in ("Cc", "Cf", "Cs", "Co", "Cn"):
-            return [ScanFault(f"there is a hidden character (U+{ord(char):04X})", at)]
-    return []
-
-
 _BEFORE_BLOCK: Final = frozenset(("for", "if", "switch", "while"))
-_CLOSES: Final = {")": "(", "]": "[", "}": "{"}
 _LEADS_IN: Final = KEYWORDS - {"this"}
 """Words behind which a square bracket begins a list."""
 
@@ -282,27 +280,31 @@ _DEEPEST: Final = 64
 
 
 class Shape(NamedTuple):
-    """The brackets of a script.
+    """A script as its brackets divide it.
 
     Attributes:
         tokens: The tokens.
-        within: For each token the place of the bracket that opens around it, or -1.
-        closing: Opening place -> closing place.
+        brackets: Those among them.
         given: Name -> the first words of the values that it is given by `=`.
         called: Names before a parenthesis.
     """
 
     tokens: Sequence[ScriptToken]
-    within: Sequence[int]
-    closing: Mapping[int, int]
+    brackets: Brackets
     given: Mapping[str, set[str]]
     called: frozenset[str]
 
     def text(self, place: int) -> str:
         """Return the text of a token; empty outside the script, and for a text or template."""
-        if not 0 <= place < len(self.tokens) or self.tokens[place].kind in ("string", "template"):
-            return ""
-        return self.tokens[place].text
+        return text_at(self.tokens, place)
+
+    def around(self, place: int) -> int:
+        """Return the place of the bracket that is open around a token, or -1."""
+        return self.brackets.within[place]
+
+    def end(self, opening: int, missing: int = 0) -> int:
+        """Return where a bracket closes; `missing` for one that does not, or no bracket."""
+        return self.brackets.closing.get(opening, missing)
 
     def is_access(self, opening: int) -> bool:
         """Say whether a square bracket picks a member of what stands before it."""
@@ -316,10 +318,10 @@ class Shape(NamedTuple):
     def is_bound(self, place: int) -> bool:
         """Say whether a name may be given a value here by a pattern or as a parameter."""
         for _ in range(_DEEPEST):
-            place = self.within[place]
+            place = self.around(place)
             if place < 0:
                 return False
-            end = self.closing.get(place, len(self.tokens))
+            end = self.end(place, len(self.tokens))
             after, opens = self.text(end + 1), self.text(place)
             if opens == "(":
                 takes = after in ("=>", "=") or (
@@ -333,7 +335,7 @@ class Shape(NamedTuple):
 
     def is_called_from(self, place: int, key: str, name: str) -> bool:
         """Say whether a pattern takes `key` out of an object as `name`, unknown and called."""
-        if self.text(self.within[place]) != "{" or key in KNOWN_MEMBERS or not self.is_bound(place):
+        if self.text(self.around(place)) != "{" or key in KNOWN_MEMBERS or not self.is_bound(place):
             return False
         return name in self.called
 
@@ -341,7 +343,7 @@ class Shape(NamedTuple):
         """Say whether nothing stands here, or a record that is spelled out."""
         if self.text(place) == ")":
             return True
-        end = self.closing.get(place, 0)
+        end = self.end(place, 0)
         spread = any(t.text == "..." and t.kind == "sign" for t in self.tokens[place:end])
         return self.text(place) == "{" and bool(end) and not spread
 
@@ -349,7 +351,7 @@ class Shape(NamedTuple):
         """Say whether what ends here is an app itself, not one of its objects."""
         token = self.tokens[max(place, 0)]
         if token.text == ")":
-            opening = self.within[place - 1]
+            opening = self.around(place - 1)
             return self.text(opening - 1) == "Application"
         if token.kind != "word" or self.text(place - 1) in (".", "?."):
             return False
@@ -357,17 +359,7 @@ class Shape(NamedTuple):
 
 
 def shape_of(tokens: Sequence[ScriptToken]) -> Shape:
-    """Return the brackets of a script; those that do not match enclose what follows them."""
-    within: list[int] = []
-    closing: dict[int, int] = {}
-    open_: list[int] = []
-    for place, token in enumerate(tokens):
-        sign = token.text if token.kind == "sign" else ""
-        if sign in _CLOSES and open_ and tokens[open_[-1]].text == _CLOSES[sign]:
-            closing[open_.pop()] = place
-        within.append(open_[-1] if open_ else -1)
-        if sign in _CLOSES.values():
-            open_.append(place)
+    """Return the brackets of a script, and the names that it gives values to and calls."""
     given: dict[str, set[str]] = {}
     called: set[str] = set()
     for token, after, value in zip(tokens, tokens[1:], (*tokens[2:], *tokens[-1:]), strict=False):
@@ -375,4 +367,5 @@ def shape_of(tokens: Sequence[ScriptToken]) -> Shape:
             given.setdefault(token.text, set()).add(value.text)
         elif token.kind == "word" and after.text == "(":
             called.add(token.text)
-    return Shape(tokens, within, closing, given, frozenset(called))
+    brackets = brackets_of([token.text if token.kind == "sign" else "" for token in tokens])
+    return Shape(tokens, brackets, given, frozenset(called))
