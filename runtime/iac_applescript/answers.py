@@ -88,18 +88,8 @@ def analysis(found: Analysis) -> Result:
 
 
 def pattern(found: FoundPattern) -> Result:
-    row = found.pattern
-    return {
-        "id": row.id,
-        "intent": row.intent,
-        "app": row.app,
-        "language": row.language,
-        "script": row.script,
-        "successes": row.successes,
-        "failures": row.failures,
-        "last": row.last,
-        "why": found.why,
-    }
+    told = ("id", "intent", "app", "language", "script", "successes", "failures", "last")
+    return {**{name: getattr(found.pattern, name) for name in told}, "why": found.why}
 
 
 def where(reason: Reason) -> str:

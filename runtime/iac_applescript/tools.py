@@ -7,23 +7,17 @@ from iac_runtime.tools.shape import Schema, Tool, later
 
 __all__ = ["TOOLS"]
 
-_APP: Final = {
-    "type": "string",
-    "description": "The app: its key, name or bundle id, as list_scriptable_apps gives them.",
-    "maxLength": 200,
-}
-_INTENT: Final = {
-    "type": "string",
-    "description": "What is wanted, in a few words, without names or private content.",
-    "minLength": 1,
-    "maxLength": 400,
-}
-_SCRIPT: Final = {
-    "type": "string",
-    "description": "The script.",
-    "minLength": 1,
-    "maxLength": 65536,
-}
+
+def _text(description: str, most: int, least: int = 0) -> Schema:
+    bounds = {"minLength": least, "maxLength": most} if least else {"maxLength": most}
+    return {"type": "string", "description": description, **bounds}
+
+
+_APP: Final = _text("The app: its key, name or bundle id, as list_scriptable_apps gives them.", 200)
+_INTENT: Final = _text(
+    "What is wanted, in a few words, without names or private content.", 400, least=1
+)
+_SCRIPT: Final = _text("The script.", 65536, least=1)
 _LANGUAGE: Final = {
     "type": "string",
     "enum": ["applescript", "javascript"],
@@ -96,13 +90,7 @@ TOOLS: Final = (
         "list_apps",
         "List the apps that have a dictionary: name, bundle id, path, whether it runs, whether"
         " tools are built for it.",
-        _input(
-            filter={
-                "type": "string",
-                "description": "Only apps whose name or bundle id has this.",
-                "maxLength": 100,
-            }
-        ),
+        _input(filter=_text("Only apps whose name or bundle id has this.", 100)),
         words="applescript apps automated programs scriptable scripted understand",
         example={"filter": "mail"},
     ),
@@ -114,8 +102,8 @@ TOOLS: Final = (
         _input(
             ("app",),
             app=_APP,
-            term={"type": "string", "description": "A suite or a term.", "maxLength": 100},
-            search={"type": "string", "description": "Words to find terms by.", "maxLength": 100},
+            term=_text("A suite or a term.", 100),
+            search=_text("Words to find terms by.", 100),
             page={"type": "integer", "minimum": 1, "maximum": 1000, "description": "Which page."},
         ),
         words="classes commands dictionary properties scripting sdef terms understand",
@@ -167,7 +155,7 @@ TOOLS: Final = (
         "Explain why a script failed: the cause, fixes in order, a corrected script where that is"
         " certain, scripts that worked.",
         _input(
-            error={"type": "string", "description": "The error text.", "maxLength": 8000},
+            error=_text("The error text.", 8000),
             number={"type": "integer", "description": "The error number, if only that is known."},
             script=_SCRIPT,
             language=_LANGUAGE,

@@ -39,7 +39,7 @@ from iac_applescript.analysis.statement_rules import (
     judge_fields,
     judge_set,
 )
-from iac_applescript.analysis.texts import phrases, texts
+from iac_applescript.analysis.texts import judge_applescript, phrases
 from iac_applescript.analysis.vocabulary import Vocabulary
 from iac_applescript.analysis.words import UNSEEN
 from iac_runtime.language.levels import highest
@@ -56,6 +56,7 @@ _AFTER_APPLICATION: Final = frozenset(
     "process processes file files support responses bindings whose of to is as and then where"
     " dialog".split()
 )
+_BEFORE_NO_NAME: Final = frozenset(("class", "current", "every", "first", "frontmost"))
 _NAMES: Final = frozenset(("application", "app", "id", "named", "the"))
 _FILES_OF_SETTINGS: Final = frozenset(("property list file", "XML file"))
 _SHELL_TEXT: Final = frozenset(("contents", "history"))
@@ -206,13 +207,7 @@ class _Reader:
         return found
 
     def _target(self, tokens: Sequence[ScriptToken], place: int) -> _Target | None:
-        if place and tokens[place - 1].folded in (
-            "current",
-            "class",
-            "first",
-            "frontmost",
-            "every",
-        ):
+        if place and tokens[place - 1].folded in _BEFORE_NO_NAME:
             return None
         rest = tokens[place + 1 :]
         if rest and rest[0].folded in ("id", "named") and rest[0].kind == "word":
@@ -390,7 +385,7 @@ def read_applescript(
         phrases(line, findings)
         reader.line(line)
     reader.close()
-    texts(scan, reader.declared, findings)
+    judge_applescript(scan, reader.declared, findings)
     return reader.declared
 
 

@@ -17,6 +17,7 @@ from iac_applescript.analysis.vocabulary import TermUse, Vocabulary
 __all__ = [
     "Declared",
     "Unit",
+    "UnitKind",
     "WordScope",
     "declared",
     "scan_applescript",

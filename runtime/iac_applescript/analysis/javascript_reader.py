@@ -11,7 +11,7 @@ from iac_applescript.analysis import words as language
 from iac_applescript.analysis.findings import Findings, Scan, ScriptToken
 from iac_applescript.analysis.javascript_names import script_names
 from iac_applescript.analysis.javascript_tokens import KEYWORDS, is_keyword, shape_of
-from iac_applescript.analysis.texts import is_address, judge_texts
+from iac_applescript.analysis.texts import is_address, judge_javascript
 from iac_applescript.analysis.vocabulary import TermUse, Vocabulary
 from iac_applescript.analysis.words import (
     HANDED_ON,
@@ -72,7 +72,7 @@ class _Reader:
                 and self.at(place - 1).text in ("{", ",")
             ):
                 self._key(place, token)
-        judge_texts(self.shape, self.names.texts, self.findings, ui=self.ui)
+        judge_javascript(self.shape, self.names.texts, self.findings, ui=self.ui)
 
     def at(self, place: int) -> ScriptToken:
         """Return the token at a place, or an empty one."""

@@ -2,27 +2,30 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Final
+from typing import Final, TypeAlias
 
-from iac_applescript.analysis.applescript_units import Declared, Unit
+from iac_applescript.analysis.applescript_units import Declared, Unit, UnitKind
 from iac_applescript.analysis.findings import Findings, Scan, ScriptToken
 from iac_applescript.analysis.javascript_tokens import Shape
 from iac_applescript.analysis.words import PHRASES, PROMPTS, TEXTS, UNSEEN
 
-__all__ = [
-    "is_address",
-    "is_https",
-    "is_web_address",
-    "joined",
-    "judge_text",
-    "judge_texts",
-    "phrases",
-    "texts",
-]
+__all__ = ["is_address", "is_https", "judge_applescript", "judge_javascript", "phrases"]
 
 _HTTPS: Final = re.compile(r"(?i)https?://[^\s\"']*\Z")
 _LONG_QUERY: Final = 200
 _DEEPEST: Final = 3
+_LONGEST_PHRASE: Final = max(phrase.count(" ") + 1 for phrase in PHRASES)
+_NAMES_APP: Final = frozenset(("application", "app", "id", "named"))
+_ENDS: Final = frozenset((";", ",", "}", ")", "]"))
+_KINDS: Final[Mapping[str, UnitKind]] = {
+    "string": "text",
+    "word": "variable",
+    "sign": "sign",
+    "number": "number",
+}
+
+Spelled: TypeAlias = tuple[int, str]
+"""A text of a script, and where it begins."""
 
 
 def judge_text(text: str) -> str:
@@ -99,18 +102,8 @@ def _is_known(name: str, declared: Declared, depth: int) -> bool:
 
 
 def _as_unit(token: ScriptToken) -> Unit:
-    kinds: Mapping[str, str] = {
-        "string": "text",
-        "word": "variable",
-        "sign": "sign",
-        "number": "number",
-    }
     text = token.text if token.kind == "string" else token.folded
-    return Unit(kinds.get(token.kind, "unknown"), text, (), token.start)  # type: ignore[arg-type]
-
-
-_LONGEST_PHRASE: Final = max(phrase.count(" ") + 1 for phrase in PHRASES)
-_NAMES_APP: Final = frozenset(("application", "app", "id", "named"))
+    return Unit(_KINDS.get(token.kind, "unknown"), text, (), token.start)
 
 
 def phrases(line: Sequence[ScriptToken], findings: Findings) -> None:
@@ -130,51 +123,6 @@ def phrases(line: Sequence[ScriptToken], findings: Findings) -> None:
                 findings.add("DANGEROUS", "phrase", PHRASES[said], said, token.start)
 
 
-def texts(scan: Scan, names: Declared, findings: Findings) -> None:
-    """Look at the texts of a script that does more than read; parts joined by `&` count as one."""
-    level = findings.level()
-    asks = any(t.kind == "word" and t.folded == "answer" for t in scan.tokens)
-    for start, text in joined(scan.tokens, names):
-        why = judge_text(text) if level != "SAFE" else ""
-        if why:
-            findings.add("DANGEROUS", "text", why, text, start)
-        if asks and re.search(PROMPTS, text):
-            says = "asks for a password in a dialog of its own"
-            findings.add("DANGEROUS", "text", says, text, start)
-
-
-def joined(tokens: Sequence[ScriptToken], names: Declared) -> Iterable[tuple[int, str]]:
-    """Yield the texts of a script with their places: each, those that `&` joins, and all that is
-    given to a variable one after another."""
-    for values in names.variables.values():
-        parts = [token for value in values for token in value if token.kind == "string"]
-        if len(parts) > 1:
-            yield parts[0].start, "".join(part.text for part in parts)
-    run: list[str] = []
-    start, before = 0, ""
-    for token in (*tokens, ScriptToken("end", "", 0)):
-        # The name of an app is judged as a target.
-        text = token.text if token.kind == "string" and before not in _NAMES_APP else None
-        before = token.folded if token.kind == "word" else ""
-        if token.kind in ("word", "quoted"):
-            text = names.literal(token.folded)
-        if text is not None:
-            if token.kind == "string":
-                yield token.start, token.text
-            start = start if run else token.start
-            run.append(text)
-        elif token.text in ("&", "(", ")"):
-            continue
-        else:
-            if len(run) > 1:
-                yield start, "".join(run)
-            run = []
-
-
-_ENDS: Final = frozenset((";", ",", "}", ")", "]"))
-_ASKS: Final = "asks for a password in a dialog of its own"
-
-
 def is_address(shape: Shape, place: int) -> bool:
     """Say whether a plain web address stands here, and nothing is done with it."""
     if place + 1 >= len(shape.tokens):
@@ -184,7 +132,32 @@ def is_address(shape: Shape, place: int) -> bool:
     return token.kind == "string" and is_web_address(token.text) and ends
 
 
-def judge_texts(
+def judge_applescript(scan: Scan, names: Declared, findings: Findings) -> None:
+    """Put into `findings` what the texts of a script say, if it does more than read.
+
+    Parts that `&` joins count as one, and so does all that a variable is given.
+    """
+    acts = findings.level() != "SAFE"
+    asks = any(t.kind == "word" and t.folded == "answer" for t in scan.tokens)
+    parts = [names.literal(t.folded) if t.kind in ("word", "quoted") else None for t in scan.tokens]
+    alone = []
+    before = ""
+    for place, token in enumerate(scan.tokens):
+        # The name of an app is judged as a target.
+        if token.kind == "string" and before not in _NAMES_APP:
+            parts[place] = token.text
+            alone.append((token.start, token.text))
+        before = token.folded if token.kind == "word" else ""
+    given = []
+    for values in names.variables.values():
+        strings = [token for value in values for token in value if token.kind == "string"]
+        if len(strings) > 1:
+            given.append((strings[0].start, "".join(token.text for token in strings)))
+    found = (*given, *alone, *_joined(scan.tokens, parts, "&"))
+    _judge(found, findings, acts=acts, asks=asks)
+
+
+def judge_javascript(
     shape: Shape, given: Mapping[str, ScriptToken], findings: Findings, *, ui: bool
 ) -> None:
     """Put into `findings` what the texts of a script say.
@@ -196,36 +169,44 @@ def judge_texts(
         ui: Whether the script reaches elements of the screen.
     """
     asks = any(t.kind == "word" and t.text == "defaultAnswer" for t in shape.tokens)
-    for start, text in (*_alone(shape), *_joined(shape.tokens, given)):
-        if why := judge_text(text) or (_ASKS if asks and re.search(PROMPTS, text) else ""):
+    alone = [
+        (token.start, token.text)
+        for place, token in enumerate(shape.tokens)
+        # The name of an app is judged as a target.
+        if token.kind in ("string", "template")
+        and not (shape.text(place - 1) == "(" and shape.text(place - 2) == "Application")
+    ]
+    whole = [(token.start, token.text) for token in given.values()]
+    parts = [_part(shape.tokens, place, given) for place in range(len(shape.tokens))]
+    found = (*alone, *whole, *_joined(shape.tokens, parts, "+"))
+    _judge(found, findings, acts=True, asks=asks, ui=ui)
+
+
+def _judge(
+    found: Iterable[Spelled], findings: Findings, *, acts: bool, asks: bool, ui: bool = False
+) -> None:
+    for start, text in found:
+        why = judge_text(text) if acts else ""
+        if asks and re.search(PROMPTS, text):
+            why = why or "asks for a password in a dialog of its own"
+        if why:
             findings.add("DANGEROUS", "text", why, text, start)
         if ui and text.casefold() in UNSEEN:
             says = "touches a program that asks for consent or holds secrets"
             findings.add("DANGEROUS", "blocked", says, text, start)
 
 
-def _alone(shape: Shape) -> Iterator[tuple[int, str]]:
-    for place, token in enumerate(shape.tokens):
-        # The name of an app is judged as a target.
-        named = shape.text(place - 1) == "(" and shape.text(place - 2) == "Application"
-        if token.kind in ("string", "template") and not named:
-            yield token.start, token.text
-
-
 def _joined(
-    tokens: Sequence[ScriptToken], given: Mapping[str, ScriptToken]
-) -> Iterator[tuple[int, str]]:
-    """Yield texts that are joined by `+`, or one after another given to a name."""
-    for whole in given.values():
-        yield whole.start, whole.text
+    tokens: Sequence[ScriptToken], parts: Sequence[str | None], sign: str
+) -> Iterator[Spelled]:
+    """Yield the texts that a sign puts together; `parts` has what each token stands for."""
     run: list[str] = []
     start = 0
-    for place, token in enumerate(tokens):
-        text_ = _part(tokens, place, given)
-        if text_ is not None:
+    for token, text in zip(tokens, parts, strict=True):
+        if text is not None:
             start = start if run else token.start
-            run.append(text_)
-        elif token.text not in ("+", "(", ")"):
+            run.append(text)
+        elif token.text not in (sign, "(", ")"):
             if len(run) > 1:
                 yield start, "".join(run)
             run = []

@@ -62,10 +62,11 @@ def vocabulary_of(tables: Tables) -> Vocabulary:
     """Return the words of an app."""
     terms: dict[str, dict[TermUse, None]] = {}
     names: dict[str, dict[TermUse, None]] = {}
-    for spelling, entry in _terms(tables):
-        terms.setdefault(spelled(spelling), {})[entry] = None
-    for name, entry in _names(tables):
-        names.setdefault(name, {})[entry] = None
+    for use, spellings, members in _uses(tables):
+        for spelling in spellings:
+            terms.setdefault(spelled(spelling), {})[use] = None
+        for member in members:
+            names.setdefault(member, {})[use] = None
     return Vocabulary(
         tables.key,
         tables.app.id,
@@ -76,57 +77,31 @@ def vocabulary_of(tables: Tables) -> Vocabulary:
     )
 
 
-def _commands(tables: Tables) -> Iterator[tuple[str, str, TermUse]]:
+def _uses(tables: Tables) -> Iterator[tuple[TermUse, tuple[str, ...], tuple[str, ...]]]:
+    """Yield each use of a term with its spellings in AppleScript and its names in JavaScript."""
     for function, spec in tables.tools.items():
         if spec.op == "command" and not spec.bind:
             term = function.rstrip("_").replace("_", " ")
             tool = f"{tables.key}_{function.rstrip('_')}"
-            yield term, spec.jxa, TermUse("command", term, spec.ceiling, tool)
-
-
-def _terms(tables: Tables) -> Iterator[tuple[str, TermUse]]:
-    for term, jxa, entry in _commands(tables):
-        yield term, entry
-        yield jxa, entry
+            yield TermUse("command", term, spec.ceiling, tool), (term, spec.jxa), (spec.jxa,)
     for spec in tables.tools.values():
         for param in spec.params.values():
             if param.code and param.code != "----":
-                yield param.term, TermUse("label", param.term, "SAFE")
+                label = TermUse("label", param.term, "SAFE")
+                yield label, (param.term,), (param.jxa or param.term,)
     for term, row in tables.classes.items():
-        entry = TermUse("class", term, row.make)
-        yield term, entry
-        yield _plural(term, row.plural), entry
-        for synonym in row.synonyms:
-            yield synonym, entry
-            yield f"{synonym}s", entry
+        plurals = (_plural(term, row.plural), *(f"{synonym}s" for synonym in row.synonyms))
+        names = (row.plural, row.jxa, row.jxa[:1].upper() + row.jxa[1:])
+        yield TermUse("class", term, row.make), (term, *row.synonyms, *plurals), names
         for prop in row.properties:
-            yield prop.term, _property(prop, term)
+            yield _property(prop, term), (prop.term,), (prop.jxa,)
     for term, record in tables.records.items():
-        yield term, TermUse("class", term, "SAFE")
+        yield TermUse("class", term, "SAFE"), (term,), ()
         for prop in record.properties:
-            yield prop.term, _property(prop._replace(level="SAFE"), term)
+            yield _property(prop._replace(level="SAFE"), term), (prop.term,), (prop.jxa,)
     for rows in tables.enums.values():
         for enumerator, _ in rows:
-            yield enumerator, TermUse("enum", enumerator, "SAFE")
-
-
-def _names(tables: Tables) -> Iterator[tuple[str, TermUse]]:
-    for _, jxa, entry in _commands(tables):
-        yield jxa, entry
-    for spec in tables.tools.values():
-        for param in spec.params.values():
-            if param.code and param.code != "----":
-                yield param.jxa or param.term, TermUse("label", param.term, "SAFE")
-    for term, row in tables.classes.items():
-        entry = TermUse("class", term, row.make)
-        yield row.plural, entry
-        yield row.jxa, entry
-        yield row.jxa[:1].upper() + row.jxa[1:], entry
-        for prop in row.properties:
-            yield prop.jxa, _property(prop, term)
-    for term, record in tables.records.items():
-        for prop in record.properties:
-            yield prop.jxa, _property(prop._replace(level="SAFE"), term)
+            yield TermUse("enum", enumerator, "SAFE"), (enumerator,), ()
 
 
 def _property(row: Property, owner: str) -> TermUse:
