@@ -1,13 +1,8 @@
-"""A pattern: a script that was run for an intent, and what came of it; kept clean, and ranked.
-
-the search for tools.
-
-A group holds words that stand for each other; how well is one figure, `FIT`.
-"""
+"""A pattern: a script that was run for an intent, and what came of it; kept clean, and ranked."""
 
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
 from math import log
@@ -19,19 +14,16 @@ from iac_runtime.search.request import known_words, read_request, split, stem
 from iac_runtime.secrecy import is_secret
 
 __all__ = [
-    "FIT",
     "Candidate",
     "FoundPattern",
     "RunOutcome",
     "ScriptPattern",
-    "cleaned",
-    "digest_of",
     "indexed_words",
-    "others",
     "pattern_from_json",
     "pattern_to_json",
     "query_words",
     "rank",
+    "stored",
     "without_personal",
 ]
 
@@ -130,6 +122,41 @@ def indexed_words(intent: str, app: str, script: str) -> tuple[str, str]:
     return " ".join(said), " ".join(list(kept)[:80])
 
 
+def stored(
+    *,
+    intent: str,
+    app: str,
+    language: str,
+    script: str,
+    kind: str,
+    error: str,
+    number: int | None,
+    milliseconds: float,
+    successes: int,
+    failures: int,
+    first: str,
+    last: str,
+) -> ScriptPattern:
+    """Return a pattern as it is stored: each text cleaned and cut, without what is personal."""
+    intent, script = cleaned(intent, MAX_INTENT), cleaned(script, MAX_STORED)
+    return ScriptPattern(
+        0,
+        digest_of(intent, language, script),
+        intent,
+        clean_text(app, 100),
+        language,
+        script,
+        clean_text(kind, 40),
+        cleaned(error, MAX_ERROR),
+        number,
+        round(milliseconds, 1),
+        min(successes, 1_000_000),
+        min(failures, 1_000_000),
+        clean_text(first, 40),
+        clean_text(last, 40),
+    )
+
+
 _FIELDS: Final[Mapping[str, type | tuple[type, ...]]] = {
     "intent": str,
     "app": str,
@@ -159,7 +186,8 @@ def pattern_from_json(row: Any) -> ScriptPattern:
     """
     if not isinstance(row, dict):
         raise ValueError("is no object")  # noqa: TRY004 (what a file holds, not a type of ours)
-    _known(row)
+    for unknown in sorted(set(row) - set(_FIELDS))[:1]:
+        raise ValueError(f"has an unknown field {unknown[:40]!r}")
     for name, kind in _FIELDS.items():
         value = row.get(name)
         if not isinstance(value, kind) or isinstance(value, bool):
@@ -168,33 +196,11 @@ def pattern_from_json(row: Any) -> ScriptPattern:
         raise ValueError("has an unknown language")
     if row["successes"] < 0 or row["failures"] < 0:
         raise ValueError("counts less than nothing")
-    intent = cleaned(row["intent"], MAX_INTENT)
-    script = cleaned(row["script"], MAX_STORED)
-    return ScriptPattern(
-        0,
-        digest_of(intent, row["language"], script),
-        intent,
-        clean_text(row["app"], 100),
-        row["language"],
-        script,
-        clean_text(row["kind"], 40),
-        cleaned(row["error"], MAX_ERROR),
-        row["number"],
-        float(row["milliseconds"]),
-        min(row["successes"], 1_000_000),
-        min(row["failures"], 1_000_000),
-        clean_text(row["first"], 40),
-        clean_text(row["last"], 40),
-    )
+    return stored(**row)
 
 
-def _known(row: Iterable[str]) -> None:
-    unknown = sorted(set(row) - set(_FIELDS))
-    if unknown:
-        raise ValueError(f"has an unknown field {unknown[0][:40]!r}")
-
-
-FIT: Final = 0.7
+_FIT: Final = 0.7
+"""How well a word stands for another of its group."""
 
 _GROUPS: Final = """\
 repeated duplicate double same | compose write draft | email mail message | boss sender
@@ -217,7 +223,8 @@ postpone snooze delay push shift reschedule move | chart graph plot diagram draw
 
 
 @lru_cache(maxsize=1)
-def _table() -> dict[str, frozenset[str]]:
+def _others() -> dict[str, frozenset[str]]:
+    """Return the stems that may stand for a stem, beside the lexicon of the search for tools."""
     table: dict[str, set[str]] = {}
     for line in _GROUPS.splitlines():
         for group in line.split(" | "):
@@ -225,11 +232,6 @@ def _table() -> dict[str, frozenset[str]]:
             for word in words:
                 table.setdefault(word, set()).update(words - {word})
     return {word: frozenset(found) for word, found in table.items()}
-
-
-def others(word: str) -> frozenset[str]:
-    """Return the stems that may stand for a stem."""
-    return _table().get(word, frozenset())
 
 
 _IN_SCRIPT: Final = 0.5
@@ -263,11 +265,12 @@ def query_words(intent: str) -> Mapping[str, Mapping[str, float]]:
     """Return the words of an intent, each with what may stand for it and how well."""
     known: Callable[[str], bool] = known_words().__contains__
     request = read_request(intent, known, lambda _word: ())
+    others = _others()
     found: dict[str, dict[str, float]] = {}
     for term in request.terms:
         options = found[term.stem] = dict(term.options)
-        for other in others(term.stem):
-            options[other] = max(options.get(other, 0.0), FIT)
+        for other in others.get(term.stem, ()):
+            options[other] = max(options.get(other, 0.0), _FIT)
     return found
 
 

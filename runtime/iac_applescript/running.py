@@ -1,12 +1,14 @@
 """Running a script through osascript, held to its apps where macOS can; checking one.
 
-A Seatbelt profile that denies by default, lets osascript start and send Apple events to the named
-destinations, and nothing else: no fork, no network, no writes. Taken from the shape that public
-projects use. Nothing of it was confirmed on a Mac yet, `sandbox-exec` is marked as deprecated, and
-without a probe that passed nothing is confined: then the question to the user says so.
+Confined means: a Seatbelt profile that denies by default, lets osascript start and send Apple
+events to the named destinations, and nothing else: no fork, no network, no writes. Taken from the
+shape that public projects use. Nothing of it was confirmed on a Mac yet, `sandbox-exec` is marked
+as deprecated, and without a probe that passed nothing is confined: then the question to the user
+says so.
 
-AppleScript's source form: AppleScript Language Guide, "Class Reference". JavaScript's is JSON but
-for objects of apps, dates and paths, which stay text.
+What is printed is read in the source form of both languages. AppleScript's: AppleScript Language
+Guide, "Class Reference". JavaScript's is JSON but for objects of apps, dates and paths, which stay
+text.
 """
 
 import json
@@ -67,6 +69,33 @@ return 6 * 7
 """Reckons, and tries what a confined script cannot do; both in one run."""
 
 
+_TOKEN: Final = re.compile(
+    r'\s*(?:(?P<text>"(?:[^"\\]|\\.)*")|(?P<number>-?\d+(?:[.,]\d+)?(?:E[+-]?\d+)?)(?![\w.])'
+    r"|(?P<word>true|false|missing value|null)(?!\w)|(?P<mark>[{},:]))",
+    re.DOTALL,
+)
+_KEY: Final = re.compile(r"\s*(\|[^|]*\||[A-Za-z][\w ]*?)\s*:(?!:)")
+_WORDS: Final = {"true": True, "false": False, "missing value": None, "null": None}
+_DEEPEST: Final = 32
+
+
+LANGUAGES: Final = {"applescript": "AppleScript", "javascript": "JavaScript"}
+_COMPILE_SECONDS: Final = 20.0
+
+_TYPES: Final[dict[str, ErrorType]] = {
+    "automation_denied": "PERMISSION_DENIED",
+    "accessibility_denied": "PERMISSION_DENIED",
+    "keystrokes_denied": "PERMISSION_DENIED",
+    "silent": "PERMISSION_DENIED",
+    "app_not_found": "APP_NOT_FOUND",
+    "app_not_running": "APP_NOT_RUNNING",
+    "cancelled": "USER_CANCELLED",
+    "timeout": "TIMEOUT",
+    "not_found": "NOT_FOUND",
+    "index_out_of_range": "NOT_FOUND",
+}
+
+
 def profile(targets: Sequence[str]) -> str:
     """Return the profile for these bundle ids.
 
@@ -118,16 +147,6 @@ class Confinement:
         except (OSError, ToolError):
             return False
         return done.status == 0 and done.stdout.strip() == b"42"
-
-
-_TOKEN: Final = re.compile(
-    r'\s*(?:(?P<text>"(?:[^"\\]|\\.)*")|(?P<number>-?\d+(?:[.,]\d+)?(?:E[+-]?\d+)?)(?![\w.])'
-    r"|(?P<word>true|false|missing value|null)(?!\w)|(?P<mark>[{},:]))",
-    re.DOTALL,
-)
-_KEY: Final = re.compile(r"\s*(\|[^|]*\||[A-Za-z][\w ]*?)\s*:(?!:)")
-_WORDS: Final = {"true": True, "false": False, "missing value": None, "null": None}
-_DEEPEST: Final = 32
 
 
 class ScriptAnswer(NamedTuple):
@@ -228,23 +247,6 @@ def _group(text: str, at: int, depth: int) -> tuple[Any, int]:
             raise _NotReadError(text[:40])
 
 
-LANGUAGES: Final = {"applescript": "AppleScript", "javascript": "JavaScript"}
-_COMPILE_SECONDS: Final = 20.0
-
-_TYPES: Final[dict[str, ErrorType]] = {
-    "automation_denied": "PERMISSION_DENIED",
-    "accessibility_denied": "PERMISSION_DENIED",
-    "keystrokes_denied": "PERMISSION_DENIED",
-    "silent": "PERMISSION_DENIED",
-    "app_not_found": "APP_NOT_FOUND",
-    "app_not_running": "APP_NOT_RUNNING",
-    "cancelled": "USER_CANCELLED",
-    "timeout": "TIMEOUT",
-    "not_found": "NOT_FOUND",
-    "index_out_of_range": "NOT_FOUND",
-}
-
-
 class Ran(NamedTuple):
     """What came of a run: an answer or a failure, and how long it took."""
 
@@ -318,13 +320,8 @@ def error_of(failure: ScriptFailure, original: str = "") -> ToolError:
     """Return a failure as the error of a call."""
     known = KNOWN.get(failure.number) if failure.number is not None else None
     kind = _TYPES.get(failure.cause) or (known.type if known else "EXECUTION_ERROR")
-    return ToolError(
-        kind,
-        failure.says,
-        " ".join(failure.fixes[:2]),
-        number=failure.number,
-        original=original,
-    )
+    fixes = " ".join(failure.fixes[:2])
+    return ToolError(kind, failure.says, fixes, number=failure.number, original=original)
 
 
 def compile_script(runner: Runner, script: str, language: str) -> str:

@@ -14,28 +14,45 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from iac_applescript.patterns import (
-    MAX_ERROR,
-    MAX_INTENT,
-    MAX_STORED,
     Candidate,
     FoundPattern,
     RunOutcome,
     ScriptPattern,
-    cleaned,
-    digest_of,
     indexed_words,
     query_words,
     rank,
+    stored,
 )
 from iac_base.errors import SetupError
-from iac_base.text import clean_text
 from iac_runtime.search.request import split, stem
 
-__all__ = ["FILE", "LIMIT", "OFF", "PatternStore", "Stats", "connect", "learning_is_off"]
+__all__ = ["FILE", "OFF", "PatternStore", "Stats", "connect", "learning_is_off"]
 
 FILE: Final = "patterns.db"
 VERSION: Final = 1
 BUSY_SECONDS: Final = 5.0
+
+LIMIT: Final = 20_000
+"""Patterns that are kept; past it the least useful twentieth goes."""
+
+OFF: Final = "IAC_LEARNING"
+"""The environment variable that switches learning off when it is `off`."""
+
+_COLUMNS: Final = ", ".join(ScriptPattern._fields)
+_FIND: Final = (
+    "SELECT rowid, said, done FROM words WHERE words MATCH ? AND rowid >= ?"
+    " ORDER BY bm25(words, 4, 1) LIMIT ?"
+)
+_NEWEST: Final = "SELECT rowid FROM words WHERE words MATCH ? ORDER BY rowid DESC LIMIT 1 OFFSET ?"
+_CANDIDATES: Final = 120
+_WIDEST: Final = 2_000
+"""Rows that a search may rank: words that more patterns have than that tell none apart, and of
+patterns that only such a word finds, the newest are looked at."""
+
+_USELESS: Final = """
+DELETE FROM patterns WHERE id IN (
+    SELECT id FROM patterns ORDER BY successes > 0, successes - failures, last LIMIT ?
+) RETURNING id"""
 
 _SCHEMA: Final = """
 CREATE TABLE patterns (
@@ -110,29 +127,6 @@ def _open(path: Path) -> sqlite3.Connection:
     return base
 
 
-LIMIT: Final = 20_000
-"""Patterns that are kept; past it the least useful twentieth goes."""
-
-OFF: Final = "IAC_LEARNING"
-"""The environment variable that switches learning off when it is `off`."""
-
-_COLUMNS: Final = ", ".join(ScriptPattern._fields)
-_FIND: Final = (
-    "SELECT rowid, said, done FROM words WHERE words MATCH ? AND rowid >= ?"
-    " ORDER BY bm25(words, 4, 1) LIMIT ?"
-)
-_NEWEST: Final = "SELECT rowid FROM words WHERE words MATCH ? ORDER BY rowid DESC LIMIT 1 OFFSET ?"
-_CANDIDATES: Final = 120
-_WIDEST: Final = 2_000
-"""Rows that a search may rank: words that more patterns have than that tell none apart, and of
-patterns that only such a word finds, the newest are looked at."""
-
-_USELESS: Final = """
-DELETE FROM patterns WHERE id IN (
-    SELECT id FROM patterns ORDER BY successes > 0, successes - failures, last LIMIT ?
-) RETURNING id"""
-
-
 class Stats(NamedTuple):
     """What was learned: counts in all, by app, and what fails most."""
 
@@ -177,22 +171,19 @@ class PatternStore:
         if learning_is_off() or not intent.strip():
             return None
         now = datetime.now(UTC).isoformat(timespec="seconds")
-        intent, script = cleaned(intent, MAX_INTENT), cleaned(script, MAX_STORED)
-        row = ScriptPattern(
-            0,
-            digest_of(intent, language, script),
-            intent,
-            clean_text(app, 100),
-            language,
-            script,
-            clean_text(outcome.kind, 40),
-            cleaned(outcome.error, MAX_ERROR),
-            outcome.number,
-            round(outcome.milliseconds, 1),
-            int(outcome.ok),
-            int(not outcome.ok),
-            now,
-            now,
+        row = stored(
+            intent=intent,
+            app=app,
+            language=language,
+            script=script,
+            kind=outcome.kind,
+            error=outcome.error,
+            number=outcome.number,
+            milliseconds=outcome.milliseconds,
+            successes=int(outcome.ok),
+            failures=int(not outcome.ok),
+            first=now,
+            last=now,
         )
         with self._writing() as base:
             return self._add(base, row)
@@ -301,19 +292,11 @@ class PatternStore:
         known = base.execute("SELECT id FROM patterns WHERE digest = ?", (row.digest,)).fetchone()
         if known is not None:
             base.execute(
-                "UPDATE patterns SET successes = successes + ?, failures = failures + ?,"
-                " kind = ?, error = ?, number = ?, milliseconds = ?, last = max(last, ?)"
-                " WHERE id = ?",
-                (
-                    row.successes,
-                    row.failures,
-                    row.kind,
-                    row.error,
-                    row.number,
-                    row.milliseconds,
-                    row.last,
-                    known[0],
-                ),
+                "UPDATE patterns SET successes = successes + :successes,"
+                " failures = failures + :failures, kind = :kind, error = :error,"
+                " number = :number, milliseconds = :milliseconds, last = max(last, :last)"
+                " WHERE id = :id",
+                {**row._asdict(), "id": known[0]},
             )
             return int(known[0])
         marks = ", ".join("?" * (len(ScriptPattern._fields) - 1))

@@ -1,8 +1,8 @@
 """The shape of a statement: how long it lasts, which app it starts, what its own names stand for.
 
-Only the question whether an app runs does not (`application "X" is running`): it is answered
-without an event. Sources: AppleScript Language Guide, "Referencing an Application Without Launching
-It"; docs/applescript.md.
+Any event starts an app that does not run. Only the question whether an app runs does not
+(`application "X" is running`): it is answered without an event. Sources: AppleScript Language
+Guide, "Referencing an Application Without Launching It"; docs/applescript.md.
 
 A name that the script declares is a variable where its value is used, a handler where the script
 itself is asked. Inside a `tell` the app gets a call first, and may know the word as a command.
@@ -36,9 +36,37 @@ _OPENS: Final = language.STARTS | {"using"}
 _LIST_WORDS: Final = frozenset(("every", "whose", "where"))
 
 
+_APPLICATION: Final = frozenset(("application", "app"))
+_QUIET_KINDS: Final = frozenset(("sign", "text", "number", "keyword", "variable"))
+_QUIET_COMMANDS: Final = frozenset(("set", "copy"))
+_TOLD: Final = frozenset(("it", "its", "result"))
+"""Keywords that stand for the app that is told, or may."""
+
+_IT_RUNS: Final = (["it", "is", "running"], ["running"], ["its", "running"])
+
+
+_VERBS: Final = frozenset(name.casefold() for name in HARMFUL_MEMBERS) | frozenset(PHRASES)
+_LINKS: Final = frozenset(("of", "in"))
+_JOINS: Final = frozenset("as & + - * / ÷ ^ = < > ≠ ≤ ≥".split())
+_GIVES: Final = frozenset(("with properties", "with data", "given", "with", "without", "at"))
+_BEFORE_VALUE: Final = frozenset(("(", "if", "return", "get", "=", "not"))
+_DETERMINERS: Final = frozenset(
+    "{ it its me my every some first second third fourth fifth last middle front back given".split()
+)
+_ITEMS: Final = frozenset(("item", "items", "contents", "record"))
+_INDEXES: Final = frozenset(("thru", "through", "named", "id", "index"))
+_BEFORE_EXPRESSION: Final = frozenset(
+    "to if ( then else return get = & and or not , { : is equal error while until".split()
+)
+
+
+def _words(tokens: Sequence[ScriptToken]) -> list[str]:
+    return [token.folded if token.kind == "word" else "" for token in tokens]
+
+
 def lasts(tokens: Sequence[ScriptToken]) -> bool:
     """Say whether a statement that is no `tell` lasts until an `end`."""
-    words = [token.folded if token.kind == "word" else "" for token in tokens]
+    words = _words(tokens)
     if words[0] == "if":
         return words[-1] == "then"
     if words[0] in ("on", "to"):
@@ -98,19 +126,6 @@ def operations(units: Sequence[Unit], own: Sequence[Unit]) -> list[str]:
     return found
 
 
-_APPLICATION: Final = frozenset(("application", "app"))
-_QUIET_KINDS: Final = frozenset(("sign", "text", "number", "keyword", "variable"))
-_QUIET_COMMANDS: Final = frozenset(("set", "copy"))
-_TOLD: Final = frozenset(("it", "its", "result"))
-"""Keywords that stand for the app that is told, or may."""
-
-_IT_RUNS: Final = (["it", "is", "running"], ["running"], ["its", "running"])
-
-
-def _words(tokens: Sequence[ScriptToken]) -> list[str]:
-    return [token.folded if token.kind == "word" else "" for token in tokens]
-
-
 def condition(line: Sequence[ScriptToken]) -> tuple[ScriptToken, ...]:
     """Return what stands between `if` and `then`; empty for another statement."""
     words = _words(line)
@@ -168,21 +183,6 @@ def is_silent(units: Sequence[Unit], handlers: Collection[str]) -> bool:
         or (unit.kind == "command" and unit.word in _QUIET_COMMANDS)
         for unit in units
     )
-
-
-_VERBS: Final = frozenset(name.casefold() for name in HARMFUL_MEMBERS) | frozenset(PHRASES)
-_LINKS: Final = frozenset(("of", "in"))
-_JOINS: Final = frozenset("as & + - * / ÷ ^ = < > ≠ ≤ ≥".split())
-_GIVES: Final = frozenset(("with properties", "with data", "given", "with", "without", "at"))
-_BEFORE_VALUE: Final = frozenset(("(", "if", "return", "get", "=", "not"))
-_DETERMINERS: Final = frozenset(
-    "{ it its me my every some first second third fourth fifth last middle front back given".split()
-)
-_ITEMS: Final = frozenset(("item", "items", "contents", "record"))
-_INDEXES: Final = frozenset(("thru", "through", "named", "id", "index"))
-_BEFORE_EXPRESSION: Final = frozenset(
-    "to if ( then else return get = & and or not , { : is equal error while until".split()
-)
 
 
 def dangerous_verbs(apps: Iterable[Vocabulary]) -> frozenset[str]:

@@ -30,11 +30,12 @@ __all__ = ["read_javascript"]
 Find = Callable[[str], Vocabulary | None]
 
 _ASSIGNS: Final = frozenset(("=", "+=", "-=", "*=", "/=", "%=", "++", "--", "??="))
-_VALUES: Final = frozenset(("this", "true", "false", "null", "undefined"))
 _UI_ACTS: Final = frozenset(("value", "selected", "focused"))
 _LEADS: Final = frozenset(term.replace(" ", "") for term in LEADS)
 _MOVES: Final = frozenset(("move", "duplicate"))
-_WRITES: Final = frozenset(("save", "export", "archive"))
+_WRITES: Final = frozenset(("save", "export", "archive", "run"))
+"""Commands that do harm by what they are given."""
+
 _LONGEST: Final = 64
 """Tokens between brackets that are looked at."""
 
@@ -221,22 +222,15 @@ class _Reader:
         if not levels:
             levels.append(language.COMMANDS[name])
         first = self.at(place + 2)
-        if name in ("open", "run") and first.text == ")" and not self.shape.is_app(place - 2):
-            # An object that opens itself: a file, a shortcut.
-            levels.append("DANGEROUS")
+        given = first.text != ")"
         if (
-            name in ("open", "geturl")
-            and first.text != ")"
-            and not is_address(self.shape, place + 2)
+            # An object that opens itself: a file, a shortcut.
+            (name in ("open", "run") and not given and not self.shape.is_app(place - 2))
+            or (name in ("open", "geturl") and given and not is_address(self.shape, place + 2))
+            or (name == "select" and self.ui)
+            or (name in _WRITES and given)
+            or (name in _MOVES and (self._moves_many(place) or "trash" in self.words))
         ):
-            levels.append("DANGEROUS")
-        if name == "select" and self.ui:
-            levels.append("DANGEROUS")
-        if name in _WRITES and first.text != ")":
-            levels.append("DANGEROUS")
-        if name == "run" and first.text != ")":
-            levels.append("DANGEROUS")
-        if name in _MOVES and (self._moves_many(place) or "trash" in self.words):
             levels.append("DANGEROUS")
         if name == "make":
             levels.append("MODIFY")
@@ -316,15 +310,7 @@ class _Reader:
         if before.text in ("{", ",") and self.at(end + 1).text == ":":
             self.add("DANGEROUS", "dynamic", "a name that is put together at run time", token)
             return
-        access = (
-            before.kind in ("string", "template", "regex")
-            or before.text in (")", "]", "?.")
-            or (
-                before.kind == "word"
-                and (before.text in _VALUES or not is_keyword(self.tokens, place - 1))
-            )
-        )
-        if not access:
+        if not self.shape.is_access(place):
             return
         if len(inner) == 1 and inner[0].kind == "string":
             self._name_in_text(place - 1, inner[0])

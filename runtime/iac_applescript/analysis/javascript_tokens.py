@@ -42,15 +42,7 @@ _ESCAPE: Final = re.compile(
     r"\\(?:u\{([0-9a-fA-F]+)\}|u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|([0-7]{1,3})|(\r\n|.))",
     re.DOTALL,
 )
-_CONTROL_CHARACTERS: Final = {
-    "n": "\n",
-    "r": "\r",
-    "t": "\t",
-    "b": "\b",
-    "f": "\f",
-    "v": "\v",
-    "0": "\0",
-}
+_CONTROL_CHARACTERS: Final = dict(zip("nrtbfv0", "\n\r\t\b\f\v\0", strict=True))
 _VALUES: Final = frozenset(("false", "null", "this", "true", "undefined"))
 _BEFORE_PATTERN: Final = frozenset(
     "case delete do else in instanceof return throw typeof void".split()
@@ -68,6 +60,10 @@ _FARTHEST: Final = 200
 
 _HIDES: Final = ("'", '"', "`", "//", "/*")
 """What begins a text or a comment, if it is not within a pattern."""
+
+_BEFORE_BLOCK: Final = frozenset(("for", "if", "switch", "while"))
+_GIVES: Final = frozenset(("=", "of", "in"))
+_DEEPEST: Final = 64
 
 _HTML: Final = re.compile(r"<!--|-->")
 _HASHBANG: Final = re.compile(r"#![^\r\n]*")
@@ -271,14 +267,6 @@ def _plain(found: re.Match[str]) -> str:
     return "" if char in ("\n", "\r", "\r\n") else _CONTROL_CHARACTERS.get(char, char)
 
 
-_BEFORE_BLOCK: Final = frozenset(("for", "if", "switch", "while"))
-_LEADS_IN: Final = KEYWORDS - {"this"}
-"""Words behind which a square bracket begins a list."""
-
-_GIVES: Final = frozenset(("=", "of", "in"))
-_DEEPEST: Final = 64
-
-
 class Shape(NamedTuple):
     """A script as its brackets divide it.
 
@@ -308,12 +296,11 @@ class Shape(NamedTuple):
 
     def is_access(self, opening: int) -> bool:
         """Say whether a square bracket picks a member of what stands before it."""
-        before = self.tokens[opening - 1] if opening else None
-        if before is None:
-            return False
-        leads_in = before.text in _LEADS_IN and is_keyword(self.tokens, opening - 1)
-        named = before.kind == "word" and not leads_in
-        return named or before.kind in ("string", "template") or before.text in (")", "]", "?.")
+        before = self.tokens[max(opening - 1, 0)]
+        if before.kind == "word":
+            return before.text in _VALUES or not is_keyword(self.tokens, opening - 1)
+        named = before.kind in ("string", "template", "regex")
+        return named or before.text in (")", "]", "?.")
 
     def is_bound(self, place: int) -> bool:
         """Say whether a name may be given a value here by a pattern or as a parameter."""
