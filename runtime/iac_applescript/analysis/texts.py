@@ -30,7 +30,7 @@ Spelled: TypeAlias = tuple[int, str]
 
 def judge_text(text: str) -> str:
     """Return why a text matters where something is written, opened or run; empty if it does not."""
-    return next((why for pattern, why in TEXTS if re.search(pattern, text)), "")
+    return next((why for pattern, why in TEXTS if pattern.search(text)), "")
 
 
 def is_web_address(text: str) -> bool:

@@ -1,12 +1,15 @@
-"""Words of both languages, as data: what can do harm, and what only joins, names and reckons.
+"""Words of both languages: what can do harm (harm.toml), and what joins, names and reckons.
 
-Sources: the dictionaries of Standard Additions, System Events and Terminal; the AppleScript
-Language Guide, "Keywords", "Class Reference", "Operators Reference", "Control Statements
-Reference"; JavaScript for Automation Release Notes (10.10, 10.11); ECMA-262, "Global Object",
-"Indexed Collections", "Text Processing". What is not here and in no dictionary is not understood.
+Sources: AppleScript Language Guide, "Keywords", "Class Reference", "Operators Reference", "Control
+Statements Reference"; JavaScript for Automation Release Notes (10.10, 10.11); ECMA-262, "Global
+Object", "Indexed Collections", "Text Processing". What is in no table and in no dictionary is not
+understood.
 """
 
+import re
+import tomllib
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Final, TypeVar
 
 from iac_runtime.policy.blocklist import BUILT_IN, FIXED
@@ -53,124 +56,38 @@ def _as_member(term: str) -> str:
     return first + "".join(map(str.capitalize, rest))
 
 
-_SHELL: Final = "runs a command of the shell"
-_CODE: Final = "runs code that is not in this script"
-_OBJC: Final = "reaches Objective-C, which can do anything"
-_KEYS: Final = "types or clicks as if the user did"
-_FILE: Final = "reads or writes files directly"
-_URL: Final = "opens an address with whatever app claims it"
-_OUT: Final = "sends something to other people"
-_POWER: Final = "ends the session or the machine's work"
-_REMOTE: Final = "talks to another computer"
-_PAUSES: Final = "goes on at another time, which this reading does not follow"
-_LASTING: Final = "leaves something that runs later"
+_HARM: Final = tomllib.loads(Path(__file__).with_name("harm.toml").read_text("utf-8"))["harm"]
+_COLUMNS: Final = {"says", "beyond", "terms", "phrases", "members", "names", "texts"}
 
-_TERMS_OF_HARM: Final = _by_word(
-    {
-        _SHELL: "do shell script | do script",
-        "asks for administrator rights": "administrator privileges",
-        _CODE: "run script | load script | run shortcut | do javascript | evaluate javascript",
-        "writes a script that can run later": "store script",
-        _URL: "open location",
-        "mounts a server": "mount volume",
-        _FILE: "open for access | set eof | get eof | close access | saving to | saving in",
-        "asks for a password in a dialog of its own": "hidden answer",
-        _KEYS: "keystroke | key code | key down | key up",
-        _REMOTE: "choose remote application",
-        _POWER: "shut down | log out | restart",
-        _OUT: "send",
-    }
-)
-"""Commands and parameters of dictionaries, as AppleScript has them -> why."""
+if any(row.keys() - _COLUMNS for row in _HARM):
+    raise ValueError("harm.toml has a key that nothing reads")
 
-PHRASES: Final[Mapping[str, str]] = _TERMS_OF_HARM | _by_word(
-    {
-        _SHELL: "run unix script",
-        _CODE: (
-            "run workflow | run automator workflow | run vb macro | do applescript | "
-            "execute javascript | scripting component | use script | do folder action"
-        ),
-        _OBJC: "do objc | use framework | current application s",
-        "takes its words from something else": "property parent | prop parent",
-        "reads words by another app's dictionary": "using terms from",
-        _URL: "open untrusted | mailto",
-        _FILE: "write permission",
-        _KEYS: "perform action",
-        _REMOTE: "of machine | handle cgi request",
-        _LASTING: (
-            "attach action | edit action | remove action | adding folder items | "
-            "removing folder items | opening folder | closing folder window | "
-            "moving folder window"
-        ),
-        "cannot be taken back": "empty trash | empty the trash",
-        _POWER: "fast user switch",
-        _OUT: "email contents",
-        "throws away what is not saved": "saving no | without saving",
-        "replaces what is there": "with replacing | replacing true",
-        "changes which app opens a file": "default application",
-        "takes the app for itself": "transaction",
-    }
-)
-"""AppleScript: words in a row -> why.
 
-They count wherever they stand one after another outside texts and comments, in any case and
-spacing."""
+def _why(column: str) -> dict[str, str]:
+    """Return the words of a column of harm.toml -> why they matter."""
+    return {word: row["says"] for row in _HARM for word in row.get(column, ())}
 
-HARMFUL_MEMBERS: Final[Mapping[str, str]] = {
-    **{_as_member(term): why for term, why in _TERMS_OF_HARM.items()},
-    **_by_word(
-        {
-            _CODE: (
-                "doJavaScript | execute | constructor | prototype | __proto__ | "
-                "__defineGetter__ | __defineSetter__ | __lookupGetter__ | apply | bind | call | "
-                "caller | callee"
-            ),
-            _FILE: "write | read",
-            _KEYS: "click | perform",
-            _LASTING: "attachActionTo",
-        }
-    ),
+
+PHRASES: Final[Mapping[str, str]] = _why("terms") | _why("phrases")
+"""AppleScript: words in a row -> why."""
+
+HARMFUL_MEMBERS: Final[Mapping[str, str]] = _why("members") | {
+    _as_member(term): why for term, why in _why("terms").items()
 }
 """JavaScript: members that are never read as harmless, whatever they belong to -> why."""
 
-HARMFUL_NAMES: Final[Mapping[str, str]] = _by_word(
-    {
-        _OBJC: "ObjC | $ | Ref",
-        _CODE: (
-            "Library | eval | Function | GeneratorFunction | AsyncFunction | Reflect | Proxy | "
-            "globalThis | self | window | import | require | with | setTimeout | setInterval | "
-            "arguments"
-        ),
-        _PAUSES: "await | yield",
-    }
-)
+HARMFUL_NAMES: Final[Mapping[str, str]] = _why("names")
 """JavaScript: names -> why."""
 
-TEXTS: Final[tuple[tuple[str, str], ...]] = (
-    (
-        r"(?i)^\s*(?:javascript|data|vbscript|file|smb|afp|ftp|ssh|sftp|vnc|telnet|nfs|cifs)\s*:",
-        _URL,
-    ),
-    (r"(?i)^\s*(?!https?:|x-coredata:|message:|x-apple-reminder:)[a-z][a-z0-9+.-]{1,30}://", _URL),
-    (r"(?i)^\s*(?:tel|facetime|sms|imessage|mailto|shortcuts|x-apple[a-z.-]*|itms[a-z-]*):", _URL),
-    (r"(?i)^\s*eppc:", _REMOTE),
-    (
-        r"(?i)\.(?:command|tool|sh|zsh|bash|csh|py|rb|pl|app|workflow|action|scpt|scptd|applescript"
-        r"|osax|terminal|pkg|mpkg|dmg|iso|mobileconfig|fileloc|inetloc|webloc|url|jar|plist|kext"
-        r"|prefpane|saver|qlgenerator|service|shortcut|term|dylib|bundle|plugin|appex|xpc)/?:?\s*$",
-        "names a file that can run or changes settings",
-    ),
-    (
-        r"(?i)launchagents|launchdaemons|startupitems|login ?items|folder action ?scripts"
-        r"|script libraries|scriptingadditions|application scripts|internet plug-?ins"
-        r"|library[:/]+(?:scripts|services|preferences|keychains|cookies|safari|mail)\b"
-        r"|(?:^|[:/])\.(?:ssh|zshrc|zshenv|zprofile|bashrc|bash_profile|profile|git|mcp|aws"
-        r"|gnupg|netrc|npmrc|config|env|claude|vimrc)|crontab|authorized_keys|id_rsa|id_ed25519"
-        r"|(?:^|[:/])etc[:/]|usr[:/]+(?:local[:/]+)?bin|\.keychain",
-        "names a place where things run by themselves or secrets lie",
-    ),
+TEXTS: Final[tuple[tuple[re.Pattern[str], str], ...]] = tuple(
+    (re.compile("|".join(row["texts"]), re.IGNORECASE), row["says"])
+    for row in _HARM
+    if "texts" in row
 )
 """Texts that matter where a statement does more than read: pattern -> why."""
+
+BEYOND: Final = frozenset(row["says"] for row in _HARM if row.get("beyond"))
+"""Reasons that name what a confined script cannot do."""
 
 PROMPTS: Final = (
     r"(?i)pass\s*-?(?:word|code|phrase)|kennwort|passwort|mot de passe|contrase|\bpin\b"
@@ -178,35 +95,22 @@ PROMPTS: Final = (
 )
 """What a dialog with a field for an answer says when it is after a secret."""
 
-LEADS: Final = frozenset(
-    (
-        *("path", "posix path", "file path", "filepath", "properties", "original item"),
-        *("name extension", "creator type", "file type"),
-    )
+LEADS: Final = _lines(
+    "path | posix path | file path | filepath | properties | original item | name extension"
+    " | creator type | file type"
 )
 """Properties that say what something leads to, or which app opens it; as AppleScript has them."""
 
 HANDED_ON: Final = frozenset(HARMFUL_NAMES) - {"import", "self", "window", "with"}
 """Names that a pattern may take out of an object; the rest of the rows are common fields."""
 
-BEYOND: Final = frozenset((_SHELL, _FILE, _URL, _REMOTE))
-"""Reasons that name what a confined script cannot do: it would fail though it was allowed.
-
-Code that is not seen, and Objective-C, stay confined: they need no more than the script does."""
-
-UNSEEN: Final = frozenset(name.casefold() for name in (*FIXED.values(), *BUILT_IN.values())) | {
-    "system preferences",
-    "loginwindow",
-    "coreservicesuiagent",
-    "usernotificationcenter",
-    "authorizationhost",
-    "coreautha",
-    "localauthenticationremoteservice",
-    "screensaverengine",
-    "securityprivacyextension",
-    "tccd",
-    "universalaccessauthwarn",
-}
+UNSEEN: Final = frozenset(
+    name.casefold() for name in (*FIXED.values(), *BUILT_IN.values())
+) | _lines(
+    "system preferences | loginwindow | coreservicesuiagent | usernotificationcenter"
+    " | authorizationhost | coreautha | localauthenticationremoteservice | screensaverengine"
+    " | securityprivacyextension | tccd | universalaccessauthwarn"
+)
 """Processes that nobody scripts: they ask for consent or hold secrets."""
 
 KEYWORDS: Final = _lines("""\
