@@ -17,7 +17,6 @@ from iac_runtime.tool import Spec
 from iac_runtime.tools.tables import Tables
 
 __all__ = [
-    "FOLDERS",
     "PAGE",
     "InstalledApp",
     "View",
@@ -31,6 +30,15 @@ PAGE: Final = 4_200
 """The weight of an answer: below 1,500 tokens, at three ASCII characters or one other a token."""
 
 _STANDARD: Final = frozenset(("core", "aevt", "ascr", "misc"))
+
+FOLDERS: Final = (
+    Path("/Applications"),
+    Path("/System/Applications"),
+    Path("/System/Library/CoreServices"),
+    Path("~/Applications"),
+)
+_LARGEST: Final = 1024 * 1024
+_MOST: Final = 2_000
 
 
 class View(NamedTuple):
@@ -191,16 +199,6 @@ def _search(tables: Tables, search: str) -> Iterator[str]:
         if fits(name):
             yield f"enumeration {name}"
         yield from (f"enumerator {e} of {name}" for e, _ in rows if fits(e))
-
-
-FOLDERS: Final = (
-    Path("/Applications"),
-    Path("/System/Applications"),
-    Path("/System/Library/CoreServices"),
-    Path("~/Applications"),
-)
-_LARGEST: Final = 1024 * 1024
-_MOST: Final = 2_000
 
 
 class InstalledApp(NamedTuple):

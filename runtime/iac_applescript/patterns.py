@@ -122,38 +122,21 @@ def indexed_words(intent: str, app: str, script: str) -> tuple[str, str]:
     return " ".join(said), " ".join(list(kept)[:80])
 
 
-def stored(
-    *,
-    intent: str,
-    app: str,
-    language: str,
-    script: str,
-    kind: str,
-    error: str,
-    number: int | None,
-    milliseconds: float,
-    successes: int,
-    failures: int,
-    first: str,
-    last: str,
-) -> ScriptPattern:
+def stored(pattern: ScriptPattern) -> ScriptPattern:
     """Return a pattern as it is stored: each text cleaned and cut, without what is personal."""
-    intent, script = cleaned(intent, MAX_INTENT), cleaned(script, MAX_STORED)
-    return ScriptPattern(
-        0,
-        digest_of(intent, language, script),
-        intent,
-        clean_text(app, 100),
-        language,
-        script,
-        clean_text(kind, 40),
-        cleaned(error, MAX_ERROR),
-        number,
-        round(milliseconds, 1),
-        min(successes, 1_000_000),
-        min(failures, 1_000_000),
-        clean_text(first, 40),
-        clean_text(last, 40),
+    intent, script = cleaned(pattern.intent, MAX_INTENT), cleaned(pattern.script, MAX_STORED)
+    return pattern._replace(
+        digest=digest_of(intent, pattern.language, script),
+        intent=intent,
+        app=clean_text(pattern.app, 100),
+        script=script,
+        kind=clean_text(pattern.kind, 40),
+        error=cleaned(pattern.error, MAX_ERROR),
+        milliseconds=round(float(pattern.milliseconds), 1),
+        successes=min(pattern.successes, 1_000_000),
+        failures=min(pattern.failures, 1_000_000),
+        first=clean_text(pattern.first, 40),
+        last=clean_text(pattern.last, 40),
     )
 
 
@@ -196,7 +179,7 @@ def pattern_from_json(row: Any) -> ScriptPattern:
         raise ValueError("has an unknown language")
     if row["successes"] < 0 or row["failures"] < 0:
         raise ValueError("counts less than nothing")
-    return stored(**row)
+    return stored(ScriptPattern(0, "", **row))
 
 
 _FIT: Final = 0.7

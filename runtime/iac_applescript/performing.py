@@ -28,7 +28,6 @@ from iac_applescript.answers import (
     suggest,
     where,
 )
-from iac_applescript.failures import ScriptFailure, explain
 from iac_applescript.patterns import RunOutcome
 from iac_applescript.running import compile_script, error_of, run_script
 from iac_applescript.skills import skill_of, skills
@@ -218,7 +217,7 @@ def _run(
     if failure is not None:
         if failure.cause != "timeout":
             # The time limit is ours: its words say nothing, its number all.
-            failure = _explain(toolset, ran.original, failure.number, script, language)
+            failure = toolset.explain(ran.original, failure.number, script, language)
         raise ScriptError(error_of(failure, ran.original), failure)
     assert answer is not None
     return {
@@ -240,12 +239,6 @@ def _learn(toolset: ScriptToolset, given: Arguments, app: str, outcome: RunOutco
             return
 
 
-def _explain(
-    toolset: ScriptToolset, error: str, number: int | None, script: str, language: str
-) -> ScriptFailure:
-    return explain(error, number, script, language, toolset.nearest_app)
-
-
 def _language(given: Arguments) -> Language:
     found: Language = given.get("language", "applescript")
     return found
@@ -254,7 +247,7 @@ def _language(given: Arguments) -> Language:
 @looks_up
 def analyse_failure(toolset: ScriptToolset, given: Arguments, _run: Runner) -> Result:
     script, language = given.get("script", ""), _language(given)
-    found = _explain(toolset, given.get("error", ""), given.get("number"), script, language)
+    found = toolset.explain(given.get("error", ""), given.get("number"), script, language)
     similar = []
     if script:
         targets = toolset.analyser.analyse(script, language).targets

@@ -27,7 +27,6 @@ from iac_runtime.execution.appleerrors import KNOWN
 from iac_runtime.execution.process import Completed, Runner
 
 __all__ = [
-    "LANGUAGES",
     "SANDBOX",
     "Confinement",
     "Ran",

@@ -171,19 +171,9 @@ class PatternStore:
         if learning_is_off() or not intent.strip():
             return None
         now = datetime.now(UTC).isoformat(timespec="seconds")
+        runs = (int(outcome.ok), int(not outcome.ok))
         row = stored(
-            intent=intent,
-            app=app,
-            language=language,
-            script=script,
-            kind=outcome.kind,
-            error=outcome.error,
-            number=outcome.number,
-            milliseconds=outcome.milliseconds,
-            successes=int(outcome.ok),
-            failures=int(not outcome.ok),
-            first=now,
-            last=now,
+            ScriptPattern(0, "", intent, app, language, script, *outcome[1:], *runs, now, now)
         )
         with self._writing() as base:
             return self._add(base, row)

@@ -11,6 +11,7 @@ from typing import Any, Protocol, TypeAlias
 from iac_applescript.analysis.analyser import Analyser, Analysis
 from iac_applescript.analysis.words import BEYOND
 from iac_applescript.answers import HitLike, Result, ScriptError, done, failed
+from iac_applescript.failures import ScriptFailure, explain
 from iac_applescript.running import Confinement
 from iac_applescript.store import PatternStore
 from iac_base.cancellation import Cancellation
@@ -181,11 +182,14 @@ class ScriptToolset:
         row = self.catalogue.find_app(app) if app else None
         return row.id if row else app
 
-    def nearest_app(self, name: str) -> str:
-        """Return the bundle id of the app that a misspelled name means; empty for none."""
+    def explain(self, error: str, number: int | None, script: str, language: str) -> ScriptFailure:
+        """Return why a script failed; a misspelled app is looked for among those known."""
         names = {app.name: app.id for app in self.catalogue.apps.values()}
-        close = nearest(name, names, 1)
-        return names[close[0]] if close else ""
+
+        def nearest_app(name: str) -> str:
+            return next((names[close] for close in nearest(name, names, 1)), "")
+
+        return explain(error, number, script, language, nearest_app)
 
     def confines(self, found: Analysis) -> bool:
         """Say whether a run is held to its apps: not if it was asked to reach beyond events."""

@@ -12,6 +12,7 @@ from typing import Final, Literal, NamedTuple
 from iac_applescript.analysis.findings import (
     MAX_SCRIPT,
     Brackets,
+    Kind,
     Scan,
     ScanFault,
     ScriptToken,
@@ -38,6 +39,13 @@ _SIGN: Final = re.compile(
     r"|[-+*/%&|^~!=<>?:;,.(){}\[\]]"
 )
 _REGEX: Final = re.compile(r"/(?![*/])(?:[^/\\\[\r\n]|\\.|\[(?:[^\]\\\r\n]|\\.)*\])+/[a-z]*")
+_FORMS: Final[Mapping[Kind, re.Pattern[str]]] = {
+    "string": _STRING,
+    "word": _WORD,
+    "number": _NUMBER,
+    "regex": _REGEX,
+    "sign": _SIGN,
+}
 _ESCAPE: Final = re.compile(
     r"\\(?:u\{([0-9a-fA-F]+)\}|u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|([0-7]{1,3})|(\r\n|.))",
     re.DOTALL,
@@ -91,38 +99,32 @@ def _scan(
     script: str, at: int, stop: int, tokens: list[ScriptToken], faults: list[ScanFault], depth: int
 ) -> None:
     while at < stop:
-        if depth and script[at] == "/" and not _divides(script, at, stop, tokens):
+        slash = script[at] == "/"
+        if depth and slash and not _divides(script, at, stop, tokens):
             faults.append(ScanFault("a pattern or a comment inside a template", at))
             return
         if found := _SKIPPED.match(script, at, stop):
             at = found.end()
         elif script[at] == "`":
             at = _template(script, at, stop, tokens, faults, depth)
-        elif found := _STRING.match(script, at, stop):
-            tokens.append(ScriptToken("string", _unescaped(found.group()[1:-1]), at))
-            at = found.end()
-        elif (found := _WORD.match(script, at, stop)) and "\\" not in found.group():
-            tokens.append(ScriptToken("word", found.group(), at))
-            at = found.end()
-        elif found := _NUMBER.match(script, at, stop):
-            tokens.append(ScriptToken("number", found.group(), at))
-            at = found.end()
-        elif script[at] == "/" and _unclear(script, at, stop, tokens):
+        elif slash and _unclear(script, at, stop, tokens):
             faults.append(ScanFault("a slash that can be read as division or as a pattern", at))
             at += 1
-        elif (
-            script[at] == "/"
-            and _slash(tokens) == "begins"
-            and (found := _REGEX.match(script, at, stop))
-        ):
-            tokens.append(ScriptToken("regex", found.group(), at))
-            at = found.end()
-        elif found := _SIGN.match(script, at, stop):
-            tokens.append(ScriptToken("sign", found.group(), at))
-            at = found.end()
+        elif token := _token(script, at, stop, begins=slash and _slash(tokens) == "begins"):
+            tokens.append(token[0])
+            at = token[1]
         else:
             faults.append(ScanFault(f"the character {script[at]!r} cannot be read here", at))
             at += 1
+
+
+def _token(script: str, at: int, stop: int, *, begins: bool) -> tuple[ScriptToken, int] | None:
+    """Return the token that stands here and where it ends; a pattern only if one can begin."""
+    for kind, form in _FORMS.items():
+        if (found := form.match(script, at, stop)) and (begins or kind != "regex"):
+            text = _unescaped(found.group()[1:-1]) if kind == "string" else found.group()
+            return ScriptToken(kind, text, at), found.end()
+    return None
 
 
 def is_keyword(tokens: Sequence[ScriptToken], place: int) -> bool:
