@@ -210,10 +210,8 @@ def mended(cause: str, given: FailedScript) -> Mended | None:
 
 
 def _console(given: FailedScript) -> Mended:
-    return Mended(
-        re.sub(r"\bconsole\.(?:error|warn|info|debug)\b", "console.log", given.script),
-        "console.log in the place of what is not there",
-    )
+    script = re.sub(r"\bconsole\.(?:error|warn|info|debug)\b", "console.log", given.script)
+    return Mended(script, "console.log in the place of what is not there")
 
 
 def _additions(given: FailedScript) -> Mended | None:
@@ -225,20 +223,15 @@ def _additions(given: FailedScript) -> Mended | None:
     ):
         return _notes(given)
     line = f"{current.group().rstrip(';')};\n{current[1]}.includeStandardAdditions = true;"
-    return Mended(
-        given.script[: current.start()] + line + given.script[current.end() :],
-        "Standard Additions are switched on",
-    )
+    script = given.script[: current.start()] + line + given.script[current.end() :]
+    return Mended(script, "Standard Additions are switched on")
 
 
-def _notes(given: FailedScript) -> Mended | None:
+def _notes(given: FailedScript) -> Mended:
     """By its name JavaScript can bind the widget of Notes, which has no dictionary."""
-    if not re.search(r"""Application\(["']Notes["']\)""", given.script):
-        return None
-    return Mended(
-        re.sub(r"""Application\(["']Notes["']\)""", 'Application("com.apple.Notes")', given.script),
-        "the app by its bundle id",
-    )
+    named = re.compile(r"""Application\(["']Notes["']\)""")
+    script = named.sub('Application("com.apple.Notes")', given.script)
+    return Mended(script, "the app by its bundle id")
 
 
 def _straight(given: FailedScript) -> Mended | None:
@@ -272,14 +265,11 @@ def _app(given: FailedScript) -> Mended | None:
 
 
 def _longer(given: FailedScript) -> Mended | None:
-    if given.language != "applescript" or re.search(
-        r"(?i)with\s+timeout|^\s*on\s", given.script, re.M
-    ):
+    limited = re.search(r"(?im)with\s+timeout|^\s*on\s", given.script)
+    if given.language != "applescript" or limited:
         return None
-    return Mended(
-        f"with timeout of 300 seconds\n{given.script.strip()}\nend timeout",
-        "the app is given 300 seconds",
-    )
+    script = f"with timeout of 300 seconds\n{given.script.strip()}\nend timeout"
+    return Mended(script, "the app is given 300 seconds")
 
 
 _CHANGES: Final[dict[str, Callable[[FailedScript], Mended | None]]] = {
