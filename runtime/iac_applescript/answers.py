@@ -35,6 +35,16 @@ REASONS: Final = 12
 Result: TypeAlias = dict[str, Any]
 
 
+GOOD_TOOL: Final = 0.55
+"""From this score on a tool is thought to do what is wanted."""
+
+
+SAME: Final = 0.9
+"""From this score on a pattern was stored for what is asked now."""
+
+_PROVEN: Final = 4
+
+
 class ScriptError(Exception):
     """A script failed: the error, and why."""
 
@@ -107,16 +117,6 @@ def line(script: str, language: str, found: Analysis, *, confined: bool) -> str:
     held = "held to these apps by macOS" if confined else "not held to these apps by macOS"
     shown = clean_text(" ".join(script.split()), 200)
     return clean_text(f"{said} ({held}){': ' + why if why else ''} | {shown}", 700)
-
-
-GOOD_TOOL: Final = 0.55
-"""From this score on a tool is thought to do what is wanted."""
-
-
-SAME: Final = 0.9
-"""From this score on a pattern was stored for what is asked now."""
-
-_PROVEN: Final = 4
 
 
 class HitLike(Protocol):

@@ -47,6 +47,39 @@ _NOISE: Final = frozenset(
 )
 
 
+_FIT: Final = 0.7
+"""How well a word stands for another of its group."""
+
+_GROUPS: Final = """\
+repeated duplicate double same | compose write draft | email mail message | boss sender
+bigger smaller larger resize size | room place location where | past late overdue expired
+appearance theme mode look | open running | program application app | remove delete close
+add append insert put extend | line row | value cell sum total number | spreadsheet numbers table
+playing current | song track title | site website page web url address link | link url
+names titles list | count how number | show display reveal | read get | fetch get
+switch toggle turn change | wallpaper desktop picture background | loud aloud speak say voice
+todo task reminder | meeting appointment event | agenda calendar schedule | due deadline
+folder directory mailbox | file document | picture image photo | send post | search find contain
+copy duplicate clone | lock sleep | empty clear | quieter louder volume sound | rename name
+tomorrow today date | alert alarm notify notification | invite attendee guest | start begin launch
+front frontmost active | save export store download | text content body | front current active
+convert transform | merge combine join | split divide | window screen | battery power
+wifi network internet | screenshot capture | contact person people address | phone number
+zip compress archive | headline heading title | unsubscribe stop cancel | artist singer sings band
+postpone snooze delay push shift reschedule move | chart graph plot diagram draw | artwork cover
+"""
+
+_IN_SCRIPT: Final = 0.5
+"""What a word is worth that only the script has, not the intent."""
+
+_APP: Final = 0.35
+_RATE: Final = 0.3
+_AGE: Final = 0.1
+_DAYS: Final = 60.0
+_UNSAID: Final = 0.25
+"""How much words of the stored intent that were not asked for count against it."""
+
+
 class RunOutcome(NamedTuple):
     """What came of one run.
 
@@ -182,29 +215,6 @@ def pattern_from_json(row: Any) -> ScriptPattern:
     return stored(ScriptPattern(0, "", **row))
 
 
-_FIT: Final = 0.7
-"""How well a word stands for another of its group."""
-
-_GROUPS: Final = """\
-repeated duplicate double same | compose write draft | email mail message | boss sender
-bigger smaller larger resize size | room place location where | past late overdue expired
-appearance theme mode look | open running | program application app | remove delete close
-add append insert put extend | line row | value cell sum total number | spreadsheet numbers table
-playing current | song track title | site website page web url address link | link url
-names titles list | count how number | show display reveal | read get | fetch get
-switch toggle turn change | wallpaper desktop picture background | loud aloud speak say voice
-todo task reminder | meeting appointment event | agenda calendar schedule | due deadline
-folder directory mailbox | file document | picture image photo | send post | search find contain
-copy duplicate clone | lock sleep | empty clear | quieter louder volume sound | rename name
-tomorrow today date | alert alarm notify notification | invite attendee guest | start begin launch
-front frontmost active | save export store download | text content body | front current active
-convert transform | merge combine join | split divide | window screen | battery power
-wifi network internet | screenshot capture | contact person people address | phone number
-zip compress archive | headline heading title | unsubscribe stop cancel | artist singer sings band
-postpone snooze delay push shift reschedule move | chart graph plot diagram draw | artwork cover
-"""
-
-
 @lru_cache(maxsize=1)
 def _others() -> dict[str, frozenset[str]]:
     """Return the stems that may stand for a stem, beside the lexicon of the search for tools."""
@@ -215,17 +225,6 @@ def _others() -> dict[str, frozenset[str]]:
             for word in words:
                 table.setdefault(word, set()).update(words - {word})
     return {word: frozenset(found) for word, found in table.items()}
-
-
-_IN_SCRIPT: Final = 0.5
-"""What a word is worth that only the script has, not the intent."""
-
-_APP: Final = 0.35
-_RATE: Final = 0.3
-_AGE: Final = 0.1
-_DAYS: Final = 60.0
-_UNSAID: Final = 0.25
-"""How much words of the stored intent that were not asked for count against it."""
 
 
 class Candidate(NamedTuple):

@@ -39,6 +39,16 @@ _AFTER_ERROR: Final = frozenset(("number", "from", "to", "partial", "result", "e
 _ESCAPES: Final = {"n": "\n", "r": "\r", "t": "\t"}
 
 
+UnitKind = Literal["term", "command", "keyword", "variable", "text", "number", "sign", "unknown"]
+
+_NO_COMMAND_AFTER: Final = frozenset(("of", "every", "new", "whose", "'s", "’s", "first", "last"))
+_JUDGED: Final = frozenset(("copy", "make", "set"))
+"""Commands that are judged by what they are given."""
+
+LONGEST: Final = 8
+"""Words of the longest term that is looked for."""
+
+
 def scan_applescript(script: str) -> Scan:
     """Return the tokens of an AppleScript and what could not be read; never raises."""
     if len(script) > MAX_SCRIPT:
@@ -226,16 +236,6 @@ def _set(rest: Sequence[ScriptToken], found: Declared) -> None:
         end = next((i for i, token in enumerate(rest) if token.text == "}"), 0)
         if end and end + 1 < len(rest) and own_name(rest[end + 1]) == "to":
             _words(rest[1:end], found)
-
-
-UnitKind = Literal["term", "command", "keyword", "variable", "text", "number", "sign", "unknown"]
-
-_NO_COMMAND_AFTER: Final = frozenset(("of", "every", "new", "whose", "'s", "’s", "first", "last"))
-_JUDGED: Final = frozenset(("copy", "make", "set"))
-"""Commands that are judged by what they are given."""
-
-LONGEST: Final = 8
-"""Words of the longest term that is looked for."""
 
 
 class Unit(NamedTuple):

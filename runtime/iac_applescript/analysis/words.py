@@ -10,7 +10,7 @@ import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Final
 
 from iac_runtime.policy.blocklist import BUILT_IN, FIXED
 from iac_runtime.tool import Level
@@ -35,16 +35,13 @@ __all__ = [
     "WEAK",
 ]
 
-Said = TypeVar("Said", bound=str)
-
 
 def _entries(text: str) -> list[str]:
     return [entry for line in text.splitlines() for entry in line.split(" | ")]
 
 
-def _by_word(rows: Mapping[Said, str]) -> dict[str, Said]:
-    """Return word -> what is said of it, from what is said -> words."""
-    return {word: says for says, words in rows.items() for word in _entries(words)}
+def _by_word(rows: Mapping[Level, str]) -> dict[str, Level]:
+    return {word: level for level, words in rows.items() for word in _entries(words)}
 
 
 def _lines(text: str) -> frozenset[str]:
