@@ -23,9 +23,9 @@ from script_cases import read_cases  # noqa: E402
 from script_variations import variations  # noqa: E402
 
 from iac_applescript.analysis.analyser import Analyser  # noqa: E402
-from iac_applescript.failures.explain import explain  # noqa: E402
-from iac_applescript.learning.patterns import Outcome, pattern_from_json  # noqa: E402
-from iac_applescript.learning.store import Store  # noqa: E402
+from iac_applescript.failures import explain  # noqa: E402
+from iac_applescript.patterns import RunOutcome, pattern_from_json  # noqa: E402
+from iac_applescript.store import PatternStore  # noqa: E402
 from iac_runtime.tools.catalogue import Catalogue  # noqa: E402
 
 SEEDS = 5
@@ -78,9 +78,9 @@ def found(count: int) -> bool:
     """Print recall among the sample alone, and the time among `count` patterns."""
     asked = [*rows("phrasings.tsv"), *rows("phrasings_more.tsv")]
     with tempfile.TemporaryDirectory() as folder:
-        store = Store(Path(folder), limit=count * 2)
+        store = PatternStore(Path(folder), limit=count * 2)
         for intent, app in (*rows("patterns.tsv"), *rows("patterns_more.tsv")):
-            store.remember(intent, app, "applescript", f"-- {intent}", Outcome(True, "text"))
+            store.remember(intent, app, "applescript", f"-- {intent}", RunOutcome(True, "text"))
         hits = sum(
             wanted in [row.pattern.intent for row in store.find(query)] for query, wanted in asked
         )

@@ -1,6 +1,6 @@
 """Raw scripts with judgement: analyse, run, explain, and remember what works.
 
-The parts, bottom up: tokenizers, vocabulary, the readers of both languages, analysis; beside them
-the store of what worked, the table of failures, dictionary views, skills, system state; on top the
-eleven tools (`tools`), each with a plan that a gate judges before anything is carried out.
+Bottom up: `analysis` (words, tokens, the readers of both languages); beside it the store of what
+worked, the causes of failures, dictionary views, guides, system state; on top the tools: a row each
+in `tools`, which leads to its function in `performing`.
 """

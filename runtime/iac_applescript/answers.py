@@ -1,118 +1,198 @@
-"""What osascript printed, as a typed value: the source form of both languages.
+"""What the tools answer: plain values, a line for a question, and what to use for an intent."""
 
-AppleScript's source form: AppleScript Language Guide, "Class Reference". JavaScript's is JSON but
-for objects of apps, dates and paths, which stay text.
-"""
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
-import json
-import re
-from typing import Any, Final, NamedTuple
+from iac_applescript.analysis.analyser import Analysis
+from iac_applescript.analysis.findings import Reason
+from iac_applescript.failures import ScriptFailure
+from iac_applescript.patterns import FoundPattern
+from iac_applescript.skills import Skill
+from iac_base.errors import ToolError
+from iac_base.text import clean, clean_text
+from iac_base.words import fold
+from iac_runtime.search.request import stems
 
-__all__ = ["Answer", "read_answer"]
+__all__ = [
+    "REASONS",
+    "HitLike",
+    "Result",
+    "ScriptError",
+    "Suggestion",
+    "analysis",
+    "done",
+    "explained",
+    "failed",
+    "line",
+    "pattern",
+    "suggest",
+    "where",
+]
 
-_TOKEN: Final = re.compile(
-    r'\s*(?:(?P<text>"(?:[^"\\]|\\.)*")|(?P<number>-?\d+(?:[.,]\d+)?(?:E[+-]?\d+)?)(?![\w.])'
-    r"|(?P<word>true|false|missing value|null)(?!\w)|(?P<mark>[{},:]))",
-    re.DOTALL,
-)
-_KEY: Final = re.compile(r"\s*(\|[^|]*\||[A-Za-z][\w ]*?)\s*:(?!:)")
-_WORDS: Final = {"true": True, "false": False, "missing value": None, "null": None}
-_DEEPEST: Final = 32
+REASONS: Final = 12
+"""Reasons that are told at most."""
+
+Result: TypeAlias = dict[str, Any]
 
 
-class Answer(NamedTuple):
-    """A value and its kind: text, number, boolean, list, record, reference, nothing."""
+GOOD_TOOL: Final = 0.55
+"""From this score on a tool is thought to do what is wanted."""
 
-    value: Any
+
+SAME: Final = 0.9
+"""From this score on a pattern was stored for what is asked now."""
+
+_PROVEN: Final = 4
+
+
+class ScriptError(Exception):
+    """A script failed: the error, and why."""
+
+    def __init__(self, error: ToolError, failure: ScriptFailure) -> None:
+        super().__init__(error.message)
+        self.error = error
+        self.failure = failure
+
+
+def done(data: Result) -> Result:
+    return {"success": True, "data": data, "error": {}}
+
+
+def failed(error: ToolError, failure: ScriptFailure | None = None) -> Result:
+    facts = {
+        key: value
+        for key, value in error.facts().items()
+        if key in ("type", "message", "suggestion", "number", "original")
+    }
+    if failure is not None:
+        facts |= explained(failure)
+    return {"success": False, "data": {}, "error": clean(facts)}
+
+
+def explained(failure: ScriptFailure) -> Result:
+    found: Result = {"cause": failure.cause, "fixes": list(failure.fixes)}
+    if failure.number is not None:
+        found["number"] = failure.number
+    if failure.corrected is not None:
+        found |= {"corrected": failure.corrected, "change": failure.change}
+    return found
+
+
+def analysis(found: Analysis) -> Result:
+    return {
+        "level": found.level,
+        "targets": list(found.targets),
+        "unknown_apps": list(found.unknown),
+        "tools_that_do_this": list(found.tools[:5]),
+        "reasons": [
+            {
+                "level": reason.level,
+                "says": reason.says,
+                "text": reason.text,
+                "line": reason.place.line,
+                "column": reason.place.column,
+            }
+            for reason in found.reasons[:REASONS]
+        ],
+    }
+
+
+def pattern(found: FoundPattern) -> Result:
+    told = ("id", "intent", "app", "language", "script", "successes", "failures", "last")
+    return {**{name: getattr(found.pattern, name) for name in told}, "why": found.why}
+
+
+def where(reason: Reason) -> str:
+    return f"line {reason.place.line}, column {reason.place.column}"
+
+
+def line(script: str, language: str, found: Analysis, *, confined: bool) -> str:
+    """Return a script as one line for a question: what, to whom, the worst of it, the text."""
+    names = {"applescript": "AppleScript", "javascript": "JavaScript"}
+    whom = ", ".join((*found.targets, *(f"{name} (not known)" for name in found.unknown)))
+    count = len(script.splitlines()) or 1
+    said = f"{names[language]}, {count} {'line' if count == 1 else 'lines'}"
+    said += f", to {whom}" if whom else ", to no app"
+    why = "; ".join(dict.fromkeys(f"{r.text} {r.says}".strip() for r in found.reasons[:3]))
+    held = "held to these apps by macOS" if confined else "not held to these apps by macOS"
+    shown = clean_text(" ".join(script.split()), 200)
+    return clean_text(f"{said} ({held}){': ' + why if why else ''} | {shown}", 700)
+
+
+class HitLike(Protocol):
+    """A hit of the search for tools."""
+
+    @property
+    def tool(self) -> str: ...
+    @property
+    def score(self) -> float: ...
+    @property
+    def why(self) -> str: ...
+
+
+class Suggestion(NamedTuple):
+    """One way to do it: `kind` is tool, pattern or skill."""
+
     kind: str
+    use: str
+    why: str
+    score: float
+    script: str = ""
+
+    def data(self) -> dict[str, Any]:
+        """Return it as plain values; an empty script is left out."""
+        found = self._asdict()
+        if not self.script:
+            del found["script"]
+        return found
 
 
-class _NotReadError(ValueError):
-    """The text is no value of this form."""
+def suggest(
+    intent: str,
+    app: str,
+    hits: Sequence[HitLike],
+    patterns: Sequence[FoundPattern],
+    skills: Mapping[str, Skill],
+    limit: int = 5,
+) -> list[Suggestion]:
+    """Return the ways to do something, best first: a tool before a script that does the same."""
+    found = [
+        Suggestion("tool", hit.tool, f"a tool does this: {hit.why}", round(1 + hit.score, 3))
+        for hit in hits
+        if hit.score >= GOOD_TOOL
+    ][:3]
+    found += [
+        Suggestion(
+            "pattern",
+            f"pattern {row.pattern.id}: {row.pattern.intent}",
+            row.why,
+            # What worked here for just this comes before a tool that might do it.
+            round(row.score + (_PROVEN if row.score >= SAME else 0), 3),
+            row.pattern.script,
+        )
+        for row in patterns
+        if row.pattern.successes
+    ]
+    found += _lines(intent, app, skills)
+    found.sort(key=lambda row: -row.score)
+    return found[:limit]
 
 
-def read_answer(printed: str, language: str) -> Answer:
-    """Return the value of what was printed with `-s s`; text that is no value is a reference."""
-    text = printed.removesuffix("\n")
-    if not text.strip() or text in ("undefined", "null", "missing value"):
-        return Answer(None, "nothing")
-    try:
-        value = _json(text) if language == "javascript" else _whole(text)
-    except (ValueError, RecursionError):
-        return Answer(text, "reference")
-    return Answer(value, _kind(value))
-
-
-def _kind(value: Any) -> str:
-    if isinstance(value, bool):
-        return "boolean"
-    kinds = ((str, "text"), (int | float, "number"), (list, "list"), (dict, "record"))
-    return next((name for kind, name in kinds if isinstance(value, kind)), "nothing")
-
-
-def _json(text: str) -> Any:
-    value = json.loads(text)
-    # What a script turns into JSON itself arrives as the text of it.
-    if isinstance(value, str) and value[:1] in ("{", "["):
-        try:
-            return json.loads(value)
-        except ValueError:
-            return value
-    return value
-
-
-def _whole(text: str) -> Any:
-    value, end = _value(text, 0, 0)
-    if text[end:].strip():
-        raise _NotReadError(text[:40])
-    return value
-
-
-def _value(text: str, at: int, depth: int) -> tuple[Any, int]:
-    found = _TOKEN.match(text, at)
-    if depth > _DEEPEST:
-        raise _NotReadError("too deep")
-    if found is None or found["mark"] not in (None, "{"):
-        if depth == 0:
-            raise _NotReadError(text[:40])
-        return _reference(text, at)
-    if found["text"]:
-        return re.sub(r"\\(.)", r"\1", found["text"][1:-1], flags=re.DOTALL), found.end()
-    if found["number"]:
-        number = found["number"].replace(",", ".")
-        return (int(number) if number.lstrip("-").isdigit() else float(number)), found.end()
-    if found["word"]:
-        return _WORDS[found["word"]], found.end()
-    return _group(text, found.end(), depth + 1)
-
-
-def _reference(text: str, at: int) -> tuple[str, int]:
-    """Read the source form of an object inside a list: up to a comma outside quotes."""
-    end, quoted = at, False
-    while end < len(text) and (quoted or text[end] not in ",}"):
-        quoted ^= text[end] == '"'
-        end += 1
-    if not text[at:end].strip():
-        raise _NotReadError(text[:40])
-    return text[at:end].strip(), end
-
-
-def _group(text: str, at: int, depth: int) -> tuple[Any, int]:
-    items: list[Any] = []
-    fields: dict[str, Any] = {}
-    while True:
-        if (found := re.compile(r"\s*\}").match(text, at)) is not None:
-            if items and fields:
-                raise _NotReadError(text[:40])
-            return (fields or items), found.end()
-        key = _KEY.match(text, at)
-        value, at = _value(text, key.end() if key else at, depth)
-        if key:
-            fields[key[1].strip("|")] = value
+def _lines(intent: str, app: str, skills: Mapping[str, Skill]) -> list[Suggestion]:
+    words = set(stems(intent))
+    wanted = fold(app)
+    found = []
+    for skill in skills.values():
+        if app:
+            named = wanted in (fold(skill.name), fold(skill.app))
         else:
-            items.append(value)
-        comma = re.compile(r"\s*,").match(text, at)
-        if comma:
-            at = comma.end()
-        elif not re.compile(r"\s*\}").match(text, at):
-            raise _NotReadError(text[:40])
+            named = not words.isdisjoint(stems(skill.title.partition(":")[0]))
+        if not named:
+            continue
+        for line in skill.text.splitlines():
+            shared = words & set(stems(line)) if line.startswith("- ") else set()
+            if shared:
+                score = round(0.2 + len(shared) / (len(words) + 2), 3)
+                why = f"the guide of {skill.name} says so"
+                found.append(Suggestion("skill", line[2:], why, score))
+    return sorted(found, key=lambda row: -row.score)[:2]

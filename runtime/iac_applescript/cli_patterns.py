@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from iac_applescript.learning.patterns import Pattern, pattern_from_json, pattern_to_json
-from iac_applescript.learning.store import Store
+from iac_applescript.patterns import ScriptPattern, pattern_from_json, pattern_to_json
+from iac_applescript.store import PatternStore
 from iac_base.errors import SetupError
 from iac_base.files import open_state
 from iac_base.text import escaped
@@ -29,7 +29,7 @@ def patterns() -> None:
 @click.option("-n", "--limit", type=click.IntRange(1), default=20, show_default=True)
 def list_patterns(intent: str, app: str, limit: int) -> None:
     """List patterns: the latest, or those that fit INTENT."""
-    store = Store(open_state())
+    store = PatternStore(open_state())
     if intent:
         rows = [found.pattern for found in store.find(intent, app=app, limit=limit)]
     else:
@@ -58,14 +58,14 @@ def forget(numbers: tuple[int, ...], everything: bool, yes: bool) -> None:
         raise click.UsageError("Say which: numbers, or --all.")
     if not yes:
         click.confirm("It cannot be brought back. Forget it?", abort=True, err=True)
-    count = Store(open_state()).forget(None if everything else numbers)
+    count = PatternStore(open_state()).forget(None if everything else numbers)
     click.echo(f"{count} forgotten." if count else "There was nothing to forget.")
 
 
 @patterns.command("export")
 def export_patterns() -> None:
     """Print every pattern as a line of JSON."""
-    for row in Store(open_state()).every():
+    for row in PatternStore(open_state()).every():
         click.echo(json.dumps(pattern_to_json(row)))
 
 
@@ -74,18 +74,18 @@ def export_patterns() -> None:
 def import_patterns(file: Path) -> None:
     """Take in the lines of an export; all of FILE, or nothing."""
     rows = _read(file)
-    count = Store(open_state()).add_all(rows)
+    count = PatternStore(open_state()).add_all(rows)
     click.echo(f"{count} taken in.")
 
 
-def _one(number: int) -> Pattern:
-    found = Store(open_state()).get(number)
+def _one(number: int) -> ScriptPattern:
+    found = PatternStore(open_state()).get(number)
     if found is None:
         raise SetupError(f"There is no pattern {number}; iac-mcp patterns list says which are.")
     return found
 
 
-def _read(file: Path) -> list[Pattern]:
+def _read(file: Path) -> list[ScriptPattern]:
     rows = []
     try:
         if file.stat().st_size > LARGEST:

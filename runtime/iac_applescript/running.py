@@ -1,17 +1,82 @@
-"""Running a script through osascript and checking one with osacompile: the text goes by stdin."""
+"""Running a script through osascript, held to its apps where macOS can; checking one.
 
+Confined means: a Seatbelt profile that denies by default, lets osascript start and send Apple
+events to the named destinations, and nothing else: no fork, no network, no writes. Taken from the
+shape that public projects use. Nothing of it was confirmed on a Mac yet, `sandbox-exec` is marked
+as deprecated, and without a probe that passed nothing is confined: then the question to the user
+says so.
+
+What is printed is read in the source form of both languages. AppleScript's: AppleScript Language
+Guide, "Class Reference". JavaScript's is JSON but for objects of apps, dates and paths, which stay
+text.
+"""
+
+import json
 import os
+import re
+import sys
+import threading
 import time
 from collections.abc import Callable, Sequence
-from typing import Final, NamedTuple
+from pathlib import Path
+from typing import Any, Final, NamedTuple
 
-from iac_applescript.answers import Answer, read_answer
-from iac_applescript.failures.explain import Failure, explain
+from iac_applescript.failures import ScriptFailure, explain
 from iac_base.errors import ErrorType, ToolError
 from iac_runtime.apple_errors import APPLE_ERRORS
 from iac_runtime.execution.process import Completed, Runner
 
-__all__ = ["LANGUAGES", "Ran", "compile_script", "error_of", "osascript", "run_script"]
+__all__ = [
+    "SANDBOX",
+    "Confinement",
+    "Ran",
+    "ScriptAnswer",
+    "compile_script",
+    "error_of",
+    "osascript",
+    "profile",
+    "read_answer",
+    "run_script",
+]
+
+SANDBOX: Final = "/usr/bin/sandbox-exec"
+_OSASCRIPT: Final = "/usr/bin/osascript"
+_BUNDLE: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]{0,200}\Z")
+_PROBE_SECONDS: Final = 10.0
+
+_PROFILE: Final = """\
+(version 1)
+(deny default)
+(allow process-exec (literal "/usr/bin/osascript"))
+(deny process-fork)
+(deny network*)
+(allow file-read*)
+(deny file-write*)
+(allow file-write-data (literal "/dev/null"))
+(allow sysctl-read)
+(allow mach-lookup)
+(allow signal (target self))
+"""
+
+_PROBE: Final = b"""\
+try
+	do shell script "echo 42"
+	return "not confined"
+end try
+return 6 * 7
+"""
+"""Reckons, and tries what a confined script cannot do; both in one run."""
+
+
+_TOKEN: Final = re.compile(
+    r'\s*(?:(?P<text>"(?:[^"\\]|\\.)*")|(?P<number>-?\d+(?:[.,]\d+)?(?:E[+-]?\d+)?)(?![\w.])'
+    r"|(?P<word>true|false|missing value|null)(?!\w)|(?P<mark>[{},:]))",
+    re.DOTALL,
+)
+_KEY: Final = re.compile(r"\s*(\|[^|]*\||[A-Za-z][\w ]*?)\s*:(?!:)")
+_WORDS: Final = {"true": True, "false": False, "missing value": None, "null": None}
+_DEEPEST: Final = 32
+
 
 LANGUAGES: Final = {"applescript": "AppleScript", "javascript": "JavaScript"}
 _COMPILE_SECONDS: Final = 20.0
@@ -30,11 +95,162 @@ _TYPES: Final[dict[str, ErrorType]] = {
 }
 
 
+def profile(targets: Sequence[str]) -> str:
+    """Return the profile for these bundle ids.
+
+    Raises:
+        ValueError: One is no bundle id; nothing of it may enter the profile.
+    """
+    lines = []
+    for target in targets:
+        if not _BUNDLE.match(target):
+            raise ValueError(f"{target[:40]!r} is no bundle id")
+        lines.append(f'(allow appleevent-send (appleevent-destination "{target}"))\n')
+    return _PROFILE + "".join(lines)
+
+
+class Confinement:
+    """Runs osascript under the profile, once it is known that this works here.
+
+    Args:
+        runner: Runs the probe.
+        program: The program that confines.
+        platform: The system, as `sys.platform` names it; only `darwin` has the program.
+    """
+
+    def __init__(
+        self, runner: Runner, program: str = SANDBOX, platform: str = sys.platform
+    ) -> None:
+        self._runner = runner
+        self._program = program
+        # Another osascript than the system's is not what the profile lets start.
+        own = os.environ.get("IAC_OSASCRIPT", _OSASCRIPT) == _OSASCRIPT
+        self._works: bool | None = None if platform == "darwin" and own else False
+        self._lock = threading.Lock()
+
+    def works(self) -> bool:
+        """Say whether it works here; tried when it is first asked, and known from then on."""
+        with self._lock:
+            if self._works is None:
+                self._works = Path(self._program).exists() and self._probe()
+            return self._works
+
+    def argv(self, argv: Sequence[str], targets: Sequence[str]) -> list[str]:
+        """Return the command that runs `argv` under the profile of `targets`."""
+        return [self._program, "-p", profile(targets), _OSASCRIPT, *argv[1:]]
+
+    def _probe(self) -> bool:
+        argv = self.argv(["osascript", "-l", "AppleScript", "-"], ())
+        try:
+            done = self._runner(argv, _PROBE, _PROBE_SECONDS)
+        except (OSError, ToolError):
+            return False
+        return done.status == 0 and done.stdout.strip() == b"42"
+
+
+class ScriptAnswer(NamedTuple):
+    """A value and its kind: text, number, boolean, list, record, reference, nothing."""
+
+    value: Any
+    kind: str
+
+
+class _NotReadError(ValueError):
+    """The text is no value of this form."""
+
+
+def read_answer(printed: str, language: str) -> ScriptAnswer:
+    """Return the value of what was printed with `-s s`; text that is no value is a reference."""
+    text = printed.removesuffix("\n")
+    if not text.strip() or text in ("undefined", "null", "missing value"):
+        return ScriptAnswer(None, "nothing")
+    try:
+        value = _json(text) if language == "javascript" else _whole(text)
+    except (ValueError, RecursionError):
+        return ScriptAnswer(text, "reference")
+    return ScriptAnswer(value, _kind(value))
+
+
+def _kind(value: Any) -> str:
+    if isinstance(value, bool):
+        return "boolean"
+    kinds = ((str, "text"), (int | float, "number"), (list, "list"), (dict, "record"))
+    return next((name for kind, name in kinds if isinstance(value, kind)), "nothing")
+
+
+def _json(text: str) -> Any:
+    value = json.loads(text)
+    # What a script turns into JSON itself arrives as the text of it.
+    if isinstance(value, str) and value[:1] in ("{", "["):
+        try:
+            return json.loads(value)
+        except ValueError:
+            return value
+    return value
+
+
+def _whole(text: str) -> Any:
+    value, end = _value(text, 0, 0)
+    if text[end:].strip():
+        raise _NotReadError(text[:40])
+    return value
+
+
+def _value(text: str, at: int, depth: int) -> tuple[Any, int]:
+    found = _TOKEN.match(text, at)
+    if depth > _DEEPEST:
+        raise _NotReadError("too deep")
+    if found is None or found["mark"] not in (None, "{"):
+        if depth == 0:
+            raise _NotReadError(text[:40])
+        return _reference(text, at)
+    if found["text"]:
+        return re.sub(r"\\(.)", r"\1", found["text"][1:-1], flags=re.DOTALL), found.end()
+    if found["number"]:
+        number = found["number"].replace(",", ".")
+        return (int(number) if number.lstrip("-").isdigit() else float(number)), found.end()
+    if found["word"]:
+        return _WORDS[found["word"]], found.end()
+    return _group(text, found.end(), depth + 1)
+
+
+def _reference(text: str, at: int) -> tuple[str, int]:
+    """Read the source form of an object inside a list: up to a comma outside quotes."""
+    end, quoted = at, False
+    while end < len(text) and (quoted or text[end] not in ",}"):
+        quoted ^= text[end] == '"'
+        end += 1
+    if not text[at:end].strip():
+        raise _NotReadError(text[:40])
+    return text[at:end].strip(), end
+
+
+def _group(text: str, at: int, depth: int) -> tuple[Any, int]:
+    items: list[Any] = []
+    fields: dict[str, Any] = {}
+    while True:
+        if (found := re.compile(r"\s*\}").match(text, at)) is not None:
+            if items and fields:
+                raise _NotReadError(text[:40])
+            return (fields or items), found.end()
+        key = _KEY.match(text, at)
+        value, at = _value(text, key.end() if key else at, depth)
+        if key:
+            fields[key[1].strip("|")] = value
+        else:
+            items.append(value)
+        comma = re.compile(r"\s*,").match(text, at)
+        if comma:
+            at = comma.end()
+        elif not re.compile(r"\s*\}").match(text, at):
+            raise _NotReadError(text[:40])
+
+
 class Ran(NamedTuple):
     """What came of a run: an answer or a failure, and how long it took."""
 
-    answer: Answer | None
-    failure: Failure | None
+    answer: ScriptAnswer | None
+    failure: ScriptFailure | None
     original: str
     milliseconds: float
 
@@ -99,17 +315,12 @@ def _last(text: str) -> str:
     return text
 
 
-def error_of(failure: Failure, original: str = "") -> ToolError:
+def error_of(failure: ScriptFailure, original: str = "") -> ToolError:
     """Return a failure as the error of a call."""
     known = APPLE_ERRORS.get(failure.number) if failure.number is not None else None
     kind = _TYPES.get(failure.cause) or (known.type if known else "EXECUTION_ERROR")
-    return ToolError(
-        kind,
-        failure.says,
-        " ".join(failure.fixes[:2]),
-        number=failure.number,
-        original=original,
-    )
+    fixes = " ".join(failure.fixes[:2])
+    return ToolError(kind, failure.says, fixes, number=failure.number, original=original)
 
 
 def compile_script(runner: Runner, script: str, language: str) -> str:

@@ -8,29 +8,21 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from iac_base.errors import SetupError
 from iac_base.files import data_folder
 from iac_base.text import clean_text
 from iac_base.words import fold
-from iac_runtime.tool import Property
 from iac_runtime.tools.folders import check_own
-from iac_runtime.tools.tables import Tables
 
-if TYPE_CHECKING:
-    # A list of the guides needs no analysis.
-    from iac_applescript.analysis.analyser import Analyser
-
-__all__ = ["Skill", "lint", "read_skill", "skill_of", "skills"]
+__all__ = ["Skill", "read_skill", "skill_of", "skills"]
 
 SHIPPED: Final = Path(__file__).parent / "skills"
 LARGEST: Final = 16_000
 """Bytes of one file; a guide that is longer is no guide."""
 
 _NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,63}\Z")
-_FENCE: Final = re.compile(r"(?ms)^```(applescript|javascript)\n(.*?)^```$")
-_NOT_UNDERSTOOD: Final = frozenset(("unknown", "fault", "target", "shape", "raw", "handler"))
 
 
 class Skill(NamedTuple):
@@ -52,10 +44,6 @@ class Skill(NamedTuple):
     codes: tuple[str, ...]
     text: str
     own: bool
-
-    def scripts(self) -> list[tuple[str, str]]:
-        """Return the worked lines: language and script."""
-        return [(language, script) for language, script in _FENCE.findall(self.text)]
 
 
 def read_skill(path: Path, *, own: bool) -> Skill:
@@ -143,47 +131,3 @@ def skill_of(app: str, folder: Path | None = None) -> Skill | None:
         if wanted in (fold(skill.name), fold(skill.app), fold(skill.title.partition(":")[0])):
             return skill
     return None
-
-
-def lint(skill: Skill, tables: Tables, analyser: "Analyser") -> list[str]:
-    """Return what is wrong with a guide: terms and codes that the dictionary lacks, scripts that
-    are not understood, or that are DANGEROUS."""
-    terms = {fold(term) for term in _all_terms(tables)}
-    codes = set(_all_codes(tables))
-    found = [f"no term {term!r}" for term in skill.terms if fold(term) not in terms]
-    found += [f"no code {code!r}" for code in skill.codes if code not in codes]
-    if tables.app.id != skill.app:
-        found.append(f"{skill.app} is not the app {tables.app.id}")
-    for language, script in skill.scripts():
-        analysis = analyser.analyse(script, language)  # type: ignore[arg-type]
-        found += [
-            f"{language}: {reason.text!r} {reason.says}"
-            for reason in analysis.reasons
-            if reason.rule in _NOT_UNDERSTOOD or reason.level == "DANGEROUS"
-        ]
-    return found
-
-
-def _all_terms(tables: Tables) -> Iterator[str]:
-    yield from tables.classes
-    yield from (name.replace("_", " ") for name in tables.tools)
-    for prop in _all_properties(tables):
-        yield prop.term
-    for rows in tables.enums.values():
-        yield from (term for term, _ in rows)
-
-
-def _all_codes(tables: Tables) -> Iterator[str]:
-    yield from (spec.event for spec in tables.tools.values())
-    yield from (row.code for row in tables.classes.values())
-    for prop in _all_properties(tables):
-        yield prop.code
-    for rows in tables.enums.values():
-        yield from (code for _, code in rows)
-
-
-def _all_properties(tables: Tables) -> Iterator[Property]:
-    for row in tables.classes.values():
-        yield from row.properties
-    for record in tables.records.values():
-        yield from record.properties

@@ -6,11 +6,12 @@ Accessibility. Only a Mac can confirm the scripts.
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from iac_applescript.failures.explain import explain
 from iac_base.text import clean
-from iac_runtime.execution.process import Runner
+
+if TYPE_CHECKING:
+    from iac_runtime.execution.process import Runner
 
 __all__ = ["PARTS", "read_state"]
 
@@ -93,12 +94,12 @@ PARTS: Final = (*_SCRIPTS, *_SYSTEM)
 """Names of the parts; network is the interfaces that are up, without addresses."""
 
 
-def read_state(runner: Runner, parts: Sequence[str] = PARTS) -> dict[str, dict[str, Any]]:
+def read_state(runner: "Runner", parts: Sequence[str] = PARTS) -> dict[str, dict[str, Any]]:
     """Return each part as `{"value": ...}`, or `{"error": one line}` where it cannot be had."""
     return {part: _part(runner, part) for part in parts}
 
 
-def _part(runner: Runner, part: str) -> dict[str, Any]:
+def _part(runner: "Runner", part: str) -> dict[str, Any]:
     system = _SYSTEM.get(part)
     if system is not None:
         try:
@@ -114,6 +115,9 @@ def _part(runner: Runner, part: str) -> dict[str, Any]:
     if done.timed_out:
         return {"error": f"{part} was not answered within {_SECONDS:g} seconds."}
     if done.status != 0:
+        # A listing of the tools reads the names of the parts, and needs none of this.
+        from iac_applescript.failures import explain
+
         failure = explain(done.stderr.decode("utf-8", "replace"), language="javascript")
         return {"error": " ".join((failure.says, *failure.fixes[:1]))}
     try:

@@ -1,54 +1,48 @@
-"""The script tools, a row each. What they do is loaded when one is called."""
+"""The script tools, a row each. What they do is in `performing`, loaded when one is called."""
 
-from collections.abc import Mapping
 from typing import Any, Final
 
 from iac_applescript.system_state import PARTS
-from iac_runtime.tools.shape import Tool, later
+from iac_runtime.tools.shape import Schema, Tool, later
 
 __all__ = ["TOOLS"]
 
-Schema = Mapping[str, Any]
+
+def _text(description: str, most: int, least: int = 0) -> Schema:
+    bounds = {"minLength": least, "maxLength": most} if least else {"maxLength": most}
+    return {"type": "string", "description": description, **bounds}
 
 
-_PERFORM: Final = later("iac_applescript.gated:plan")
-
-_APP: Final = {
-    "type": "string",
-    "description": "The app: its key, name or bundle id, as list_scriptable_apps gives them.",
-    "maxLength": 200,
-}
-_INTENT: Final = {
-    "type": "string",
-    "description": "What is wanted, in a few words, without names or private content.",
-    "minLength": 1,
-    "maxLength": 400,
-}
-_SCRIPT: Final = {
-    "type": "string",
-    "description": "The script.",
-    "minLength": 1,
-    "maxLength": 65536,
-}
+_APP: Final = _text("The app: its key, name or bundle id, as list_scriptable_apps gives them.", 200)
+_INTENT: Final = _text(
+    "What is wanted, in a few words, without names or private content.", 400, least=1
+)
+_SCRIPT: Final = _text("The script.", 65536, least=1)
 _LANGUAGE: Final = {
     "type": "string",
     "enum": ["applescript", "javascript"],
     "description": "The language; applescript if left out.",
 }
-_ERROR: Final = {
+_TEXT: Final = {"type": "string"}
+_OUTPUT: Final = {
     "type": "object",
-    "description": "What went wrong, and what to do next; empty when it worked.",
     "properties": {
-        "type": {"type": "string"},
-        "message": {"type": "string"},
-        "suggestion": {"type": "string"},
-        "number": {"type": "integer"},
-        "cause": {"type": "string"},
-        "fixes": {"type": "array", "items": {"type": "string"}},
-        "corrected": {"type": "string"},
-        "change": {"type": "string"},
-        "original": {"type": "string"},
+        "success": {"type": "boolean", "description": "Whether it worked."},
+        "data": {"type": "object", "description": "The answer; empty when it failed."},
+        "error": {
+            "type": "object",
+            "description": "What went wrong, and what to do next; empty when it worked.",
+            "properties": {
+                **dict.fromkeys(("type", "message", "suggestion"), _TEXT),
+                "number": {"type": "integer"},
+                "cause": _TEXT,
+                "fixes": {"type": "array", "items": _TEXT},
+                **dict.fromkeys(("corrected", "change", "original"), _TEXT),
+            },
+            "additionalProperties": False,
+        },
     },
+    "required": ["success", "data", "error"],
     "additionalProperties": False,
 }
 
@@ -62,97 +56,79 @@ def _input(required: tuple[str, ...] = (), **properties: Schema) -> Schema:
     }
 
 
-def _output() -> Schema:
-    return {
-        "type": "object",
-        "properties": {
-            "success": {"type": "boolean", "description": "Whether it worked."},
-            "data": {"type": "object", "description": "The answer; empty when it failed."},
-            "error": _ERROR,
-        },
-        "required": ["success", "data", "error"],
-        "additionalProperties": False,
-    }
-
-
 def _limit(most: int) -> Schema:
     return {"type": "integer", "minimum": 1, "maximum": most, "description": "How many at most."}
 
 
+def _tool(name: str, does: str, purpose: str, input: Schema, **more: Any) -> Tool:
+    """Return the row of a tool that the function `does` of `performing` plans."""
+    perform = later(f"iac_applescript.performing:{does}")
+    return Tool(name, purpose, input, perform, _OUTPUT, **more)
+
+
 TOOLS: Final = (
-    Tool(
+    _tool(
         "discover_capabilities",
+        "discover",
         "Say what can be done here at all: apps, tools by level, guides, what was learned. The"
         " first call of a new conversation.",
         _input(),
-        _PERFORM,
-        _output(),
         words="capabilities overview scripts",
         example={},
     ),
-    Tool(
+    _tool(
         "get_smart_suggestion",
+        "suggest_ways",
         "Say how to do something best: the tool that already does it, else what worked before,"
         " else lines of a guide. Ask this before you write a script.",
         _input(("intent",), intent=_INTENT, app=_APP, limit=_limit(10)),
-        _PERFORM,
-        _output(),
         words="advise approach automate best recommend suggest way",
         example={"intent": "make a reminder from a mail", "app": "Mail"},
     ),
-    Tool(
+    _tool(
         "list_scriptable_apps",
+        "list_apps",
         "List the apps that have a dictionary: name, bundle id, path, whether it runs, whether"
         " tools are built for it.",
-        _input(
-            filter={
-                "type": "string",
-                "description": "Only apps whose name or bundle id has this.",
-                "maxLength": 100,
-            }
-        ),
-        _PERFORM,
-        _output(),
+        _input(filter=_text("Only apps whose name or bundle id has this.", 100)),
         words="applescript apps automated programs scriptable scripted understand",
         example={"filter": "mail"},
     ),
-    Tool(
+    _tool(
         "get_app_dictionary",
+        "show_dictionary",
         "Show an app's dictionary, drilled down: without a term an overview, then a suite (own,"
         " standard, classes), a class, command, property or enumeration; or a search.",
         _input(
             ("app",),
             app=_APP,
-            term={"type": "string", "description": "A suite or a term.", "maxLength": 100},
-            search={"type": "string", "description": "Words to find terms by.", "maxLength": 100},
+            term=_text("A suite or a term.", 100),
+            search=_text("Words to find terms by.", 100),
             page={"type": "integer", "minimum": 1, "maximum": 1000, "description": "Which page."},
         ),
-        _PERFORM,
-        _output(),
         words="classes commands dictionary properties scripting sdef terms understand",
         example={"app": "Notes", "term": "note"},
     ),
-    Tool(
+    _tool(
         "get_app_skill",
+        "show_skill",
         "Get the guide of an app: how it is best scripted, its traps, worked lines.",
         _input(("app",), app=_APP),
-        _PERFORM,
-        _output(),
         words="app automate guide scripting tips traps tricks",
         example={"app": "Mail"},
     ),
-    Tool(
+    _tool(
         "validate_applescript",
+        "validate",
         "Check a script without running it: syntax and terms, what it may do, which apps it"
         " names. Says which checks were made.",
         _input(("script",), script=_SCRIPT, language=_LANGUAGE),
-        _PERFORM,
-        _output(),
         words="check compile correct dangerous safe script syntax test valid validate",
         example={"script": 'tell application "Notes" to count notes'},
     ),
-    Tool(
+    _tool(
         "execute_applescript",
+        "execute",
         "Run an AppleScript or a JavaScript for Automation that no tool covers. It is analysed"
         " first and the user is asked unless it provably only reads. Ask get_smart_suggestion"
         " before.",
@@ -168,51 +144,47 @@ TOOLS: Final = (
             },
             intent=_INTENT,
         ),
-        _PERFORM,
-        _output(),
         ceiling="DANGEROUS",
         words="automate bit code evaluate execute javascript jxa osascript run script",
         example={"script": 'tell application "Notes" to count notes', "intent": "count the notes"},
         open_world=True,
     ),
-    Tool(
+    _tool(
         "analyze_failure",
+        "analyse_failure",
         "Explain why a script failed: the cause, fixes in order, a corrected script where that is"
         " certain, scripts that worked.",
         _input(
-            error={"type": "string", "description": "The error text.", "maxLength": 8000},
+            error=_text("The error text.", 8000),
             number={"type": "integer", "description": "The error number, if only that is known."},
             script=_SCRIPT,
             language=_LANGUAGE,
         ),
-        _PERFORM,
-        _output(),
         words=(
             "applescript cause code debug error explain fail failed failing fix mean number "
             "osascript script why work wrong"
         ),
         example={"number": -1728, "script": 'tell application "Notes" to get note 99'},
     ),
-    Tool(
+    _tool(
         "get_workflow_pattern",
+        "find_patterns",
         "Get what worked before for such an intent: script, app, successes, last use. Advice only.",
         _input(("intent",), intent=_INTENT, app=_APP, limit=_limit(10)),
-        _PERFORM,
-        _output(),
         words="again before done earlier last pattern script time worked",
         example={"intent": "export the selected photos"},
     ),
-    Tool(
+    _tool(
         "get_learning_stats",
+        "show_stats",
         "Say what was learned: how many patterns, success by app, what fails most.",
         _input(),
-        _PERFORM,
-        _output(),
         words="failed learned often scripts statistics succeeded",
         example={},
     ),
-    Tool(
+    _tool(
         "get_system_state",
+        "show_state",
         "Say how the Mac stands: front app, running apps, windows, volume, battery, network,"
         " appearance, displays. A part that cannot be read says why.",
         _input(
@@ -222,8 +194,6 @@ TOOLS: Final = (
                 "description": "Which parts; all if left out.",
             }
         ),
-        _PERFORM,
-        _output(),
         words=(
             "app appearance apps battery displays front mac machine network once running state "
             "system volume wifi"

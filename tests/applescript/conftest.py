@@ -4,9 +4,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from script_calls import in_turns
 
 from iac_applescript.analysis.analyser import Analyser
-from iac_applescript.script_toolset import Toolset
+from iac_applescript.toolset import ScriptToolset
+from iac_runtime.execution.streams import run_process
 from iac_runtime.search import Index
 from iac_runtime.tools.catalogue import Catalogue
 
@@ -32,9 +34,10 @@ def index(catalogue: Catalogue) -> Index:
 def toolset(catalogue: Catalogue, index: Index, tmp_path: Path):
     state = tmp_path / "state"
     state.mkdir(mode=0o700)
-    found = Toolset(
+    found = ScriptToolset(
         catalogue,
         state,
+        in_turns(run_process),
         find=index.find,
         skill_folder=tmp_path / "skills",
         runs=lambda _app: True,

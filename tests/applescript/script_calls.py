@@ -1,27 +1,51 @@
 """A call of a script tool as the gate makes it, held to the tool's schemas."""
 
 import json
+from types import SimpleNamespace
 from typing import Any
 
 import jsonschema
 
-from iac_applescript.script_toolset import ROWS, Toolset
-from iac_runtime.execution.streams import run_process
+from iac_applescript.tools import TOOLS
+from iac_applescript.toolset import RunInTurns, ScriptToolset
+from iac_runtime.execution.process import Completed, Runner
+from iac_runtime.gate.plans import Call, Plan
+
+ROWS = {tool.name: tool for tool in TOOLS}
+
+
+def in_turns(runner: Runner) -> RunInTurns:
+    """Return a runner that has no turns to keep."""
+
+    def run(argv: Any, stdin: bytes, timeout: float, **_turns: Any) -> Completed:
+        return runner(argv, stdin, timeout)
+
+    return run
+
+
+def plan_of(toolset: ScriptToolset, tool: str, **arguments: Any) -> Plan:
+    """Plan a call as the gate does, with a toolset that is there already."""
+    row = ROWS[tool]
+    assert row.perform is not None
+    context: Any = SimpleNamespace(kept=lambda _make: toolset)
+    return row.perform(row, Call(tool, arguments), context)
 
 
 def call(
-    toolset: Toolset, tool: str, runner: Any = run_process, **arguments: Any
+    toolset: ScriptToolset, tool: str, runner: Runner | None = None, **arguments: Any
 ) -> dict[str, Any]:
     """Call a tool as the gate does, and hold the answer and arguments to their schemas."""
     row = ROWS[tool]
     jsonschema.validate(arguments, row.input)
-    found = toolset.perform(toolset.prepare(tool, arguments), runner)
+    if runner is not None:
+        toolset.run = in_turns(runner)
+    found = plan_of(toolset, tool, **arguments).perform(None).value
     jsonschema.validate(found, row.output)
     json.dumps(found)
-    return found
+    return dict(found)
 
 
-def data(toolset: Toolset, tool: str, **arguments: Any) -> dict[str, Any]:
+def data(toolset: ScriptToolset, tool: str, **arguments: Any) -> dict[str, Any]:
     """Return the data of a call that has to succeed."""
     found = call(toolset, tool, **arguments)
     assert found["success"], found

@@ -6,9 +6,9 @@ from itertools import pairwise
 
 from script_cases import Case
 
-from iac_applescript.analysis.applescript_tokens import scan_applescript
+from iac_applescript.analysis.applescript_units import scan_applescript
+from iac_applescript.analysis.findings import ScriptToken
 from iac_applescript.analysis.javascript_tokens import scan_javascript
-from iac_applescript.analysis.tokens import Token
 
 Between = Callable[[random.Random], str]
 
@@ -22,13 +22,13 @@ def variations(case: Case, seed: int = 0) -> Iterator[Case]:
             yield Case(case.language, script)
 
 
-def _tokens(script: str, language: str) -> list[Token]:
+def _tokens(script: str, language: str) -> list[ScriptToken]:
     scan = scan_applescript if language == "applescript" else scan_javascript
     found = scan(script)
     return [] if found.faults else [t for t in found.tokens if t.kind != "end"]
 
 
-def _spread(script: str, tokens: list[Token], between: Between, chance: random.Random) -> str:
+def _spread(script: str, tokens: list[ScriptToken], between: Between, chance: random.Random) -> str:
     """Put something into each gap between tokens that is plain space."""
     parts, at = [], 0
     for token, after in pairwise(tokens):
@@ -43,7 +43,7 @@ def _spread(script: str, tokens: list[Token], between: Between, chance: random.R
     return "".join((*parts, script[at:]))
 
 
-def _cased(script: str, tokens: list[Token], chance: random.Random) -> str:
+def _cased(script: str, tokens: list[ScriptToken], chance: random.Random) -> str:
     chars = list(script)
     for token in tokens:
         if token.kind == "word":
@@ -52,7 +52,7 @@ def _cased(script: str, tokens: list[Token], chance: random.Random) -> str:
     return "".join(chars)
 
 
-def _split(script: str, tokens: list[Token], sign: str) -> str:
+def _split(script: str, tokens: list[ScriptToken], sign: str) -> str:
     """Write each text as two that are joined."""
     for token in reversed(tokens):
         quoted = script[token.start + 1 : token.start + 1 + len(token.text)]

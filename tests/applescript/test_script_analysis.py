@@ -213,6 +213,8 @@ def test_javascript_is_never_safe_and_nothing_is_too_long_to_refuse(
         ("'open", "javascript"),
         ("`open", "javascript"),
         ("a \\u0062", "javascript"),
+        ('const {]quit: q} = Application("Mail"); q()', "javascript"),
+        ("function ]pad(n) { return n }", "javascript"),
         ("set x to 1\x0b", "applescript"),
         ("// a\u2028b", "javascript"),
         ("tell " * 8 + 'application "Finder" to get name', "applescript"),

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from script_calls import call
+from script_calls import ROWS, call, in_turns, plan_of
 
 from iac_applescript.dictionary import PAGE, view, weight
-from iac_applescript.script_toolset import ROWS, Toolset
+from iac_applescript.toolset import ScriptToolset
 from iac_gen.discover import from_paths, includes, read
 from iac_gen.pipeline import Inputs, generate
 from iac_gen.quirks import known_apps, load_quirks
@@ -55,17 +55,15 @@ def real(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Catalogue:
 
 def too_large(catalogue: Catalogue, state: Path) -> list[tuple[str, dict[str, str], float]]:
     """Return the questions whose answer breaks the bound, over every app and page."""
-    toolset = Toolset(catalogue, state)
+    toolset = ScriptToolset(catalogue, state, in_turns(lambda *_: Completed(b"", b"", 1)))
     found = []
     for app in catalogue.apps.values():
         tables = catalogue.tables(app)
         for asked in questions(tables):
             page, pages = 1, 1
             while page <= pages:
-                plan = toolset.prepare(
-                    "get_app_dictionary", {"app": app.key, "page": page, **asked}
-                )
-                answer = toolset.perform(plan, lambda *_: Completed(b"", b"", 1))
+                given = {"app": app.key, "page": page, **asked}
+                answer = plan_of(toolset, "get_app_dictionary", **given).perform(None).value
                 assert answer["success"], (app.key, asked, answer)
                 pages = answer["data"]["pages"]
                 if tokens(answer) >= TOKENS:
@@ -163,7 +161,7 @@ def test_every_answer_has_the_form_that_its_schema_says(
 ) -> None:
     state = tmp_path_factory.getbasetemp() / "form"
     state.mkdir(mode=0o700, exist_ok=True)
-    toolset = Toolset(catalogue, state)
+    toolset = ScriptToolset(catalogue, state, in_turns(lambda *_: Completed(b"", b"", 1)))
     tool = data.draw(st.sampled_from(sorted(ROWS)))
     end = data.draw(ENDS)
     try:

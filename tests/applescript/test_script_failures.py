@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from iac_applescript.failures.explain import explain, number_in
+from iac_applescript.failures import explain, number_in
 from iac_runtime.apple_errors import APPLE_ERRORS
 
 TEXTS = [

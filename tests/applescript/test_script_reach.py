@@ -5,14 +5,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from script_calls import data
+from script_calls import data, plan_of
 
-from iac_applescript import script_toolset as tools
-from iac_applescript.confinement import Confinement, profile
-from iac_applescript.script_toolset import Toolset
+from iac_applescript.running import Confinement, profile
+from iac_applescript.toolset import ScriptToolset
 from iac_runtime.execution.process import Completed
 from iac_runtime.execution.streams import run_process
 
+HELD = "(held to these apps by macOS)"
 MENDED = 'tell application "Finder" to get name of folder 1 of home'
 
 
@@ -51,17 +51,15 @@ def sandbox(folder: Path, *, held: bool) -> Path:
 
 @pytest.mark.process
 def test_confinement_is_tried_once_and_used_only_where_it_works(
-    toolset: Toolset, tmp_path: Path
+    toolset: ScriptToolset, tmp_path: Path
 ) -> None:
     program = sandbox(tmp_path, held=True)
-    toolset._confinement = Confinement(run_process, str(program), "darwin")
+    toolset.confinement = Confinement(run_process, str(program), "darwin")
     assert not program.with_suffix(".seen").exists()
-    reads = {"script": MENDED}
     for _ in range(2):
-        plan = toolset.prepare("execute_applescript", reads)
-        assert plan.confined
-        assert "held to these apps by macOS" in plan.line
-    assert toolset.perform(plan, run_process)["data"]["result"] == 42
+        plan = plan_of(toolset, "execute_applescript", script=MENDED)
+        assert HELD in plan.line
+    assert plan.perform(None).value["data"]["result"] == 42
     probe, run, end = Path(f"{program}.seen").read_text(encoding="utf-8").split("\1")
     assert "appleevent-send" not in probe
     allowed, script = run.split("\0")
@@ -76,13 +74,12 @@ def test_confinement_is_tried_once_and_used_only_where_it_works(
     [(False, "darwin", True), (True, "linux", True), (True, "darwin", False)],
 )
 def test_where_confinement_does_not_work_the_question_says_so(
-    toolset: Toolset, tmp_path: Path, held: bool, platform: str, exists: bool
+    toolset: ScriptToolset, tmp_path: Path, held: bool, platform: str, exists: bool
 ) -> None:
     program = sandbox(tmp_path, held=held) if exists else tmp_path / "nothing"
-    toolset._confinement = Confinement(run_process, str(program), platform)
-    plan = toolset.prepare("execute_applescript", {"script": MENDED})
-    assert not plan.confined
-    assert "not held to these apps by macOS" in plan.line
+    toolset.confinement = Confinement(run_process, str(program), platform)
+    plan = plan_of(toolset, "execute_applescript", script=MENDED)
+    assert "(not held to these apps by macOS)" in plan.line
 
 
 def test_a_probe_that_cannot_be_started_confines_nothing(tmp_path: Path) -> None:
@@ -112,11 +109,12 @@ def test_another_osascript_is_not_what_the_profile_lets_start(
     ],
 )
 def test_what_was_asked_to_reach_beyond_its_apps_is_not_confined(
-    toolset: Toolset, script: str, confined: bool
+    toolset: ScriptToolset, script: str, confined: bool
 ) -> None:
     held = Completed(b"42\n", b"", 0)
-    toolset._confinement = Confinement(lambda *_: held, sys.executable, "darwin")
-    assert toolset.prepare("execute_applescript", {"script": script}).confined == confined
+    toolset.confinement = Confinement(lambda *_: held, sys.executable, "darwin")
+    plan = plan_of(toolset, "execute_applescript", script=script)
+    assert (HELD in plan.line) == confined
 
 
 @pytest.mark.parametrize(
@@ -182,23 +180,24 @@ def test_what_was_asked_to_reach_beyond_its_apps_is_not_confined(
         ),
     ],
 )
-def test_reading_starts_no_app(toolset: Toolset, script: str, starts: list[str]) -> None:
-    toolset._runs = lambda _app: False
-    plan = toolset.prepare("execute_applescript", {"script": script})
-    assert [row.says.removeprefix("would start ") for row in plan.reasons] == starts
-    assert plan.level == ("MODIFY" if starts else "SAFE")
-    toolset._runs = lambda _app: True
-    assert toolset.prepare("execute_applescript", {"script": script}).level == "SAFE"
-
-
-def test_what_runs_is_asked_of_scripts_that_else_read(toolset: Toolset) -> None:
-    asked: list[str] = []
-    toolset._runs = lambda app: bool(asked.append(app))
-    toolset.prepare(
-        "execute_applescript", {"script": 'tell application "Music" to set sound volume to 3'}
+def test_reading_starts_no_app(toolset: ScriptToolset, script: str, starts: list[str]) -> None:
+    toolset.runs = lambda _app: False
+    plan = plan_of(toolset, "execute_applescript", script=script)
+    assert [row.says.removeprefix("would start ").partition(" (")[0] for row in plan.raised] == (
+        starts
     )
+    assert plan.level == ("MODIFY" if starts else "SAFE")
+    toolset.runs = lambda _app: True
+    assert plan_of(toolset, "execute_applescript", script=script).level == "SAFE"
+
+
+def test_what_runs_is_asked_of_scripts_that_else_read(toolset: ScriptToolset) -> None:
+    asked: list[str] = []
+    toolset.runs = lambda app: bool(asked.append(app))
+    sets = 'tell application "Music" to set sound volume to 3'
+    plan_of(toolset, "execute_applescript", script=sets)
     assert asked == []
-    plan = toolset.prepare("execute_applescript", {"script": MENDED})
+    plan = plan_of(toolset, "execute_applescript", script=MENDED)
     assert asked == ["com.apple.finder"]
     assert "would start Finder" in plan.line
     found = data(toolset, "validate_applescript", script=MENDED)
@@ -206,8 +205,10 @@ def test_what_runs_is_asked_of_scripts_that_else_read(toolset: Toolset) -> None:
     assert (found["level"], found["reasons"][0]["says"]) == ("MODIFY", "would start Finder")
 
 
-def test_a_check_starts_no_app_either(toolset: Toolset, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tools.shutil, "which", lambda name: f"/usr/bin/{name}")
-    toolset._runs = lambda _app: False
+def test_a_check_starts_no_app_either(
+    toolset: ScriptToolset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("shutil.which", lambda name: f"/usr/bin/{name}")
+    toolset.runs = lambda _app: False
     found = data(toolset, "validate_applescript", script=MENDED)
     assert "osacompile" not in found["checks"]

@@ -9,20 +9,20 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
+from iac_applescript.answers import SAME
 from iac_applescript.cli_patterns import patterns as command
-from iac_applescript.learning.patterns import Outcome, pattern_from_json, without_personal
-from iac_applescript.learning.store import OFF, Store
-from iac_applescript.suggestions import SAME
+from iac_applescript.patterns import RunOutcome, pattern_from_json, without_personal
+from iac_applescript.store import OFF, PatternStore
 from iac_base.errors import SetupError
 
 HERE = Path(__file__).parent
-GOOD = Outcome(True, "text", "", None, 12.0)
-BAD = Outcome(False, "not_found", "execution error: gone (-1728)", -1728, 5.0)
+GOOD = RunOutcome(True, "text", "", None, 12.0)
+BAD = RunOutcome(False, "not_found", "execution error: gone (-1728)", -1728, 5.0)
 
 
 @pytest.fixture
 def store(tmp_path: Path):
-    found = Store(tmp_path)
+    found = PatternStore(tmp_path)
     yield found
     found.close()
 
@@ -32,7 +32,7 @@ def rows(name: str) -> list[list[str]]:
     return [line.split("\t") for line in lines]
 
 
-def test_new_phrasings_find_what_was_stored(store: Store) -> None:
+def test_new_phrasings_find_what_was_stored(store: PatternStore) -> None:
     for intent, app in (*rows("patterns.tsv"), *rows("patterns_more.tsv")):
         store.remember(intent, app, "applescript", f"-- {intent}\nreturn 1", GOOD)
     asked = [*rows("phrasings.tsv"), *rows("phrasings_more.tsv")]
@@ -41,7 +41,7 @@ def test_new_phrasings_find_what_was_stored(store: Store) -> None:
     assert sum(found) / len(found) >= 0.9
 
 
-def test_what_was_stored_for_just_this_is_found_for_certain(store: Store) -> None:
+def test_what_was_stored_for_just_this_is_found_for_certain(store: PatternStore) -> None:
     said = "how many calendars there are"
     store.remember(said, "com.apple.iCal", "javascript", "bad way", BAD)
     store.remember(said, "com.apple.iCal", "javascript", "good way", GOOD)
@@ -51,7 +51,7 @@ def test_what_was_stored_for_just_this_is_found_for_certain(store: Store) -> Non
 
 
 def test_a_word_of_nearly_all_patterns_finds_the_newest_of_them(tmp_path: Path) -> None:
-    store = Store(tmp_path)
+    store = PatternStore(tmp_path)
     first = store.remember("frob window", "", "applescript", "return 0", GOOD)
     row = store.get(first or 0)
     assert row is not None
@@ -65,7 +65,7 @@ def test_a_word_of_nearly_all_patterns_finds_the_newest_of_them(tmp_path: Path) 
     store.close()
 
 
-def test_runs_of_one_script_are_counted_together(store: Store) -> None:
+def test_runs_of_one_script_are_counted_together(store: PatternStore) -> None:
     first = store.remember(
         "count windows", "com.apple.finder", "applescript", "count windows", GOOD
     )
@@ -78,20 +78,20 @@ def test_runs_of_one_script_are_counted_together(store: Store) -> None:
     assert (row.successes, row.failures, row.number) == (1, 1, -1728)
 
 
-def test_what_worked_comes_before_what_failed(store: Store) -> None:
+def test_what_worked_comes_before_what_failed(store: PatternStore) -> None:
     for _ in range(3):
         store.remember("count the windows", "", "applescript", "bad way", BAD)
         store.remember("count the windows", "", "applescript", "good way", GOOD)
     assert [row.pattern.script for row in store.find("count windows")] == ["good way", "bad way"]
 
 
-def test_the_app_that_is_asked_for_comes_first(store: Store) -> None:
+def test_the_app_that_is_asked_for_comes_first(store: PatternStore) -> None:
     store.remember("list tabs", "com.google.Chrome", "applescript", "one", GOOD)
     store.remember("list tabs", "com.apple.Safari", "applescript", "two", GOOD)
     assert store.find("list tabs", app="com.apple.Safari")[0].pattern.script == "two"
 
 
-def test_nothing_private_is_stored(store: Store, tmp_path: Path) -> None:
+def test_nothing_private_is_stored(store: PatternStore, tmp_path: Path) -> None:
     script = (
         'set p to "hunter2"\nset password to "hunter2secret"\nset a to "anna@example.com"\n'
         'set f to "/Users/anna/x"\nset t to "+49 170 1234567"\n'
@@ -111,7 +111,7 @@ def test_taking_out_what_is_personal_ends(text: str) -> None:
     assert isinstance(without_personal(text), str)
 
 
-def test_hidden_characters_do_not_come_back(store: Store) -> None:
+def test_hidden_characters_do_not_come_back(store: PatternStore) -> None:
     store.remember("count\u202e windows", "", "applescript", "count\u200b windows", GOOD)
     row = next(store.every())
     assert row.intent == "count windows"
@@ -119,7 +119,7 @@ def test_hidden_characters_do_not_come_back(store: Store) -> None:
 
 
 def test_the_store_stays_within_its_bound(tmp_path: Path) -> None:
-    store = Store(tmp_path, limit=40)
+    store = PatternStore(tmp_path, limit=40)
     store.remember("the one that works", "", "applescript", "keep me", GOOD)
     for number in range(100):
         store.remember(f"failing thing {number}", "", "applescript", f"bad {number}", BAD)
@@ -132,20 +132,20 @@ def test_the_store_stays_within_its_bound(tmp_path: Path) -> None:
     store.close()
 
 
-def test_learning_can_be_switched_off(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_learning_can_be_switched_off(store: PatternStore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(OFF, "off")
     assert store.remember("count windows", "", "applescript", "x", GOOD) is None
     assert list(store.every()) == []
 
 
-def test_without_an_intent_nothing_is_learned(store: Store) -> None:
+def test_without_an_intent_nothing_is_learned(store: PatternStore) -> None:
     assert store.remember("  ", "", "applescript", "x", GOOD) is None
 
 
 def test_a_damaged_file_is_moved_aside(tmp_path: Path) -> None:
     (tmp_path / "patterns.db").write_bytes(b"no database at all" * 100)
     (tmp_path / "patterns.db").chmod(0o600)
-    store = Store(tmp_path)
+    store = PatternStore(tmp_path)
     store.remember("count windows", "", "applescript", "x", GOOD)
     assert len(list(tmp_path.glob("patterns.db.damaged-2*"))) == 1
     assert len(list(store.every())) == 1
@@ -158,35 +158,35 @@ def test_a_newer_file_and_a_link_are_refused(tmp_path: Path) -> None:
     base.close()
     (tmp_path / "patterns.db").chmod(0o600)
     with pytest.raises(SetupError, match="newer version"):
-        Store(tmp_path).stats()
+        PatternStore(tmp_path).stats()
     other = tmp_path / "other"
     other.mkdir()
     (other / "patterns.db").symlink_to(tmp_path / "elsewhere.db")
     with pytest.raises(SetupError, match="it is a link"):
-        Store(other).stats()
+        PatternStore(other).stats()
 
 
-def test_the_file_is_for_its_owner_alone(store: Store, tmp_path: Path) -> None:
+def test_the_file_is_for_its_owner_alone(store: PatternStore, tmp_path: Path) -> None:
     store.remember("count windows", "", "applescript", "x", GOOD)
     assert (tmp_path / "patterns.db").stat().st_mode & 0o077 == 0
 
 
-def test_a_second_process_sees_what_was_learned(store: Store, tmp_path: Path) -> None:
-    other = Store(tmp_path)
+def test_a_second_process_sees_what_was_learned(store: PatternStore, tmp_path: Path) -> None:
+    other = PatternStore(tmp_path)
     assert other.find("count windows") == []
     store.remember("count the open windows", "", "applescript", "x", GOOD)
     assert len(other.find("count the open windows")) == 1
     other.close()
 
 
-def test_forgetting_forgets_the_words_too(store: Store) -> None:
+def test_forgetting_forgets_the_words_too(store: PatternStore) -> None:
     id = store.remember("count windows", "", "applescript", "x", GOOD)
     assert store.forget([id or 0]) == 1
     assert store.find("count windows") == []
     assert store.forget() == 0
 
 
-def test_statistics(store: Store) -> None:
+def test_statistics(store: PatternStore) -> None:
     store.remember("a thing", "com.apple.mail", "applescript", "x", GOOD)
     store.remember("another thing", "com.apple.mail", "applescript", "y", BAD)
     stats = store.stats()
@@ -208,7 +208,7 @@ def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 
     from iac_base.files import open_state
 
-    store = Store(open_state())
+    store = PatternStore(open_state())
     store.remember("count windows", "com.apple.finder", "applescript", "count windows", GOOD)
     store.remember("list tabs", "com.apple.Safari", "applescript", "tabs", BAD)
     store.close()

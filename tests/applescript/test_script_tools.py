@@ -9,15 +9,15 @@ import jsonschema
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from script_calls import call, data
+from script_calls import ROWS, call, data, plan_of
 
-from iac_applescript import installed, system_state
-from iac_applescript import script_toolset as tools
-from iac_applescript.answers import read_answer
-from iac_applescript.learning.store import OFF
-from iac_applescript.script_toolset import ROWS, Toolset
+from iac_applescript import dictionary as installed
+from iac_applescript import system_state
+from iac_applescript.answers import suggest
+from iac_applescript.running import read_answer
 from iac_applescript.skills import Skill
-from iac_applescript.suggestions import suggest
+from iac_applescript.store import OFF
+from iac_applescript.toolset import ScriptToolset
 from iac_runtime.execution.process import Completed
 from iac_runtime.search import Index
 
@@ -26,7 +26,7 @@ MENDED = 'tell application "Finder" to get name of folder 1 of home'
 INTENT = "name of the first folder in my home folder"
 
 
-def test_there_are_eleven_tools_with_schemas_that_hold(toolset: Toolset) -> None:
+def test_there_are_eleven_tools_with_schemas_that_hold(toolset: ScriptToolset) -> None:
     assert len(ROWS) == 11
     for row in ROWS.values():
         jsonschema.Draft202012Validator.check_schema(dict(row.input))
@@ -37,7 +37,7 @@ def test_there_are_eleven_tools_with_schemas_that_hold(toolset: Toolset) -> None
 
 @pytest.mark.process
 def test_a_script_fails_is_explained_is_mended_works_and_is_offered_first(
-    toolset: Toolset, recorded: Path
+    toolset: ScriptToolset, recorded: Path
 ) -> None:
     answers = {
         BROKEN: ["", "47:51: execution error: The variable fldr is not defined. (-2753)\n", 1],
@@ -66,7 +66,7 @@ def test_a_script_fails_is_explained_is_mended_works_and_is_offered_first(
 
 
 @pytest.mark.process
-def test_javascript_runs_in_the_simulator(toolset: Toolset, recorded: Path) -> None:
+def test_javascript_runs_in_the_simulator(toolset: ScriptToolset, recorded: Path) -> None:
     script = 'Application("com.apple.finder").home.name()'
     found = data(toolset, "execute_applescript", script=script, language="javascript")
     assert found["kind"] == "text"
@@ -78,7 +78,9 @@ def test_javascript_runs_in_the_simulator(toolset: Toolset, recorded: Path) -> N
 
 
 @pytest.mark.process
-def test_a_script_that_hangs_is_stopped(toolset: Toolset, tmp_path: Path, monkeypatch) -> None:
+def test_a_script_that_hangs_is_stopped(
+    toolset: ScriptToolset, tmp_path: Path, monkeypatch
+) -> None:
     program = tmp_path / "hang"
     program.write_text(f"#!{sys.executable} -IS\nimport time\ntime.sleep(60)\n", encoding="utf-8")
     program.chmod(0o755)
@@ -88,7 +90,9 @@ def test_a_script_that_hangs_is_stopped(toolset: Toolset, tmp_path: Path, monkey
     assert found["error"]["fixes"]
 
 
-def test_without_osascript_it_says_so(toolset: Toolset, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_osascript_it_says_so(
+    toolset: ScriptToolset, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("IAC_OSASCRIPT", "/nowhere/osascript")
     found = call(toolset, "execute_applescript", script="return 1")
     assert found["error"]["type"] == "UNAVAILABLE"
@@ -105,7 +109,7 @@ def test_without_osascript_it_says_so(toolset: Toolset, monkeypatch: pytest.Monk
         (Completed(b"\xff\xfe", b"", 0), ""),
     ],
 )
-def test_every_end_of_a_run_is_told(toolset: Toolset, left: Completed, type: str) -> None:
+def test_every_end_of_a_run_is_told(toolset: ScriptToolset, left: Completed, type: str) -> None:
     found = call(
         toolset, "execute_applescript", runner=lambda *_: left, script="return 1", intent="x"
     )
@@ -113,7 +117,7 @@ def test_every_end_of_a_run_is_told(toolset: Toolset, left: Completed, type: str
     assert found["error"].get("type", "") == type
 
 
-def test_the_script_goes_by_standard_input_never_as_an_argument(toolset: Toolset) -> None:
+def test_the_script_goes_by_standard_input_never_as_an_argument(toolset: ScriptToolset) -> None:
     seen: list[Any] = []
 
     def runner(argv: Any, stdin: bytes, timeout: float) -> Completed:
@@ -127,23 +131,22 @@ def test_the_script_goes_by_standard_input_never_as_an_argument(toolset: Toolset
     assert timeout == 7
 
 
-def test_a_plan_tells_what_it_needs_before_anything_runs(toolset: Toolset) -> None:
-    plan = toolset.prepare(
-        "execute_applescript", {"script": 'tell application "Finder" to empty the trash'}
-    )
+def test_a_plan_tells_what_it_needs_before_anything_runs(toolset: ScriptToolset) -> None:
+    empties = 'tell application "Finder" to empty the trash'
+    plan = plan_of(toolset, "execute_applescript", script=empties)
     assert plan.level == "DANGEROUS"
     assert plan.targets == ("com.apple.finder",)
     assert "com.apple.finder" in plan.line
     assert "not held to these apps" in plan.line
     assert "\n" not in plan.line
-    reads = toolset.prepare(
-        "execute_applescript", {"script": 'tell application "Finder" to get name of home'}
+    reads = plan_of(
+        toolset, "execute_applescript", script='tell application "Finder" to get name of home'
     )
     assert reads.level == "SAFE"
-    assert toolset.prepare("get_learning_stats", {}).level == "SAFE"
+    assert plan_of(toolset, "get_learning_stats").level == "SAFE"
 
 
-def test_the_other_tools_answer(toolset: Toolset) -> None:
+def test_the_other_tools_answer(toolset: ScriptToolset) -> None:
     found = data(toolset, "discover_capabilities")
     assert sum(found["tools_by_level"].values()) == sum(app["tools"] for app in found["apps"])
     assert "finder" in found["skills"]
@@ -157,7 +160,7 @@ def test_the_other_tools_answer(toolset: Toolset) -> None:
     assert "Finder" in unknown["error"]["suggestion"]
 
 
-def test_validating_says_which_checks_were_made(toolset: Toolset, monkeypatch) -> None:
+def test_validating_says_which_checks_were_made(toolset: ScriptToolset, monkeypatch) -> None:
     good = data(toolset, "validate_applescript", script=MENDED)
     assert good["valid"]
     assert good["level"] == "SAFE"
@@ -165,7 +168,7 @@ def test_validating_says_which_checks_were_made(toolset: Toolset, monkeypatch) -
     assert not bad["valid"]
     assert "frobnicate" in bad["problems"][0]
     assert "osacompile" not in bad["checks"]
-    monkeypatch.setattr(tools.shutil, "which", lambda name: f"/usr/bin/{name}")
+    monkeypatch.setattr("shutil.which", lambda name: f"/usr/bin/{name}")
     refuse = Completed(b"", b"0:3: syntax error: x (-2741)", 1)
     found = call(toolset, "validate_applescript", runner=lambda *_: refuse, script=MENDED)["data"]
     assert found["problems"] == ["0:3: syntax error: x (-2741)"]
@@ -175,7 +178,7 @@ def test_validating_says_which_checks_were_made(toolset: Toolset, monkeypatch) -
     assert "osacompile" in found["checks"]
 
 
-def test_a_tool_comes_before_a_script(toolset: Toolset) -> None:
+def test_a_tool_comes_before_a_script(toolset: ScriptToolset) -> None:
     found = data(toolset, "get_smart_suggestion", intent="reveal a file in Finder", limit=3)
     assert found["suggestions"][0]["kind"] == "tool"
     assert found["suggestions"][0]["use"].startswith("finder_")
@@ -188,7 +191,7 @@ def test_lines_of_a_guide_are_suggested() -> None:
     assert suggest("filter large mailboxes", "", (), (), {"mail": guide}) == []
 
 
-def test_learning_that_is_off_learns_nothing(toolset: Toolset, monkeypatch) -> None:
+def test_learning_that_is_off_learns_nothing(toolset: ScriptToolset, monkeypatch) -> None:
     monkeypatch.setenv(OFF, "off")
     good = Completed(b"1\n", b"", 0)
     call(toolset, "execute_applescript", runner=lambda *_: good, script="return 1", intent="x")
@@ -197,7 +200,7 @@ def test_learning_that_is_off_learns_nothing(toolset: Toolset, monkeypatch) -> N
 
 
 def test_a_store_that_cannot_be_written_does_not_undo_the_run(
-    toolset: Toolset, tmp_path: Path
+    toolset: ScriptToolset, tmp_path: Path
 ) -> None:
     (tmp_path / "state").rmdir()
     good = Completed(b"1\n", b"", 0)
@@ -250,7 +253,7 @@ def test_any_answer_is_read(printed: str, language: str) -> None:
 
 
 @pytest.mark.process
-def test_each_part_of_the_state_may_fail_alone(toolset: Toolset, recorded: Path) -> None:
+def test_each_part_of_the_state_may_fail_alone(toolset: ScriptToolset, recorded: Path) -> None:
     found = data(toolset, "get_system_state")
     assert set(found) == set(system_state.PARTS)
     # The simulator has no AppKit; the rest answers.
@@ -282,7 +285,7 @@ def test_a_part_without_a_program(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "error" in system_state.read_state(nothing, ["battery"])["battery"]
 
 
-def test_apps_on_disk_are_found(tmp_path: Path, toolset: Toolset, monkeypatch) -> None:
+def test_apps_on_disk_are_found(tmp_path: Path, toolset: ScriptToolset, monkeypatch) -> None:
     import plistlib
 
     def app(name: str, **facts: Any) -> None:
@@ -308,6 +311,6 @@ def test_apps_on_disk_are_found(tmp_path: Path, toolset: Toolset, monkeypatch) -
     ]
 
 
-def test_the_search_is_not_needed(toolset: Toolset, index: Index) -> None:
-    toolset._find = None
+def test_the_search_is_not_needed(toolset: ScriptToolset, index: Index) -> None:
+    toolset.find = None
     assert data(toolset, "get_smart_suggestion", intent="zzz")["suggestions"] == []

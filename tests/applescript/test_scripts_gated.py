@@ -6,14 +6,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from script_calls import data, in_turns, plan_of
 
-from iac_applescript.gated import Gated, open_toolset
-from iac_applescript.tools import TOOLS
+from iac_applescript import performing, tools
+from iac_applescript.toolset import Arguments, ScriptToolset, looks_up, open_toolset
 from iac_base.errors import ToolError
 from iac_base.files import open_state
 from iac_runtime.audit import Audit
 from iac_runtime.audit.reading import Query, find
 from iac_runtime.execution.executor import Executor
+from iac_runtime.execution.process import Completed
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.limiter import Limiter, Limits, Window
 from iac_runtime.gate.opening import simulation
@@ -23,6 +25,7 @@ from iac_runtime.policy.approvals import MOST
 from iac_runtime.policy.file import parse_policy
 from iac_runtime.policy.model import Flags, read_settings
 from iac_runtime.policy.permissions import Permissions, Requester, identify_in
+from iac_runtime.serve.listing import Choice, own_lines
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.own import added_tools
 
@@ -37,7 +40,7 @@ def executor(catalogue: Catalogue) -> Executor:
 
 
 @pytest.fixture
-def gated(
+def toolset(
     catalogue: Catalogue, executor: Executor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setenv("IAC_DATA", str(tmp_path / "data"))
@@ -48,45 +51,41 @@ def gated(
     executor.close()
 
 
-def plan(gated: Gated, script: str) -> Plan:
-    return gated.plan(ROWS["execute_applescript"], Call("execute_applescript", {"script": script}))
+def plan(toolset: ScriptToolset, script: str) -> Plan:
+    return plan_of(toolset, "execute_applescript", script=script)
 
 
-def test_a_script_that_reads_is_safe_while_its_app_runs(gated: Gated, executor: Executor) -> None:
-    running = plan(gated, READS)
+def test_a_script_that_reads_is_safe_while_its_app_runs(
+    toolset: ScriptToolset, executor: Executor
+) -> None:
+    running = plan(toolset, READS)
     assert (running.level, running.tool.ceiling, running.raised) == ("SAFE", "DANGEROUS", ())
     executor.execute(
         Event(PLAYER, "application", "quit", "aevtquit"), app="Music", command="app_quit"
     )
-    stopped = plan(gated, READS)
+    stopped = plan(toolset, READS)
     assert stopped.level == "MODIFY"
     assert [row.says for row in stopped.raised] == ["would start Music (com.apple.Music)"]
     assert stopped.targets == (PLAYER,)
     assert "would start Music" in stopped.line
     assert executor.test_app(PLAYER).running == "no"
-    assert plan(gated, ASKS).level == "SAFE"
+    assert plan(toolset, ASKS).level == "SAFE"
 
 
-def test_what_cannot_be_known_to_run_is_asked_about(gated: Gated, executor: Executor) -> None:
+def test_what_cannot_be_known_to_run_is_asked_about(
+    toolset: ScriptToolset, executor: Executor
+) -> None:
     executor.close()
-    assert plan(gated, READS).level == "MODIFY"
-    assert plan(gated, "return 1 + 1").level == "SAFE"
+    assert plan(toolset, READS).level == "MODIFY"
+    assert plan(toolset, "return 1 + 1").level == "SAFE"
 
 
-def test_nothing_is_confined_among_simulated_apps(gated: Gated) -> None:
-    found = plan(gated, READS)
+def test_nothing_is_confined_among_simulated_apps(toolset: ScriptToolset) -> None:
+    found = plan(toolset, READS)
     assert "not held to these apps by macOS" in found.line
-    assert (
-        "osacompile"
-        not in gated.plan(
-            ROWS["validate_applescript"], Call("validate_applescript", {"script": READS})
-        )
-        .perform(None)
-        .value["data"]["checks"]
-    )
+    assert "osacompile" not in data(toolset, "validate_applescript", script=READS)["checks"]
 
 
-ROWS = {tool.name: tool for tool in TOOLS}
 ASKED = Requester("tester", "client")
 SCREEN = 'tell application "System Events" to tell process "{}" to get name of windows'
 KEYS = 'tell application "System Events" to keystroke "a"'
@@ -94,7 +93,7 @@ NOTES = "Application('Notes').notes.length"
 
 
 @pytest.fixture
-def gate_of(gated: Gated, catalogue: Catalogue, executor: Executor):
+def gate_of(toolset: ScriptToolset, catalogue: Catalogue, executor: Executor):
     """Gates with a policy of the user, over the real store and the real audit."""
     gates: list[Gate] = []
 
@@ -112,7 +111,7 @@ def gate_of(gated: Gated, catalogue: Catalogue, executor: Executor):
                 permissions=permissions,
                 audit=audit,
                 added=added_tools,
-                kept={open_toolset: gated},
+                kept={open_toolset: toolset},
                 **more,
             )
         )
@@ -187,10 +186,10 @@ def test_scripts_count_for_the_limits(gate_of: Callable[..., Gate]) -> None:
 
 
 def test_what_a_script_returns_is_a_strangers_and_the_audit_names_its_apps(
-    gate_of: Callable[..., Gate], gated: Gated, monkeypatch: pytest.MonkeyPatch
+    gate_of: Callable[..., Gate], toolset: ScriptToolset
 ) -> None:
-    answer = {"success": True, "data": {"result": "see https://evil.example/x"}, "error": {}}
-    monkeypatch.setattr(gated._toolset, "perform", lambda *_: answer)
+    answer = Completed(b'"see https://evil.example/x"', b"", 0)
+    toolset.run = in_turns(lambda *_: answer)
     gate = gate_of()
     both = f'{READS}\ntell application "Notes" to count notes'
     found = run(gate, both, vouched(ASKED))
@@ -249,3 +248,28 @@ def test_accepted_and_cancelled_questions_stop_nobody(
     for _ in range(MOST * 2):
         decline(gate, ASKED, verdict)
     assert isinstance(run(gate, NOTES), Asks)
+
+
+def test_a_new_script_tool_is_one_row_and_one_function(
+    gate_of: Callable[..., Gate], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def count_apps(toolset: ScriptToolset, given: Arguments, _run: Any) -> dict[str, Any]:
+        return {"count": sum(given["letter"] in app for app in toolset.catalogue.apps)}
+
+    letter = {"type": "string", "maxLength": 1}
+    row = tools._tool(
+        "count_apps", "count_apps", "Count apps.", tools._input(("letter",), letter=letter)
+    )
+    monkeypatch.setattr(performing, "count_apps", looks_up(count_apps), raising=False)
+    monkeypatch.setattr(tools, "TOOLS", (*tools.TOOLS, row))
+    added_tools.cache_clear()
+    try:
+        assert b'"count_apps"' in b"".join(own_lines(Choice(("applescript",))))
+        gate = gate_of()
+        found = gate.call(Call("count_apps", {"letter": "x"}, ASKED))
+        assert isinstance(found, Done)
+        assert found.value["data"]["count"] > 0
+        with pytest.raises(ToolError, match="letter"):
+            gate.call(Call("count_apps", {}, ASKED))
+    finally:
+        added_tools.cache_clear()

@@ -1,27 +1,47 @@
-"""What a script may do: its level, the reasons with their place, its targets, and the better tool.
+"""What a script may do: its level, the reasons, its targets, what it reaches, the better tool.
 
 SAFE only where every statement is understood and reads. What is not understood is DANGEROUS.
 Analysis can raise what a script needs, never lower it; JavaScript is MODIFY at least, because its
 names are decided at run time.
 """
 
-from collections.abc import Callable
-from typing import Literal, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Final, Literal, NamedTuple
 
 from iac_applescript.analysis.applescript_reader import read_applescript
-from iac_applescript.analysis.applescript_tokens import scan_applescript
-from iac_applescript.analysis.findings import Findings, Reason, Start
+from iac_applescript.analysis.applescript_units import scan_applescript
+from iac_applescript.analysis.findings import Findings, Reason, Scan, ScriptToken, Start, text_at
 from iac_applescript.analysis.javascript_reader import read_javascript
 from iac_applescript.analysis.javascript_tokens import scan_javascript
 from iac_applescript.analysis.vocabulary import Vocabulary, vocabulary_of
 from iac_runtime.tool import Level
 from iac_runtime.tools.catalogue import Catalogue
 
-__all__ = ["Analyser", "Analysis", "Language", "with_starts"]
+__all__ = [
+    "SYSTEM_EVENTS",
+    "Analyser",
+    "Analysis",
+    "Language",
+    "Reach",
+    "reach_of",
+    "scanned",
+    "with_starts",
+]
 
 Language = Literal["applescript", "javascript"]
 
-ADDITIONS = "standard_additions"
+ADDITIONS: Final = "standard_additions"
+SYSTEM_EVENTS: Final = "com.apple.systemevents"
+_PROCESS: Final = frozenset(("process", "processes"))
+_COLLECTIONS: Final = frozenset(
+    ("applicationProcesses", "deskAccessoryProcesses", "processes", "ApplicationProcess", "Process")
+)
+_BLIND: Final = frozenset(
+    """
+    dynamic fault handler member name nesting phrase raw shape target text unknown
+    """.split()
+)
+"""Rules of reasons after which anything may be reached: code, keys, what was not understood."""
 
 
 class Analysis(NamedTuple):
@@ -61,6 +81,11 @@ def with_starts(found: Analysis, runs: Callable[[str], bool]) -> Analysis:
     return found._replace(level="MODIFY", reasons=reasons) if reasons else found
 
 
+def scanned(script: str, language: Language) -> Scan:
+    """Return the tokens of a script and what cannot be read of it."""
+    return scan_applescript(script) if language == "applescript" else scan_javascript(script)
+
+
 class Analyser:
     """Analyses scripts against the dictionaries of a catalogue; safe to share between threads."""
 
@@ -71,14 +96,12 @@ class Analyser:
     def analyse(self, script: str, language: Language) -> Analysis:
         """Return what a script may do; never raises for any text."""
         findings = Findings(script)
-        read: Callable[..., object]
-        if language == "applescript":
-            scan, read = scan_applescript(script), read_applescript
-        else:
-            scan, read = scan_javascript(script), read_javascript
-            findings.add(
-                "MODIFY", "language", "is JavaScript, which decides names at run time", "", 0
-            )
+        scan = scanned(script, language)
+        read: Callable[..., object] = read_applescript
+        if language == "javascript":
+            read = read_javascript
+            says = "is JavaScript, which decides names at run time"
+            findings.add("MODIFY", "language", says, "", 0)
         for fault in scan.faults:
             findings.add("DANGEROUS", "fault", fault.says, "", fault.start)
         read(scan, findings, self.find, self.vocabulary(ADDITIONS))
@@ -110,3 +133,68 @@ class Analyser:
         if key not in self._known and key in self.catalogue.apps:
             self._known[key] = vocabulary_of(self.catalogue.tables(self.catalogue.apps[key]))
         return self._known.get(key)
+
+
+class Reach(NamedTuple):
+    """Names of the processes that are gone through, and why that is not all; empty if it is."""
+
+    processes: tuple[str, ...]
+    unsure: str
+
+
+def reach_of(script: str, language: Language, found: Analysis) -> Reach:
+    """Return what a script reaches beside its targets; doubt makes it unsure."""
+    unsure = next(
+        (
+            f"{reason.text} {reason.says}".strip()
+            for reason in found.reasons
+            if reason.level == "DANGEROUS" and reason.rule in _BLIND
+        ),
+        "",
+    )
+    if SYSTEM_EVENTS not in (target.casefold() for target in found.targets):
+        return Reach((), unsure)
+    read = _of_applescript if language == "applescript" else _of_javascript
+    names = read(scanned(script, language).tokens)
+    known = tuple(dict.fromkeys(name for name in names if name))
+    if not unsure and "" in names:
+        unsure = "it goes through a process that it does not name"
+    return Reach(known, unsure)
+
+
+def _of_applescript(tokens: Sequence[ScriptToken]) -> list[str]:
+    """Return the name of each process; an empty one where it is not a plain text."""
+    found: list[str] = []
+    elements = False
+    for at, token in enumerate(tokens):
+        if token.kind != "word":
+            continue
+        after = text_at(tokens, at + 1).casefold()
+        elements = elements or (token.folded == "ui" and after.startswith("elem"))
+        if token.folded in _PROCESS:
+            given = at + (2 if after == "named" else 1)
+            plain = text_at(tokens, given + 1) != "&"
+            found.append(_string(tokens, given) if plain else "")
+    # A process is an interface element of System Events too.
+    return found or ([""] if elements else [])
+
+
+def _of_javascript(tokens: Sequence[ScriptToken]) -> list[str]:
+    found: list[str] = []
+    elements = False
+    for at, token in enumerate(tokens):
+        elements = elements or token.text == "uiElements"
+        if token.text not in _COLLECTIONS:
+            continue
+        by_name = text_at(tokens, at + 1) == "." and text_at(tokens, at + 2) == "byName"
+        start = at + (3 if by_name else 1)
+        borders = text_at(tokens, start) + text_at(tokens, start + 2)
+        right = token.kind == "word" and borders == ("()" if by_name else "[]")
+        found.append(_string(tokens, start + 1) if right else "")
+    return found or ([""] if elements else [])
+
+
+def _string(tokens: Sequence[ScriptToken], place: int) -> str:
+    """Return the text that is written out at a place; empty where none is."""
+    string = place < len(tokens) and tokens[place].kind == "string"
+    return tokens[place].text if string else ""

@@ -8,21 +8,30 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
-from iac_applescript.analysis import language_words as language
-from iac_applescript.analysis.danger_rows import UNSEEN
-from iac_applescript.analysis.declared import Declared, declared, statements
-from iac_applescript.analysis.findings import Findings
-from iac_applescript.analysis.launching import asked_about, condition, is_silent, proves_running
-from iac_applescript.analysis.own_names import dangerous_verbs, misused
-from iac_applescript.analysis.shapes import (
+from iac_applescript.analysis import words as language
+from iac_applescript.analysis.applescript_shapes import (
+    asked_about,
+    condition,
+    dangerous_verbs,
+    is_silent,
     lasts,
+    misused,
     on_screen,
     operations,
     outside,
-    outside_list,
-    sign_after,
+    proves_running,
     text_after,
+    word_at,
 )
+from iac_applescript.analysis.applescript_units import (
+    Declared,
+    Unit,
+    WordScope,
+    declared,
+    statements,
+    units_of,
+)
+from iac_applescript.analysis.findings import Findings, Scan, ScriptToken
 from iac_applescript.analysis.statement_rules import (
     SAFE,
     SPECIAL,
@@ -30,10 +39,9 @@ from iac_applescript.analysis.statement_rules import (
     judge_fields,
     judge_set,
 )
-from iac_applescript.analysis.text_rules import phrases, texts
-from iac_applescript.analysis.tokens import Scan, Token
-from iac_applescript.analysis.units import Sight, Unit, units_of
+from iac_applescript.analysis.texts import judge_applescript, phrases
 from iac_applescript.analysis.vocabulary import Vocabulary
+from iac_applescript.analysis.words import UNSEEN
 from iac_base.secrets import is_secret
 from iac_runtime.policy.blocklist import BUILT_IN
 from iac_runtime.tool import Level, highest
@@ -47,6 +55,7 @@ _AFTER_APPLICATION: Final = frozenset(
     "process processes file files support responses bindings whose of to is as and then where"
     " dialog".split()
 )
+_BEFORE_NO_NAME: Final = frozenset(("class", "current", "every", "first", "frontmost"))
 _NAMES: Final = frozenset(("application", "app", "id", "named", "the"))
 _FILES_OF_SETTINGS: Final = frozenset(("property list file", "XML file"))
 _SHELL_TEXT: Final = frozenset(("contents", "history"))
@@ -90,7 +99,7 @@ class _Reader:
     def add(self, level: Level, rule: str, says: str, text: str, start: int) -> None:
         self.findings.add(level, rule, says, text, start)
 
-    def line(self, tokens: Sequence[Token], depth: int = 0) -> None:
+    def line(self, tokens: Sequence[ScriptToken], depth: int = 0) -> None:
         """Read one statement, and those behind it on its line."""
         first = tokens[0].folded if tokens[0].kind == "word" else ""
         if depth > _DEEPEST:
@@ -119,7 +128,9 @@ class _Reader:
         if proven:
             self.blocks[-1] = replace(self.blocks[-1], running=self.blocks[-1].running | proven)
 
-    def _statement(self, tokens: Sequence[Token], first: str, tell: int | None, depth: int) -> None:
+    def _statement(
+        self, tokens: Sequence[ScriptToken], first: str, tell: int | None, depth: int
+    ) -> None:
         if tell is not None:
             self._tell(tokens, tell, depth)
             return
@@ -137,13 +148,13 @@ class _Reader:
         if len(self.blocks) != 1:
             self.add("DANGEROUS", "shape", "blocks and their ends do not match", "end", 0)
 
-    def _end(self, tokens: Sequence[Token]) -> None:
+    def _end(self, tokens: Sequence[ScriptToken]) -> None:
         if len(self.blocks) < 2 or len(tokens) > 5 or any(t.kind == "raw" for t in tokens):
             self.add("DANGEROUS", "shape", "an end without a beginning", "end", tokens[0].start)
             return
         self.blocks.pop()
 
-    def _handler(self, tokens: Sequence[Token]) -> None:
+    def _handler(self, tokens: Sequence[ScriptToken]) -> None:
         name = tokens[1].folded
         simple = all(t.kind in ("word", "quoted") or t.text in "(){},:" for t in tokens)
         called = len(tokens) > 2 and tokens[2].text == "("
@@ -153,7 +164,7 @@ class _Reader:
                 name, tokens[0].start,
             )  # fmt: skip
 
-    def _proven(self, asked: Sequence[Token]) -> frozenset[str]:
+    def _proven(self, asked: Sequence[ScriptToken]) -> frozenset[str]:
         """Return the bundle id of the app that a condition finds running."""
         name = proves_running(asked) if asked else ""
         if name == "it":
@@ -164,7 +175,7 @@ class _Reader:
         return frozenset((app.bundle,)) if app else frozenset()
 
     def _sends(
-        self, tokens: Sequence[Token], units: Sequence[Unit], apps: Sequence[Vocabulary]
+        self, tokens: Sequence[ScriptToken], units: Sequence[Unit], apps: Sequence[Vocabulary]
     ) -> None:
         """Note the apps that a statement sends an event to: those told, and those it names."""
         asked = asked_about(tokens)
@@ -176,7 +187,7 @@ class _Reader:
             if app.bundle not in self.blocks[-1].running:
                 self.findings.start(app.bundle, app.name, tokens[0].start)
 
-    def _mentioned(self, tokens: Sequence[Token]) -> list[Vocabulary]:
+    def _mentioned(self, tokens: Sequence[ScriptToken]) -> list[Vocabulary]:
         """Return the apps that a statement names, and note them as targets."""
         found: list[Vocabulary] = []
         for place, token in enumerate(tokens):
@@ -194,14 +205,8 @@ class _Reader:
                 found.append(target.app)
         return found
 
-    def _target(self, tokens: Sequence[Token], place: int) -> _Target | None:
-        if place and tokens[place - 1].folded in (
-            "current",
-            "class",
-            "first",
-            "frontmost",
-            "every",
-        ):
+    def _target(self, tokens: Sequence[ScriptToken], place: int) -> _Target | None:
+        if place and tokens[place - 1].folded in _BEFORE_NO_NAME:
             return None
         rest = tokens[place + 1 :]
         if rest and rest[0].folded in ("id", "named") and rest[0].kind == "word":
@@ -222,7 +227,7 @@ class _Reader:
             return None
         return _Target(None, rest[0].text)
 
-    def _tell(self, tokens: Sequence[Token], tell: int, depth: int) -> None:
+    def _tell(self, tokens: Sequence[ScriptToken], tell: int, depth: int) -> None:
         if tell:
             self._judge(tokens[:tell], self._mentioned(tokens[:tell]))
         rest = tokens[tell + 1 :]
@@ -230,7 +235,8 @@ class _Reader:
         named = self._mentioned(rest)
         sight = self._sight([*named, *outer.apps])
         units = units_of(rest, sight)
-        to = next((unit.start for unit in outside(units) if unit.word == "to"), None)
+        place = outside(units, "to")
+        to = None if place is None else units[place].start
         target = [unit for unit in units if to is None or unit.start < to]
         names = self._mentioned([t for t in rest if to is None or t.start < to])
         if any(unit.word == "tell" and unit.kind == "keyword" for unit in target):
@@ -257,16 +263,16 @@ class _Reader:
             # What stands behind `to` may be a `tell` that lasts: its own block stays.
             del self.blocks[place : place + 1]
 
-    def _sight(self, apps: Iterable[Vocabulary]) -> Sight:
+    def _sight(self, apps: Iterable[Vocabulary]) -> WordScope:
         unique = {app.key: app for app in (*apps, *self.additions)}
-        return Sight(
+        return WordScope(
             tuple(unique.values()),
             self.declared.variables,
             frozenset(self.declared.handlers),
             frozenset(self.declared.labels),
         )
 
-    def _judge(self, tokens: Sequence[Token], named: Sequence[Vocabulary]) -> None:
+    def _judge(self, tokens: Sequence[ScriptToken], named: Sequence[Vocabulary]) -> None:
         block = self.blocks[-1]
         unique = {app.key: app for app in (*named, *block.apps)}
         apps = tuple(unique.values())
@@ -308,7 +314,7 @@ class _Reader:
             before = units[place - 1] if place else None
             if unit.kind == "unknown":
                 self.add("DANGEROUS", "unknown", "was not understood", unit.word, unit.start)
-            elif unit.word == "current application" and sign_after(units, place) == "'s":
+            elif unit.word == "current application" and word_at(units, place + 1) == "'s":
                 says = "reaches Objective-C, which can do anything"
                 self.add("DANGEROUS", "phrase", says, unit.word, unit.start)
             elif unit.kind == "text" and before is not None and before.word in ("script", "class"):
@@ -337,7 +343,7 @@ class _Reader:
         until = next((i for i, u in enumerate(rest) if u.word == "else"), len(rest))
         rest = rest[:until]
         if unit.word == "set":
-            to = next((i for i, u in enumerate(outside_list(rest)) if u.word == "to"), None)
+            to = outside(rest, "to")
             target, value = (rest, ()) if to is None else (rest[:to], rest[to + 1 :])
             verdict = judge_set(target, value, scene)
         elif unit.word == "copy" and not rest:
@@ -378,7 +384,7 @@ def read_applescript(
         phrases(line, findings)
         reader.line(line)
     reader.close()
-    texts(scan, reader.declared, findings)
+    judge_applescript(scan, reader.declared, findings)
     return reader.declared
 
 

@@ -1,12 +1,130 @@
-"""What a reader of a script found: reasons with their places, targets, tools."""
+"""What the readers of a script share: tokens and their brackets, and what was found there."""
 
+import re
+import unicodedata
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Final, Literal, NamedTuple
 
-from iac_applescript.analysis.tokens import Place, line_starts, place_at
 from iac_runtime.tool import Level, highest
 
-__all__ = ["Findings", "Reason", "Start"]
+__all__ = [
+    "MAX_SCRIPT",
+    "Brackets",
+    "Findings",
+    "Kind",
+    "Reason",
+    "Scan",
+    "ScanFault",
+    "ScriptPlace",
+    "ScriptToken",
+    "Start",
+    "brackets_of",
+    "hidden_in",
+    "text_at",
+]
+
+MAX_SCRIPT: Final = 64 * 1024
+"""Characters of a script; a longer one is not read at all."""
+
+Kind = Literal["word", "quoted", "string", "number", "sign", "raw", "regex", "template", "end"]
+"""`quoted` is AppleScript's `|name|`, `raw` a chevron form, `end` the end of a logical line."""
+
+
+class ScriptPlace(NamedTuple):
+    """Where something stands: line and column count from 1, `start` from 0; all in characters."""
+
+    line: int
+    column: int
+    start: int
+
+
+class ScriptToken(NamedTuple):
+    """A token; of a string `text` is its value, escapes resolved, else what is written."""
+
+    kind: Kind
+    text: str
+    start: int
+
+    @property
+    def folded(self) -> str:
+        """The text as AppleScript compares words."""
+        return self.text.casefold()
+
+
+class ScanFault(NamedTuple):
+    """What cannot be read, and where it begins."""
+
+    says: str
+    start: int
+
+
+class Scan(NamedTuple):
+    """The tokens of a script, comments left out."""
+
+    tokens: tuple[ScriptToken, ...]
+    faults: tuple[ScanFault, ...]
+
+
+_OPENS: Final = {")": "(", "]": "[", "}": "{"}
+_UNSEEN: Final = frozenset(("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"))
+"""Categories of characters that show as nothing, or end a line for some readers only."""
+
+
+def hidden_in(script: str, lead: str = "") -> list[ScanFault]:
+    """Return the first character that hides, in any place; `lead` may stand at the beginning."""
+    for at, char in enumerate(script):
+        if char.isascii() and (char.isprintable() or char in "\t\r\n"):
+            continue
+        if unicodedata.category(char) in _UNSEEN and not (at == 0 and char == lead):
+            return [ScanFault(f"there is a hidden character (U+{ord(char):04X})", at)]
+    return []
+
+
+def text_at(tokens: Sequence[ScriptToken], place: int) -> str:
+    """Return what is written at a place; empty outside, and for a text or template."""
+    if not 0 <= place < len(tokens) or tokens[place].kind in ("string", "template"):
+        return ""
+    return tokens[place].text
+
+
+class Brackets(NamedTuple):
+    """The brackets among some signs; one that does not match encloses what follows it.
+
+    Attributes:
+        within: For each place the one of the bracket that is open around it, or -1.
+        depth: For each place how many are open behind it.
+        closing: Opening place -> closing place.
+        opening: Closing place -> opening place.
+        odd: Places of those that match none.
+    """
+
+    within: Sequence[int]
+    depth: Sequence[int]
+    closing: Mapping[int, int]
+    opening: Mapping[int, int]
+    odd: Sequence[int]
+
+
+def brackets_of(signs: Sequence[str]) -> Brackets:
+    """Return the brackets among signs; what is no sign is an empty text."""
+    within: list[int] = []
+    depth: list[int] = []
+    closing: dict[int, int] = {}
+    open_: list[int] = []
+    odd: list[int] = []
+    for place, sign in enumerate(signs):
+        if open_ and signs[open_[-1]] == _OPENS.get(sign):
+            closing[open_.pop()] = place
+        elif sign in _OPENS:
+            odd.append(place)
+        within.append(open_[-1] if open_ else -1)
+        if sign in ("(", "[", "{"):
+            open_.append(place)
+        depth.append(len(open_))
+    opening = {end: start for start, end in closing.items()}
+    return Brackets(within, depth, closing, opening, (*odd, *open_))
 
 
 class Reason(NamedTuple):
@@ -24,7 +142,7 @@ class Reason(NamedTuple):
     rule: str
     says: str
     text: str
-    place: Place
+    place: ScriptPlace
 
 
 class Start(NamedTuple):
@@ -32,7 +150,7 @@ class Start(NamedTuple):
 
     app: str
     name: str
-    place: Place
+    place: ScriptPlace
 
 
 @dataclass(slots=True)
@@ -55,11 +173,13 @@ class Findings:
     starts: dict[str, Start] = field(default_factory=dict)
     _lines: list[int] = field(default_factory=list)
 
-    def place(self, start: int) -> Place:
-        """Return the place of a character of the script."""
+    def place(self, start: int) -> ScriptPlace:
+        """Return the place of a character of the script; CR, LF and CRLF end a line."""
         if not self._lines:
-            self._lines = line_starts(self.script)
-        return place_at(self._lines, start)
+            ends = re.finditer(r"\r\n|\r|\n", self.script)
+            self._lines = [0, *(found.end() for found in ends)]
+        line = bisect_right(self._lines, start)
+        return ScriptPlace(line, start - self._lines[line - 1] + 1, start)
 
     def add(self, level: Level, rule: str, says: str, text: str, start: int) -> None:
         """Add a reason, unless a higher one of the same rule stands there."""

@@ -4,11 +4,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from iac_applescript.analysis.javascript_shape import Shape, shape_of
-from iac_applescript.analysis.javascript_tokens import KEYWORDS, is_keyword
-from iac_applescript.analysis.tokens import Token
+from iac_applescript.analysis.findings import ScriptToken
+from iac_applescript.analysis.javascript_tokens import KEYWORDS, Shape, is_keyword
 
-__all__ = ["Names", "script_names"]
+__all__ = ["ScriptNames", "script_names"]
 
 _DECLARES: Final = frozenset(("var", "let", "const", "function"))
 _LONGEST: Final = 200
@@ -18,7 +17,7 @@ _ASSIGNS: Final = frozenset("= += -= *= /= %= **= &= |= ^= &&= ||= ??= <<= >>= >
 
 
 @dataclass(slots=True)
-class Names:
+class ScriptNames:
     """The script's own names.
 
     Attributes:
@@ -33,19 +32,18 @@ class Names:
     numbers: set[str] = field(default_factory=set)
     tables: set[str] = field(default_factory=set)
     records: dict[str, set[str]] = field(default_factory=dict)
-    texts: dict[str, Token] = field(default_factory=dict)
+    texts: dict[str, ScriptToken] = field(default_factory=dict)
 
 
-def script_names(tokens: Sequence[Token]) -> Names:
-    found = Names()
+def script_names(shape: Shape) -> ScriptNames:
+    tokens, found = shape.tokens, ScriptNames()
     for place, token in enumerate(tokens):
         if token.text in _DECLARES and is_keyword(tokens, place):
-            _declare(tokens, place + 1, found)
+            _declare(shape, place + 1, found)
         elif token.text == "=>":
-            _parameters(tokens, place, found)
+            _parameters(shape, place, found)
         elif token.text == "catch" and is_keyword(tokens, place):
-            _declare(tokens, place + 2, found)
-    shape = shape_of(tokens)
+            _declare(shape, place + 2, found)
     places: dict[str, list[int]] = {}
     for place, token in enumerate(tokens):
         if token.kind == "word" and token.text in found.declared:
@@ -57,9 +55,9 @@ def script_names(tokens: Sequence[Token]) -> Names:
     return found
 
 
-def _texts(declared: set[str], tokens: Sequence[Token]) -> dict[str, Token]:
+def _texts(declared: set[str], tokens: Sequence[ScriptToken]) -> dict[str, ScriptToken]:
     """Return the variables that are given texts: all that each is given, as one text."""
-    found: dict[str, Token] = {}
+    found: dict[str, ScriptToken] = {}
     name = ""
     for place, token in enumerate(tokens):
         after = tokens[place + 1].text if place + 1 < len(tokens) else ""
@@ -73,57 +71,44 @@ def _texts(declared: set[str], tokens: Sequence[Token]) -> dict[str, Token]:
     return found
 
 
-def _declare(tokens: Sequence[Token], place: int, found: Names) -> None:
+def _declare(shape: Shape, place: int, found: ScriptNames) -> None:
     """Add what stands between a declaring word and its value: a name, a pattern, parameters."""
-    depth = 0
+    tokens, outer = shape.tokens, shape.brackets.depth[place - 1]
+    alone = tokens[place - 1].text in ("var", "let", "const")
     for at, token in enumerate(tokens[place:], place):
-        if token.kind == "word" and token.text not in ("of", "in"):
-            previous = tokens[at - 1].text
-            if (token.text not in KEYWORDS and previous not in (".", "=", ":")) or (
-                previous == ":" and token.text not in KEYWORDS
-            ):
-                found.declared.add(token.text)
-        depth += {"(": 1, "{": 1, "[": 1, ")": -1, "}": -1, "]": -1}.get(token.text, 0)
+        depth = shape.brackets.depth[at] - outer
+        name = token.kind == "word" and token.text not in KEYWORDS
+        if name and tokens[at - 1].text not in (".", "="):
+            found.declared.add(token.text)
         if depth < 0 or (depth == 0 and token.text in (")", ";", "of", "in")):
             return
         if depth == 0 and token.text == "=":
-            _declare_rest(tokens, at + 1, found)
+            _declare_rest(shape, at + 1, found)
             return
-        if (
-            depth == 0
-            and token.kind == "word"
-            and tokens[place - 1].text in ("var", "let", "const")
-        ):
-            following = tokens[at + 1] if at + 1 < len(tokens) else token
-            if following.text not in ("=", ",", "of", "in", ";"):
-                return
+        goes_on = shape.text(at + 1) in ("=", ",", "of", "in", ";")
+        if depth == 0 and alone and token.kind == "word" and not goes_on:
+            return
 
 
-def _declare_rest(tokens: Sequence[Token], place: int, found: Names) -> None:
+def _declare_rest(shape: Shape, place: int, found: ScriptNames) -> None:
     """After a value, a comma outside brackets declares the next name: `var a = 1, b = 2`."""
-    depth = 0
+    tokens, outer = shape.tokens, shape.brackets.depth[place - 1]
     for at, token in enumerate(tokens[place:], place):
-        depth += {"(": 1, "{": 1, "[": 1, ")": -1, "}": -1, "]": -1}.get(token.text, 0)
+        depth = shape.brackets.depth[at] - outer
         if depth < 0 or token.text == ";" or (token.kind == "word" and token.text in _DECLARES):
             return
         if depth == 0 and token.text == "," and at + 2 < len(tokens):
-            if tokens[at + 1].kind == "word" and tokens[at + 2].text in ("=", ",", ";"):
-                found.declared.add(tokens[at + 1].text)
-            else:
+            if tokens[at + 1].kind != "word" or shape.text(at + 2) not in ("=", ",", ";"):
                 return
+            found.declared.add(tokens[at + 1].text)
 
 
-def _parameters(tokens: Sequence[Token], arrow: int, found: Names) -> None:
-    if tokens[arrow - 1].kind == "word":
-        found.declared.add(tokens[arrow - 1].text)
-        return
-    depth = 0
-    for token in reversed(tokens[:arrow]):
-        depth += {")": 1, "}": 1, "]": 1, "(": -1, "{": -1, "[": -1}.get(token.text, 0)
+def _parameters(shape: Shape, arrow: int, found: ScriptNames) -> None:
+    """Add the words in front of an arrow: one name, or those in its parentheses."""
+    opening = shape.brackets.opening.get(arrow - 1, arrow - 1)
+    for token in shape.tokens[max(opening, 0) : arrow]:
         if token.kind == "word" and token.text not in KEYWORDS:
             found.declared.add(token.text)
-        if depth == 0:
-            return
 
 
 def _only_numbers(places: Sequence[int], shape: Shape) -> bool:
@@ -173,7 +158,7 @@ def _is_table(every: Sequence[int], shape: Shape) -> bool:
             return False
     if shape.text(first + 2) not in ("{", "["):
         return False
-    end = shape.closing.get(first + 2, 0)
+    end = shape.end(first + 2, 0)
     after = shape.tokens[end + 1] if end + 1 < len(shape.tokens) else shape.tokens[-1]
     plain = after.kind == "end" or (after.kind == "word" and after.text not in ("in", "instanceof"))
     if not plain and shape.text(end + 1) not in (";", ",", "}"):
@@ -190,8 +175,8 @@ def _fields(every: Sequence[int], shape: Shape) -> set[str]:
     for place in every:
         if shape.text(place - 1) == "const" and shape.text(place + 2) == "{":
             opening = place + 2
-            for at in range(opening + 1, shape.closing.get(opening, opening)):
-                leads = shape.within[at] == opening and shape.text(at - 1) in ("{", ",")
+            for at in range(opening + 1, shape.end(opening, opening)):
+                leads = shape.around(at) == opening and shape.text(at - 1) in ("{", ",")
                 if leads and shape.text(at + 1) == ":":
                     found.add(shape.tokens[at].text)
         elif shape.text(place + 1) == "." and shape.text(place + 3) == "=":
@@ -201,7 +186,7 @@ def _fields(every: Sequence[int], shape: Shape) -> set[str]:
 
 def _is_harmless(shape: Shape, start: int) -> bool:
     """Say whether the value that begins at a place ends in a number, or in what is empty."""
-    around = shape.closing.get(shape.within[start], -1) if shape.within[start] >= 0 else -1
+    around = shape.end(shape.around(start), -1) if shape.around(start) >= 0 else -1
     end = start
     while end == start or (end - start < _LONGEST and shape.text(end) not in (";", "")):
         if end == around:
@@ -215,14 +200,13 @@ def _is_harmless(shape: Shape, start: int) -> bool:
 def _written(places: Sequence[int], shape: Shape) -> Iterator[int]:
     """Yield where the values begin that are set by a name in brackets."""
     for place in places:
-        end = shape.closing.get(place + 1, -1)
+        end = shape.end(place + 1, -1)
         if shape.text(place + 1) == "[" and shape.text(end + 1) in _ASSIGNS:
             yield end + 2
 
 
 def _read(places: Sequence[int], shape: Shape) -> bool:
     return any(
-        shape.text(place + 1) == "["
-        and shape.text(shape.closing.get(place + 1, -1) + 1) not in _ASSIGNS
+        shape.text(place + 1) == "[" and shape.text(shape.end(place + 1, -1) + 1) not in _ASSIGNS
         for place in places
     )

@@ -7,16 +7,20 @@ text that is written out, or a number.
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from iac_applescript.analysis import javascript_words as known
-from iac_applescript.analysis import language_words as language
-from iac_applescript.analysis.danger_rows import HANDED_ON, JAVASCRIPT, LEADS, MEMBERS
-from iac_applescript.analysis.findings import Findings
+from iac_applescript.analysis import words as language
+from iac_applescript.analysis.findings import Findings, Scan, ScriptToken
 from iac_applescript.analysis.javascript_names import script_names
-from iac_applescript.analysis.javascript_shape import shape_of
-from iac_applescript.analysis.javascript_texts import is_address, judge_texts
-from iac_applescript.analysis.javascript_tokens import KEYWORDS, is_keyword
-from iac_applescript.analysis.tokens import Scan, Token
-from iac_applescript.analysis.vocabulary import Entry, Vocabulary
+from iac_applescript.analysis.javascript_tokens import KEYWORDS, is_keyword, shape_of
+from iac_applescript.analysis.texts import is_address, judge_javascript
+from iac_applescript.analysis.vocabulary import TermUse, Vocabulary
+from iac_applescript.analysis.words import (
+    HANDED_ON,
+    HARMFUL_MEMBERS,
+    HARMFUL_NAMES,
+    KNOWN_GLOBALS,
+    KNOWN_MEMBERS,
+    LEADS,
+)
 from iac_base.secrets import is_secret
 from iac_runtime.tool import Level, highest
 
@@ -25,11 +29,12 @@ __all__ = ["read_javascript"]
 Find = Callable[[str], Vocabulary | None]
 
 _ASSIGNS: Final = frozenset(("=", "+=", "-=", "*=", "/=", "%=", "++", "--", "??="))
-_VALUES: Final = frozenset(("this", "true", "false", "null", "undefined"))
 _UI_ACTS: Final = frozenset(("value", "selected", "focused"))
 _LEADS: Final = frozenset(term.replace(" ", "") for term in LEADS)
 _MOVES: Final = frozenset(("move", "duplicate"))
-_WRITES: Final = frozenset(("save", "export", "archive"))
+_WRITES: Final = frozenset(("save", "export", "archive", "run"))
+"""Commands that do harm by what they are given."""
+
 _LONGEST: Final = 64
 """Tokens between brackets that are looked at."""
 
@@ -43,17 +48,19 @@ class _Reader:
     ) -> None:
         self.tokens = scan.tokens
         self.findings = findings
-        self.names = script_names(scan.tokens)
         self.shape = shape_of(scan.tokens)
+        self.names = script_names(self.shape)
         self.words = {token.text for token in scan.tokens if token.kind == "word"}
         self.apps = self._apps(find, additions)
         self.ui = any(app.key == "system_events" for app in self.apps)
 
-    def add(self, level: Level, rule: str, says: str, token: Token) -> None:
+    def add(self, level: Level, rule: str, says: str, token: ScriptToken) -> None:
         self.findings.add(level, rule, says, token.text, token.start)
 
     def read(self) -> None:
         """Read every token."""
+        for place in self.shape.brackets.odd[:1]:
+            self.add("DANGEROUS", "shape", "is a bracket that matches none", self.at(place))
         for place, token in enumerate(self.tokens):
             if token.kind == "word":
                 self._word(place, token)
@@ -65,13 +72,13 @@ class _Reader:
                 and self.at(place - 1).text in ("{", ",")
             ):
                 self._key(place, token)
-        judge_texts(self.shape, self.names.texts, self.findings, ui=self.ui)
+        judge_javascript(self.shape, self.names.texts, self.findings, ui=self.ui)
 
-    def at(self, place: int) -> Token:
+    def at(self, place: int) -> ScriptToken:
         """Return the token at a place, or an empty one."""
         if 0 <= place < len(self.tokens):
             return self.tokens[place]
-        return Token("end", "", 0)
+        return ScriptToken("end", "", 0)
 
     def _apps(self, find: Find, additions: Vocabulary | None) -> list[Vocabulary]:
         found: list[Vocabulary] = [additions] if additions else []
@@ -102,7 +109,7 @@ class _Reader:
                 found.append(app)
         return found
 
-    def _word(self, place: int, token: Token) -> None:
+    def _word(self, place: int, token: ScriptToken) -> None:
         name = token.text
         before, after = self.at(place - 1), self.at(place + 1)
         if before.text in (".", "?.") and before.kind == "sign":
@@ -112,18 +119,18 @@ class _Reader:
         elif before.text in ("{", ",") and after.text in ("}", ",", "=") and (
             self._is_harm(name) or self.shape.is_called_from(place, name, name)
         ):  # fmt: skip
-            self.add("DANGEROUS", "member", MEMBERS.get(name, f"hands on {name}"), token)
+            self.add("DANGEROUS", "member", HARMFUL_MEMBERS.get(name, f"hands on {name}"), token)
         elif before.text in ("{", ",") and after.text in ("}", ",") and self._leads(place, name):
             self.add("DANGEROUS", "member", f"gives a {name}, which can lead anywhere", token)
-        elif name in JAVASCRIPT:
-            self.add("DANGEROUS", "name", JAVASCRIPT[name], token)
+        elif name in HARMFUL_NAMES:
+            self.add("DANGEROUS", "name", HARMFUL_NAMES[name], token)
         elif name in ("let", "of") and not self._is_of_the_language(place):
             self.add("DANGEROUS", "unknown", f"uses {name} as a name", token)
         elif name in _NEVER_ALONE and after.text not in (".", "[", "(") and (
             before.text != "instanceof"
         ):  # fmt: skip
             self.add("DANGEROUS", "name", "hands on what reaches every member", token)
-        elif name not in KEYWORDS and name not in known.GLOBALS and name not in self.names.declared:
+        elif name not in KEYWORDS and name not in KNOWN_GLOBALS and name not in self.names.declared:
             self.add("DANGEROUS", "unknown", "was not understood", token)
 
     def _is_of_the_language(self, place: int) -> bool:
@@ -131,7 +138,7 @@ class _Reader:
         before, after = self.at(place - 1), self.at(place + 1)
         joins = before.kind == "word" and not is_keyword(self.tokens, place - 1)
         if self.at(place).text == "of":
-            around = self.shape.text(self.shape.within[place] - 1)
+            around = self.shape.text(self.shape.around(place) - 1)
             return around == "for" and (joins or before.text in ("]", "}"))
         begins = before.kind != "sign" or before.text in (";", "{", "}", ")", "]")
         looped = before.text == "(" and self.at(place - 2).text == "for"
@@ -146,15 +153,15 @@ class _Reader:
         levels: list[Level] = [entry.level for entry in self._entries(name, "command")]
         if self.apps and name in language.COMMANDS:
             levels.append(language.COMMANDS[name])
-        return name in MEMBERS or highest(levels) == "DANGEROUS"
+        return name in HARMFUL_MEMBERS or highest(levels) == "DANGEROUS"
 
-    def _entries(self, name: str, use: str) -> list[Entry]:
+    def _entries(self, name: str, use: str) -> list[TermUse]:
         return [e for app in self.apps for e in app.names.get(name, ()) if e.use == use]
 
-    def _member(self, place: int, token: Token) -> None:
+    def _member(self, place: int, token: ScriptToken) -> None:
         name = token.text
-        if name in MEMBERS or name in JAVASCRIPT:
-            self.add("DANGEROUS", "member", MEMBERS.get(name) or JAVASCRIPT[name], token)
+        if name in HARMFUL_MEMBERS or name in HARMFUL_NAMES:
+            self.add("DANGEROUS", "member", HARMFUL_MEMBERS.get(name) or HARMFUL_NAMES[name], token)
             return
         if name in _NEVER_OF_OBJECT and self.at(place - 2).text == "Object":
             self.add("DANGEROUS", "member", "lists what cannot be read from the script", token)
@@ -175,7 +182,7 @@ class _Reader:
             if not self.shape.is_written_out(place + 2):
                 says = "gives properties that are not written out"
                 self.add("DANGEROUS", "unknown", says, token)
-        elif not (classes or properties or name in known.MEMBERS or self._is_own(place)):
+        elif not (classes or properties or name in KNOWN_MEMBERS or self._is_own(place)):
             self.add("DANGEROUS", "unknown", "was not understood", token)
 
     def _is_own(self, place: int) -> bool:
@@ -186,13 +193,13 @@ class _Reader:
         fields = self.names.records.get(self.at(place - 2).text, ())
         return self._is_plain(place - 2) and self.at(place).text in fields
 
-    def _setter(self, place: int, token: Token, properties: Sequence[Entry]) -> None:
+    def _setter(self, place: int, token: ScriptToken, properties: Sequence[TermUse]) -> None:
         name = token.text
         if name == "set":
             place -= 2
             name = self.at(place).text
             properties = self._entries(name, "property")
-        if not properties and (self._is_own(place) or name in known.MEMBERS):
+        if not properties and (self._is_own(place) or name in KNOWN_MEMBERS):
             return
         if not properties:
             self.add("DANGEROUS", "unknown", "sets what was not understood", token)
@@ -206,7 +213,7 @@ class _Reader:
             level = "DANGEROUS"
         self.add(level, "command", f"sets {name}", token)
 
-    def _command(self, place: int, token: Token, commands: Sequence[Entry]) -> None:
+    def _command(self, place: int, token: ScriptToken, commands: Sequence[TermUse]) -> None:
         name = token.text
         levels: list[Level] = [entry.level for entry in commands]
         for entry in commands:
@@ -214,22 +221,15 @@ class _Reader:
         if not levels:
             levels.append(language.COMMANDS[name])
         first = self.at(place + 2)
-        if name in ("open", "run") and first.text == ")" and not self.shape.is_app(place - 2):
-            # An object that opens itself: a file, a shortcut.
-            levels.append("DANGEROUS")
+        given = first.text != ")"
         if (
-            name in ("open", "geturl")
-            and first.text != ")"
-            and not is_address(self.shape, place + 2)
+            # An object that opens itself: a file, a shortcut.
+            (name in ("open", "run") and not given and not self.shape.is_app(place - 2))
+            or (name in ("open", "geturl") and given and not is_address(self.shape, place + 2))
+            or (name == "select" and self.ui)
+            or (name in _WRITES and given)
+            or (name in _MOVES and (self._moves_many(place) or "trash" in self.words))
         ):
-            levels.append("DANGEROUS")
-        if name == "select" and self.ui:
-            levels.append("DANGEROUS")
-        if name in _WRITES and first.text != ")":
-            levels.append("DANGEROUS")
-        if name == "run" and first.text != ")":
-            levels.append("DANGEROUS")
-        if name in _MOVES and (self._moves_many(place) or "trash" in self.words):
             levels.append("DANGEROUS")
         if name == "make":
             levels.append("MODIFY")
@@ -239,7 +239,7 @@ class _Reader:
         """Say whether what ends here is a whole collection, or all of it that pass a test."""
         token = self.at(place)
         if token.text == ")":
-            opening = self.shape.within[place - 1] if self.at(place - 1).text != "(" else place - 1
+            opening = self.shape.around(place - 1) if self.at(place - 1).text != "(" else place - 1
             return self.at(opening - 1).text in ("whose", "where")
         rows = self._entries(token.text, "class") if token.kind == "word" else []
         return any(token.text != entry.term for entry in rows)
@@ -253,11 +253,11 @@ class _Reader:
         rows = self._entries(ends.text, "class") if ends.kind == "word" else []
         return any(ends.text != entry.term for entry in rows)
 
-    def _key(self, place: int, token: Token) -> None:
+    def _key(self, place: int, token: ScriptToken) -> None:
         name, value = token.text, self.at(place + 2)
         taken = value.kind == "word" and self.shape.is_called_from(place, name, value.text)
         if name in HANDED_ON or taken or self._is_harm(name):
-            says = MEMBERS.get(name) or JAVASCRIPT.get(name) or f"hands on {name}"
+            says = HARMFUL_MEMBERS.get(name) or HARMFUL_NAMES.get(name) or f"hands on {name}"
             self.add("DANGEROUS", "member", says, token)
         elif name.casefold() in _LEADS and self._of_an_object(place):
             self.add("DANGEROUS", "member", f"gives a {name}, which can lead anywhere", token)
@@ -283,13 +283,13 @@ class _Reader:
 
     def _of_an_object(self, place: int) -> bool:
         """Say whether a key belongs to the properties of something that is made."""
-        opening = self.shape.within[place]
+        opening = self.shape.around(place)
         maker = self.at(opening - 2)
         return maker.text == "withProperties" or (
             self.at(opening - 1).text == "(" and bool(self._entries(maker.text, "class"))
         )
 
-    def _made(self, value: Token) -> None:
+    def _made(self, value: ScriptToken) -> None:
         rows = [
             entry
             for app in self.apps
@@ -302,26 +302,18 @@ class _Reader:
             level = highest(("MODIFY", *(entry.level for entry in rows)))
             self.add(level, "command", f"makes a {rows[0].term}", value)
 
-    def _bracket(self, place: int, token: Token) -> None:
+    def _bracket(self, place: int, token: ScriptToken) -> None:
         before = self.at(place - 1)
-        end = self.shape.closing.get(place, len(self.tokens))
+        end = self.shape.end(place, len(self.tokens))
         inner = self.tokens[place + 1 : min(end, place + _LONGEST)]
         if before.text in ("{", ",") and self.at(end + 1).text == ":":
             self.add("DANGEROUS", "dynamic", "a name that is put together at run time", token)
             return
-        access = (
-            before.kind in ("string", "template", "regex")
-            or before.text in (")", "]", "?.")
-            or (
-                before.kind == "word"
-                and (before.text in _VALUES or not is_keyword(self.tokens, place - 1))
-            )
-        )
-        if not access:
+        if not self.shape.is_access(place):
             return
         if len(inner) == 1 and inner[0].kind == "string":
             self._name_in_text(place - 1, inner[0])
-            if before.text in known.GLOBALS:
+            if before.text in KNOWN_GLOBALS:
                 self._of_the_language(before.text, inner[0])
             if self.at(end + 1).text in _ASSIGNS:
                 self.add("DANGEROUS", "dynamic", "sets something that a text names", inner[0])
@@ -336,15 +328,15 @@ class _Reader:
         lead, next_ = self.at(before).text, self.at(after).text
         return lead not in (".", "?.") and next_ not in ("(", "[", "`")
 
-    def _name_in_text(self, before: int, token: Token) -> None:
+    def _name_in_text(self, before: int, token: ScriptToken) -> None:
         name, holder = token.text, self.at(before)
-        harmful = name in MEMBERS or name in JAVASCRIPT
+        harmful = name in HARMFUL_MEMBERS or name in HARMFUL_NAMES
         levels: list[Level] = [entry.level for entry in self._entries(name, "command")]
         if harmful or highest(levels) != "SAFE":
-            why = MEMBERS.get(name) or JAVASCRIPT.get(name) or f"calls {name}"
+            why = HARMFUL_MEMBERS.get(name) or HARMFUL_NAMES.get(name) or f"calls {name}"
             self.add("DANGEROUS", "member", why, token)
         elif not (
-            name in known.MEMBERS
+            name in KNOWN_MEMBERS
             or any(name in app.names for app in self.apps)
             or (holder.kind == "word" and self._entries(holder.text, "class"))
             or (self._is_plain(before) and name in self.names.records.get(holder.text, ()))
@@ -355,9 +347,9 @@ class _Reader:
         """Say whether a variable stands here, not a member."""
         return self.at(place).kind == "word" and self.at(place - 1).text not in (".", "?.")
 
-    def _of_the_language(self, holder: str, token: Token) -> None:
+    def _of_the_language(self, holder: str, token: ScriptToken) -> None:
         """Judge a member of a built-in object that is named by a text."""
-        if token.text not in known.MEMBERS or (
+        if token.text not in KNOWN_MEMBERS or (
             holder == "Object" and token.text in _NEVER_OF_OBJECT
         ):
             self.add("DANGEROUS", "member", "was not understood", token)
@@ -370,7 +362,7 @@ def read_javascript(
     _Reader(scan, findings, find, additions).read()
 
 
-def _is_number(tokens: Sequence[Token], numbers: set[str]) -> bool:
+def _is_number(tokens: Sequence[ScriptToken], numbers: set[str]) -> bool:
     """Say whether an expression can only be a number."""
     if not tokens:
         return False

@@ -4,19 +4,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from iac_applescript.analysis.addresses import is_https
-from iac_applescript.analysis.danger_rows import LEADS
-from iac_applescript.analysis.declared import Declared
-from iac_applescript.analysis.tokens import Token
-from iac_applescript.analysis.units import Unit
-from iac_applescript.analysis.vocabulary import Entry, Vocabulary
+from iac_applescript.analysis.applescript_units import Declared, Unit
+from iac_applescript.analysis.findings import ScriptToken
+from iac_applescript.analysis.texts import is_https
+from iac_applescript.analysis.vocabulary import TermUse, Vocabulary
+from iac_applescript.analysis.words import LEADS
 from iac_runtime.tool import Level, highest
 
 __all__ = [
     "SAFE",
     "SPECIAL",
+    "CommandVerdict",
     "Scene",
-    "Verdict",
     "judge_fields",
     "judge_set",
 ]
@@ -70,18 +69,18 @@ class Scene:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class CommandVerdict:
     """The level of a command and why, one line."""
 
     level: Level
     says: str
 
 
-def _properties(unit: Unit) -> list[tuple[Vocabulary, Entry]]:
+def _properties(unit: Unit) -> list[tuple[Vocabulary, TermUse]]:
     return [(app, entry) for app, entry in unit.entries if entry.use == "property"]
 
 
-def _owned(target: Sequence[Unit]) -> list[tuple[Vocabulary, Entry]]:
+def _owned(target: Sequence[Unit]) -> list[tuple[Vocabulary, TermUse]]:
     """Return the rows of the property that begins `target`; of its owner's class if told."""
     rows = _properties(target[0])
     if len(target) > 2 and target[1].word in ("of", "in"):
@@ -103,7 +102,7 @@ def is_local(name: str, declared: Declared) -> bool:
     return bool(values) and all(map(_is_value, values))
 
 
-def _is_value(tokens: tuple[Token, ...]) -> bool:
+def _is_value(tokens: tuple[ScriptToken, ...]) -> bool:
     if not tokens:
         return False
     if tokens[0].text == "{" or tokens[0].kind in ("string", "number"):
@@ -112,34 +111,34 @@ def _is_value(tokens: tuple[Token, ...]) -> bool:
     return len(last) == 2 and last[0] == "as" and last[1] in _LOCAL
 
 
-def judge_set(target: Sequence[Unit], value: Sequence[Unit], scene: Scene) -> Verdict:
+def judge_set(target: Sequence[Unit], value: Sequence[Unit], scene: Scene) -> CommandVerdict:
     """Judge `set target to value`."""
     plain = _of_form([unit for unit in target if unit.word not in ("my", "the", "its", "(", ")")])
     if not plain:
-        return Verdict("DANGEROUS", "sets something that was not understood")
+        return CommandVerdict("DANGEROUS", "sets something that was not understood")
     foreign = scene.told and not scene.apps and any(_by_name(unit, scene) for unit in plain)
     names = ("result", "{", "}", ",")
     if not foreign and all(unit.kind == "variable" or unit.word in names for unit in plain):
         return SAFE
     if plain[0].word == "{":
-        return Verdict("DANGEROUS", "sets several things at once")
+        return CommandVerdict("DANGEROUS", "sets several things at once")
     if not foreign and _of_the_script(plain, scene):
         return SAFE
     rows = [*_owned(plain), *_by_name(plain[0], scene)]
     level: Level = highest(("MODIFY", *(entry.level for _, entry in rows)))
     what = plain[0].word
     if scene.ui and (what in _UI_ACTS or (not rows and plain[0].has("class"))):
-        return Verdict("DANGEROUS", f"sets the {what} of something on the screen")
+        return CommandVerdict("DANGEROUS", f"sets the {what} of something on the screen")
     if what == "contents" and any(unit.kind == "variable" for unit in plain):
-        return Verdict("DANGEROUS", "sets what a variable leads to")
+        return CommandVerdict("DANGEROUS", "sets what a variable leads to")
     if what in LEADS:
-        return Verdict("DANGEROUS", f"sets {what}, which can lead anywhere")
+        return CommandVerdict("DANGEROUS", f"sets {what}, which can lead anywhere")
     many = level == "MODIFY" and (_many(target) or _all_told(scene))
     if many and (not rows or any(entry.level == "MODIFY" for _, entry in rows)):
-        return Verdict("DANGEROUS", f"sets the {what} of many objects at once")
+        return CommandVerdict("DANGEROUS", f"sets the {what} of many objects at once")
     if "url" in what.split() and not is_https(value, scene.declared):
-        return Verdict("DANGEROUS", "sets an address that is not a plain web address")
-    return Verdict(level, f"sets {what}")
+        return CommandVerdict("DANGEROUS", "sets an address that is not a plain web address")
+    return CommandVerdict(level, f"sets {what}")
 
 
 def _of_form(units: Sequence[Unit]) -> list[Unit]:
@@ -152,7 +151,7 @@ def _of_form(units: Sequence[Unit]) -> list[Unit]:
     return [*units[last + 1 :], link, *_of_form(units[:last])]
 
 
-def _by_name(unit: Unit, scene: Scene) -> list[tuple[Vocabulary, Entry]]:
+def _by_name(unit: Unit, scene: Scene) -> list[tuple[Vocabulary, TermUse]]:
     """Return the property in apps that are named elsewhere: a variable may hold their object."""
     return [
         (app, entry)
@@ -184,28 +183,32 @@ def _of_the_script(target: Sequence[Unit], scene: Scene) -> bool:
     return not scene.told and len(target) == 1 and words[0] in scene.declared.variables
 
 
-def _judge_make(rest: Sequence[Unit], scene: Scene, _base: Level) -> Verdict:
+def _judge_make(rest: Sequence[Unit], scene: Scene, _base: Level) -> CommandVerdict:
     words = [unit.word for unit in rest]
     place = words.index("new") + 1 if "new" in words else 0
     made = rest[place] if place < len(rest) else None
     if made is None or not made.has("class"):
-        return Verdict("DANGEROUS", "makes something that was not understood")
+        return CommandVerdict("DANGEROUS", "makes something that was not understood")
     levels: list[Level] = [entry.level for _, entry in made.entries if entry.use == "class"]
     levels.append("MODIFY")
     place = next((i for i, unit in enumerate(rest) if unit.word == "at"), len(rest))
     end = next((i for i, u in enumerate(rest) if u.word in _WITH and i > place), len(rest))
     if _built(rest[place:end], scene.declared):
-        return Verdict("DANGEROUS", "makes something in a place that is put together at run time")
+        return CommandVerdict(
+            "DANGEROUS", "makes something in a place that is put together at run time"
+        )
     given = next((i for i, word in enumerate(words) if word in _WITH), len(words))
     if words[given : given + 1] == ["with properties"] and words[given + 1 : given + 2] != ["{"]:
-        return Verdict("DANGEROUS", "gives properties that are not written out here")
+        return CommandVerdict("DANGEROUS", "gives properties that are not written out here")
     fields = judge_fields(rest, made, scene)
     return (
-        fields if fields.level == "DANGEROUS" else Verdict(highest(levels), f"makes a {made.word}")
+        fields
+        if fields.level == "DANGEROUS"
+        else CommandVerdict(highest(levels), f"makes a {made.word}")
     )
 
 
-def judge_fields(rest: Sequence[Unit], made: Unit | None, scene: Scene) -> Verdict:
+def judge_fields(rest: Sequence[Unit], made: Unit | None, scene: Scene) -> CommandVerdict:
     """Judge the properties that a record gives to what is made or copied."""
     classes = {entry.term for _, entry in made.entries if entry.use == "class"} if made else set()
     levels: list[Level] = ["SAFE"]
@@ -213,13 +216,13 @@ def judge_fields(rest: Sequence[Unit], made: Unit | None, scene: Scene) -> Verdi
         if rest[place + 1].word != ":" or rest[place + 1].kind != "sign":
             continue
         if unit.word in LEADS:
-            return Verdict("DANGEROUS", f"gives a {unit.word}, which can lead anywhere")
+            return CommandVerdict("DANGEROUS", f"gives a {unit.word}, which can lead anywhere")
         if "url" in unit.word.split() and not is_https(_field(rest[place + 2 :]), scene.declared):
-            return Verdict("DANGEROUS", "gives an address that is not a plain web address")
+            return CommandVerdict("DANGEROUS", "gives an address that is not a plain web address")
         for app, entry in _properties(unit):
             if not classes or any(app.tables.descends(term, entry.owner) for term in classes):
                 levels.append("MODIFY" if entry.content else entry.level)
-    return Verdict(highest(levels), "gives properties")
+    return CommandVerdict(highest(levels), "gives properties")
 
 
 def _field(units: Sequence[Unit]) -> Sequence[Unit]:
@@ -227,22 +230,22 @@ def _field(units: Sequence[Unit]) -> Sequence[Unit]:
     return units[:end]
 
 
-def _judge_open(rest: Sequence[Unit], scene: Scene, base: Level) -> Verdict:
+def _judge_open(rest: Sequence[Unit], scene: Scene, base: Level) -> CommandVerdict:
     if rest and is_https(rest, scene.declared):
-        return Verdict(highest(("MODIFY", base)), "opens a web address")
+        return CommandVerdict(highest(("MODIFY", base)), "opens a web address")
     if not rest and scene.object:
-        return Verdict("DANGEROUS", "opens what the tell names with whatever app claims it")
+        return CommandVerdict("DANGEROUS", "opens what the tell names with whatever app claims it")
     words = [unit.word for unit in rest if unit.kind not in ("text", "number")]
     if words and words[0] in _FOLDERS and all(map(_is_place, words)):
-        return Verdict("MODIFY", "shows a folder")
+        return CommandVerdict("MODIFY", "shows a folder")
     if any(
         unit.word in _FILES | _POINTS
         or unit.kind == "variable"
         or (unit.kind == "text" and not place)
         for place, unit in enumerate(rest)
     ):
-        return Verdict("DANGEROUS", "opens a file or an address with whatever app claims it")
-    return Verdict(highest(("MODIFY", base)), "opens something")
+        return CommandVerdict("DANGEROUS", "opens a file or an address with whatever app claims it")
+    return CommandVerdict(highest(("MODIFY", base)), "opens something")
 
 
 def _is_place(word: str) -> bool:
@@ -250,10 +253,10 @@ def _is_place(word: str) -> bool:
     return word in _FOLDERS or word.endswith((" folder", " domain")) or word in _PLACE_WORDS
 
 
-def _judge_move(rest: Sequence[Unit], scene: Scene, base: Level) -> Verdict:
+def _judge_move(rest: Sequence[Unit], scene: Scene, base: Level) -> CommandVerdict:
     words = [unit.word for unit in rest]
     if any("trash" in word for word in words):
-        return Verdict("DANGEROUS", "moves things to the trash")
+        return CommandVerdict("DANGEROUS", "moves things to the trash")
     to = next((i for i, word in enumerate(words) if word == "to"), len(words))
     # What is moved decides how much: `every` in the place says nothing.
     moved = words[:to]
@@ -265,10 +268,12 @@ def _judge_move(rest: Sequence[Unit], scene: Scene, base: Level) -> Verdict:
         or (moved and _is_all(rest[0], moved))
         or any(_holds_many(unit, scene.declared) for unit in rest[:to])
     ):
-        return Verdict("DANGEROUS", "moves or copies many objects at once")
+        return CommandVerdict("DANGEROUS", "moves or copies many objects at once")
     if _built(rest[to:], scene.declared):
-        return Verdict("DANGEROUS", "moves or copies to a place that is put together at run time")
-    return Verdict(highest(("MODIFY", base)), "moves or copies something")
+        return CommandVerdict(
+            "DANGEROUS", "moves or copies to a place that is put together at run time"
+        )
+    return CommandVerdict(highest(("MODIFY", base)), "moves or copies something")
 
 
 def _all_told(scene: Scene) -> bool:
@@ -312,31 +317,31 @@ def _built(units: Sequence[Unit], declared: Declared) -> bool:
     )
 
 
-def _judge_save(rest: Sequence[Unit], _scene: Scene, base: Level) -> Verdict:
+def _judge_save(rest: Sequence[Unit], _scene: Scene, base: Level) -> CommandVerdict:
     if any(unit.word in ("in", "to", "into") for unit in rest):
-        return Verdict("DANGEROUS", "writes a file that the script names")
-    return Verdict(highest(("MODIFY", base)), "saves")
+        return CommandVerdict("DANGEROUS", "writes a file that the script names")
+    return CommandVerdict(highest(("MODIFY", base)), "saves")
 
 
-def _judge_run(rest: Sequence[Unit], scene: Scene, base: Level) -> Verdict:
+def _judge_run(rest: Sequence[Unit], scene: Scene, base: Level) -> CommandVerdict:
     if rest or scene.object:
-        return Verdict("DANGEROUS", "runs something")
-    return Verdict(highest(("MODIFY", base)), "runs the app")
+        return CommandVerdict("DANGEROUS", "runs something")
+    return CommandVerdict(highest(("MODIFY", base)), "runs the app")
 
 
-def _judge_select(_rest: Sequence[Unit], scene: Scene, base: Level) -> Verdict:
+def _judge_select(_rest: Sequence[Unit], scene: Scene, base: Level) -> CommandVerdict:
     if scene.ui:
-        return Verdict("DANGEROUS", "acts on something on the screen")
-    return Verdict(base, "selects")
+        return CommandVerdict("DANGEROUS", "acts on something on the screen")
+    return CommandVerdict(base, "selects")
 
 
-def _judge_print(_rest: Sequence[Unit], _scene: Scene, base: Level) -> Verdict:
-    return Verdict(highest(("MODIFY", base)), "prints")
+def _judge_print(_rest: Sequence[Unit], _scene: Scene, base: Level) -> CommandVerdict:
+    return CommandVerdict(highest(("MODIFY", base)), "prints")
 
 
-SAFE: Final = Verdict("SAFE", "")
+SAFE: Final = CommandVerdict("SAFE", "")
 
-SPECIAL: Final[Mapping[str, Callable[[Sequence[Unit], Scene, Level], Verdict]]] = {
+SPECIAL: Final[Mapping[str, Callable[[Sequence[Unit], Scene, Level], CommandVerdict]]] = {
     "make": _judge_make,
     "open": _judge_open,
     "get url": _judge_open,

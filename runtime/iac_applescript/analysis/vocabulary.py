@@ -12,7 +12,7 @@ from iac_base.secrets import is_secret
 from iac_runtime.tool import Level, Property
 from iac_runtime.tools.tables import Tables
 
-__all__ = ["Entry", "Use", "Vocabulary", "spelled", "vocabulary_of"]
+__all__ = ["TermUse", "Use", "Vocabulary", "spelled", "vocabulary_of"]
 
 Use = Literal["command", "property", "class", "enum", "label"]
 
@@ -22,7 +22,7 @@ _CONTENTS: Final = frozenset(("body", "ctxt", "pcnt", "PCnt", "text"))
 _CAMEL: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9#]+|\S")
 
 
-class Entry(NamedTuple):
+class TermUse(NamedTuple):
     """One use of a term.
 
     Attributes:
@@ -48,8 +48,8 @@ class Vocabulary(NamedTuple):
     key: str
     bundle: str
     name: str
-    terms: Mapping[str, tuple[Entry, ...]]
-    names: Mapping[str, tuple[Entry, ...]]
+    terms: Mapping[str, tuple[TermUse, ...]]
+    names: Mapping[str, tuple[TermUse, ...]]
     tables: Tables
 
 
@@ -60,12 +60,13 @@ def spelled(term: str) -> str:
 
 def vocabulary_of(tables: Tables) -> Vocabulary:
     """Return the words of an app."""
-    terms: dict[str, dict[Entry, None]] = {}
-    names: dict[str, dict[Entry, None]] = {}
-    for spelling, entry in _terms(tables):
-        terms.setdefault(spelled(spelling), {})[entry] = None
-    for name, entry in _names(tables):
-        names.setdefault(name, {})[entry] = None
+    terms: dict[str, dict[TermUse, None]] = {}
+    names: dict[str, dict[TermUse, None]] = {}
+    for use, spellings, members in _uses(tables):
+        for spelling in spellings:
+            terms.setdefault(spelled(spelling), {})[use] = None
+        for member in members:
+            names.setdefault(member, {})[use] = None
     return Vocabulary(
         tables.key,
         tables.app.id,
@@ -76,64 +77,38 @@ def vocabulary_of(tables: Tables) -> Vocabulary:
     )
 
 
-def _commands(tables: Tables) -> Iterator[tuple[str, str, Entry]]:
+def _uses(tables: Tables) -> Iterator[tuple[TermUse, tuple[str, ...], tuple[str, ...]]]:
+    """Yield each use of a term with its spellings in AppleScript and its names in JavaScript."""
     for function, spec in tables.tools.items():
         if spec.op == "command" and not spec.bind:
             term = function.rstrip("_").replace("_", " ")
             tool = f"{tables.key}_{function.rstrip('_')}"
-            yield term, spec.jxa, Entry("command", term, spec.ceiling, tool)
-
-
-def _terms(tables: Tables) -> Iterator[tuple[str, Entry]]:
-    for term, jxa, entry in _commands(tables):
-        yield term, entry
-        yield jxa, entry
+            yield TermUse("command", term, spec.ceiling, tool), (term, spec.jxa), (spec.jxa,)
     for spec in tables.tools.values():
         for param in spec.params.values():
             if param.code and param.code != "----":
-                yield param.term, Entry("label", param.term, "SAFE")
+                label = TermUse("label", param.term, "SAFE")
+                yield label, (param.term,), (param.jxa or param.term,)
     for term, row in tables.classes.items():
-        entry = Entry("class", term, row.make)
-        yield term, entry
-        yield _plural(term, row.plural), entry
-        for synonym in row.synonyms:
-            yield synonym, entry
-            yield f"{synonym}s", entry
+        plurals = (_plural(term, row.plural), *(f"{synonym}s" for synonym in row.synonyms))
+        names = (row.plural, row.jxa, row.jxa[:1].upper() + row.jxa[1:])
+        yield TermUse("class", term, row.make), (term, *row.synonyms, *plurals), names
         for prop in row.properties:
-            yield prop.term, _property(prop, term)
+            yield _property(prop, term), (prop.term,), (prop.jxa,)
     for term, record in tables.records.items():
-        yield term, Entry("class", term, "SAFE")
+        yield TermUse("class", term, "SAFE"), (term,), ()
         for prop in record.properties:
-            yield prop.term, _property(prop._replace(level="SAFE"), term)
+            yield _property(prop._replace(level="SAFE"), term), (prop.term,), (prop.jxa,)
     for rows in tables.enums.values():
         for enumerator, _ in rows:
-            yield enumerator, Entry("enum", enumerator, "SAFE")
+            yield TermUse("enum", enumerator, "SAFE"), (enumerator,), ()
 
 
-def _names(tables: Tables) -> Iterator[tuple[str, Entry]]:
-    for _, jxa, entry in _commands(tables):
-        yield jxa, entry
-    for spec in tables.tools.values():
-        for param in spec.params.values():
-            if param.code and param.code != "----":
-                yield param.jxa or param.term, Entry("label", param.term, "SAFE")
-    for term, row in tables.classes.items():
-        entry = Entry("class", term, row.make)
-        yield row.plural, entry
-        yield row.jxa, entry
-        yield row.jxa[:1].upper() + row.jxa[1:], entry
-        for prop in row.properties:
-            yield prop.jxa, _property(prop, term)
-    for term, record in tables.records.items():
-        for prop in record.properties:
-            yield prop.jxa, _property(prop._replace(level="SAFE"), term)
-
-
-def _property(row: Property, owner: str) -> Entry:
+def _property(row: Property, owner: str) -> TermUse:
     level: Level = row.level if "w" in row.access else "SAFE"
     # A secret is not read either.
     level = "DANGEROUS" if is_secret(row.term, row.type) else level
-    return Entry("property", row.term, level, owner=owner, content=row.code in _CONTENTS)
+    return TermUse("property", row.term, level, owner=owner, content=row.code in _CONTENTS)
 
 
 def _plural(term: str, jxa: str) -> str:

@@ -15,7 +15,7 @@ __all__ = ["DOORS", "META_TOOLS", "OWN_TOOLS", "TOOLSETS", "added_tools", "tools
 
 TOOLSETS: Final[Mapping[str, str]] = {
     "accessibility": "iac_accessibility.tools",
-    "applescript": "iac_applescript.script_toolset",
+    "applescript": "iac_applescript.tools",
 }
 """Packages that add tools: the word for them in `--expose`, and the module with their `TOOLS`."""
 

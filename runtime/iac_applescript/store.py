@@ -10,22 +10,22 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from iac_applescript.learning.patterns import (
-    MAX_ERROR,
-    MAX_INTENT,
-    MAX_STORED,
-    Outcome,
-    Pattern,
-    cleaned,
-    digest_of,
+from iac_applescript.patterns import (
+    Candidate,
+    FoundPattern,
+    RunOutcome,
+    ScriptPattern,
     indexed_words,
+    query_words,
+    rank,
+    stored,
 )
-from iac_applescript.learning.ranking import Candidate, Found, query_words, rank
-from iac_applescript.learning.schema import database_of
-from iac_base.text import clean_text
+from iac_base.sqlite import Database, DatabaseSchema
 from iac_runtime.search.request import split, stem
 
-__all__ = ["LIMIT", "OFF", "Stats", "Store", "learning_is_off"]
+__all__ = ["FILE", "OFF", "PatternStore", "Stats", "learning_is_off"]
+
+FILE: Final = "patterns.db"
 
 LIMIT: Final = 20_000
 """Patterns that are kept; past it the least useful twentieth goes."""
@@ -33,7 +33,7 @@ LIMIT: Final = 20_000
 OFF: Final = "IAC_LEARNING"
 """The environment variable that switches learning off when it is `off`."""
 
-_COLUMNS: Final = ", ".join(Pattern._fields)
+_COLUMNS: Final = ", ".join(ScriptPattern._fields)
 _FIND: Final = (
     "SELECT rowid, said, done FROM words WHERE words MATCH ? AND rowid >= ?"
     " ORDER BY bm25(words, 4, 1) LIMIT ?"
@@ -49,6 +49,36 @@ DELETE FROM patterns WHERE id IN (
     SELECT id FROM patterns ORDER BY successes > 0, successes - failures, last LIMIT ?
 ) RETURNING id"""
 
+_SCHEMA: Final = DatabaseSchema(
+    migrations=(
+        (
+            """CREATE TABLE patterns (
+                id INTEGER PRIMARY KEY AUTOINCREMENT,
+                digest TEXT NOT NULL UNIQUE,
+                intent TEXT NOT NULL,
+                app TEXT NOT NULL,
+                language TEXT NOT NULL,
+                script TEXT NOT NULL,
+                kind TEXT NOT NULL,
+                error TEXT NOT NULL,
+                number INTEGER,
+                milliseconds REAL NOT NULL,
+                successes INTEGER NOT NULL,
+                failures INTEGER NOT NULL,
+                first TEXT NOT NULL,
+                last TEXT NOT NULL
+            )""",
+            "CREATE INDEX patterns_of_app ON patterns (app)",
+            """CREATE VIRTUAL TABLE words USING fts5(
+                said, done, tokenize = 'unicode61 remove_diacritics 0', detail = column
+            )""",
+            "CREATE VIRTUAL TABLE counts USING fts5vocab(words, row)",
+        ),
+    ),
+    # What was learned is advice: the last of it may be lost with the machine.
+    durable=False,
+)
+
 
 class Stats(NamedTuple):
     """What was learned: counts in all, by app, and what fails most."""
@@ -57,7 +87,7 @@ class Stats(NamedTuple):
     successes: int
     failures: int
     apps: tuple[tuple[str, int, int], ...]
-    failing: tuple[Pattern, ...]
+    failing: tuple[ScriptPattern, ...]
 
 
 def learning_is_off() -> bool:
@@ -65,12 +95,12 @@ def learning_is_off() -> bool:
     return os.environ.get(OFF, "").casefold() in ("off", "0", "no", "false")
 
 
-class Store:
+class PatternStore:
     """The patterns of this user. Safe to use from several threads and processes."""
 
     def __init__(self, folder: Path, limit: int = LIMIT) -> None:
         """Take the state folder; nothing is opened before it is needed."""
-        self._database = database_of(folder)
+        self._database = Database(folder / FILE, _SCHEMA)
         self._limit = limit
         self._counts: dict[str, int] = {}
         self._counted = -1
@@ -80,7 +110,7 @@ class Store:
         self._database.close()
 
     def remember(
-        self, intent: str, app: str, language: str, script: str, outcome: Outcome
+        self, intent: str, app: str, language: str, script: str, outcome: RunOutcome
     ) -> int | None:
         """Count a run of a script for an intent; return the pattern's id.
 
@@ -89,27 +119,14 @@ class Store:
         if learning_is_off() or not intent.strip():
             return None
         now = datetime.now(UTC).isoformat(timespec="seconds")
-        intent, script = cleaned(intent, MAX_INTENT), cleaned(script, MAX_STORED)
-        row = Pattern(
-            0,
-            digest_of(intent, language, script),
-            intent,
-            clean_text(app, 100),
-            language,
-            script,
-            clean_text(outcome.kind, 40),
-            cleaned(outcome.error, MAX_ERROR),
-            outcome.number,
-            round(outcome.milliseconds, 1),
-            int(outcome.ok),
-            int(not outcome.ok),
-            now,
-            now,
+        runs = (int(outcome.ok), int(not outcome.ok))
+        row = stored(
+            ScriptPattern(0, "", intent, app, language, script, *outcome[1:], *runs, now, now)
         )
         with self._database.writing() as base:
             return self._add(base, row)
 
-    def add_all(self, rows: Sequence[Pattern]) -> int:
+    def add_all(self, rows: Sequence[ScriptPattern]) -> int:
         """Add patterns of an export, in one transaction; return how many."""
         with self._database.writing() as base:
             for row in rows:
@@ -117,7 +134,7 @@ class Store:
             self._keep_bound(base)
         return len(rows)
 
-    def find(self, intent: str, *, app: str = "", limit: int = 3) -> list[Found]:
+    def find(self, intent: str, *, app: str = "", limit: int = 3) -> list[FoundPattern]:
         """Return what worked for such an intent, best first."""
         words = query_words(intent)
         with self._database.reading() as base:
@@ -144,18 +161,18 @@ class Store:
         same = frozenset(map(stem, split(intent)))
         return rank(words, candidates, counts, total, app, same)[:limit]
 
-    def get(self, id: int) -> Pattern | None:
+    def get(self, id: int) -> ScriptPattern | None:
         """Return a pattern by its number."""
         with self._database.reading() as base:
             return next(iter(self._select(base, "WHERE id = ?", (id,))), None)
 
-    def every(self) -> Iterator[Pattern]:
+    def every(self) -> Iterator[ScriptPattern]:
         """Yield all patterns, the latest first."""
         with self._database.reading() as base:
             rows = self._select(base, "ORDER BY last DESC, id DESC", ())
         yield from rows
 
-    def successes_like(self, script: str, app: str, limit: int = 3) -> list[Pattern]:
+    def successes_like(self, script: str, app: str, limit: int = 3) -> list[ScriptPattern]:
         """Return patterns that worked and share words with a script."""
         done = indexed_words("", app, script)[1]
         found = self.find(f"{app.rpartition('.')[2]} {done}"[:400], app=app, limit=10)
@@ -190,27 +207,19 @@ class Store:
             )
         return Stats(count, int(good), int(bad), tuple(apps), tuple(failing))
 
-    def _add(self, base: sqlite3.Connection, row: Pattern, *, bound: bool = True) -> int:
+    def _add(self, base: sqlite3.Connection, row: ScriptPattern, *, bound: bool = True) -> int:
         known = base.execute("SELECT id FROM patterns WHERE digest = ?", (row.digest,)).fetchone()
         if known is not None:
             base.execute(
-                "UPDATE patterns SET successes = successes + ?, failures = failures + ?,"
-                " kind = ?, error = ?, number = ?, milliseconds = ?, last = max(last, ?)"
-                " WHERE id = ?",
-                (
-                    row.successes,
-                    row.failures,
-                    row.kind,
-                    row.error,
-                    row.number,
-                    row.milliseconds,
-                    row.last,
-                    known[0],
-                ),
+                "UPDATE patterns SET successes = successes + :successes,"
+                " failures = failures + :failures, kind = :kind, error = :error,"
+                " number = :number, milliseconds = :milliseconds, last = max(last, :last)"
+                " WHERE id = :id",
+                {**row._asdict(), "id": known[0]},
             )
             return int(known[0])
-        marks = ", ".join("?" * (len(Pattern._fields) - 1))
-        names = ", ".join(Pattern._fields[1:])
+        marks = ", ".join("?" * (len(ScriptPattern._fields) - 1))
+        names = ", ".join(ScriptPattern._fields[1:])
         id = base.execute(f"INSERT INTO patterns ({names}) VALUES ({marks})", row[1:]).lastrowid  # noqa: S608
         words = indexed_words(row.intent, row.app, row.script)
         base.execute("INSERT INTO words (rowid, said, done) VALUES (?, ?, ?)", (id, *words))
@@ -240,9 +249,9 @@ class Store:
 
     def _select(
         self, base: sqlite3.Connection, clause: str, values: tuple[Any, ...]
-    ) -> list[Pattern]:
+    ) -> list[ScriptPattern]:
         text = f"SELECT {_COLUMNS} FROM patterns {clause}"  # noqa: S608 (constant clauses)
-        return [Pattern(*row) for row in base.execute(text, values)]
+        return [ScriptPattern(*row) for row in base.execute(text, values)]
 
 
 def _match(words: Mapping[str, Mapping[str, float]], counts: Mapping[str, int]) -> tuple[str, bool]:

@@ -1,0 +1,367 @@
+"""An AppleScript cut up: its tokens, the names it gives itself, and the longest known terms.
+
+Grammar: AppleScript Language Guide, "Lexical Conventions". Where it leaves open how two forms
+nest, the reading is a fault, so that nothing is taken for a comment that may be code.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Final, Literal, NamedTuple
+
+from iac_applescript.analysis import words as language
+from iac_applescript.analysis.findings import MAX_SCRIPT, Scan, ScanFault, ScriptToken, hidden_in
+from iac_applescript.analysis.vocabulary import TermUse, Vocabulary
+
+__all__ = [
+    "Declared",
+    "Unit",
+    "UnitKind",
+    "WordScope",
+    "declared",
+    "scan_applescript",
+    "statements",
+    "units_of",
+]
+
+_WORD: Final = re.compile(r"[^\W\d]\w*")
+_NUMBER: Final = re.compile(r"\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?")
+_STRING: Final = re.compile(r'"((?:[^"\\]|\\.)*)"', re.DOTALL)
+_PIPES: Final = re.compile(r"\|((?:[^|\\\r\n]|\\.)*)\|")
+_CHEVRON: Final = re.compile(r"«[^»\r\n]*»?|»")
+_DOUBLE: Final = re.compile(r"<<|>>")
+_LINE_COMMENT: Final = re.compile(r"(?:--|#)[^\r\n]*")
+_CONTINUED: Final = re.compile(r"¬[ \t]*(?:(?:--|#)[^\r\n]*)?(?:\r\n|\r|\n)")
+_LINE_END: Final = re.compile(r"\r\n|\r|\n")
+_SIGN: Final = re.compile(r"<=|>=|/=|[-+*/^&=<>≠≤≥÷(){},:;]|['’]s\b")
+_AFTER_ERROR: Final = frozenset(("number", "from", "to", "partial", "result", "error", "on", "the"))
+_ESCAPES: Final = {"n": "\n", "r": "\r", "t": "\t"}
+
+
+UnitKind = Literal["term", "command", "keyword", "variable", "text", "number", "sign", "unknown"]
+
+_NO_COMMAND_AFTER: Final = frozenset(("of", "every", "new", "whose", "'s", "’s", "first", "last"))
+_JUDGED: Final = frozenset(("copy", "make", "set"))
+"""Commands that are judged by what they are given."""
+
+LONGEST: Final = 8
+"""Words of the longest term that is looked for."""
+
+
+def scan_applescript(script: str) -> Scan:
+    """Return the tokens of an AppleScript and what could not be read; never raises."""
+    if len(script) > MAX_SCRIPT:
+        return Scan((), (ScanFault(f"the script is longer than {MAX_SCRIPT} characters", 0),))
+    tokens: list[ScriptToken] = []
+    faults = hidden_in(script, lead="\ufeff")
+    at = 0
+    while at < len(script):
+        at = _next(script, at, tokens, faults)
+    tokens.append(ScriptToken("end", "", len(script)))
+    return Scan(tuple(tokens), tuple(faults))
+
+
+def _next(script: str, at: int, tokens: list[ScriptToken], faults: list[ScanFault]) -> int:
+    char = script[at]
+    if char in " \t\ufeff":
+        return at + 1
+    if script.startswith("(*", at):
+        return _comment(script, at, faults)
+    if found := _LINE_COMMENT.match(script, at) or _CONTINUED.match(script, at):
+        return found.end()
+    if found := _LINE_END.match(script, at):
+        tokens.append(ScriptToken("end", "", at))
+        return found.end()
+    if char == '"':
+        return _string(script, at, tokens, faults)
+    if char == "|":
+        found = _PIPES.match(script, at)
+        if found is None:
+            faults.append(ScanFault("a name in pipes does not end", at))
+            return len(script)
+        tokens.append(ScriptToken("quoted", _unescaped(found[1]), at))
+        return found.end()
+    if found := _CHEVRON.match(script, at) or _DOUBLE.match(script, at):
+        tokens.append(ScriptToken("raw", found.group(), at))
+        return found.end()
+    for kind, pattern in (("word", _WORD), ("number", _NUMBER), ("sign", _SIGN)):
+        if found := pattern.match(script, at):
+            tokens.append(ScriptToken(kind, found.group(), at))  # type: ignore[arg-type]
+            return found.end()
+    faults.append(ScanFault(f"the character U+{ord(char):04X} means nothing here", at))
+    return at + 1
+
+
+def _string(script: str, at: int, tokens: list[ScriptToken], faults: list[ScanFault]) -> int:
+    found = _STRING.match(script, at)
+    if found is None:
+        faults.append(ScanFault("a text does not end", at))
+        return len(script)
+    tokens.append(ScriptToken("string", _unescaped(found[1]), at))
+    return found.end()
+
+
+def _comment(script: str, at: int, faults: list[ScanFault]) -> int:
+    depth, place = 0, at
+    while place < len(script):
+        if script.startswith("(*", place):
+            depth, place = depth + 1, place + 2
+        elif script.startswith("*)", place):
+            depth, place = depth - 1, place + 2
+            if depth == 0:
+                _check_comment(script[at:place], at, faults)
+                return place
+        else:
+            place += 1
+    faults.append(ScanFault("a comment does not end", at))
+    return len(script)
+
+
+def _check_comment(text: str, at: int, faults: list[ScanFault]) -> None:
+    """A nested comment with quotes or line comments can be read in two ways."""
+    if "(*" in text[2:] and any(mark in text for mark in ('"', "--", "#", "|")):
+        faults.append(ScanFault("comments are nested in a way that can be read differently", at))
+
+
+def _unescaped(text: str) -> str:
+    return re.sub(r"\\(.)", lambda m: _ESCAPES.get(m[1], m[1]), text, flags=re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """The script's own names, in lower case.
+
+    Attributes:
+        variables: Name -> the tokens of each value that it is set to.
+        handlers: Names that are called with parentheses.
+        labels: Fields of records.
+    """
+
+    variables: dict[str, list[tuple[ScriptToken, ...]]] = field(default_factory=dict)
+    handlers: set[str] = field(default_factory=set)
+    labels: set[str] = field(default_factory=set)
+
+    def literal(self, name: str) -> str | None:
+        """Return the text of a variable that is set once, to a text; else None."""
+        values = self.variables.get(name, [])
+        if len(values) == 1 and len(values[0]) == 1 and values[0][0].kind == "string":
+            return values[0][0].text
+        return None
+
+
+def statements(tokens: Sequence[ScriptToken]) -> Iterator[tuple[ScriptToken, ...]]:
+    """Yield the tokens of each logical line that has any; lists and records may span lines."""
+    found: list[ScriptToken] = []
+    for token in tokens:
+        if token.kind != "end":
+            found.append(token)
+        elif found:
+            yield tuple(found)
+            found = []
+
+
+def declared(tokens: Sequence[ScriptToken]) -> Declared:
+    """Return the names that a script declares anywhere; scopes are not told apart."""
+    found = Declared()
+    for line in statements(tokens):
+        _labels(line, found)
+        first = line[0].folded if line[0].kind == "word" else ""
+        second = line[1].folded if len(line) > 1 else ""
+        if first == "on" and second == "error":
+            _words(line[2:], found, without=_AFTER_ERROR)
+        elif first in ("on", "to") and len(line) > 1:
+            _handler(line, found)
+        elif first in ("global", "local"):
+            _words(line[1:], found)
+        elif first in ("property", "prop") and len(line) > 3 and line[2].text == ":":
+            _declare(line[1], line[3:], found)
+        _assignments(line, found)
+    return found
+
+
+def own_name(token: ScriptToken) -> str:
+    return token.folded if token.kind in ("word", "quoted") else ""
+
+
+def _declare(token: ScriptToken, value: tuple[ScriptToken, ...], found: Declared) -> None:
+    if name := own_name(token):
+        found.variables.setdefault(name, []).append(value)
+
+
+def _words(
+    line: Sequence[ScriptToken], found: Declared, without: frozenset[str] = frozenset()
+) -> None:
+    for token in line:
+        if own_name(token) not in without:
+            _declare(token, (), found)
+
+
+def _labels(line: Sequence[ScriptToken], found: Declared) -> None:
+    for token, after in pairwise(line):
+        if after.text == ":" and after.kind == "sign" and own_name(token):
+            found.labels.add(own_name(token))
+
+
+def _handler(line: Sequence[ScriptToken], found: Declared) -> None:
+    opens = len(line) > 2 and line[2].text == "("
+    if opens and own_name(line[1]):
+        found.handlers.add(own_name(line[1]))
+        _words(line[2:], found)
+    elif own_name(line[1]) in ("run", "open"):
+        _words(line[2:], found)
+
+
+def _assignments(line: Sequence[ScriptToken], found: Declared) -> None:
+    for place, token in enumerate(line):
+        if token.kind != "word":
+            continue
+        rest = line[place + 1 :]
+        if rest and own_name(rest[0]) in ("the", "my"):
+            rest = rest[1:]
+        if token.folded == "set" and len(rest) > 1:
+            _set(rest, found)
+        elif token.folded == "copy":
+            end = next((i for i in range(len(rest) - 2, -1, -1) if own_name(rest[i]) == "to"), None)
+            if end is not None and end == len(rest) - 2:
+                _declare(rest[-1], tuple(rest[:end]), found)
+        elif token.folded == "with" and place and line[place - 1].folded == "repeat" and rest:
+            _declare(rest[0], (), found)
+
+
+def _set(rest: Sequence[ScriptToken], found: Declared) -> None:
+    if own_name(rest[1]) == "to":
+        _declare(rest[0], tuple(rest[2:]), found)
+    elif rest[0].text == "{":
+        end = next((i for i, token in enumerate(rest) if token.text == "}"), 0)
+        if end and end + 1 < len(rest) and own_name(rest[end + 1]) == "to":
+            _words(rest[1:end], found)
+
+
+class Unit(NamedTuple):
+    """Some tokens that mean one thing.
+
+    Attributes:
+        kind: `command` also where a term can be something else beside.
+        word: Its spelling, in lower case; of a text its value.
+        entries: The uses that dictionaries give it, with the app of each.
+        start: Where it begins.
+    """
+
+    kind: UnitKind
+    word: str
+    entries: tuple[tuple[Vocabulary, TermUse], ...]
+    start: int
+
+    def has(self, use: str) -> bool:
+        """Say whether a dictionary has it for this use."""
+        return any(entry.use == use for _, entry in self.entries)
+
+
+class WordScope(NamedTuple):
+    """What can be seen from a statement: apps, nearest first, and the script's own names."""
+
+    apps: Sequence[Vocabulary]
+    variables: Mapping[str, object]
+    handlers: frozenset[str]
+    labels: frozenset[str]
+
+
+def units_of(tokens: Sequence[ScriptToken], sight: WordScope) -> list[Unit]:
+    """Return the units of a statement's tokens; every token is in one."""
+    units: list[Unit] = []
+    at = 0
+    while at < len(tokens):
+        token = tokens[at]
+        if token.kind == "word":
+            before = tokens[at - 1] if at else None
+            unit, used = _longest(tokens, at, sight, may_command=_may_command(before))
+            if unit is not None:
+                units.append(unit)
+            at += used
+            continue
+        units.append(_single(token, sight))
+        at += 1
+    return units
+
+
+def _single(token: ScriptToken, sight: WordScope) -> Unit:
+    if token.kind == "string":
+        return Unit("text", token.text, (), token.start)
+    if token.kind == "number":
+        return Unit("number", token.text, (), token.start)
+    if token.kind == "quoted":
+        name = token.folded
+        known = name in sight.variables or name in sight.handlers or name in sight.labels
+        return Unit("variable" if known else "unknown", name, (), token.start)
+    if token.kind == "sign":
+        return Unit("sign", token.text.replace("’", "'"), (), token.start)
+    return Unit("unknown", token.text, (), token.start)
+
+
+def _may_command(before: ScriptToken | None) -> bool:
+    """Say whether a command may begin behind a token."""
+    return before is None or before.folded not in _NO_COMMAND_AFTER
+
+
+def _longest(
+    tokens: Sequence[ScriptToken], at: int, sight: WordScope, *, may_command: bool
+) -> tuple[Unit | None, int]:
+    words: list[str] = []
+    while at + len(words) < len(tokens) and len(words) < LONGEST:
+        token = tokens[at + len(words)]
+        if token.kind != "word":
+            break
+        words.append(token.folded)
+    start = tokens[at].start
+    found: tuple[Unit, int] | None = None
+    for count in range(len(words), 0, -1):
+        phrase = " ".join(words[:count])
+        entries = tuple((app, entry) for app in sight.apps for entry in app.terms.get(phrase, ()))
+        weak = phrase in language.WEAK and phrase in sight.variables
+        unit = None if weak else _meaning(phrase, entries, start)
+        if unit is None:
+            continue
+        found = found or (unit, count)
+        # Mail has a property "delete message", and "delete message 1" deletes one.
+        after = tokens[at + found[1]] if at + found[1] < len(tokens) else None
+        label = after is not None and after.text == ":"
+        rest = " ".join(words[count : found[1]])
+        acts = unit.kind == "command" and _acts(unit)
+        if acts and (not rest or (may_command and not label and _stands_alone(rest, sight))):
+            return unit, count
+    if found is not None:
+        return found
+    if words[0] == "the":
+        return None, 1
+    followed = tokens[at + 1] if at + 1 < len(tokens) else None
+    if words[0] in sight.variables or words[0] in sight.handlers:
+        return Unit("variable", words[0], (), start), 1
+    if words[0] in sight.labels or (followed is not None and followed.text == ":"):
+        return Unit("variable", words[0], (), start), 1
+    return Unit("unknown", tokens[at].text, (), start), 1
+
+
+def _stands_alone(phrase: str, sight: WordScope) -> bool:
+    """Say whether the words behind a command mean something by themselves."""
+    known = phrase in sight.variables or any(phrase in app.terms for app in sight.apps)
+    return known or phrase in language.TERMS or phrase in language.KEYWORDS
+
+
+def _acts(unit: Unit) -> bool:
+    """Say whether a command does more than read."""
+    levels = [entry.level for _, entry in unit.entries if entry.use == "command"]
+    known = language.COMMANDS.get(unit.word, "SAFE")
+    return unit.word in _JUDGED or any(level != "SAFE" for level in levels or [known])
+
+
+def _meaning(
+    phrase: str, entries: tuple[tuple[Vocabulary, TermUse], ...], start: int
+) -> Unit | None:
+    if any(entry.use == "command" for _, entry in entries) or phrase in language.COMMANDS:
+        return Unit("command", phrase, entries, start)
+    if phrase in language.KEYWORDS and phrase != "the":
+        return Unit("keyword", phrase, entries, start)
+    if entries or phrase in language.TERMS or phrase in language.CONSTANTS:
+        return Unit("term", phrase, entries, start)
+    return None

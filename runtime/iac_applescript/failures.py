@@ -1,0 +1,284 @@
+"""Why a script failed, and what to do: from an error text or number and the script.
+
+The causes are rows of failures.toml, read when something first fails.
+"""
+
+import re
+import tomllib
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from itertools import chain
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from iac_runtime.apple_errors import APPLE_ERRORS
+from iac_runtime.execution.answers import parse_error_line
+
+__all__ = ["ScriptFailure", "explain", "number_in"]
+
+_ROWS: Final = Path(__file__).with_name("failures.toml")
+
+_BRACKETED: Final = re.compile(
+    r"[(（]\s*(?:error |fehler |erreur |os?status |エラー)?([-−–]?\d{1,6})[.\s]*[)）]", re.I
+)
+_SAID: Final = re.compile(
+    r"(?:error(?: number| code)?|errornumber|errnum|number|status|code|fehler(?:nummer)?|erreur"
+    r"|errore|erro|fout|エラー(?:番号)?|错误(?:码)?)\W{0,12}([-−–]\d{2,6}|1002\b)",
+    re.I,
+)
+_NEGATIVE: Final = re.compile(r"(?<![\w.])[-−–](\d{2,6})(?![\w.])")
+_DOMAIN: Final = re.compile(r"\((?:[A-Za-z]\w*\.)+\w+ error -?\d+")
+"""An error that is numbered by the app itself: `(com.apple.Shortcuts error 1.)`."""
+
+_GENERAL: Final = frozenset((-2700, 0, 1))
+"""Numbers that say nothing: every exception of JavaScript has the first."""
+
+_ADDITIONS: Final = re.compile(
+    r"\b(?:display(?:Dialog|Alert|Notification)|choose\w+|theClipboard|setTheClipboardTo|pathTo"
+    r"|say|beep|getVolumeSettings|setVolume|currentDate|randomNumber|systemInfo)\b"
+)
+_CURRENT: Final = re.compile(r"(\w+)\s*=\s*Application\.currentApplication\(\)\s*;?")
+_CURLY: Final = str.maketrans({"“": '"', "”": '"', "„": '"', "‘": "'", "’": "'"})
+_OPENED: Final = re.compile(
+    r"(?mi)^\s*(?:(tell)\s+(?!.*\bto\s+\S)|(repeat)\b|(try)\s*$|(if)\b.*\bthen\s*$)"
+)
+_ENDED: Final = re.compile(r"(?mi)^\s*end(?:\s+(?:tell|repeat|try|if))?\s*$")
+_NAMED: Final = re.compile(r"""(Application\(\s*|\b(?:application|app)\s+)(["'])([^"']+)\2""")
+
+
+class Cause(NamedTuple):
+    """One reason for a failure, as a row of failures.toml says it.
+
+    Attributes:
+        id: Its name for machines.
+        says: What happened, one line.
+        fixes: What to do, the likeliest first.
+        words: A pattern over the error text; None for none.
+        first: Whether the words decide before any number.
+    """
+
+    id: str
+    says: str
+    fixes: tuple[str, ...]
+    words: re.Pattern[str] | None
+    first: bool
+
+    def told_by(self, error: str) -> bool:
+        """Say whether the words of an error mean this."""
+        return self.words is not None and self.words.search(error) is not None
+
+
+class Causes(NamedTuple):
+    """All of them: in the order in which their words are tried, and by number; names of errors."""
+
+    rows: tuple[Cause, ...]
+    by_number: Mapping[int, Cause]
+    numbers: Mapping[str, int]
+
+
+@lru_cache(maxsize=1)
+def _causes() -> Causes:
+    read = tomllib.loads(_ROWS.read_text(encoding="utf-8"))
+    rows = []
+    by_number: dict[int, Cause] = {}
+    for row in read["cause"]:
+        words = "|".join(row.get("words", ()))
+        pattern = re.compile(words, re.IGNORECASE) if words else None
+        first = row.get("first", False)
+        rows.append(Cause(row["id"], row["says"], tuple(row["fixes"]), pattern, first))
+        ranges = (range(low, high + 1) for low, high in row.get("ranges", ()))
+        for numbers in (row.get("numbers", ()), *ranges):
+            for number in numbers:
+                by_number.setdefault(number, rows[-1])
+    return Causes(tuple(rows), by_number, read["names"])
+
+
+class ScriptFailure(NamedTuple):
+    """An explained failure.
+
+    Attributes:
+        cause: Its name for machines.
+        number: The error number, if one was told.
+        says: What happened, one line.
+        fixes: What to do, the likeliest first.
+        corrected: A script that is certainly better, or None.
+        change: What was changed in it.
+    """
+
+    cause: str
+    number: int | None
+    says: str
+    fixes: tuple[str, ...]
+    corrected: str | None = None
+    change: str = ""
+
+
+def explain(
+    error: str = "",
+    number: int | None = None,
+    script: str = "",
+    language: str = "",
+    nearest_app: Callable[[str], str] = lambda _name: "",
+) -> ScriptFailure:
+    """Return why a script failed; `nearest_app` gives the bundle id meant by an unknown name."""
+    number = number_in(error) if number is None else number
+    cause = _cause(error, number)
+    if cause is None:
+        return _by_table(number, error)
+    found = mended(cause.id, FailedScript(script, language, nearest_app)) if script else None
+    return ScriptFailure(
+        cause.id,
+        number,
+        cause.says,
+        cause.fixes,
+        found.script if found else None,
+        found.says if found else "",
+    )
+
+
+def number_in(error: str) -> int | None:
+    """Return the error number in a text of any form and language, or None."""
+    line = parse_error_line(error)
+    if line is not None:
+        return line.number
+    brackets = _BRACKETED.findall(error)
+    if brackets:
+        return _int(brackets[-1])
+    said = _SAID.findall(error)
+    if said:
+        return _int(said[-1])
+    causes = _causes()
+    words = (word.casefold() for word in re.findall(r"[A-Za-z]{6,}", error))
+    named = (causes.numbers[word] for word in words if word in causes.numbers)
+    bare = (-int(digits) for digits in _NEGATIVE.findall(error))
+    known = (number for number in bare if number in causes.by_number or number in APPLE_ERRORS)
+    return next(chain(named, known), None)
+
+
+def _int(text: str) -> int:
+    return int(text.replace("−", "-").replace("–", "-"))
+
+
+def _cause(error: str, number: int | None) -> Cause | None:
+    rows, by_number, _ = _causes()
+    if number is None and not error.strip():
+        return next(row for row in rows if row.id == "silent")
+    told = [row for row in rows if row.told_by(error)]
+    known = by_number.get(number) if number is not None and number not in _GENERAL else None
+    return next((row for row in told if row.first), known or next(iter(told), None))
+
+
+def _by_table(number: int | None, error: str) -> ScriptFailure:
+    known = APPLE_ERRORS.get(number) if number is not None else None
+    if known is not None and number not in _GENERAL:
+        says = known.message.replace("{app}", "The app").replace("{reason}", "no reason is given")
+        fix = known.suggestion.replace("{app}", "the app").replace("{process}", "this program")
+        return ScriptFailure(known.type.casefold(), number, says, (fix,) if fix else ())
+    if (number is not None and number > 0) or _DOMAIN.search(error):
+        says = "The app reports an error of its own; its words say which."
+        return ScriptFailure("app_error", number, says, ("Read the words of the error.",))
+    if "Error:" in error or number == -2700:
+        says = "The script threw an exception of its own."
+        return ScriptFailure(
+            "script_exception", number, says, ("Read its words; mend the script.",)
+        )
+    fixes = ("Check the script with validate_applescript.", "Run it in smaller steps.")
+    return ScriptFailure("unknown", number, "The reason is not known.", fixes)
+
+
+class FailedScript(NamedTuple):
+    """What failed; `nearest_app` gives the bundle id that is meant by an unknown name."""
+
+    script: str
+    language: str
+    nearest_app: Callable[[str], str]
+
+
+class Mended(NamedTuple):
+    """A better script, and what was changed, one line."""
+
+    script: str
+    says: str
+
+
+def mended(cause: str, given: FailedScript) -> Mended | None:
+    """Return the script with its one certain fault gone, or None where nothing is certain."""
+    change = _CHANGES.get(cause)
+    if change is None:
+        return None
+    found = change(given)
+    return found if found is not None and found.script != given.script else None
+
+
+def _console(given: FailedScript) -> Mended:
+    script = re.sub(r"\bconsole\.(?:error|warn|info|debug)\b", "console.log", given.script)
+    return Mended(script, "console.log in the place of what is not there")
+
+
+def _additions(given: FailedScript) -> Mended | None:
+    current = _CURRENT.search(given.script)
+    if (
+        "includeStandardAdditions" in given.script
+        or not current
+        or not _ADDITIONS.search(given.script)
+    ):
+        return _notes(given)
+    line = f"{current.group().rstrip(';')};\n{current[1]}.includeStandardAdditions = true;"
+    script = given.script[: current.start()] + line + given.script[current.end() :]
+    return Mended(script, "Standard Additions are switched on")
+
+
+def _notes(given: FailedScript) -> Mended:
+    """By its name JavaScript can bind the widget of Notes, which has no dictionary."""
+    named = re.compile(r"""Application\(["']Notes["']\)""")
+    script = named.sub('Application("com.apple.Notes")', given.script)
+    return Mended(script, "the app by its bundle id")
+
+
+def _straight(given: FailedScript) -> Mended | None:
+    if not re.search("[“”„]", given.script) or '"' in given.script:
+        return None
+    return Mended(given.script.translate(_CURLY), "straight quotes")
+
+
+def _end(given: FailedScript) -> Mended | None:
+    opened = [next(filter(None, m.groups())).lower() for m in _OPENED.finditer(given.script)]
+    ended = len(_ENDED.findall(given.script))
+    if len(opened) != ended + 1 or len(set(opened)) != 1:
+        return None
+    return Mended(f"{given.script.rstrip()}\nend {opened[0]}", f"end {opened[0]} at the end")
+
+
+def _app(given: FailedScript) -> Mended | None:
+    found = _NAMED.findall(given.script)
+    if len({name for _, _, name in found}) != 1:
+        return None
+    name = found[0][2]
+    bundle = given.nearest_app(name)
+    if not bundle or bundle.casefold() == name.casefold():
+        return None
+
+    def by_id(match: re.Match[str]) -> str:
+        lead = match[1] if match[1].startswith("Application(") else f"{match[1].rstrip()} id "
+        return f"{lead}{match[2]}{bundle}{match[2]}"
+
+    return Mended(_NAMED.sub(by_id, given.script), f"{bundle} in the place of {name}")
+
+
+def _longer(given: FailedScript) -> Mended | None:
+    limited = re.search(r"(?im)with\s+timeout|^\s*on\s", given.script)
+    if given.language != "applescript" or limited:
+        return None
+    script = f"with timeout of 300 seconds\n{given.script.strip()}\nend timeout"
+    return Mended(script, "the app is given 300 seconds")
+
+
+_CHANGES: Final[dict[str, Callable[[FailedScript], Mended | None]]] = {
+    "console_method": _console,
+    "dictionary_not_loaded": _additions,
+    "not_understood": _additions,
+    "applescript_syntax": _straight,
+    "expected_end": _end,
+    "app_not_found": _app,
+    "timeout": _longer,
+}

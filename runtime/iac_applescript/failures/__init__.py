@@ -1,1 +1,0 @@
-"""Why a script failed: causes by number and by words, fixes, and mended scripts."""

@@ -1,1 +1,0 @@
-"""What worked before: kept, bounded, found again."""

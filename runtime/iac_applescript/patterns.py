@@ -1,0 +1,325 @@
+"""A pattern: a script that was run for an intent, and what came of it; kept clean, and ranked."""
+
+import hashlib
+import re
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from functools import lru_cache
+from math import log
+from typing import Any, Final, NamedTuple
+
+from iac_base.secrets import REDACTED, is_secret, redact_text
+from iac_base.text import clean_text
+from iac_runtime.search.request import known_words, read_request, split, stem
+
+__all__ = [
+    "Candidate",
+    "FoundPattern",
+    "RunOutcome",
+    "ScriptPattern",
+    "indexed_words",
+    "pattern_from_json",
+    "pattern_to_json",
+    "query_words",
+    "rank",
+    "stored",
+    "without_personal",
+]
+
+MAX_INTENT: Final = 300
+MAX_STORED: Final = 8_000
+MAX_ERROR: Final = 400
+
+_ADDRESS: Final = re.compile(r"[\w.+-]+@[\w-]+\.[\w.-]+")
+_HOME: Final = re.compile(r"/Users/[^/\s\"':]+|(?<=:)Users:[^:\"]+")
+_PHONE: Final = re.compile(r"(?<![\w.])\+?\d[\d ()/-]{7,}\d(?![\w.])")
+_LONG_TEXT: Final = re.compile(r'"(?:[^"\\]|\\.){81,}"', re.DOTALL)
+_ASSIGNED: Final = re.compile(
+    r"(?P<lead>\b(?:set|property|let|const|var)\s+(?:the\s+)?\|?(?P<name>[\w .]{1,60}?)\|?"
+    r'\s*(?:\bto\b|:|=)\s*)"(?:[^"\\]|\\.)*"',
+    re.IGNORECASE,
+)
+_NOISE: Final = frozenset(
+    "set to of get tell end if then else repeat with in from the and or not whose where is as by"
+    " first last every item return on error try my it its true false const let var function"
+    " application app id name properties new at make run given".split()
+)
+
+
+_FIT: Final = 0.7
+"""How well a word stands for another of its group."""
+
+_GROUPS: Final = """\
+repeated duplicate double same | compose write draft | email mail message | boss sender
+bigger smaller larger resize size | room place location where | past late overdue expired
+appearance theme mode look | open running | program application app | remove delete close
+add append insert put extend | line row | value cell sum total number | spreadsheet numbers table
+playing current | song track title | site website page web url address link | link url
+names titles list | count how number | show display reveal | read get | fetch get
+switch toggle turn change | wallpaper desktop picture background | loud aloud speak say voice
+todo task reminder | meeting appointment event | agenda calendar schedule | due deadline
+folder directory mailbox | file document | picture image photo | send post | search find contain
+copy duplicate clone | lock sleep | empty clear | quieter louder volume sound | rename name
+tomorrow today date | alert alarm notify notification | invite attendee guest | start begin launch
+front frontmost active | save export store download | text content body | front current active
+convert transform | merge combine join | split divide | window screen | battery power
+wifi network internet | screenshot capture | contact person people address | phone number
+zip compress archive | headline heading title | unsubscribe stop cancel | artist singer sings band
+postpone snooze delay push shift reschedule move | chart graph plot diagram draw | artwork cover
+"""
+
+_IN_SCRIPT: Final = 0.5
+"""What a word is worth that only the script has, not the intent."""
+
+_APP: Final = 0.35
+_RATE: Final = 0.3
+_AGE: Final = 0.1
+_DAYS: Final = 60.0
+_UNSAID: Final = 0.25
+"""How much words of the stored intent that were not asked for count against it."""
+
+
+class RunOutcome(NamedTuple):
+    """What came of one run.
+
+    Attributes:
+        ok: Whether it worked.
+        kind: The kind of the result: text, number, list, object, nothing.
+        error: The error text; empty when it worked.
+        number: Its number, if there is one.
+        milliseconds: How long it took.
+    """
+
+    ok: bool
+    kind: str = ""
+    error: str = ""
+    number: int | None = None
+    milliseconds: float = 0.0
+
+
+class ScriptPattern(NamedTuple):
+    """What is known of one script for one intent; times are UTC, ISO 8601."""
+
+    id: int
+    digest: str
+    intent: str
+    app: str
+    language: str
+    script: str
+    kind: str
+    error: str
+    number: int | None
+    milliseconds: float
+    successes: int
+    failures: int
+    first: str
+    last: str
+
+    @property
+    def rate(self) -> float:
+        """The share of runs that worked, held back while there are few: (s + 1) / (n + 2)."""
+        return (self.successes + 1) / (self.successes + self.failures + 2)
+
+
+def without_personal(text: str) -> str:
+    """Return a text without secrets, addresses, telephone numbers, user names and long texts."""
+    text = _ASSIGNED.sub(_without_value, redact_text(text))
+    text = _LONG_TEXT.sub('"[long text]"', text)
+    text = _ADDRESS.sub("[address]", text)
+    text = _HOME.sub(lambda m: "/Users/me" if m[0].startswith("/") else "Users:me", text)
+    return _PHONE.sub("[number]", text)
+
+
+def cleaned(text: str, limit: int) -> str:
+    """Return a text as it is stored: cleaned, without what is secret or personal, cut."""
+    return clean_text(without_personal(clean_text(text)), limit)
+
+
+def _without_value(found: re.Match[str]) -> str:
+    return f'{found["lead"]}"{REDACTED}"' if is_secret(found["name"]) else found.group()
+
+
+def digest_of(intent: str, language: str, script: str) -> str:
+    """Return what tells patterns apart: two spellings of an intent are one."""
+    said = " ".join(sorted({stem(word) for word in split(intent)}))
+    lines = "\n".join(line.strip() for line in script.splitlines() if line.strip())
+    return hashlib.sha256(f"{said}\0{language}\0{lines}".encode()).hexdigest()[:32]
+
+
+def indexed_words(intent: str, app: str, script: str) -> tuple[str, str]:
+    """Return the words of what was wanted and of what is done, as stems."""
+    said = [stem(word) for word in (*split(intent), *split(app.rpartition(".")[2]))]
+    done = [stem(word) for word in split(re.sub(r'"(?:[^"\\]|\\.)*"', " ", script))]
+    kept = dict.fromkeys(word for word in done if word not in _NOISE and not word.isdecimal())
+    return " ".join(said), " ".join(list(kept)[:80])
+
+
+def stored(pattern: ScriptPattern) -> ScriptPattern:
+    """Return a pattern as it is stored: each text cleaned and cut, without what is personal."""
+    intent, script = cleaned(pattern.intent, MAX_INTENT), cleaned(pattern.script, MAX_STORED)
+    return pattern._replace(
+        digest=digest_of(intent, pattern.language, script),
+        intent=intent,
+        app=clean_text(pattern.app, 100),
+        script=script,
+        kind=clean_text(pattern.kind, 40),
+        error=cleaned(pattern.error, MAX_ERROR),
+        milliseconds=round(float(pattern.milliseconds), 1),
+        successes=min(pattern.successes, 1_000_000),
+        failures=min(pattern.failures, 1_000_000),
+        first=clean_text(pattern.first, 40),
+        last=clean_text(pattern.last, 40),
+    )
+
+
+_FIELDS: Final[Mapping[str, type | tuple[type, ...]]] = {
+    "intent": str,
+    "app": str,
+    "language": str,
+    "script": str,
+    "kind": str,
+    "error": str,
+    "number": (int, type(None)),
+    "milliseconds": (int, float),
+    "successes": int,
+    "failures": int,
+    "first": str,
+    "last": str,
+}
+
+
+def pattern_to_json(pattern: ScriptPattern) -> dict[str, Any]:
+    """Return a pattern as a line of an export holds it."""
+    return {name: getattr(pattern, name) for name in _FIELDS}
+
+
+def pattern_from_json(row: Any) -> ScriptPattern:
+    """Return the pattern of a line of an export, cleaned as anything that is stored.
+
+    Raises:
+        ValueError: It is no pattern; the text names the field.
+    """
+    if not isinstance(row, dict):
+        raise ValueError("is no object")  # noqa: TRY004 (what a file holds, not a type of ours)
+    for unknown in sorted(set(row) - set(_FIELDS))[:1]:
+        raise ValueError(f"has an unknown field {unknown[:40]!r}")
+    for name, kind in _FIELDS.items():
+        value = row.get(name)
+        if not isinstance(value, kind) or isinstance(value, bool):
+            raise ValueError(f"has no {name} of the right type")  # noqa: TRY004
+    if row["language"] not in ("applescript", "javascript"):
+        raise ValueError("has an unknown language")
+    if row["successes"] < 0 or row["failures"] < 0:
+        raise ValueError("counts less than nothing")
+    return stored(ScriptPattern(0, "", **row))
+
+
+@lru_cache(maxsize=1)
+def _others() -> dict[str, frozenset[str]]:
+    """Return the stems that may stand for a stem, beside the lexicon of the search for tools."""
+    table: dict[str, set[str]] = {}
+    for line in _GROUPS.splitlines():
+        for group in line.split(" | "):
+            words = {stem(word) for word in group.split()}
+            for word in words:
+                table.setdefault(word, set()).update(words - {word})
+    return {word: frozenset(found) for word, found in table.items()}
+
+
+class Candidate(NamedTuple):
+    """A pattern that has some of the words: those of its intent and those of its script."""
+
+    pattern: ScriptPattern
+    said: frozenset[str]
+    done: frozenset[str]
+
+
+class FoundPattern(NamedTuple):
+    """A pattern that was found; `score` is about 0 to 2; `why` is one line."""
+
+    pattern: ScriptPattern
+    score: float
+    why: str
+
+
+def query_words(intent: str) -> Mapping[str, Mapping[str, float]]:
+    """Return the words of an intent, each with what may stand for it and how well."""
+    known: Callable[[str], bool] = known_words().__contains__
+    request = read_request(intent, known, lambda _word: ())
+    others = _others()
+    found: dict[str, dict[str, float]] = {}
+    for term in request.terms:
+        options = found[term.stem] = dict(term.options)
+        for other in others.get(term.stem, ()):
+            options[other] = max(options.get(other, 0.0), _FIT)
+    return found
+
+
+def rank(
+    words: Mapping[str, Mapping[str, float]],
+    candidates: Sequence[Candidate],
+    counts: Mapping[str, int],
+    total: int,
+    app: str = "",
+    same: frozenset[str] = frozenset(),
+) -> list[FoundPattern]:
+    """Return the candidates, best first.
+
+    Args:
+        words: What is asked for, as `query_words` gives it.
+        candidates: What to order.
+        counts: How many patterns have each word.
+        total: How many patterns there are.
+        app: The bundle id that is wanted; empty for any.
+        same: The stems of the intent as it was said: a pattern of just these was stored for it.
+    """
+
+    def worth(word: str) -> float:
+        return log(1 + total / (1 + counts.get(word, 0)))
+
+    now = datetime.now(UTC)
+    asked = sum(worth(word) for word in words)
+    found = []
+    for pattern, said, done in candidates:
+        covered, matched = _covered(words, said, done, worth)
+        share = covered / (asked or 1)
+        unsaid = sum(worth(word) for word in said - matched) / (sum(map(worth, said)) or 1)
+        score = share * (1 - _UNSAID * unsaid) + share * _RATE * (pattern.rate - 0.5)
+        score += _AGE * share / (1 + _days(pattern.last, now) / _DAYS)
+        if app and app.casefold() == pattern.app.casefold():
+            score += _APP * max(share, 0.2)
+        if same and same == frozenset(map(stem, split(pattern.intent))):
+            score = max(score, 1.0 + _RATE * (pattern.rate - 0.5))
+        why = f"worked {pattern.successes} of {pattern.successes + pattern.failures} times"
+        if matched:
+            why += f"; shares {', '.join(sorted(matched)[:5])}"
+        found.append(FoundPattern(pattern, round(score, 4), why))
+    found.sort(key=lambda row: (-row.score, -row.pattern.successes, row.pattern.id))
+    return [row for row in found if row.score > 0.05]
+
+
+def _covered(
+    words: Mapping[str, Mapping[str, float]],
+    said: frozenset[str],
+    done: frozenset[str],
+    worth: Callable[[str], float],
+) -> tuple[float, set[str]]:
+    covered, matched = 0.0, set[str]()
+    for options in words.values():
+        best, which = 0.0, ""
+        for option, fit in options.items():
+            place = 1.0 if option in said else _IN_SCRIPT if option in done else 0.0
+            value = fit * place * worth(option)
+            if value > best:
+                best, which = value, option
+        covered += best
+        if which:
+            matched.add(which)
+    return covered, matched
+
+
+def _days(moment: str, now: datetime) -> float:
+    try:
+        return max((now - datetime.fromisoformat(moment)).total_seconds() / 86400, 0.0)
+    except (ValueError, TypeError):
+        return 365.0

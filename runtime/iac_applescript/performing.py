@@ -1,0 +1,299 @@
+"""What each script tool does; its row in `tools` leads here.
+
+Arguments fit the tool's schema when they come here. A tool that only looks something up is a `Work`
+under `looks_up`; one that reaches apps plans its call itself.
+"""
+
+import shutil
+from collections.abc import Sequence
+from typing import Final
+
+from iac_applescript import dictionary
+from iac_applescript.analysis.analyser import (
+    SYSTEM_EVENTS,
+    Analysis,
+    Language,
+    reach_of,
+    scanned,
+    with_starts,
+)
+from iac_applescript.answers import (
+    REASONS,
+    Result,
+    ScriptError,
+    analysis,
+    explained,
+    line,
+    pattern,
+    suggest,
+    where,
+)
+from iac_applescript.patterns import RunOutcome
+from iac_applescript.running import compile_script, error_of, run_script
+from iac_applescript.skills import skill_of, skills
+from iac_applescript.store import learning_is_off
+from iac_applescript.system_state import PARTS, read_state
+from iac_applescript.tools import TOOLS
+from iac_applescript.toolset import Arguments, ScriptToolset, looks_up, open_toolset
+from iac_base.errors import SetupError, ToolError, quoted
+from iac_runtime.execution.process import Runner
+from iac_runtime.gate.plans import Call, Plan, ToolContext
+from iac_runtime.policy.facts import Raised
+from iac_runtime.tool import LEVELS
+from iac_runtime.tools.shape import Tool
+
+__all__ = [
+    "analyse_failure",
+    "discover",
+    "execute",
+    "find_patterns",
+    "list_apps",
+    "show_dictionary",
+    "show_skill",
+    "show_state",
+    "show_stats",
+    "suggest_ways",
+    "validate",
+]
+
+DEFAULT_TIMEOUT: Final = 30.0
+
+
+@looks_up
+def discover(toolset: ScriptToolset, _given: Arguments, _run: Runner) -> Result:
+    catalogue = toolset.catalogue
+    levels = dict.fromkeys(LEVELS, 0)
+    for tool in catalogue.tools.values():
+        levels[tool.level] += 1
+    return {
+        "apps": [
+            {
+                "app": key,
+                "name": app.name,
+                "bundle_id": app.id,
+                "tools": sum(row.app.key == key for row in catalogue.tools.values()),
+            }
+            for key, app in sorted(catalogue.apps.items())
+        ],
+        "tools_by_level": levels,
+        "skills": sorted(skills(toolset.skill_folder)),
+        "patterns": toolset.store.stats().patterns,
+        "script_tools": [tool.name for tool in TOOLS],
+        "next": "Ask get_smart_suggestion with what is wanted; tools come before scripts.",
+    }
+
+
+@looks_up
+def suggest_ways(toolset: ScriptToolset, given: Arguments, _run: Runner) -> Result:
+    intent, app = given["intent"], given.get("app", "")
+    hits = toolset.find(intent, app=app or None, limit=5) if toolset.find else ()
+    patterns = toolset.store.find(intent, app=toolset.bundle_of(app), limit=3)
+    guides = skills(toolset.skill_folder)
+    found = suggest(intent, app, hits, patterns, guides, given.get("limit", 5))
+    return {"suggestions": [row.data() for row in found]}
+
+
+@looks_up
+def list_apps(toolset: ScriptToolset, given: Arguments, _run: Runner) -> Result:
+    wanted = given.get("filter", "").casefold()
+    rows: dict[str, Result] = {
+        app.id.casefold(): {"name": app.name, "bundle_id": app.id, "tools": True}
+        for app in toolset.catalogue.apps.values()
+        if app.kind == "application"
+    }
+    bundles = dictionary.scriptable()
+    running = dictionary.running_bundles() if bundles else set()
+    for bundle in bundles:
+        row = rows.setdefault(
+            bundle.id.casefold(), {"name": bundle.name, "bundle_id": bundle.id, "tools": False}
+        )
+        row["path"] = str(bundle.path)
+        row["running"] = str(bundle.path) in running
+    found = [
+        row
+        for row in sorted(rows.values(), key=lambda row: row["name"].casefold())
+        if wanted in row["name"].casefold() or wanted in row["bundle_id"].casefold()
+    ]
+    return {"apps": found[:200], "count": len(found)}
+
+
+@looks_up
+def show_dictionary(toolset: ScriptToolset, given: Arguments, _run: Runner) -> Result:
+    tables = toolset.tables_of(given["app"])
+    page = int(given.get("page", 1))
+    found = dictionary.view(tables, given.get("term", ""), given.get("search", ""), page)
+    return {"app": tables.app.name, "bundle_id": tables.app.id, **found.data()}
+
+
+@looks_up
+def show_skill(toolset: ScriptToolset, given: Arguments, _run: Runner) -> Result:
+    app = given["app"]
+    found = skill_of(app, toolset.skill_folder)
+    if found is None:
+        known = ", ".join(sorted(skills(toolset.skill_folder)))
+        message = f"There is no guide of {quoted(app)}."
+        hint = f"There are: {known}. get_app_dictionary shows any app."
+        raise ToolError("NOT_FOUND", message, hint)
+    return {
+        "app": found.app,
+        "name": found.name,
+        "title": found.title,
+        "text": found.text,
+        "source": "the user's own" if found.own else "shipped",
+    }
+
+
+@looks_up
+def validate(toolset: ScriptToolset, given: Arguments, run: Runner) -> Result:
+    script, language = given["script"], _language(given)
+    found = with_starts(toolset.analyser.analyse(script, language), toolset.runs)
+    checks = ["structure", "terms of the apps whose dictionary is known"]
+    faults = [fault.says for fault in scanned(script, language).faults]
+    faults += [
+        f"{where(reason)}: {reason.text!r} {reason.says}"
+        for reason in found.reasons
+        if reason.rule in ("unknown", "shape", "target")
+    ]
+    # The compiler may start an app to learn its words, and a check starts none.
+    compiles = toolset.real and shutil.which("osacompile") is not None
+    if compiles and all(map(toolset.runs, found.targets)):
+        checks.append("osacompile")
+        complaint = compile_script(run, script, language)
+        # What macOS says of its own language stands above our reading of it.
+        faults = [complaint] if complaint else []
+    return {
+        "valid": not faults,
+        "problems": faults[:REASONS],
+        "checks": checks,
+        **analysis(found),
+    }
+
+
+def execute(tool: Tool, call: Call, context: ToolContext) -> Plan:
+    """Plan the run of a script: its level is what its analysis says."""
+    toolset = context.kept(open_toolset)
+    script, language = call.arguments["script"], _language(call.arguments)
+    found = with_starts(toolset.analyser.analyse(script, language), toolset.runs)
+    confined = toolset.confines(found)
+    reach = reach_of(script, language, found)
+    raised = (
+        Raised("script", f"{reason.says} ({reason.text})", found.level)
+        for reason in found.reasons[:5]
+        if found.level != "SAFE"
+    )
+    return toolset.plan(
+        tool,
+        call,
+        lambda toolset, given, run: _run(toolset, given, run, found, confined=confined),
+        level=found.level,
+        line=line(script, language, found, confined=confined),
+        raised=tuple(raised),
+        told=(*found.targets, *found.unknown),
+        reached=reach.processes,
+        unsure=reach.unsure,
+        outward=True,
+    )
+
+
+def _run(
+    toolset: ScriptToolset, given: Arguments, run: Runner, found: Analysis, *, confined: bool
+) -> Result:
+    script, language = given["script"], _language(given)
+    timeout = float(given.get("timeout", DEFAULT_TIMEOUT))
+    known = [target for target in (*found.targets, *found.unknown) if "." in target]
+
+    def confine(argv: Sequence[str]) -> Sequence[str]:
+        held = toolset.confinement if confined else None
+        return argv if held is None else held.argv(argv, known)
+
+    ran = run_script(run, script, language, timeout, confine)
+    failure, answer = ran.failure, ran.answer
+    if failure is not None:
+        outcome = RunOutcome(False, failure.cause, ran.original, failure.number, ran.milliseconds)
+    else:
+        assert answer is not None
+        outcome = RunOutcome(True, answer.kind, "", None, ran.milliseconds)
+    _learn(toolset, given, known[0] if known else "", outcome)
+    if failure is not None:
+        if failure.cause != "timeout":
+            # The time limit is ours: its words say nothing, its number all.
+            failure = toolset.explain(ran.original, failure.number, script, language)
+        raise ScriptError(error_of(failure, ran.original), failure)
+    assert answer is not None
+    return {
+        "result": answer.value,
+        "kind": answer.kind,
+        "milliseconds": ran.milliseconds,
+        "level": found.level,
+        "tools_that_do_this": list(found.tools[:5]),
+    }
+
+
+def _learn(toolset: ScriptToolset, given: Arguments, app: str, outcome: RunOutcome) -> None:
+    intent = given.get("intent", "")
+    if intent:
+        try:
+            toolset.store.remember(intent, app, _language(given), given["script"], outcome)
+        except (SetupError, OSError):
+            # What was done stays done, though it could not be written down.
+            return
+
+
+def _language(given: Arguments) -> Language:
+    found: Language = given.get("language", "applescript")
+    return found
+
+
+@looks_up
+def analyse_failure(toolset: ScriptToolset, given: Arguments, _run: Runner) -> Result:
+    script, language = given.get("script", ""), _language(given)
+    found = toolset.explain(given.get("error", ""), given.get("number"), script, language)
+    similar = []
+    if script:
+        targets = toolset.analyser.analyse(script, language).targets
+        similar = toolset.store.successes_like(script, targets[0] if targets else "")
+    return {
+        **explained(found),
+        "message": found.says,
+        "similar": [
+            {"intent": row.intent, "script": row.script, "successes": row.successes}
+            for row in similar
+        ],
+    }
+
+
+@looks_up
+def find_patterns(toolset: ScriptToolset, given: Arguments, _run: Runner) -> Result:
+    app = toolset.bundle_of(given.get("app", ""))
+    found = toolset.store.find(given["intent"], app=app, limit=given.get("limit", 3))
+    return {"patterns": [pattern(row) for row in found], "note": "Advice, nothing more."}
+
+
+@looks_up
+def show_stats(toolset: ScriptToolset, _given: Arguments, _run: Runner) -> Result:
+    stats = toolset.store.stats()
+    return {
+        "patterns": stats.patterns,
+        "successes": stats.successes,
+        "failures": stats.failures,
+        "learning": not learning_is_off(),
+        "apps": [{"app": app, "successes": good, "failures": bad} for app, good, bad in stats.apps],
+        "fails_most": [
+            {"intent": row.intent, "failures": row.failures, "error": row.error}
+            for row in stats.failing
+        ],
+    }
+
+
+def show_state(tool: Tool, call: Call, context: ToolContext) -> Plan:
+    """Plan a look at the Mac; windows are asked of System Events."""
+    parts = call.arguments.get("parts") or PARTS
+    windows = "windows" in parts
+    return context.kept(open_toolset).plan(
+        tool,
+        call,
+        lambda _toolset, _given, run: dict(read_state(run, parts)),
+        reached=(SYSTEM_EVENTS,) if windows else (),
+        unsure="the windows are those of the app in front" if windows else "",
+        outward=True,
+    )

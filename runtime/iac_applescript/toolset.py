@@ -1,0 +1,229 @@
+"""What the script tools share: dictionaries, the store of what was learned, the way to osascript.
+
+Planning a call starts nothing: it says what the call needs, so that a gate can judge it first.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import wraps
+from pathlib import Path
+from typing import Any, Protocol, TypeAlias
+
+from iac_applescript.analysis.analyser import Analyser, Analysis
+from iac_applescript.analysis.words import BEYOND
+from iac_applescript.answers import HitLike, Result, ScriptError, done, failed
+from iac_applescript.failures import ScriptFailure, explain
+from iac_applescript.running import Confinement
+from iac_applescript.store import PatternStore
+from iac_base.cancellation import Cancellation
+from iac_base.errors import SetupError, ToolError, near_text, nearest, quoted
+from iac_base.files import open_state
+from iac_base.text import clean
+from iac_runtime.execution.process import Completed, Runner
+from iac_runtime.gate.plans import Call, Found, Plan, ToolContext
+from iac_runtime.policy.facts import Raised
+from iac_runtime.search import Index
+from iac_runtime.tool import Level
+from iac_runtime.tools.catalogue import Catalogue
+from iac_runtime.tools.shape import Perform, Tool
+from iac_runtime.tools.tables import Tables
+
+__all__ = ["Arguments", "ScriptToolset", "Work", "looks_up", "open_toolset"]
+
+Arguments: TypeAlias = Mapping[str, Any]
+Work: TypeAlias = "Callable[[ScriptToolset, Arguments, Runner], Result]"
+"""Does what a call asks for; what osascript it needs, it runs by the runner. May raise ToolError,
+ScriptError and SetupError: each is an answer too."""
+
+
+class FindTools(Protocol):
+    """The search for generated tools, as `iac_runtime.search.Index.find` is."""
+
+    def __call__(
+        self, query: str, *, app: str | None = None, limit: int = 5
+    ) -> Sequence[HitLike]: ...
+
+
+class RunInTurns(Protocol):
+    """Runs a command in the turns of apps, as `iac_runtime.execution.Executor.run` does."""
+
+    def __call__(
+        self,
+        argv: Sequence[str],
+        stdin: bytes,
+        timeout: float,
+        *,
+        apps: Collection[str] = (),
+        cancel: Cancellation | None = None,
+    ) -> Completed: ...
+
+
+class ScriptToolset:
+    """What the tools look into and run by. Safe to share between threads.
+
+    Args:
+        catalogue: The dictionaries and generated tools.
+        state: The folder of what is learned.
+        run: Runs osascript.
+        find: The search for generated tools.
+        skill_folder: The user's own guides.
+        runs: Says whether the app of a bundle id runs, without starting it.
+        real: Whether scripts meet this machine's apps, not simulated ones.
+        confinement: Holds scripts to their apps, where it works.
+    """
+
+    def __init__(
+        self,
+        catalogue: Catalogue,
+        state: Path,
+        run: RunInTurns,
+        *,
+        find: FindTools | None = None,
+        skill_folder: Path | None = None,
+        runs: Callable[[str], bool] = lambda _app: False,
+        real: bool = True,
+        confinement: Confinement | None = None,
+    ) -> None:
+        self.catalogue = catalogue
+        self.analyser = Analyser(catalogue)
+        self.store = PatternStore(state)
+        self.run = run
+        self.find = find
+        self.skill_folder = skill_folder
+        self.runs = runs
+        self.real = real
+        self.confinement = confinement
+
+    def close(self) -> None:
+        """Close what was learned."""
+        self.store.close()
+
+    def plan(
+        self,
+        tool: Tool,
+        call: Call,
+        work: Work,
+        *,
+        level: Level | None = None,
+        line: str = "",
+        raised: tuple[Raised, ...] = (),
+        told: Iterable[str] = (),
+        reached: Iterable[str] = (),
+        unsure: str = "",
+        outward: bool = False,
+    ) -> Plan:
+        """Return the plan of a call that does `work`.
+
+        Args:
+            tool, call, work: What is called, and what that does.
+            level, line, raised, outward: As the plan has them; the level is the tool's and the line
+                its name if left out.
+            told: Apps that a script tells, by bundle id, or by name where they are not known.
+            reached: Apps that are reached beside them, or the names of processes.
+            unsure: Why it cannot be told which apps are reached; empty where it can.
+        """
+        named = [self._app(name) for name in told]
+        apps = dict.fromkeys((*named, *map(self._app, reached)))
+        unknown = next((name for app, name in apps if not app), "")
+
+        def perform(cancel: Cancellation | None) -> Found:
+            def run(argv: Sequence[str], stdin: bytes, timeout: float) -> Completed:
+                turns = [app for app, _ in named if app]
+                return self.run(argv, stdin, timeout, apps=turns, cancel=cancel)
+
+            return Found(self._answer(work, call.arguments, run))
+
+        return Plan(
+            tool,
+            ("", ""),
+            call.arguments,
+            level or tool.level,
+            perform,
+            line=line or tool.name,
+            raised=raised,
+            targets=tuple(app for app, _ in apps),
+            names=tuple(name for _, name in apps),
+            unsure=unsure or (f"{unknown} is not known here" if unknown else ""),
+            outward=outward,
+        )
+
+    def _answer(self, work: Work, given: Arguments, run: Runner) -> Result:
+        """Return `{success, data, error}`; a failure is an answer too."""
+        try:
+            return done(clean(work(self, given, run)))
+        except ScriptError as stopped:
+            return failed(stopped.error, stopped.failure)
+        except ToolError as error:
+            return failed(error)
+        except SetupError as error:
+            return failed(ToolError("UNAVAILABLE", str(error)))
+
+    def _app(self, name: str) -> tuple[str, str]:
+        """Return bundle id and name of a target; the id is empty for an app that is not known."""
+        found = self.catalogue.find_app(name)
+        if found is not None:
+            return found.id, found.name
+        return name if "." in name else "", name
+
+    def tables_of(self, app: str) -> Tables:
+        """Return the dictionary of an app.
+
+        Raises:
+            ToolError: There is none; the nearest apps are named.
+        """
+        row = self.catalogue.find_app(app)
+        if row is None:
+            names = [known.name for known in self.catalogue.apps.values()]
+            message = f"There is no dictionary of {quoted(app)} here."
+            raise ToolError("APP_NOT_FOUND", message, near_text(app, names))
+        return self.catalogue.tables(row)
+
+    def bundle_of(self, app: str) -> str:
+        """Return the bundle id of an app; what was given where it is not known."""
+        row = self.catalogue.find_app(app) if app else None
+        return row.id if row else app
+
+    def explain(self, error: str, number: int | None, script: str, language: str) -> ScriptFailure:
+        """Return why a script failed; a misspelled app is looked for among those known."""
+        names = {app.name: app.id for app in self.catalogue.apps.values()}
+
+        def nearest_app(name: str) -> str:
+            return next((names[close] for close in nearest(name, names, 1)), "")
+
+        return explain(error, number, script, language, nearest_app)
+
+    def confines(self, found: Analysis) -> bool:
+        """Say whether a run is held to its apps: not if it was asked to reach beyond events."""
+        if self.confinement is None or found.unknown or not found.targets:
+            return False
+        if any(reason.says in BEYOND for reason in found.reasons):
+            return False
+        return self.confinement.works()
+
+
+def looks_up(work: Work) -> Perform:
+    """Return the `perform` of a tool that reaches no app: `work` does all of it."""
+
+    @wraps(work)
+    def perform(tool: Tool, call: Call, context: ToolContext) -> Plan:
+        return context.kept(open_toolset).plan(tool, call, work)
+
+    return perform
+
+
+def open_toolset(context: ToolContext) -> ScriptToolset:
+    """Return the toolset over a gate's catalogue and this user's state.
+
+    Raises:
+        SetupError: The state folder is not safe.
+    """
+    catalogue, executor = context.catalogue, context.executor
+    assert catalogue is not None
+    return ScriptToolset(
+        catalogue,
+        open_state(),
+        executor.run,
+        find=Index.open(catalogue).find,
+        runs=lambda app: executor.test_app(app).running == "yes",
+        real=executor.version().osascript is not None,
+        confinement=Confinement(executor.run),
+    )
