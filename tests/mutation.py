@@ -35,7 +35,17 @@ MUTATED: Final = (
     "iac_runtime/language/paths.py",
     "iac_runtime/policy/*",
 )
-TESTS: Final = ("tests/base", "tests/runtime")
+TESTS: Final = (
+    "tests/base/test_*.py",
+    "tests/runtime/test_policy_*.py",
+    "tests/runtime/test_audit*.py",
+    "tests/runtime/test_limiter.py",
+    "tests/runtime/test_gate_machine.py",
+    "tests/runtime/test_runtime_gate.py",
+    "tests/runtime/test_runtime_paths.py",
+)
+"""They run again and again in one process, so those that need a process of their own stay out."""
+
 SURVIVED: Final = 0
 UNTESTED: Final = 33
 """mutmut's exit codes of a mutant: the tests passed; no test comes by."""
@@ -68,7 +78,9 @@ def lay_out(folder: Path, only: Sequence[str]) -> None:
         f"also_copy =\n    generated/\n    docs/\n"
         f"pytest_add_cli_args =\n    {words}"
         f"pytest_add_cli_args_test_selection =\n"
-        + "".join(f"    {test}\n" for test in TESTS)
+        + "".join(
+            f"    {path.relative_to(ROOT)}\n" for glob in TESTS for path in sorted(ROOT.glob(glob))
+        )
         + "mutate_only_covered_lines = false\nuse_git_change_detection = false\n"
     )
 
