@@ -73,8 +73,8 @@ def serves(hit: Hit, wanted: Mapping[str, str], catalogue: Catalogue) -> bool:
     row = catalogue.tools.get(hit.tool)
     if row is None or not is_app(wanted["app"], row.app):
         return False
-    tool = catalogue.operation(row.name)
-    spec = tool.spec
+    tool = catalogue.tool(row)
+    spec = catalogue.operation(row.name).spec
     if "command" in wanted:
         names = {fold(row.function), fold(spec.jxa)}
         return spec.op == "command" and fold(wanted["command"]) in names
@@ -85,7 +85,7 @@ def serves(hit: Hit, wanted: Mapping[str, str], catalogue: Catalogue) -> bool:
         return True
     if spec.bind:
         return spec.bind.get("element") in (term, None)
-    return hit.element == term or term in tool.schema["properties"]["element"].get("enum", ())
+    return hit.element == term or term in tool.input["properties"]["element"].get("enum", ())
 
 
 def suggests(hit: Hit, wanted: Mapping[str, str], catalogue: Catalogue) -> bool:
