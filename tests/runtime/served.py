@@ -13,6 +13,6 @@ __all__ = ["server_of"]
 def server_of(gate: Gate, *expose: str) -> Any:
     """Return the server that lists everything, or what `expose` says."""
     assert gate.catalogue is not None
-    folders = [shelf.folder for shelf in gate.catalogue.shelves]
+    folders = [tool_folder.folder for tool_folder in gate.catalogue.tool_folders]
     choice = Choice(expose or ("all",), read_only=gate.read_only)
     return build_server(gate, Lines(folders, choice), identity())

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from iac_base.errors import SetupError
 from iac_base.files import find, replace
-from iac_runtime.tools.catalogue import read_shelves
+from iac_runtime.tools.catalogue import read_tool_folders
 from iac_runtime.version import VERSION
 
 __all__ = ["NEEDS", "bundle_files", "manifest", "write_bundle"]
@@ -101,8 +101,10 @@ def bundle_files(folders: Sequence[Path]) -> tuple[dict[str, bytes], int]:
     Raises:
         SetupError: There are no tools, or a file cannot be read.
     """
-    shelves = read_shelves(folders)
-    apps = sorted(str(row["name"]) for shelf in shelves for row in shelf.apps.values())
+    tool_folders = read_tool_folders(folders)
+    apps = sorted(
+        str(row["name"]) for tool_folder in tool_folders for row in tool_folder.apps.values()
+    )
     files = {
         "manifest.json": _json(manifest(apps)),
         "pyproject.toml": _project().encode(),
@@ -112,9 +114,9 @@ def bundle_files(folders: Sequence[Path]) -> tuple[dict[str, bytes], int]:
     try:
         for name in PACKAGES:
             files |= dict(_under(packages / name, f"server/{name}"))
-        for at, shelf in enumerate(shelves):
+        for at, tool_folder in enumerate(tool_folders):
             # Numbered, so that the order in which they are searched is that of their names.
-            files |= dict(_under(shelf.folder, f"server/tools/{at:02}"))
+            files |= dict(_under(tool_folder.folder, f"server/tools/{at:02}"))
     except OSError as error:
         raise SetupError(f"{error.filename} cannot be read: {error.strerror}.") from error
     return files, len(apps)

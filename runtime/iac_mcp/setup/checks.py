@@ -172,10 +172,10 @@ def tools(place: Place) -> Iterator[Finding]:
 def fresh(place: Place) -> Iterator[Finding]:
     """Look for apps that were installed or updated since their tools were built."""
     try:
-        shelves = Catalogue(tool_folders(place.tools)).shelves
+        catalogue = Catalogue(tool_folders(place.tools))
     except SetupError:
         return  # `tools` has said so.
-    found = freshness(shelves, place.folders)
+    found = freshness(catalogue.tool_folders, place.folders)
     for app in found.stale:
         yield Finding("fresh", "warning", app.line.partition(";")[0] + ".", app.command)
     if not found.fresh and not found.without and not found.stale:

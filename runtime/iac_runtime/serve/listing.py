@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from iac_base.errors import SetupError, near_text
-from iac_runtime.tools.catalogue import Shelf, damaged, read_shelves
+from iac_runtime.tools.catalogue import ToolFolder, damaged, read_tool_folders
 from iac_runtime.tools.own import META_TOOLS, OWN_TOOLS, TOOLSETS, toolset_tools
 from iac_runtime.tools.shape import Tool, entry
 
@@ -38,17 +38,19 @@ class Choice(NamedTuple):
     read_only: bool = False
 
 
-def chosen_lines(shelves: Sequence[Shelf], choice: Choice) -> list[bytes]:
+def chosen_lines(tool_folders: Sequence[ToolFolder], choice: Choice) -> list[bytes]:
     """Return the entries of generated tools that `choice` lists, in the order of the folders.
 
     Raises:
         SetupError: A pattern or a pin names nothing, or a listing is missing or damaged.
     """
-    patterns = _patterns(shelves, choice)
+    patterns = _patterns(tool_folders, choice)
     lines: list[bytes] = []
-    for shelf in shelves:
+    for tool_folder in tool_folders:
         if patterns:
-            lines += _entry_lines(shelf, None if "*" in patterns else patterns, choice.read_only)
+            lines += _entry_lines(
+                tool_folder, None if "*" in patterns else patterns, choice.read_only
+            )
     return lines
 
 
@@ -64,12 +66,12 @@ def own_lines(choice: Choice) -> list[bytes]:
     return _lines(entry(tool) for tool in tools if not choice.read_only or tool.ceiling == "SAFE")
 
 
-def _patterns(shelves: Sequence[Shelf], choice: Choice) -> list[str]:
+def _patterns(tool_folders: Sequence[ToolFolder], choice: Choice) -> list[str]:
     searching = SEARCH in choice.expose
     wanted = [
         word for word in (choice.pins if searching else choice.expose) if word not in TOOLSETS
     ]
-    keys = {key for shelf in shelves for key in shelf.apps}
+    keys = {key for tool_folder in tool_folders for key in tool_folder.apps}
     patterns: list[str] = []
     for word in wanted:
         if word == "all":
@@ -80,23 +82,27 @@ def _patterns(shelves: Sequence[Shelf], choice: Choice) -> list[str]:
             raise SetupError(
                 f"There are no tools of {word}. {near_text(word, sorted(keys))}".strip()
             )
-        elif any(fnmatchcase(name, word) for shelf in shelves for name in shelf.tools):
+        elif any(
+            fnmatchcase(name, word) for tool_folder in tool_folders for name in tool_folder.tools
+        ):
             patterns.append(word)
         else:
             raise SetupError(f"No tool is called {word}. {near_text(word, sorted(keys))}".strip())
     return patterns
 
 
-def _entry_lines(shelf: Shelf, patterns: list[str] | None, read_only: bool) -> list[bytes]:
-    path = shelf.folder / "listing.jsonl"
+def _entry_lines(
+    tool_folder: ToolFolder, patterns: list[str] | None, read_only: bool
+) -> list[bytes]:
+    path = tool_folder.folder / "listing.jsonl"
     try:
         text = path.read_bytes()
     except OSError as error:
         raise damaged(path) from error
-    if patterns is None and not read_only and not shelf.hides:
+    if patterns is None and not read_only and not tool_folder.hides:
         return text.splitlines()
     lines = []
-    for name, row in shelf.tools.items():
+    for name, row in tool_folder.tools.items():
         if patterns is not None and not any(fnmatchcase(name, word) for word in patterns):
             continue
         if read_only and not row["level"] == row["ceiling"] == "SAFE":
@@ -225,17 +231,17 @@ class Lines:
             return self._now
 
     def _fresh(self, folders: Sequence[Path]) -> _Read:
-        shelves = read_shelves(folders)
-        tools = [*own_lines(self._choice), *chosen_lines(shelves, self._choice)]
-        return _Read(tools, _apps(shelves))
+        tool_folders = read_tool_folders(folders)
+        tools = [*own_lines(self._choice), *chosen_lines(tool_folders, self._choice)]
+        return _Read(tools, _apps(tool_folders))
 
 
-def _apps(shelves: Iterable[Shelf]) -> dict[str, Mapping[str, Any]]:
+def _apps(tool_folders: Iterable[ToolFolder]) -> dict[str, Mapping[str, Any]]:
     found: dict[str, Mapping[str, Any]] = {}
-    for shelf in shelves:
-        for key, row in shelf.apps.items():
+    for tool_folder in tool_folders:
+        for key, row in tool_folder.apps.items():
             if not (isinstance(row, dict) and {"id", "name"} <= row.keys()):
-                raise damaged(shelf.folder / "catalogue.json")
+                raise damaged(tool_folder.folder / "catalogue.json")
             found[key] = row
     return dict(sorted(found.items()))
 

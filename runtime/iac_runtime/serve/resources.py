@@ -59,8 +59,12 @@ def read_resource(uri: str, sources: Sources) -> tuple[str, str, str]:
 def provenance(catalogue: Catalogue, tool: str) -> dict[str, Any]:
     """Return where a generated tool comes from: app, bundle id, dictionary, whose words."""
     row = catalogue.find(tool)
-    shelf = next(shelf for shelf in catalogue.shelves if shelf.folder == row.app.folder)
-    digest = str(shelf.apps[row.app.key].get("digest", ""))[:12]
+    tool_folder = next(
+        tool_folder
+        for tool_folder in catalogue.tool_folders
+        if tool_folder.folder == row.app.folder
+    )
+    digest = str(tool_folder.apps[row.app.key].get("digest", ""))[:12]
     return {"app": row.app.name, "bundle": row.app.id, "dictionary": f"sha256 {digest}"}
 
 
