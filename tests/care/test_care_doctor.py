@@ -20,7 +20,7 @@ from iac_mcp.setup.findings import Check, Finding, Place, ServerProcess, server_
 from iac_runtime.execution.executor import Executor
 from iac_runtime.execution.mac import AppState, Version
 from iac_runtime.execution.process import Completed
-from iac_runtime.serve.status import Board
+from iac_runtime.serve.status import StatusFile
 
 
 class Mac:
@@ -257,7 +257,7 @@ def test_servers_that_were_left_over_are_named(
         ServerProcess(13, False, "Claude", ("iac-mcp", "serve")),
     ]
     monkeypatch.setattr(checks_around, "server_processes", lambda: rows)
-    board = Board("search", 1, {})
+    board = StatusFile("search", 1, {})
     board.update(version="0.0.1")
     board._write()
     found = [*checks_around.servers(place)]

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from iac_runtime.search.entries import AppNames
 from iac_runtime.search.lexicon import GROUPS, LOOSE, entries
 from iac_runtime.search.request import (
-    Request,
+    SearchRequest,
     Speller,
     known_words,
     read_request,
@@ -24,7 +24,7 @@ NAMES = [
 ]
 
 
-def read(text: str) -> Request:
+def read(text: str) -> SearchRequest:
     return read_request(text, known_words().__contains__, lambda _: [])
 
 

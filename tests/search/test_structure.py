@@ -6,14 +6,14 @@ import pytest
 
 from iac_runtime.search import Index
 from iac_runtime.search.entries import AppWords, ClassWords, ToolWords
-from iac_runtime.search.request import Request, known_words, read_request
+from iac_runtime.search.request import SearchRequest, known_words, read_request
 from iac_runtime.tool import Op
 from iac_runtime.tools.catalogue import AppRow
 
 OBJECTS: tuple[Op, ...] = ("get", "list", "count", "make", "set")
 
 
-def read(text: str) -> Request:
+def read(text: str) -> SearchRequest:
     return read_request(text, known_words().__contains__, lambda _: [])
 
 

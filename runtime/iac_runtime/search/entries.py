@@ -13,7 +13,7 @@ from typing import Any, Final, Literal, NamedTuple
 from iac_base.errors import SetupError
 from iac_base.words import fold
 from iac_runtime.search.lexicon import APPS, BEFORE_APP
-from iac_runtime.search.request import Request, split, stem, stems
+from iac_runtime.search.request import SearchRequest, split, stem, stems
 from iac_runtime.tool import Level, Op, Spec
 from iac_runtime.tools.catalogue import AppRow, Catalogue
 from iac_runtime.tools.shape import Tool
@@ -78,7 +78,7 @@ class AppNames:
             if wanted and wanted in (fold(part) for part in row)
         ]
 
-    def hints(self, request: Request) -> dict[int, Hint]:
+    def hints(self, request: SearchRequest) -> dict[int, Hint]:
         """Return how a request speaks for apps; one that it does not speak for is not there."""
         found: dict[int, Hint] = {}
         known_for: dict[int, float] = {}

@@ -5,10 +5,10 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from iac_runtime.search.entries import MARKS, Hint, Reach
-from iac_runtime.search.request import Request, Term, stems
+from iac_runtime.search.request import SearchRequest, SearchTerm, stems
 from iac_runtime.tool import Level, Op
 
-__all__ = ["App", "ObjectTool", "Offer", "Row", "rank"]
+__all__ = ["IndexedApp", "Offer", "OperationTool", "SearchRow", "rank"]
 
 _FIELDS: Final = (1.0, 0.8, 0.45, 0.35)
 """What a word is worth in the name, the properties, the values and the purpose."""
@@ -81,25 +81,25 @@ _NOTHING: Final[frozenset[int]] = frozenset()
 _OPS: Final[tuple[Op, ...]] = ("get", "list", "count", "make", "set")
 
 
-class ObjectTool(NamedTuple):
+class OperationTool(NamedTuple):
     """An object tool of an app: its name on the wire and its least level."""
 
     name: str
     level: Level
 
 
-class App(NamedTuple):
+class IndexedApp(NamedTuple):
     """An app of the index: its key, name, bundle id, object tools by operation, and for which
     apps its tools are."""
 
     key: str
     name: str
     id: str
-    operations: Mapping[Op, ObjectTool]
+    operations: Mapping[Op, OperationTool]
     reach: Reach = "own"
 
 
-class Row(NamedTuple):
+class SearchRow(NamedTuple):
     """A row of the index as it was found; `kind` is an operation, or a kind of class.
 
     `held` is a class whose objects something contains, `made` one that may be made, `text` one
@@ -126,7 +126,7 @@ class Offer(NamedTuple):
 
 
 class _Match(NamedTuple):
-    row: Row
+    row: SearchRow
     score: float
     action: float
     got: Mapping[int, float]
@@ -134,9 +134,9 @@ class _Match(NamedTuple):
 
 
 def rank(
-    request: Request,
-    rows: Iterable[Row],
-    apps: Sequence[App],
+    request: SearchRequest,
+    rows: Iterable[SearchRow],
+    apps: Sequence[IndexedApp],
     hints: Mapping[int, Hint],
     worth: Callable[[str], float],
     only: Sequence[int],
@@ -224,7 +224,7 @@ def rank(
     return _varied(sorted(best.values(), key=_order), beside)
 
 
-def _at_hand(app: App) -> bool:
+def _at_hand(app: IndexedApp) -> bool:
     return app.reach != "own" or app.id.startswith(_SYSTEM)
 
 
@@ -251,7 +251,7 @@ def _varied(offers: Sequence[Offer], beside: Set[int]) -> list[Offer]:
     return sorted(found, key=_order)
 
 
-def _left(told: Sequence[float], terms: Sequence[Term], hint: Hint) -> list[float]:
+def _left(told: Sequence[float], terms: Sequence[SearchTerm], hint: Hint) -> list[float]:
     """Return the weights for an app without the words that were its name, if others are left."""
     left = [
         0.0 if term.stem in hint.said else weight for term, weight in zip(terms, told, strict=True)
@@ -259,7 +259,9 @@ def _left(told: Sequence[float], terms: Sequence[Term], hint: Hint) -> list[floa
     return left if any(left) else list(told)
 
 
-def _plain(request: Request, told: Sequence[float], marked: Set[int], hint: Hint) -> list[float]:
+def _plain(
+    request: SearchRequest, told: Sequence[float], marked: Set[int], hint: Hint
+) -> list[float]:
     """Return the weights for tools for any app: no word of theirs is rare or common.
 
     What no tool knows is taken for a name too.
@@ -277,7 +279,7 @@ def _plain(request: Request, told: Sequence[float], marked: Set[int], hint: Hint
     return found
 
 
-def _meant(term: Term) -> set[str]:
+def _meant(term: SearchTerm) -> set[str]:
     """Return what a word was meant as: itself, or the words that it was mistyped of."""
     most = max(term.options.values())
     return {word for word, value in term.options.items() if value == most}
@@ -288,14 +290,14 @@ def _marks() -> frozenset[str]:
     return frozenset(stems(MARKS))
 
 
-def _term_worth(term: Term, worth: Callable[[str], float]) -> float:
+def _term_worth(term: SearchTerm, worth: Callable[[str], float]) -> float:
     """Return what a term tells: its own word, else the commonest that may stand for it."""
     found = [value for word in term.options if (value := worth(word))]
     return min(found, default=0.0)
 
 
 def _match(
-    row: Row,
+    row: SearchRow,
     options: Mapping[str, Sequence[tuple[int, float]]],
     weights: Sequence[float],
     action: int | None,
@@ -337,7 +339,7 @@ def _match(
     return _Match(row, score * _TEXT if row.kind == "text" else score, acts, got, held)
 
 
-def _exact(terms: Sequence[Term], rows: Iterable[Row]) -> dict[int, set[int]]:
+def _exact(terms: Sequence[SearchTerm], rows: Iterable[SearchRow]) -> dict[int, set[int]]:
     """Return, by app, the places of the words that a class has in its name as they were said."""
     places = {term.stem: place for place, term in enumerate(terms)}
     found: dict[int, set[int]] = {}

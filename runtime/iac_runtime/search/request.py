@@ -29,9 +29,9 @@ from iac_runtime.search.phrases import PHRASES
 
 __all__ = [
     "MAX_QUERY",
-    "Request",
+    "SearchRequest",
+    "SearchTerm",
     "Speller",
-    "Term",
     "known_words",
     "read_request",
     "split",
@@ -174,7 +174,7 @@ _WRITTEN: Final = (
 path, a command of a shell, the number of an Apple error."""
 
 
-class Term(NamedTuple):
+class SearchTerm(NamedTuple):
     """A word of a request: stems that may stand for it with their worth, and its own worth.
 
     `depth` counts the words such as `of` and `in` that lead to it: 0 for what is asked about, 1 for
@@ -187,7 +187,7 @@ class Term(NamedTuple):
     depth: int = 0
 
 
-class Request(NamedTuple):
+class SearchRequest(NamedTuple):
     """A request that was read.
 
     Attributes:
@@ -196,7 +196,7 @@ class Request(NamedTuple):
     """
 
     words: tuple[str, ...]
-    terms: tuple[Term, ...]
+    terms: tuple[SearchTerm, ...]
     operations: Mapping[str, float]
     action: int | None = None
     """The place in `terms` of what seems to be the verb: the first word that tells something."""
@@ -236,7 +236,7 @@ def known_words() -> set[str]:
 
 def read_request(
     text: str, known: Callable[[str], bool], near: Callable[[str], Sequence[str]]
-) -> Request:
+) -> SearchRequest:
     """Read a request.
 
     Args:
@@ -246,7 +246,7 @@ def read_request(
     """
     plain, operations = _phrases(text[:MAX_QUERY].replace("’", "'").casefold())
     words = tuple(split(plain))
-    found: dict[str, Term] = {}
+    found: dict[str, SearchTerm] = {}
     depth, things = 0, 0
     for place, word in enumerate(words):
         base = stem(word)
@@ -269,12 +269,12 @@ def read_request(
             for other, worth in _synonyms().get(one, {}).items():
                 options[other] = max(options.get(other, 0), own * worth)
             options[one] = own
-        found[base] = Term(base, options, _VERB if verbs else 1.0, depth)
+        found[base] = SearchTerm(base, options, _VERB if verbs else 1.0, depth)
         things += not verbs
     _joined(words, found, known)
     asks = next((word for word in words if word not in POLITE), "") in QUESTIONS
     action = None if asks or not found else 0
-    return Request(words, tuple(found.values()), operations, action, _names(text))
+    return SearchRequest(words, tuple(found.values()), operations, action, _names(text))
 
 
 def _undoing(base: str, known: Callable[[str], bool]) -> list[str]:
@@ -311,9 +311,11 @@ def _by_length() -> list[tuple[str, str, str]]:
     return sorted(PHRASES, key=lambda row: -len(row[0]))
 
 
-def _joined(words: Sequence[str], found: dict[str, Term], known: Callable[[str], bool]) -> None:
+def _joined(
+    words: Sequence[str], found: dict[str, SearchTerm], known: Callable[[str], bool]
+) -> None:
     """Add neighbours that are one word somewhere: `java script`, `text wrangler`."""
     for one, two in itertools.pairwise(words):
         both = stem(one + two)
         if both not in found and len(both) > 4 and known(both):
-            found[both] = Term(both, {both: 1.0}, 1.0)
+            found[both] = SearchTerm(both, {both: 1.0}, 1.0)

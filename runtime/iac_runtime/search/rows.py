@@ -6,7 +6,7 @@ from typing import Final
 
 from iac_runtime.search.entries import AppWords, ClassWords, ToolWords
 from iac_runtime.search.lexicon import STOP
-from iac_runtime.search.ranking import App, ObjectTool
+from iac_runtime.search.ranking import IndexedApp, OperationTool
 from iac_runtime.search.request import known_words, split, stem, stems
 from iac_runtime.tool import Op
 
@@ -35,15 +35,15 @@ def rows_of(words: AppWords, place: int) -> Iterator[IndexRow]:
         yield _class_row(one, place)
 
 
-def app_of(words: AppWords) -> App:
+def app_of(words: AppWords) -> IndexedApp:
     """Return an app with its object tools."""
     row = words.app
-    tools: dict[Op, ObjectTool] = {
-        tool.op: ObjectTool(tool.name, tool.level)
+    tools: dict[Op, OperationTool] = {
+        tool.op: OperationTool(tool.name, tool.level)
         for tool in words.tools
         if tool.op != "command" and not tool.bound
     }
-    return App(row.key, row.name, row.id, tools, words.reach)
+    return IndexedApp(row.key, row.name, row.id, tools, words.reach)
 
 
 def owners(rows: Iterable[IndexRow]) -> dict[str, int | None]:

@@ -45,7 +45,7 @@ __all__ = [
     "EVERY",
     "PATIENCE",
     "THREADS",
-    "Vigil",
+    "Deadline",
     "call_gate",
     "caller_of",
     "done_result",
@@ -174,7 +174,7 @@ PATIENCE: Final = 54.0
 """Seconds for a call: 60, less what ending a process that resists takes, and a little."""
 
 
-class Vigil:
+class Deadline:
     """Watches over the calls of one request.
 
     Args:
@@ -258,7 +258,7 @@ async def call_gate(
     context: Any,
     params: Any,
     limiter: anyio.CapacityLimiter,
-    vigil: Vigil,
+    deadline: Deadline,
 ) -> Done | Refused | Asks | types.InputRequiredResult:
     """Carry out a call; a person is asked where the policy wants it.
 
@@ -271,7 +271,7 @@ async def call_gate(
             _plain(params.input_responses), tuple(ANSWERS), declared=_declared(context)
         )
         call = call._replace(token=params.request_state, verdict=verdict)
-    outcome = await in_thread(partial(_call, gate, call), limiter, vigil.keep)
+    outcome = await in_thread(partial(_call, gate, call), limiter, deadline.keep)
     if not isinstance(outcome, Asks):
         return outcome
     if call.caller.asks_by == "client":
@@ -281,11 +281,11 @@ async def call_gate(
             )
         said = await _elicit(context, outcome.question)
     elif call.caller.asks_by == "dialog":
-        said = await in_thread(partial(_dialog, outcome.question), limiter, vigil.tell)
+        said = await in_thread(partial(_dialog, outcome.question), limiter, deadline.tell)
     else:
         return outcome
     answered = call._replace(token=outcome.token, verdict=said)
-    return await in_thread(partial(_call, gate, answered), limiter, vigil.keep)
+    return await in_thread(partial(_call, gate, answered), limiter, deadline.keep)
 
 
 def _call(gate: Gate, call: Call, cancel: Cancellation) -> Done | Refused | Asks:

@@ -25,15 +25,15 @@ from mcp.server.subscriptions import (
 )
 
 from iac_base.errors import IacError, SetupError
-from iac_runtime.serve.listing import Lines
+from iac_runtime.serve.listing import Listings
 
 if TYPE_CHECKING:
     from iac_runtime.gate.gate import Gate
-    from iac_runtime.serve.routing import Identity
-    from iac_runtime.serve.status import Board
+    from iac_runtime.serve.routing import ServerIdentity
+    from iac_runtime.serve.status import StatusFile
     from iac_runtime.tools.catalogue import Catalogue
 
-__all__ = ["PAUSE", "Backing", "Changes", "Watch", "listen_handler"]
+__all__ = ["PAUSE", "BuildWatch", "Changes", "LazyGate", "listen_handler"]
 
 PAUSE: Final = 1.0
 """Seconds between two looks; a build is seen at the second look after it."""
@@ -66,7 +66,7 @@ class Changes:
             listener()
 
 
-class Watch:
+class BuildWatch:
     """A thread that looks, and tells when something has changed.
 
     Args:
@@ -100,7 +100,7 @@ class Watch:
                 self._changes.tell()
 
 
-class Backing:
+class LazyGate:
     """The gate of a server, and its status. Safe to use from several threads.
 
     Args:
@@ -110,17 +110,17 @@ class Backing:
     """
 
     def __init__(
-        self, lines: Lines, open_gate: "Callable[[], Gate]", gate: "Gate | None" = None
+        self, lines: Listings, open_gate: "Callable[[], Gate]", gate: "Gate | None" = None
     ) -> None:
         self.changes = Changes()
         self._lines = lines
         self._open = open_gate
         self._gate = gate
-        self._board: Board | None = None
+        self._status_file: StatusFile | None = None
         # Tools that are built anew while the gate is opened must not be lost between the two.
         self._lock = threading.Lock()
 
-    def server(self, identity: "Identity", patience: float) -> Any:
+    def server(self, identity: "ServerIdentity", patience: float) -> Any:
         """Return the SDK's server, with the gate opened.
 
         Raises:
@@ -132,13 +132,13 @@ class Backing:
             if self._gate is None:
                 self._gate = self._open()
             gate = self._gate
-            self._board = _board(gate, self._lines)
+            self._status_file = _status_file(gate, self._lines)
         return build_server(
             gate,
             self._lines,
             identity,
             changes=self.changes,
-            board=self._board,
+            status=self._status_file,
             patience=patience,
         )
 
@@ -156,26 +156,26 @@ class Backing:
 
                 catalogue = Catalogue(self._lines.folders)
                 self._gate.renew(catalogue)
-                if self._board is not None:
-                    self._board.update(apps=len(catalogue.apps), tools=_levels(catalogue))
+                if self._status_file is not None:
+                    self._status_file.update(apps=len(catalogue.apps), tools=_levels(catalogue))
         return True
 
     def close(self) -> None:
         """End what runs, and remove the status."""
-        gate, board = self._gate, self._board
+        gate, status = self._gate, self._status_file
         if gate is not None:
             gate.close()
-        if board is not None:
-            board.close()
+        if status is not None:
+            status.close()
 
 
-def _board(gate: "Gate", lines: Lines) -> "Board | None":
-    from iac_runtime.serve.status import Board
+def _status_file(gate: "Gate", lines: Listings) -> "StatusFile | None":
+    from iac_runtime.serve.status import StatusFile
 
     catalogue = lines.catalogue(gate)
     try:
         workers = gate.executor.workers
-        return Board(lines.surface, len(catalogue.apps), _levels(catalogue), workers=workers)
+        return StatusFile(lines.surface, len(catalogue.apps), _levels(catalogue), workers=workers)
     except SetupError:
         # A state folder that is not safe stops the calls, which say so, and not the server.
         return None
@@ -191,7 +191,7 @@ _EVENTS: Final = (ToolsListChanged(), PromptsListChanged(), ResourcesListChanged
 class _Bus(InMemorySubscriptionBus):
     """A bus that hears of changes from whatever thread has seen them."""
 
-    def __init__(self, changes: Changes, lines: Lines) -> None:
+    def __init__(self, changes: Changes, lines: Listings) -> None:
         super().__init__()
         self._changes = changes
         self._lines = lines
@@ -220,6 +220,6 @@ class _Bus(InMemorySubscriptionBus):
         return [ResourceUpdated(uri=row["uri"]) for row in rows if "/apps" in row["uri"]]
 
 
-def listen_handler(changes: Changes, lines: Lines) -> Any:
+def listen_handler(changes: Changes, lines: Listings) -> Any:
     """Return the handler of subscriptions/listen."""
     return ListenHandler(_Bus(changes, lines))

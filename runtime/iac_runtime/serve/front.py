@@ -14,9 +14,9 @@ from typing import Any, Final
 
 from iac_base.errors import SetupError
 from iac_base.files import config_file
-from iac_runtime.serve.changes import Backing, Watch
-from iac_runtime.serve.listing import SEARCH, Choice, Lines
-from iac_runtime.serve.routing import Identity, Router
+from iac_runtime.serve.changes import BuildWatch, LazyGate
+from iac_runtime.serve.listing import SEARCH, Choice, Listings
+from iac_runtime.serve.routing import Router, ServerIdentity
 from iac_runtime.serve.sdk import Sessions
 from iac_runtime.serve.wire import Wire, claim
 from iac_runtime.tools.folders import tool_folders
@@ -33,7 +33,7 @@ class _StopError(Exception):
 
 
 def serve(
-    identity: Identity,
+    identity: ServerIdentity,
     lines: Callable[[], list[bytes]],
     build: Callable[[], Any],
     close: Callable[[], None] = lambda: None,
@@ -134,9 +134,9 @@ _JUDGED: Final = (
 _VARIABLES: Final = ("IAC_READ_ONLY", "IAC_RATE_LIMIT", "IAC_BLOCKLIST", "ACCESSIBILITY_MCP_")
 
 
-def identity() -> Identity:
+def identity() -> ServerIdentity:
     """Return what the server says of itself."""
-    return Identity("iac", VERSION, INSTRUCTIONS, CAPABILITIES)
+    return ServerIdentity("iac", VERSION, INSTRUCTIONS, CAPABILITIES)
 
 
 def start(raw: Mapping[str, Any]) -> int:
@@ -157,11 +157,11 @@ def start(raw: Mapping[str, Any]) -> int:
     folders = find()
     gate = _early(raw)
     read_only = gate.read_only if gate is not None else False
-    lines = Lines(folders, _choice(raw, read_only=read_only), find)
+    lines = Listings(folders, _choice(raw, read_only=read_only), find)
     # What is wrong with the folders or the choice is said before a client waits.
     lines()
-    backing = Backing(lines, partial(_open, raw), gate)
-    watch = Watch(backing.look, backing.changes)
+    backing = LazyGate(lines, partial(_open, raw), gate)
+    watch = BuildWatch(backing.look, backing.changes)
     watch.start()
     try:
         serve(

@@ -26,7 +26,7 @@ from iac_runtime.language.levels import at_most
 from iac_runtime.serve.calling import (
     PATIENCE,
     THREADS,
-    Vigil,
+    Deadline,
     call_gate,
     caller_of,
     done_result,
@@ -34,13 +34,13 @@ from iac_runtime.serve.calling import (
     outcome_result,
 )
 from iac_runtime.serve.changes import Changes, listen_handler
-from iac_runtime.serve.listing import Lines
-from iac_runtime.serve.pages import Finder, guide_names, guide_text, through_door
+from iac_runtime.serve.listing import Listings
+from iac_runtime.serve.pages import ToolSearch, guide_names, guide_text, through_door
 from iac_runtime.serve.prompts import PROMPTS, find_prompt, prompt_text
 from iac_runtime.serve.resource_texts import TEMPLATES
 from iac_runtime.serve.resources import Sources, resource_handlers
-from iac_runtime.serve.routing import LIST_TTL_MS, Identity
-from iac_runtime.serve.status import Board, status_facts
+from iac_runtime.serve.routing import LIST_TTL_MS, ServerIdentity
+from iac_runtime.serve.status import StatusFile, status_facts
 from iac_runtime.tool import Level
 from iac_runtime.tools.catalogue import Catalogue
 
@@ -117,7 +117,7 @@ def _of_template(
     return ()
 
 
-def prompt_handlers(lines: Lines) -> dict[str, Any]:
+def prompt_handlers(lines: Listings) -> dict[str, Any]:
     """Return the handlers of the SDK's server for prompts, by its keywords."""
 
     async def list_prompts(_context: Any, _params: Any) -> types.ListPromptsResult:
@@ -162,11 +162,11 @@ _CACHED: Final[tuple[CacheableMethod, ...]] = (
 
 def build_server(
     gate: Gate,
-    lines: Lines,
-    identity: Identity,
+    lines: Listings,
+    identity: ServerIdentity,
     *,
     changes: Changes | None = None,
-    board: Board | None = None,
+    status: StatusFile | None = None,
     patience: float = PATIENCE,
 ) -> Server[Any]:
     """Return the server of a gate with a catalogue; it is not started.
@@ -176,7 +176,7 @@ def build_server(
         lines: What is listed.
         identity: What the server says of itself.
         changes: Tells of tools that were built anew.
-        board: Counts the calls.
+        status: Counts the calls.
         patience: Seconds after which a call is ended.
     """
     limiter = anyio.CapacityLimiter(THREADS)
@@ -186,8 +186,8 @@ def build_server(
     def catalogue() -> Catalogue:
         return lines.catalogue(gate)
 
-    finder = Finder(catalogue, read_only=read_only)
-    sources = Sources(catalogue, read_only, partial(status_facts, board))
+    search = ToolSearch(catalogue, read_only=read_only)
+    sources = Sources(catalogue, read_only, partial(status_facts, status))
 
     async def list_tools(
         _ctx: Any, _params: types.PaginatedRequestParams | None
@@ -202,30 +202,30 @@ def build_server(
         context: Any, params: types.CallToolRequestParams
     ) -> types.CallToolResult | types.InputRequiredResult:
         result = await answer_call(context, params)
-        if board is not None:
-            board.count(failed=isinstance(result, types.CallToolResult) and bool(result.is_error))
+        if status is not None:
+            status.count(failed=isinstance(result, types.CallToolResult) and bool(result.is_error))
         return result
 
     def name_client(name: str) -> None:
-        if board is not None and name and name not in named:
+        if status is not None and name and name not in named:
             named.add(name)
-            board.update(client=clean_text(name, 100))
+            status.update(client=clean_text(name, 100))
 
     async def answer_call(
         context: Any, params: types.CallToolRequestParams
     ) -> types.CallToolResult | types.InputRequiredResult:
         call = Call(params.name, params.arguments or {}, caller_of(context, gate))
         name_client(call.caller.client)
-        vigil = Vigil(context, call.tool, patience)
+        deadline = Deadline(context, call.tool, patience)
         try:
             if call.tool == FIND:
-                find = partial(finder.find, call.arguments)
+                find = partial(search.find, call.arguments)
                 found = await anyio.to_thread.run_sync(find, limiter=limiter)
                 return done_result(Done(found, "", "SAFE"))
             call = through_door(call)
-            outcome = await call_gate(gate, call, context, params, limiter, vigil)
+            outcome = await call_gate(gate, call, context, params, limiter, deadline)
         except ToolError as error:
-            return failure_result(vigil.meaning(error))
+            return failure_result(deadline.meaning(error))
         except Exception as error:
             return failure_result(error)
         if isinstance(outcome, types.InputRequiredResult):

@@ -18,7 +18,7 @@ from iac_runtime.tools.shape import Tool, entry
 if TYPE_CHECKING:
     from iac_runtime.tools.catalogue import Catalogue
 
-__all__ = ["SEARCH", "Choice", "Lines", "chosen_lines", "own_lines"]
+__all__ = ["SEARCH", "Choice", "Listings", "chosen_lines", "own_lines"]
 
 SEARCH: Final = "search"
 """The surface of a handful of tools that find and call the others."""
@@ -125,7 +125,7 @@ class _Read(NamedTuple):
     apps: Mapping[str, Mapping[str, Any]]
 
 
-class Lines:
+class Listings:
     """What a server lists, one finished JSON object a line. Safe to use from several threads.
 
     Args:

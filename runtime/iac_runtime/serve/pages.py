@@ -18,7 +18,7 @@ from iac_base.errors import (
 from iac_base.text import clean_text
 from iac_runtime.gate.plans import Call
 from iac_runtime.language.checking import check_arguments
-from iac_runtime.search import Hit, Page, page
+from iac_runtime.search import Page, SearchHit, page
 from iac_runtime.search.entries import AppWords, added_words
 from iac_runtime.tool import Element, Level, Property
 from iac_runtime.tools.catalogue import Catalogue
@@ -34,12 +34,12 @@ from iac_runtime.tools.shape import Tool
 from iac_runtime.tools.tables import APPLICATION, Tables
 
 if TYPE_CHECKING:
-    from iac_runtime.search import Hit, Index
+    from iac_runtime.search import Index, SearchHit
 
 __all__ = [
     "MARKDOWN",
     "MOST",
-    "Finder",
+    "ToolSearch",
     "any_page",
     "beside",
     "guide_entries",
@@ -73,7 +73,7 @@ def through_door(call: Call) -> Call:
     return call._replace(tool=name, arguments=given.get("arguments") or {}, most=most)
 
 
-class Finder:
+class ToolSearch:
     """Answers `find_tools` over a catalogue; the index is made on first need, in a thread.
 
     Args:
@@ -123,7 +123,7 @@ class Finder:
             self._made = (catalogue, Index.open(catalogue, beside))
         return self._made
 
-    def _row(self, page: Any, hit: "Hit") -> dict[str, Any]:
+    def _row(self, page: Any, hit: "SearchHit") -> dict[str, Any]:
         reach = page.level if page.level == page.ceiling else f"{page.level} to {page.ceiling}"
         row = {
             "name": page.tool,
@@ -168,7 +168,7 @@ def reach(catalogue: Catalogue, tool: str) -> Level:
     return row.ceiling if row is not None else "SAFE"
 
 
-def any_page(catalogue: Catalogue, tool: str | Hit) -> Page:
+def any_page(catalogue: Catalogue, tool: str | SearchHit) -> Page:
     """Return the page of a tool; of a hit, the example is about what was asked for.
 
     Raises:

@@ -13,7 +13,7 @@ from mcp.shared.exceptions import MCPError
 from iac_base.errors import IacError, InvalidParameterError, ToolError, near_text, quoted
 from iac_runtime.gate.planning import list_apps
 from iac_runtime.gate.results import clean
-from iac_runtime.serve.listing import Lines
+from iac_runtime.serve.listing import Listings
 from iac_runtime.serve.pages import guide_text, model_text
 from iac_runtime.serve.resource_texts import TEMPLATES, Address, Kind, read_address
 from iac_runtime.tools.catalogue import Catalogue
@@ -68,7 +68,7 @@ def provenance(catalogue: Catalogue, tool: str) -> dict[str, Any]:
     return {"app": row.app.name, "bundle": row.app.id, "dictionary": f"sha256 {digest}"}
 
 
-def resource_handlers(lines: Lines, sources: Sources) -> dict[str, Any]:
+def resource_handlers(lines: Listings, sources: Sources) -> dict[str, Any]:
     """Return the handlers of the SDK's server for resources, by its keywords."""
 
     async def list_resources(_context: Any, _params: Any) -> types.ListResourcesResult:

@@ -20,8 +20,8 @@ __all__ = [
     "MODERN_VERSION",
     "Backend",
     "Era",
-    "Identity",
     "Router",
+    "ServerIdentity",
     "answer",
     "discover_result",
     "failure",
@@ -53,7 +53,7 @@ LIST_TTL_MS: Final = 60_000
 """Milliseconds for which a client of the modern era may keep a listing."""
 
 
-class Identity(NamedTuple):
+class ServerIdentity(NamedTuple):
     """What a server says of itself.
 
     Attributes:
@@ -66,7 +66,7 @@ class Identity(NamedTuple):
     capabilities: Mapping[str, Mapping[str, Any]]
 
 
-def initialize_result(identity: Identity, requested: str) -> dict[str, Any]:
+def initialize_result(identity: ServerIdentity, requested: str) -> dict[str, Any]:
     """Return the result of `initialize` for a client that asks for version `requested`."""
     known = requested in HANDSHAKE_VERSIONS
     return {
@@ -77,7 +77,7 @@ def initialize_result(identity: Identity, requested: str) -> dict[str, Any]:
     }
 
 
-def discover_result(identity: Identity) -> dict[str, Any]:
+def discover_result(identity: ServerIdentity) -> dict[str, Any]:
     """Return the result of `server/discover`."""
     return {
         "cacheScope": "private",
@@ -91,7 +91,7 @@ def discover_result(identity: Identity) -> dict[str, Any]:
 
 
 def listing_result(
-    lines: Sequence[bytes], identity: Identity, *, modern: bool, method: str = "tools/list"
+    lines: Sequence[bytes], identity: ServerIdentity, *, modern: bool, method: str = "tools/list"
 ) -> bytes:
     """Return the result of a listing from finished entries, one JSON object each."""
     listed = b'{"' + LISTS[method].encode() + b'":[' + b",".join(lines) + b"]"
@@ -119,7 +119,7 @@ def failure(id_: str | int, message: str) -> bytes:
     return _json({"jsonrpc": "2.0", "id": id_, "error": error})
 
 
-def _stamp(identity: Identity) -> dict[str, Any]:
+def _stamp(identity: ServerIdentity) -> dict[str, Any]:
     info = {"name": identity.name, "version": identity.version}
     return {"io.modelcontextprotocol/serverInfo": info}
 
@@ -165,7 +165,7 @@ class Router:
 
     def __init__(
         self,
-        identity: Identity,
+        identity: ServerIdentity,
         lines: Callable[[], list[bytes]],
         backend: Backend,
         write: Callable[[bytes], None],
