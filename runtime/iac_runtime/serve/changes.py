@@ -1,28 +1,14 @@
 """What lies behind the front: the gate, opened on first need, and tools that are built anew.
 
-An idle server pays for a few calls of stat a second.
-
-A start of the server pays for this module; the SDK, the gate and the status wait for a need.
+An idle server pays for a few calls of stat a second. A start of the server pays for this module;
+the SDK, the gate and the status wait for a need.
 """
 
-import asyncio
-import contextlib
-import json
 import sys
 import threading
 from collections import Counter
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
-
-from mcp.server.subscriptions import (
-    InMemorySubscriptionBus,
-    ListenHandler,
-    PromptsListChanged,
-    ResourcesListChanged,
-    ResourceUpdated,
-    ServerEvent,
-    ToolsListChanged,
-)
 
 from iac_base.errors import IacError, SetupError
 from iac_runtime.serve.listing import Listings
@@ -33,7 +19,7 @@ if TYPE_CHECKING:
     from iac_runtime.serve.status import StatusFile
     from iac_runtime.tools.catalogue import Catalogue
 
-__all__ = ["PAUSE", "BuildWatch", "Changes", "LazyGate", "listen_handler"]
+__all__ = ["PAUSE", "BuildWatch", "Changes", "LazyGate"]
 
 PAUSE: Final = 1.0
 """Seconds between two looks; a build is seen at the second look after it."""
@@ -172,7 +158,8 @@ class LazyGate:
 def _status_file(gate: "Gate", lines: Listings) -> "StatusFile | None":
     from iac_runtime.serve.status import StatusFile
 
-    catalogue = lines.catalogue(gate)
+    catalogue = gate.catalogue
+    assert catalogue is not None
     try:
         workers = gate.executor.workers
         return StatusFile(lines.surface, len(catalogue.apps), _levels(catalogue), workers=workers)
@@ -183,43 +170,3 @@ def _status_file(gate: "Gate", lines: Listings) -> "StatusFile | None":
 
 def _levels(catalogue: "Catalogue") -> dict[str, int]:
     return dict(Counter(row.level for row in catalogue.tools.values()))
-
-
-_EVENTS: Final = (ToolsListChanged(), PromptsListChanged(), ResourcesListChanged())
-
-
-class _Bus(InMemorySubscriptionBus):
-    """A bus that hears of changes from whatever thread has seen them."""
-
-    def __init__(self, changes: Changes, lines: Listings) -> None:
-        super().__init__()
-        self._changes = changes
-        self._lines = lines
-
-    def subscribe(self, listener: Callable[[ServerEvent], None]) -> Callable[[], None]:
-        """Register a listener of the loop that runs; it is called there."""
-        loop = asyncio.get_running_loop()
-
-        def tell() -> None:
-            # The loop is closed once the session has ended.
-            with contextlib.suppress(RuntimeError):
-                for event in (*_EVENTS, *self._updates()):
-                    loop.call_soon_threadsafe(listener, event)
-
-        leave, unhear = super().subscribe(listener), self._changes.subscribe(tell)
-
-        def stop() -> None:
-            leave()
-            unhear()
-
-        return stop
-
-    def _updates(self) -> list[ServerEvent]:
-        """Return the resources that depend on the tools; only what is subscribed is sent."""
-        rows = [json.loads(line) for line in self._lines.resources()]
-        return [ResourceUpdated(uri=row["uri"]) for row in rows if "/apps" in row["uri"]]
-
-
-def listen_handler(changes: Changes, lines: Listings) -> Any:
-    """Return the handler of subscriptions/listen."""
-    return ListenHandler(_Bus(changes, lines))

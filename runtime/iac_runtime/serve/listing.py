@@ -8,20 +8,22 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from iac_base.errors import SetupError, near_text
 from iac_runtime.tools.catalogue import ToolFolder, damaged, read_tool_folders
 from iac_runtime.tools.own import META_TOOLS, OWN_TOOLS, TOOLSETS, toolset_tools
 from iac_runtime.tools.shape import Tool, entry
 
-if TYPE_CHECKING:
-    from iac_runtime.tools.catalogue import Catalogue
-
 __all__ = ["SEARCH", "Choice", "Listings", "chosen_lines", "own_lines"]
 
 SEARCH: Final = "search"
 """The surface of a handful of tools that find and call the others."""
+
+# Written one after the other, so that a build at work shows in one of them.
+_FILES: Final = ("catalogue.json", "listing.jsonl", "tools.lock")
+
+Stamp = tuple[tuple[str, int, int], ...]
 
 
 class Choice(NamedTuple):
@@ -112,12 +114,6 @@ def _entry_lines(
     return lines
 
 
-# Written one after the other, so that a build at work shows in one of them.
-_FILES: Final = ("catalogue.json", "listing.jsonl", "tools.lock")
-
-Stamp = tuple[tuple[str, int, int], ...]
-
-
 class _Read(NamedTuple):
     """What lay in the folders when they were last read; `apps` are the rows by key."""
 
@@ -166,10 +162,6 @@ class Listings:
         """
         return self._read().tools
 
-    def entries(self) -> list[dict[str, Any]]:
-        """Return the same, parsed. Raises as a call does."""
-        return [json.loads(line) for line in self()]
-
     def prompts(self) -> list[bytes]:
         """Return the lines of prompts/list. Raises as a call does."""
         from iac_runtime.serve.prompts import offered, prompt_entry
@@ -178,8 +170,7 @@ class Listings:
 
     def resources(self) -> list[bytes]:
         """Return the lines of resources/list. Raises as a call does."""
-        from iac_runtime.serve.pages import guide_entries
-        from iac_runtime.serve.resource_texts import resource_entries
+        from iac_runtime.serve.resources import guide_entries, resource_entries
 
         apps = self._read().apps.items()
         entries = resource_entries((key, str(row["name"])) for key, row in apps)
@@ -187,7 +178,7 @@ class Listings:
 
     def templates(self) -> list[bytes]:
         """Return the lines of resources/templates/list."""
-        from iac_runtime.serve.resource_texts import TEMPLATES
+        from iac_runtime.serve.resources import TEMPLATES
 
         return _lines(TEMPLATES)
 
@@ -217,11 +208,6 @@ class Listings:
             self._now = self._fresh(folders)
             self._folders = folders
             return True
-
-    def catalogue(self, gate: Any) -> "Catalogue":
-        """Return the catalogue that a gate has now."""
-        found: Catalogue = gate.catalogue
-        return found
 
     def _read(self) -> _Read:
         with self._lock:

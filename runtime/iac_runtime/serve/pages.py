@@ -1,24 +1,18 @@
-"""What a client finds out: hits, tools' pages, an app's object model, guides.
-
-The package that reads them is loaded on first need; a listing of tools needs none of it.
-"""
+"""What a client finds out: tools by what they do, their pages, an app's object model."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from iac_base.errors import (
     InvalidParameterError,
-    ToolError,
     UnknownToolError,
-    near_text,
     nearest,
     quoted,
 )
 from iac_base.text import clean_text
 from iac_runtime.gate.plans import Call
 from iac_runtime.language.checking import check_arguments
-from iac_runtime.search import Page, SearchHit, page
+from iac_runtime.search import Index, Page, SearchHit, page
 from iac_runtime.search.entries import AppWords, added_words
 from iac_runtime.tool import Element, Level, Property
 from iac_runtime.tools.catalogue import Catalogue
@@ -33,18 +27,11 @@ from iac_runtime.tools.own import (
 from iac_runtime.tools.shape import Tool
 from iac_runtime.tools.tables import APPLICATION, Tables
 
-if TYPE_CHECKING:
-    from iac_runtime.search import Index, SearchHit
-
 __all__ = [
-    "MARKDOWN",
     "MOST",
     "ToolSearch",
     "any_page",
     "beside",
-    "guide_entries",
-    "guide_names",
-    "guide_text",
     "known_names",
     "model_text",
     "reach",
@@ -97,7 +84,6 @@ class ToolSearch:
             ToolError: An argument is wrong.
             SetupError: The tools cannot be read.
         """
-
         given = check_arguments(arguments, META_TOOLS["find_tools"].input)
         level: Level | None = "SAFE" if self._read_only else given.get("level")
         catalogue, index = self._index()
@@ -115,15 +101,13 @@ class ToolSearch:
         note = _note(catalogue, given.get("app"), found=bool(found))
         return {"tools": found, "note": note} if note else {"tools": found}
 
-    def _index(self) -> "tuple[Catalogue, Index]":
-        from iac_runtime.search import Index
-
+    def _index(self) -> tuple[Catalogue, Index]:
         catalogue = self._catalogue()
         if self._made is None or self._made[0] is not catalogue:
             self._made = (catalogue, Index.open(catalogue, beside))
         return self._made
 
-    def _row(self, page: Any, hit: "SearchHit") -> dict[str, Any]:
+    def _row(self, page: Page, hit: SearchHit) -> dict[str, Any]:
         reach = page.level if page.level == page.ceiling else f"{page.level} to {page.ceiling}"
         row = {
             "name": page.tool,
@@ -232,45 +216,3 @@ def _enums(tables: Tables) -> Iterator[str]:
     yield "enumerations"
     for term, rows in tables.enums.items():
         yield f"  {term}: {', '.join(name for name, _ in rows)}"
-
-
-_GUIDES: Final = "iac_applescript.skills"
-"""The module that reads the guides of apps: `skills() -> mapping of name to guide`."""
-
-MARKDOWN: Final = "text/markdown"
-
-
-def guide_names() -> list[str]:
-    """Return the names of all guides, which are keys of apps."""
-    return sorted(_guides())
-
-
-def guide_entries() -> list[dict[str, Any]]:
-    """Return the entries of the guides in resources/list."""
-    return [
-        {
-            "uri": f"iac://skills/{name}",
-            "name": f"{name}_skill",
-            "title": f"Guide for scripts: {guide.title}",
-            "mimeType": MARKDOWN,
-        }
-        for name, guide in sorted(_guides().items())
-    ]
-
-
-def guide_text(app: str) -> str:
-    """Return the guide of an app, given by key, name or bundle id, as Markdown.
-
-    Raises:
-        ToolError: NOT_FOUND: there is none; the nearest are named.
-    """
-    guide = import_module(_GUIDES).skill_of(app)
-    if guide is None:
-        way = f"get_app_dictionary shows the terms of any app. {near_text(app, guide_names())}"
-        raise ToolError("NOT_FOUND", f"There is no guide of {quoted(app)}.", way)
-    return f"# {guide.title}\n\n{guide.text.strip()}\n"
-
-
-def _guides() -> Mapping[str, Any]:
-    guides: Mapping[str, Any] = import_module(_GUIDES).skills()
-    return guides
