@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from iac_runtime.search.entries import AppNames
-from iac_runtime.search.lexicon import GROUPS, LOOSE, entries
+from iac_runtime.search.lexicon import lexicon
 from iac_runtime.search.request import (
     SearchRequest,
     Speller,
@@ -111,10 +111,11 @@ def test_long_requests_are_read_in_part() -> None:
 
 
 def test_every_entry_of_the_lexicon_can_be_read() -> None:
-    assert all(len(group.split()) > 1 for group in entries(GROUPS))
-    assert all(entry.count(": ") == 1 for entry in entries(LOOSE))
-    said = [entry.split(": ")[0] for entry in entries(LOOSE)]
-    assert len(said) == len(set(said))
+    words = lexicon()
+    assert all(len(group.split()) > 1 for group in words.groups)
+    assert words.phrase_intents.keys() <= words.phrases.keys()
+    assert {*words.intents, *words.phrase_intents.values()} == set(words.intents)
+    assert all(len(split(said)) == 1 for said in words.loose)
 
 
 def strengths(text: str) -> dict[str, float]:

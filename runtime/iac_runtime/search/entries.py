@@ -12,7 +12,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 from iac_base.errors import SetupError
 from iac_base.words import fold
-from iac_runtime.search.lexicon import APPS, BEFORE_APP
+from iac_runtime.search.lexicon import lexicon
 from iac_runtime.search.request import SearchRequest, split, stem, stems
 from iac_runtime.tool import Level, Op, Spec
 from iac_runtime.tools.catalogue import AppRow, Catalogue
@@ -20,7 +20,6 @@ from iac_runtime.tools.shape import Tool
 from iac_runtime.tools.tables import APPLICATION, Tables
 
 __all__ = [
-    "MARKS",
     "OWN",
     "AppNames",
     "AppWords",
@@ -103,10 +102,10 @@ class AppNames:
                     continue
                 before = words[start - 1] if start else ""
                 after = words[end] if end < len(words) else ""
-                if not before and words[0] in _VERBS and after != "app":
+                if not before and words[0] in lexicon().app_verbs and after != "app":
                     continue
                 plain = end == start + 1 and words[start] in _everyday()
-                if before in BEFORE_APP or after == "app" or not plain:
+                if before in lexicon().before_app or after == "app" or not plain:
                     said = {*map(stem, words[start:end]), stem("".join(words[start:end]))}
                     hint = Hint(_NAMED, frozenset(said))
                 else:
@@ -123,31 +122,16 @@ def _add(found: dict[int, Hint], place: int, hint: Hint) -> None:
 
 @lru_cache(maxsize=1)
 def _known_for() -> Mapping[str, tuple[str, ...]]:
-    return {fold(name): tuple(dict.fromkeys(stems(words))) for name, words in APPS.items()}
+    return {
+        fold(name): tuple(dict.fromkeys(stems(words))) for name, words in lexicon().apps.items()
+    }
 
 
 @lru_cache(maxsize=1)
 def _everyday() -> frozenset[str]:
     """Return the words of every day that may be names of apps, in the plural too."""
-    words = {word for row in APPS.values() for word in split(row)}
-    return frozenset({*words, *(f"{word}s" for word in words), *_COMMON})
-
-
-_VERBS: Final = frozenset(("play", "sketch"))
-"""Names that, where a request begins with them, tell what to do."""
-
-_COMMON: Final = frozenset(
-    "play console numbers pages messages photos contacts sketch things bear".split()
-)
-
-
-MARKS: Final = """\
-accessibility applescript battery button caret checkbox click control cursor dialog dictionary
-dropdown element field focus form icon interface jxa link menu menubar osascript popover popup
-press radio screen script scriptable scripting sdef slider stepper tap textbox tick toolbar
-triangle ui uncheck untick wifi window
-"""
-"""Words that speak for such a tool: what is seen on a screen, and scripts as such."""
+    words = {word for row in lexicon().apps.values() for word in split(row)}
+    return frozenset({*words, *(f"{word}s" for word in words), *lexicon().everyday_names})
 
 
 Reach = Literal["own", "known", "any"]

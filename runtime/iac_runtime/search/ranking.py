@@ -4,8 +4,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from iac_runtime.search.entries import MARKS, Hint, Reach
-from iac_runtime.search.request import SearchRequest, SearchTerm, stems
+from iac_runtime.search.entries import Hint, Reach
+from iac_runtime.search.lexicon import lexicon
+from iac_runtime.search.request import SearchRequest, SearchTerm, stem
 from iac_runtime.tool import Level, Op
 
 __all__ = ["IndexedApp", "Offer", "OperationTool", "SearchRow", "rank"]
@@ -287,7 +288,7 @@ def _meant(term: SearchTerm) -> set[str]:
 
 @lru_cache(maxsize=1)
 def _marks() -> frozenset[str]:
-    return frozenset(stems(MARKS))
+    return frozenset(map(stem, lexicon().marks))
 
 
 def _term_worth(term: SearchTerm, worth: Callable[[str], float]) -> float:

@@ -15,17 +15,7 @@ from difflib import SequenceMatcher
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from iac_runtime.search.lexicon import (
-    GROUPS,
-    INTENTS,
-    LEADING,
-    LOOSE,
-    POLITE,
-    QUESTIONS,
-    STOP,
-    entries,
-)
-from iac_runtime.search.phrases import PHRASES
+from iac_runtime.search.lexicon import lexicon
 
 __all__ = [
     "MAX_QUERY",
@@ -45,26 +35,6 @@ MAX_QUERY: Final = 400
 _WORD: Final = re.compile(r"[^\W_]+")
 _PARTS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _VOWEL: Final = re.compile(r"[aeiouy]")
-_KEPT: Final = frozenset({"news", "address", "access", "process", "status", "class", "this", "bus"})
-_IRREGULAR: Final = {
-    "people": "person",
-    "children": "child",
-    "men": "man",
-    "ran": "run",
-    "sent": "send",
-    "wrote": "write",
-    "written": "write",
-    "made": "make",
-    "said": "say",
-    "told": "tell",
-    "found": "find",
-    "bought": "buy",
-    "shown": "show",
-    "chosen": "choose",
-    "hidden": "hide",
-    "indices": "index",
-    "matrices": "matrix",
-}
 
 
 def split(text: str) -> list[str]:
@@ -86,9 +56,10 @@ def stems(text: str) -> list[str]:
 @lru_cache(maxsize=20_000)
 def stem(word: str) -> str:
     """Return the stem of a word in lower case."""
-    if word in _IRREGULAR:
-        return _IRREGULAR[word]
-    if len(word) <= 3 or word in _KEPT:
+    known = lexicon()
+    if word in known.irregular:
+        return known.irregular[word]
+    if len(word) <= 3 or word in known.not_plural:
         return word
     base = _singular(word)
     for ending in ("ing", "ed"):
@@ -207,12 +178,11 @@ class SearchRequest(NamedTuple):
 @lru_cache(maxsize=1)
 def _synonyms() -> dict[str, dict[str, float]]:
     table: dict[str, dict[str, float]] = {}
-    for line in entries(LOOSE):
-        said, meant = line.split(": ")
+    for said, meant in lexicon().loose.items():
         row = table.setdefault(stem(said), {})
         for word in stems(meant):
             row[word] = _LOOSE
-    for group in entries(GROUPS):
+    for group in lexicon().groups:
         words = stems(group)
         for word in words:
             row = table.setdefault(word, {})
@@ -223,7 +193,7 @@ def _synonyms() -> dict[str, dict[str, float]]:
 @lru_cache(maxsize=1)
 def _verbs() -> dict[str, tuple[str, ...]]:
     table: dict[str, list[str]] = {}
-    for operation, verbs in INTENTS.items():
+    for operation, verbs in lexicon().intents.items():
         for verb in stems(verbs):
             table.setdefault(verb, []).append(operation)
     return {verb: tuple(operations) for verb, operations in table.items()}
@@ -246,11 +216,12 @@ def read_request(
     """
     plain, operations = _phrases(text[:MAX_QUERY].replace("’", "'").casefold())
     words = tuple(split(plain))
+    lists = lexicon()
     found: dict[str, SearchTerm] = {}
     depth, things = 0, 0
     for place, word in enumerate(words):
         base = stem(word)
-        if word in LEADING and things:
+        if word in lists.leading and things:
             depth, things = depth + 1, 0
         if known(base) or base in found:
             meant = [base]
@@ -261,7 +232,7 @@ def read_request(
         for operation in verbs:
             worth = 1.0 if place < 3 else 0.6
             operations[operation] = max(operations.get(operation, 0), worth)
-        if word in STOP or base in found or len(word) < 2 or len(found) >= _MAX_TERMS:
+        if word in lists.stop or base in found or len(word) < 2 or len(found) >= _MAX_TERMS:
             continue
         options: dict[str, float] = {}
         for one in meant:
@@ -272,7 +243,7 @@ def read_request(
         found[base] = SearchTerm(base, options, _VERB if verbs else 1.0, depth)
         things += not verbs
     _joined(words, found, known)
-    asks = next((word for word in words if word not in POLITE), "") in QUESTIONS
+    asks = next((word for word in words if word not in lists.polite), "") in lists.questions
     action = None if asks or not found else 0
     return SearchRequest(words, tuple(found.values()), operations, action, _names(text))
 
@@ -295,20 +266,20 @@ def _names(text: str) -> frozenset[str]:
 def _phrases(text: str) -> tuple[str, dict[str, float]]:
     """Return `text` with its turns of phrase replaced, and the operations that they speak for."""
     operations: dict[str, float] = {}
-    for phrase, instead, operation in _by_length():
+    for phrase, instead in _by_length():
         pattern = rf"\b{re.escape(phrase)}\b"
         if phrase in text and re.search(pattern, text):
             text = re.sub(pattern, f" {instead} ", text)
-            if operation:
-                operations[operation] = 1.2
+            if phrase in lexicon().phrase_intents:
+                operations[lexicon().phrase_intents[phrase]] = 1.2
     for written, word in _WRITTEN:
         text = written.sub(f" {word} ", text)
     return text, operations
 
 
 @lru_cache(maxsize=1)
-def _by_length() -> list[tuple[str, str, str]]:
-    return sorted(PHRASES, key=lambda row: -len(row[0]))
+def _by_length() -> list[tuple[str, str]]:
+    return sorted(lexicon().phrases.items(), key=lambda row: -len(row[0]))
 
 
 def _joined(

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from iac_runtime.search.entries import AppWords, ClassWords, ToolWords
-from iac_runtime.search.lexicon import STOP
+from iac_runtime.search.lexicon import lexicon
 from iac_runtime.search.ranking import IndexedApp, OperationTool
 from iac_runtime.search.request import known_words, split, stem, stems
 from iac_runtime.tool import Op
@@ -81,7 +81,7 @@ def _telling(text: str, *, compounds: bool = False) -> str:
     With `compounds`, the words that one is made of come too: `playpause`, `applyeffect`.
     """
     words = dict.fromkeys(split(text))
-    told = [word for word in words if word not in STOP] or list(words)
+    told = [word for word in words if word not in lexicon().stop] or list(words)
     if compounds:
         told += [part for word in told for part in _parts(word)]
     return " ".join(dict.fromkeys(map(stem, told)))
