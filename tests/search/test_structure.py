@@ -32,7 +32,7 @@ def an_app(key: str, name: str, commands: str, *classes: ClassWords, id: str = "
 
 def a_class(term: str, *properties: str) -> ClassWords:
     rows = tuple((one, "rw") for one in properties)
-    return ClassWords(term, f"{term}s", rows, "", "held")
+    return ClassWords(term, f"{term}s", rows, "held")
 
 
 DRAWING = an_app(
@@ -96,11 +96,6 @@ def test_depth_is_counted_from_what_is_asked_for() -> None:
     [
         ("open apple.com", "url"),
         ("fetch https://a.example/b?c=d", "url"),
-        ("go to March 3", "dat"),
-        ("run `ls -l`", "shell"),
-        ("read /etc/hosts", "fil"),
-        ("turn the text into outlines", "convert"),
-        ("take the frame off", "remov"),
     ],
 )
 def test_what_is_known_by_how_it_is_written(said: str, meant: str) -> None:
@@ -109,11 +104,6 @@ def test_what_is_known_by_how_it_is_written(said: str, meant: str) -> None:
 
 def test_an_address_of_mail_is_no_page() -> None:
     assert "url" not in {term.stem for term in read("invite bob@example.com").terms}
-
-
-def test_what_is_undone_is_found_by_what_is_done() -> None:
-    options = next(iter(read("unindent the code").terms)).options
-    assert "indent" in options
 
 
 def test_of_two_apps_that_fit_the_one_of_the_system_comes_first() -> None:

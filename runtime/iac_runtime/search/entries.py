@@ -32,10 +32,7 @@ __all__ = [
     "listing_entry",
 ]
 
-_NAMED: Final = 3.0
-_CALLED: Final = 1.0
-"""A name that is also an everyday word, where nothing says that the app is meant."""
-_PART: Final = 1.3
+_NAMED: Final = 2.0
 _KNOWN_FOR: Final = 0.55
 _LONGEST: Final = 4
 """Words of a name that are looked at together."""
@@ -86,14 +83,12 @@ class AppNames:
             for word, worth in term.options.items():
                 for place in self._known_for.get(word, ()):
                     reached[place] = max(reached.get(place, 0), worth)
-                parts = self._parts.get(word, ())
-                for place in parts:
-                    weight = _PART * worth * worth / len(parts)
-                    _add(found, place, Hint(weight, frozenset({term.stem})))
+                for place in self._parts.get(word, ()):
+                    _add(found, place, Hint(worth, frozenset({term.stem})))
             for place, worth in reached.items():
                 known_for[place] = known_for.get(place, 0) + worth
         for place, worth in known_for.items():
-            _add(found, place, Hint(_KNOWN_FOR * min(worth, 2)))
+            _add(found, place, Hint(_KNOWN_FOR * worth))
         words = request.words
         for start in range(len(words)):
             for end in range(start + 1, min(start + _LONGEST, len(words)) + 1):
@@ -105,13 +100,12 @@ class AppNames:
                 if not before and words[0] in lexicon().app_verbs and after != "app":
                     continue
                 plain = end == start + 1 and words[start] in _everyday()
-                if before in lexicon().before_app or after == "app" or not plain:
-                    said = {*map(stem, words[start:end]), stem("".join(words[start:end]))}
-                    hint = Hint(_NAMED, frozenset(said))
-                else:
-                    hint = Hint(_CALLED)
+                # An everyday word is a name only where something says that the app is meant.
+                if plain and before not in lexicon().before_app and after != "app":
+                    continue
+                said = {*map(stem, words[start:end]), stem("".join(words[start:end]))}
                 for place in places:
-                    _add(found, place, hint)
+                    _add(found, place, Hint(_NAMED, frozenset(said)))
         return found
 
 
@@ -129,9 +123,9 @@ def _known_for() -> Mapping[str, tuple[str, ...]]:
 
 @lru_cache(maxsize=1)
 def _everyday() -> frozenset[str]:
-    """Return the words of every day that may be names of apps, in the plural too."""
+    """Return the words of every day that may be names of apps."""
     words = {word for row in lexicon().apps.values() for word in split(row)}
-    return frozenset({*words, *(f"{word}s" for word in words), *lexicon().everyday_names})
+    return frozenset({*words, *lexicon().everyday_names})
 
 
 Reach = Literal["own", "known", "any"]
@@ -162,7 +156,7 @@ class ToolWords(NamedTuple):
 
 
 class ClassWords(NamedTuple):
-    """A class as it is looked for: properties as (term, access), values of their enumerations.
+    """A class as it is looked for: properties as (term, access).
 
     `use` is `held` where something contains objects of it, so that they can be listed; `made`
     where only the making of one is not ruled out; `class` else.
@@ -171,7 +165,6 @@ class ClassWords(NamedTuple):
     term: str
     plural: str
     properties: tuple[tuple[str, str], ...]
-    values: str
     use: Literal["held", "made", "class"]
 
 
@@ -268,16 +261,10 @@ def _tool(name: str, spec: Spec, function: str, entry: Mapping[str, Any]) -> Too
 def _classes(tables: Tables, *, free: bool) -> Iterator[ClassWords]:
     held = {element.term for row in tables.classes.values() for element in row.elements}
     for term, row in tables.classes.items():
-        values = [
-            enumerator
-            for prop in row.properties
-            for kind in prop.type.split(" | ")
-            for enumerator, _ in tables.enums.get(kind, ())
-        ]
         use: Literal["held", "made", "class"] = "made" if free else "class"
         if term == APPLICATION:
             use = "class"
         elif term in held:
             use = "held"
         rows = tuple((prop.term, prop.access) for prop in row.properties)
-        yield ClassWords(term, row.plural, rows, " ".join(values), use)
+        yield ClassWords(term, row.plural, rows, use)

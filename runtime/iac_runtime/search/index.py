@@ -52,9 +52,6 @@ _NAMED: Final = 0.4
 _GUESTS: Final = 2
 """Tools for any app that may take the places of the last tools of a chosen app."""
 
-_CARRIED: Final = 2.0
-"""The most that the name of an app speaks for tools that are for any app: its own come first."""
-
 _APPS: Final = 3
 """Apps that are looked into more closely: as many as were hinted at, as many as came first."""
 
@@ -321,8 +318,7 @@ def _core(words: Iterable[AppWords]) -> _Core:
 def _carried(hints: Mapping[int, Hint], beside: Iterable[int]) -> dict[int, Hint]:
     """Return the hint of the app that is named, for tools that are for any app: for it too."""
     best = max(hints.values(), key=lambda hint: hint.strength, default=Hint(0))
-    carried = best._replace(strength=min(best.strength, _CARRIED))
-    return dict.fromkeys(beside, carried) if best.strength >= 1 else {}
+    return dict.fromkeys(beside, best) if best.strength >= 1 else {}
 
 
 def _own_first(

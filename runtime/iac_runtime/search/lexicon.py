@@ -22,10 +22,8 @@ class Lexicon(NamedTuple):
     everyday_names: frozenset[str]
     not_plural: frozenset[str]
     intents: Mapping[str, str]
-    irregular: Mapping[str, str]
     apps: Mapping[str, str]
     phrases: Mapping[str, str]
-    phrase_intents: Mapping[str, str]
     loose: Mapping[str, str]
     groups: Sequence[str]
 

@@ -7,7 +7,6 @@ A word with one letter more, less, changed or two exchanged shares a form with t
 one letter is left out of either or both. Those forms are few, so they are looked up, not searched.
 """
 
-import itertools
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -56,10 +55,7 @@ def stems(text: str) -> list[str]:
 @lru_cache(maxsize=20_000)
 def stem(word: str) -> str:
     """Return the stem of a word in lower case."""
-    known = lexicon()
-    if word in known.irregular:
-        return known.irregular[word]
-    if len(word) <= 3 or word in known.not_plural:
+    if len(word) <= 3 or word in lexicon().not_plural:
         return word
     base = _singular(word)
     for ending in ("ing", "ed"):
@@ -121,28 +117,18 @@ def _forms(word: str) -> Iterator[str]:
 
 _SAME: Final = 0.85
 _LOOSE: Final = 0.45
-_MISTYPED: Final = 0.8
 _VERB: Final = 0.55
 """How much a verb that speaks for an operation counts as a word to find."""
 
 _MAX_TERMS: Final = 16
 _SPACED: Final = re.compile(r"[^\W_][^\s]*")
 _WRITTEN: Final = (
-    (re.compile(r"\b\d{1,2}(?:[:.]\d\d)? ?(?:[ap]m\b|o'?clock\b)|\b\d{1,2}:\d\d\b"), "clock"),
-    (
-        re.compile(r"\b(?:(?:jan|febr)uary|march|april|june|july|august|\w{2,5}ember|october) \d"),
-        "date",
-    ),
     (re.compile(r"\s>\s"), "menu"),
     (re.compile(r"\bhttps?://\S+|(?<![\w.@-])(?:[\w-]+\.)+(?:com|org|net|io|de|edu|gov)\b"), "url"),
-    (re.compile(r"\b(?:turn|change|make)\b(?= (?:\S+ ){1,4}into\b)"), "convert"),
-    (re.compile(r"\btake\b(?=.* off\b)"), "remove"),
-    (re.compile(r"(?<!\S)~?/[\w.-]+(?:/[\w.-]*)+"), "file"),
-    (re.compile(r"`[^`]*`"), "shell command"),
     (re.compile(r"(?<![\w.])-\d{3,5}\b"), "osascript error"),
 )
-"""What is known by how it is written: a time, a way through menus, an address, a
-path, a command of a shell, the number of an Apple error."""
+"""What is known by how it is written: a way through menus, an address, the number of an Apple
+error."""
 
 
 class SearchTerm(NamedTuple):
@@ -214,12 +200,13 @@ def read_request(
         known: Whether a stem is a word of some tool or of the lexicon.
         near: The words that a mistyped one may have been meant as.
     """
-    plain, operations = _phrases(text[:MAX_QUERY].replace("’", "'").casefold())
+    plain = _phrases(text[:MAX_QUERY].replace("’", "'").casefold())
     words = tuple(split(plain))
     lists = lexicon()
+    operations: dict[str, float] = {}
     found: dict[str, SearchTerm] = {}
     depth, things = 0, 0
-    for place, word in enumerate(words):
+    for word in words:
         base = stem(word)
         if word in lists.leading and things:
             depth, things = depth + 1, 0
@@ -227,30 +214,22 @@ def read_request(
             meant = [base]
         else:
             # What is mistyped may have lost its ending: unraed is no past tense of unra.
-            meant = _undoing(base, known) or list(near(base)) or list(near(word)) or [base]
+            meant = list(near(base)) or list(near(word)) or [base]
         verbs = [verb for one in meant for verb in _verbs().get(one, ())]
         for operation in verbs:
-            worth = 1.0 if place < 3 else 0.6
-            operations[operation] = max(operations.get(operation, 0), worth)
+            operations[operation] = 1.0
         if word in lists.stop or base in found or len(word) < 2 or len(found) >= _MAX_TERMS:
             continue
         options: dict[str, float] = {}
         for one in meant:
-            own = 1.0 if one == base else _MISTYPED
             for other, worth in _synonyms().get(one, {}).items():
-                options[other] = max(options.get(other, 0), own * worth)
-            options[one] = own
+                options[other] = max(options.get(other, 0), worth)
+            options[one] = 1.0
         found[base] = SearchTerm(base, options, _VERB if verbs else 1.0, depth)
         things += not verbs
-    _joined(words, found, known)
     asks = next((word for word in words if word not in lists.polite), "") in lists.questions
     action = None if asks or not found else 0
     return SearchRequest(words, tuple(found.values()), operations, action, _names(text))
-
-
-def _undoing(base: str, known: Callable[[str], bool]) -> list[str]:
-    """Return what is undone by a word that nothing has: to unindent is about indenting."""
-    return [cut for cut in (base.removeprefix("un"),) if cut != base and known(cut)]
 
 
 def _names(text: str) -> frozenset[str]:
@@ -263,30 +242,17 @@ def _names(text: str) -> frozenset[str]:
     return frozenset(stems(" ".join(names))) if len(names) < len(words) else frozenset()
 
 
-def _phrases(text: str) -> tuple[str, dict[str, float]]:
-    """Return `text` with its turns of phrase replaced, and the operations that they speak for."""
-    operations: dict[str, float] = {}
+def _phrases(text: str) -> str:
+    """Return `text` with its turns of phrase replaced."""
     for phrase, instead in _by_length():
         pattern = rf"\b{re.escape(phrase)}\b"
         if phrase in text and re.search(pattern, text):
             text = re.sub(pattern, f" {instead} ", text)
-            if phrase in lexicon().phrase_intents:
-                operations[lexicon().phrase_intents[phrase]] = 1.2
     for written, word in _WRITTEN:
         text = written.sub(f" {word} ", text)
-    return text, operations
+    return text
 
 
 @lru_cache(maxsize=1)
 def _by_length() -> list[tuple[str, str]]:
     return sorted(lexicon().phrases.items(), key=lambda row: -len(row[0]))
-
-
-def _joined(
-    words: Sequence[str], found: dict[str, SearchTerm], known: Callable[[str], bool]
-) -> None:
-    """Add neighbours that are one word somewhere: `java script`, `text wrangler`."""
-    for one, two in itertools.pairwise(words):
-        both = stem(one + two)
-        if both not in found and len(both) > 4 and known(both):
-            found[both] = SearchTerm(both, {both: 1.0}, 1.0)
