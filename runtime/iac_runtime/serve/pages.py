@@ -73,10 +73,6 @@ class ToolSearch:
         self._read_only = read_only
         self._made: tuple[Catalogue, Index] | None = None
 
-    def warm(self) -> None:
-        """Begin to make the index."""
-        self._index()
-
     def find(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Return `{"tools": [{name, purpose, level, ceiling, call_with, schema, example}]}`.
 

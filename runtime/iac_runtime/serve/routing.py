@@ -14,26 +14,28 @@ from typing import Any, Final, Literal, NamedTuple, Protocol, TypeGuard
 from iac_base.errors import IacError
 
 __all__ = [
-    "CHANGED",
-    "HANDSHAKE_VERSIONS",
-    "LISTS",
+    "CLIENT_INFO",
+    "LIST_TTL_MS",
     "MODERN_VERSION",
     "Backend",
     "Era",
     "Router",
     "ServerIdentity",
-    "answer",
-    "discover_result",
     "failure",
-    "initialize_result",
-    "listing_result",
 ]
+
+Era = Literal["legacy", "modern"]
 
 HANDSHAKE_VERSIONS: Final = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 """Protocol versions that begin with `initialize`; the last is offered for one not known."""
 
 MODERN_VERSION: Final = "2026-07-28"
 """The version without a handshake: every request says in `_meta` what it speaks."""
+
+_VERSION: Final = "io.modelcontextprotocol/protocolVersion"
+_CAPABILITIES: Final = "io.modelcontextprotocol/clientCapabilities"
+CLIENT_INFO: Final = "io.modelcontextprotocol/clientInfo"
+"""Keys of the envelope of a request of that version."""
 
 LISTS: Final[Mapping[str, str]] = {
     "tools/list": "tools",
@@ -126,13 +128,6 @@ def _stamp(identity: ServerIdentity) -> dict[str, Any]:
 
 def _json(value: Any) -> bytes:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
-
-
-Era = Literal["legacy", "modern"]
-
-_VERSION: Final = "io.modelcontextprotocol/protocolVersion"
-_CAPABILITIES: Final = "io.modelcontextprotocol/clientCapabilities"
-_CLIENT: Final = "io.modelcontextprotocol/clientInfo"
 
 
 class Backend(Protocol):
@@ -307,7 +302,7 @@ def _is_envelope(params: Any) -> bool:
         isinstance(meta, dict)
         and meta.get(_VERSION) == MODERN_VERSION
         and _are_capabilities(meta.get(_CAPABILITIES))
-        and (_CLIENT not in meta or _is_implementation(meta[_CLIENT]))
+        and (CLIENT_INFO not in meta or _is_implementation(meta[CLIENT_INFO]))
     )
 
 
