@@ -19,13 +19,11 @@ def read(text: str) -> SearchRequest:
 
 def command(app: str, function: str) -> ToolWords:
     name = f"{app}_{function}"
-    return ToolWords(name, "command", function, "", "", "", "", False, "MODIFY")
+    return ToolWords(name, "command", function, "", "", False, "MODIFY")
 
 
 def an_app(key: str, name: str, commands: str, *classes: ClassWords, id: str = "x.y") -> AppWords:
-    objects = [
-        ToolWords(f"{key}_{op}", op, op, "", "", "", "", False, "SAFE") for op in OBJECTS if classes
-    ]
+    objects = [ToolWords(f"{key}_{op}", op, op, "", "", False, "SAFE") for op in OBJECTS if classes]
     tools = (*(command(key, one) for one in commands.split()), *objects)
     return AppWords(AppRow(key, id, name, "application", Path()), tools, classes)
 

@@ -147,8 +147,6 @@ class ToolWords(NamedTuple):
     op: Op
     function: str
     purpose: str
-    parameters: str
-    values: str
     element: str
     bound: bool
     level: Level
@@ -206,9 +204,6 @@ def added_words(tools: Iterable[Tool], reach: Reach) -> AppWords:
             "command",
             tool.name,
             tool.purpose,
-            # Those of our own tools would only say "app".
-            " ".join(tool.input["properties"]) if reach == "any" else "",
-            "",
             "",
             False,
             tool.level,
@@ -240,8 +235,6 @@ def listing_entry(catalogue: Catalogue, name: str) -> dict[str, Any]:
 
 
 def _tool(name: str, spec: Spec, function: str, entry: Mapping[str, Any]) -> ToolWords:
-    schema = entry["inputSchema"].get("properties", {})
-    values = [str(value) for row in schema.values() for value in row.get("enum", ())]
     # The words of the level end each purpose; they are no reason to find a tool.
     purpose = str(entry.get("description", "")).split(". SAFE")[0].split(". MODIFY")[0]
     element = spec.bind.get("element", "")
@@ -250,8 +243,6 @@ def _tool(name: str, spec: Spec, function: str, entry: Mapping[str, Any]) -> Too
         spec.op,
         function.rstrip("_"),
         purpose.split(". DANGEROUS")[0],
-        " ".join(schema),
-        " ".join(values) if spec.op == "command" else "",
         element if isinstance(element, str) else "",
         bool(spec.bind),
         spec.level,

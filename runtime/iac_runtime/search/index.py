@@ -33,10 +33,9 @@ _TABLE: Final = (
     f"CREATE VIRTUAL TABLE words USING fts5({COLUMNS},"
     " tokenize = 'unicode61 remove_diacritics 0', detail = column)"
 )
-_ROW: Final = "SELECT rowid, name, owned, given, purpose, app, kind FROM words WHERE "
+_ROW: Final = "SELECT rowid, name, owned, purpose, app, kind FROM words WHERE "
 # Not FTS5's bm25, which reads the rows of every word twice and takes three times as long.
-_PLACES: Final = "SELECT doc, col FROM places WHERE term = ?"
-_WEIGHTS: Final = {"name": 10.0, "owned": 6.0, "given": 2.0, "purpose": 3.0}
+_PLACES: Final = "SELECT doc FROM places WHERE term = ?"
 _FIND_IN: Final = _ROW + "words MATCH ? AND rowid BETWEEN ? AND ? LIMIT ?"
 _COMMANDS: Final = _ROW + "rowid BETWEEN ? AND ? AND kind = 'command' LIMIT ?"
 _DATA: Final = "SELECT data FROM words WHERE rowid = ?"
@@ -254,13 +253,13 @@ class Index:
         return self._select(core, _FIND_IN, match, *core.ranges[app], _OF_AN_APP)
 
     def _best(self, core: _Core, words: Sequence[str]) -> list[SearchRow]:
-        """Return the rows that have most of `words`, a rare one and one in a name before others."""
+        """Return the rows that have most of `words`, a rare one before others."""
         scores: dict[int, float] = {}
         with self._asking:
             for word in words:
                 worth = log(1 + core.total / core.counts[word])
-                for row, column in core.base.execute(_PLACES, (word,)):
-                    scores[row] = scores.get(row, 0.0) + worth * _WEIGHTS[column]
+                for (row,) in core.base.execute(_PLACES, (word,)):
+                    scores[row] = scores.get(row, 0.0) + worth
         best = nsmallest(_CANDIDATES, scores, key=lambda row: (-scores[row], row))
         rows = self._select(core, f"{_ROW}rowid IN ({','.join('?' * len(best))})", *best)
         return sorted(rows, key=lambda row: (-scores[row.id], row.id))
@@ -301,7 +300,7 @@ def _core(words: Iterable[AppWords]) -> _Core:
     base = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)
     base.execute(_TABLE)
     base.execute("BEGIN")
-    base.executemany("INSERT INTO words VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+    base.executemany("INSERT INTO words VALUES (?, ?, ?, ?, ?, ?)", rows)
     base.execute("COMMIT")
     base.execute("CREATE VIRTUAL TABLE counts USING fts5vocab(words, row)")
     base.execute("CREATE VIRTUAL TABLE places USING fts5vocab(words, instance)")

@@ -11,8 +11,8 @@ from iac_runtime.tool import Level, Op
 
 __all__ = ["IndexedApp", "Offer", "OperationTool", "SearchRow", "rank"]
 
-_FIELDS: Final = (1.0, 0.8, 0.45, 0.35)
-"""What a word is worth in the name, the properties, the values and the purpose."""
+_FIELDS: Final = (1.0, 0.8, 0.35)
+"""What a word is worth in the name, the properties and the purpose."""
 
 _HINT: Final = 0.5
 _COVER: Final = 0.35
@@ -92,7 +92,6 @@ class SearchRow(NamedTuple):
     id: int
     name: str
     owned: str
-    given: str
     purpose: str
     app: int
     kind: str
@@ -278,7 +277,7 @@ def _match(
     got: dict[int, float] = {}
     named = 0
     acts = nearest = 0.0
-    fields = (row.name, row.owned, row.given, row.purpose)
+    fields = (row.name, row.owned, row.purpose)
     for number, (field, worth) in enumerate(zip(fields, _FIELDS, strict=True)):
         for word in options.keys() & field.split():
             named += number == 0

@@ -12,10 +12,10 @@ from iac_runtime.tool import Op
 
 __all__ = ["COLUMNS", "IndexRow", "app_of", "owners", "rows_of"]
 
-COLUMNS: Final = "name, owned, given, purpose, app UNINDEXED, kind UNINDEXED, data UNINDEXED"
-"""What a row holds: four columns of stems, the place of its app, its kind, and facts as JSON."""
+COLUMNS: Final = "name, owned, purpose, app UNINDEXED, kind UNINDEXED, data UNINDEXED"
+"""What a row holds: three columns of stems, the place of its app, its kind, and facts as JSON."""
 
-IndexRow = tuple[str, str, str, str, int, str, str]
+IndexRow = tuple[str, str, str, int, str, str]
 
 
 def rows_of(words: AppWords, place: int) -> Iterator[IndexRow]:
@@ -43,7 +43,7 @@ def owners(rows: Iterable[IndexRow]) -> dict[str, int | None]:
     found: dict[str, int | None] = {}
     for row in rows:
         for word in row[0].split():
-            found[word] = row[4] if found.get(word, row[4]) == row[4] else None
+            found[word] = row[3] if found.get(word, row[3]) == row[3] else None
     return found
 
 
@@ -59,7 +59,6 @@ def _tool_row(tool: ToolWords, app: int) -> IndexRow:
     return (
         _telling(f"{said} {tool.said}"),
         _stemmed(split(tool.element)),
-        _stemmed(split(f"{tool.parameters} {tool.values}".replace("_", " "))),
         _telling(tool.purpose),
         app,
         tool.op,
@@ -82,7 +81,6 @@ def _class_row(row: ClassWords, app: int) -> IndexRow:
     return (
         _stemmed(split(row.term)),
         _stemmed(split(" ".join(term for term, _ in row.properties))),
-        "",
         "",
         app,
         row.use,
