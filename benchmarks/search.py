@@ -34,7 +34,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from iac_base.words import fold
-from iac_runtime.search import Hit, Index
+from iac_runtime.search import Index, SearchHit
 from iac_runtime.search.entries import AppWords, added_words, app_words
 from iac_runtime.serve.pages import beside
 from iac_runtime.tools.catalogue import AppRow, Catalogue
@@ -52,7 +52,7 @@ class Outcome(NamedTuple):
     """One request: the hits, the seconds it took, whether one serves, whether one suggests."""
 
     query: str
-    hits: list[Hit]
+    hits: list[SearchHit]
     seconds: float
     served: bool
     suggested: bool
@@ -66,15 +66,15 @@ def is_app(name: str, app: AppRow) -> bool:
     return wanted in known or (known[0].endswith(wanted) and wanted != "")
 
 
-def serves(hit: Hit, wanted: Mapping[str, str], catalogue: Catalogue) -> bool:
+def serves(hit: SearchHit, wanted: Mapping[str, str], catalogue: Catalogue) -> bool:
     """Say whether a hit is what is wanted (see the module)."""
     if "tool" in wanted:
         return hit.tool == wanted["tool"]
     row = catalogue.tools.get(hit.tool)
     if row is None or not is_app(wanted["app"], row.app):
         return False
-    tool = catalogue.operation(row.name)
-    spec = tool.spec
+    tool = catalogue.tool(row)
+    spec = catalogue.operation(row.name).spec
     if "command" in wanted:
         names = {fold(row.function), fold(spec.jxa)}
         return spec.op == "command" and fold(wanted["command"]) in names
@@ -85,10 +85,10 @@ def serves(hit: Hit, wanted: Mapping[str, str], catalogue: Catalogue) -> bool:
         return True
     if spec.bind:
         return spec.bind.get("element") in (term, None)
-    return hit.element == term or term in tool.schema["properties"]["element"].get("enum", ())
+    return hit.element == term or term in tool.input["properties"]["element"].get("enum", ())
 
 
-def suggests(hit: Hit, wanted: Mapping[str, str], catalogue: Catalogue) -> bool:
+def suggests(hit: SearchHit, wanted: Mapping[str, str], catalogue: Catalogue) -> bool:
     """Say whether a hit serves and names the class itself."""
     term = wanted.get("class")
     return serves(hit, wanted, catalogue) and (term is None or hit.element == term)

@@ -56,8 +56,7 @@ def stub(path: str) -> None:
 
     from iac_runtime.serve.front import identity, serve
 
-    entries = rows(path)
-    lines = [json.dumps(row).encode() for row in entries]
+    lines = [json.dumps(row).encode() for row in rows(path)]
 
     def build() -> Any:
         from iac_runtime.gate.plans import Done
@@ -71,7 +70,7 @@ def stub(path: str) -> None:
             read_only=False,
             catalogue=None,
         )
-        listing: Any = Listing(lines, entries)
+        listing: Any = Listing(lines)
         return build_server(gate, listing, identity())
 
     serve(identity(), lambda: lines, build)
@@ -80,19 +79,18 @@ def stub(path: str) -> None:
 class Listing:
     """The lines of a fixture in the place of those of output folders."""
 
-    def __init__(self, lines: list[bytes], entries: list[dict[str, Any]]) -> None:
-        self._lines, self._entries = lines, entries
+    def __init__(self, lines: list[bytes]) -> None:
+        self._lines = lines
 
     def __call__(self) -> list[bytes]:
         """Return the finished lines."""
         return self._lines
 
-    def entries(self) -> list[dict[str, Any]]:
-        """Return the same, parsed."""
-        return self._entries
+    def prompts(self) -> list[bytes]:
+        """Return nothing: only tools are listed."""
+        return []
 
-    def catalogue(self, _gate: Any) -> None:
-        """Return nothing: nothing is searched for."""
+    resources = templates = prompts
 
 
 def rows(path: str) -> list[dict[str, Any]]:

@@ -20,7 +20,7 @@ from iac_runtime.apple_errors import APPLE_ERRORS
 from iac_runtime.policy.escalation import RULES
 from iac_runtime.policy.model import PRESETS
 from iac_runtime.serve.prompts import PROMPTS
-from iac_runtime.serve.resource_texts import TEMPLATES, resource_entries
+from iac_runtime.serve.resources import TEMPLATES, resource_entries
 from iac_runtime.tool import LEVELS
 from iac_runtime.tools.own import META_TOOLS, OWN_TOOLS, TOOLSETS, toolset_tools
 from iac_runtime.tools.shape import Tool

@@ -22,7 +22,7 @@ from iac_mcp.setup.findings import (
 from iac_runtime.execution.executor import Executor
 from iac_runtime.execution.mac import AppState, Version
 from iac_runtime.execution.process import Completed
-from iac_runtime.serve.status import Board
+from iac_runtime.serve.status import StatusFile
 
 
 class Mac:
@@ -273,7 +273,7 @@ def test_servers_that_were_left_over_are_named(
         ServerProcess(13, False, "Claude", ("iac-mcp", "serve")),
     ]
     monkeypatch.setattr(checks, "server_processes", lambda: rows)
-    board = Board("search", 1, {})
+    board = StatusFile("search", 1, {})
     board.update(version="0.0.1")
     board._write()
     found = [*checks.servers(place)]

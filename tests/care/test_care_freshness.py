@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from apps import build_tools, install_app
 
-from iac_runtime.tools.catalogue import read_shelves
+from iac_runtime.tools.catalogue import read_tool_folders
 from iac_runtime.tools.freshness import Freshness, freshness, scriptable
 
 
@@ -16,7 +16,7 @@ def here(tmp_path: Path) -> Path:
 
 
 def looked(here: Path, *folders: Path) -> Freshness:
-    return freshness(read_shelves(folders), [str(here)])
+    return freshness(read_tool_folders(folders), [str(here)])
 
 
 def test_an_update_that_leaves_the_dictionary_alone_needs_no_build(

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from iac_mcp.cli.main import main
-from iac_runtime.serve.status import Board, servers, servers_folder, status_facts
+from iac_runtime.serve.status import StatusFile, servers, servers_folder, status_facts
 
 
 def until(condition: Callable[[], bool]) -> None:
@@ -25,12 +25,12 @@ def until(condition: Callable[[], bool]) -> None:
 
 @pytest.fixture
 def board():
-    found = Board("search", 14, {"SAFE": 2, "MODIFY": 1}, workers=lambda: {"com.a": "idle"})
+    found = StatusFile("search", 14, {"SAFE": 2, "MODIFY": 1}, workers=lambda: {"com.a": "idle"})
     yield found
     found.close()
 
 
-def test_a_server_is_seen_with_its_numbers(board: Board) -> None:
+def test_a_server_is_seen_with_its_numbers(board: StatusFile) -> None:
     board.update(client="Claude")
     for number in range(50):
         board.count(failed=number % 10 == 0)
@@ -42,7 +42,7 @@ def test_a_server_is_seen_with_its_numbers(board: Board) -> None:
     assert server.facts(server.started + 61.4)["uptime"] == 61
 
 
-def test_many_threads_count_right(board: Board) -> None:
+def test_many_threads_count_right(board: StatusFile) -> None:
     threads = [
         threading.Thread(target=lambda: [board.count() for _ in range(200)]) for _ in range(8)
     ]
@@ -54,7 +54,7 @@ def test_many_threads_count_right(board: Board) -> None:
     assert status_facts(board)["servers"][0]["calls"] == 1600
 
 
-def test_a_server_that_closes_is_gone(board: Board) -> None:
+def test_a_server_that_closes_is_gone(board: StatusFile) -> None:
     board.count()
     board.close()
     assert servers() == []
@@ -62,7 +62,7 @@ def test_a_server_that_closes_is_gone(board: Board) -> None:
 
 
 @pytest.mark.process
-def test_files_of_servers_that_are_gone_or_damaged_are_removed(board: Board) -> None:
+def test_files_of_servers_that_are_gone_or_damaged_are_removed(board: StatusFile) -> None:
     folder = servers_folder()
     good = json.loads((folder / f"{os.getpid()}.json").read_text())
     child = subprocess.Popen([sys.executable, "-c", ""])
@@ -80,7 +80,7 @@ def test_files_of_servers_that_are_gone_or_damaged_are_removed(board: Board) -> 
 
 
 def test_status_prints_it_for_people_and_as_json(
-    board: Board, capsys: pytest.CaptureFixture[str]
+    board: StatusFile, capsys: pytest.CaptureFixture[str]
 ) -> None:
     board.update(client="Cla\x1bude")
     until(lambda: servers()[0].client != "")

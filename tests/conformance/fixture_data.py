@@ -7,7 +7,7 @@ of each scenario).
 import json
 from typing import Any, Final
 
-from iac_runtime.serve.routing import Identity
+from iac_runtime.serve.routing import ServerIdentity
 
 # One red pixel, and a WAV file without a sample.
 PNG: Final = (
@@ -245,4 +245,4 @@ CAPABILITIES: Final[dict[str, dict[str, Any]]] = {
     },
 }
 
-IDENTITY: Final = Identity("iac-conformance", "1", "A fixture.", CAPABILITIES)
+IDENTITY: Final = ServerIdentity("iac-conformance", "1", "A fixture.", CAPABILITIES)

@@ -5,7 +5,7 @@ from typing import Any
 from iac_runtime.gate.gate import Gate
 from iac_runtime.serve.front import identity
 from iac_runtime.serve.handlers import build_server
-from iac_runtime.serve.listing import Choice, Lines
+from iac_runtime.serve.listing import Choice, Listings
 
 __all__ = ["server_of"]
 
@@ -13,6 +13,6 @@ __all__ = ["server_of"]
 def server_of(gate: Gate, *expose: str) -> Any:
     """Return the server that lists everything, or what `expose` says."""
     assert gate.catalogue is not None
-    folders = [shelf.folder for shelf in gate.catalogue.shelves]
+    folders = [tool_folder.folder for tool_folder in gate.catalogue.tool_folders]
     choice = Choice(expose or ("all",), read_only=gate.read_only)
-    return build_server(gate, Lines(folders, choice), identity())
+    return build_server(gate, Listings(folders, choice), identity())

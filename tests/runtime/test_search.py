@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from iac_base.errors import SetupError
-from iac_runtime.search import Hit, Index
+from iac_runtime.search import Index, SearchHit
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.own import OWN_TOOLS
 
@@ -22,7 +22,7 @@ CATALOGUE = Catalogue([TOOLS])
 INDEX = Index.build(CATALOGUE)
 
 
-def names(hits: list[Hit]) -> list[str]:
+def names(hits: list[SearchHit]) -> list[str]:
     return [hit.tool for hit in hits]
 
 

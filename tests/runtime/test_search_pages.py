@@ -7,7 +7,7 @@ from jsonschema import Draft202012Validator
 
 from iac_base.errors import UnknownToolError
 from iac_runtime.language.compose import compose
-from iac_runtime.search import Hit, Index, page, tokens
+from iac_runtime.search import Index, SearchHit, page, tokens
 from iac_runtime.serve.pages import any_page
 from iac_runtime.tools.binding import bind
 from iac_runtime.tools.catalogue import Catalogue
@@ -50,7 +50,7 @@ def test_the_example_of_a_hit_is_about_what_was_asked() -> None:
 
 @pytest.mark.parametrize("op", ["get", "set", "list", "count", "make"])
 def test_the_example_of_a_hit_fits_too(op: str) -> None:
-    hit = Hit(f"notes_{op}", 1.0, "", op, "note", ("name",), "SAFE")  # type: ignore[arg-type]
+    hit = SearchHit(f"notes_{op}", 1.0, "", op, "note", ("name",), "SAFE")  # type: ignore[arg-type]
     found = page(CATALOGUE, hit)
     Draft202012Validator(dict(found.schema)).validate(dict(found.example))
     tool = CATALOGUE.operation(hit.tool)

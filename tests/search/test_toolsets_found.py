@@ -10,7 +10,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from iac_base.errors import UnknownToolError
-from iac_runtime.search import Hit, Index
+from iac_runtime.search import Index, SearchHit
 from iac_runtime.serve.pages import any_page, beside, known_names, reach
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.own import META_TOOLS, OWN_TOOLS, added_tools
@@ -23,7 +23,7 @@ INDEX = Index.build(CATALOGUE, beside)
 ROWS = [json.loads(line) for line in REQUESTS.read_text().splitlines()]
 
 
-def names(hits: list[Hit]) -> list[str]:
+def names(hits: list[SearchHit]) -> list[str]:
     return [hit.tool for hit in hits]
 
 

@@ -13,9 +13,9 @@ from mcp import Client, StdioServerParameters
 
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.opening import GateOptions, open_gate
-from iac_runtime.serve.changes import Backing
+from iac_runtime.serve.changes import LazyGate
 from iac_runtime.serve.front import identity
-from iac_runtime.serve.listing import Choice, Lines
+from iac_runtime.serve.listing import Choice, Listings
 
 TOOLS = Path(__file__).parent.parent.parent / "generated" / "iac_tools"
 ERAS = ("auto", "legacy")
@@ -64,11 +64,11 @@ def write_tools(folder: Path, apps: Collection[str], **words: str) -> Path:
     return folder
 
 
-def backing_of(folder: Path, *, gate: Gate | None = None, **choice: Any) -> Backing:
+def backing_of(folder: Path, *, gate: Gate | None = None, **choice: Any) -> LazyGate:
     """Return what lies behind the front of a server on simulated apps; close it."""
-    lines = Lines([folder], Choice(**choice))
+    lines = Listings([folder], Choice(**choice))
     lines()
-    return Backing(lines, lambda: open_gate(GateOptions([folder], "")), gate)
+    return LazyGate(lines, lambda: open_gate(GateOptions([folder], "")), gate)
 
 
 def ask(target: Any, question: Question, mode: str = "auto", **more: Any) -> None:

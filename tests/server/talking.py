@@ -5,7 +5,7 @@ import queue
 from collections.abc import Callable
 from typing import Any
 
-from iac_runtime.serve.routing import Era, Identity, Router
+from iac_runtime.serve.routing import Era, Router, ServerIdentity
 from iac_runtime.serve.sdk import Sessions
 
 CLIENT = {"name": "tester", "version": "1"}
@@ -19,7 +19,7 @@ CAPABILITIES = {
     "legacy": {"tools": {"listChanged": True}},
     "modern": {"tools": {"listChanged": False}},
 }
-IDENTITY = Identity("fixture", "9.8", "How to work.", CAPABILITIES)
+IDENTITY = ServerIdentity("fixture", "9.8", "How to work.", CAPABILITIES)
 ENTRIES: list[dict[str, Any]] = [
     {
         "name": f"tool_{number}",

@@ -10,9 +10,9 @@ from mcp.client.subscriptions import ToolsListChanged
 from real_clients import ERAS, ask, backing_of, facts_of, program, write_tools
 
 from iac_base.errors import SetupError
-from iac_runtime.serve.changes import Changes, Watch
+from iac_runtime.serve.changes import BuildWatch, Changes
 from iac_runtime.serve.front import identity
-from iac_runtime.serve.listing import Choice, Lines
+from iac_runtime.serve.listing import Choice, Listings
 
 
 class Heard:
@@ -162,7 +162,7 @@ def test_an_app_that_is_built_for_the_first_time_is_seen(
     from iac_runtime.tools.folders import tool_folders
 
     shipped = write_tools(tmp_path / "shipped", ("notes",))
-    lines = Lines(tool_folders([shipped]), Choice(("all",)), lambda: tool_folders([shipped]))
+    lines = Listings(tool_folders([shipped]), Choice(("all",)), lambda: tool_folders([shipped]))
     before = len(lines())
     own_data_folder.mkdir(mode=0o700)
     (own_data_folder / "tools").mkdir(mode=0o700)
@@ -175,7 +175,7 @@ def test_an_app_that_is_built_for_the_first_time_is_seen(
 
 def test_a_choice_that_fits_no_more_keeps_what_was_listed(tmp_path: Path) -> None:
     folder = write_tools(tmp_path / "tools", ("notes", "mail"))
-    lines = Lines([folder], Choice(("mail",)))
+    lines = Listings([folder], Choice(("mail",)))
     before = lines()
     write_tools(folder, ("notes",))
     assert not lines.renew()
@@ -202,7 +202,7 @@ def test_the_watch_tells_its_listeners_and_outlives_a_damaged_folder(
             raise found
         return found
 
-    watch = Watch(look, changes, pause=0.001)
+    watch = BuildWatch(look, changes, pause=0.001)
     watch.start()
     assert told.wait(20)
     watch.close()

@@ -13,7 +13,7 @@ from scripted import Scripted, scripted, until
 from iac_base.cancellation import Cancellation
 from iac_base.errors import ToolError
 from iac_runtime.gate.gate import Gate
-from iac_runtime.serve.calling import PATIENCE, Vigil
+from iac_runtime.serve.calling import PATIENCE, Deadline
 from iac_runtime.serve.front import identity
 from iac_runtime.tools.catalogue import Catalogue
 
@@ -98,16 +98,16 @@ class Gone:
 
 def test_a_client_that_went_away_is_told_no_more_and_the_call_is_ended_all_the_same() -> None:
     context, cancel = Gone(), Cancellation()
-    vigil = Vigil(context, "notes_count", patience=0.2, every=0.01)
-    anyio.run(vigil.keep, cancel)
+    deadline = Deadline(context, "notes_count", patience=0.2, every=0.01)
+    anyio.run(deadline.keep, cancel)
     assert cancel.cancelled
     assert context.asked == 1
 
 
 def ended(error: ToolError) -> ToolError:
-    vigil = Vigil(Gone(), "notes_set", patience=0.0)
-    anyio.run(vigil.keep, Cancellation())
-    return vigil.meaning(error)
+    deadline = Deadline(Gone(), "notes_set", patience=0.0)
+    anyio.run(deadline.keep, Cancellation())
+    return deadline.meaning(error)
 
 
 def test_what_is_said_of_the_end_depends_on_what_was_sent() -> None:
@@ -119,7 +119,7 @@ def test_what_is_said_of_the_end_depends_on_what_was_sent() -> None:
     assert (write.type, write.suggestion, write.retryable) == ("TIMEOUT", unknown, False)
     other = ToolError("NOT_FOUND", "There is none.")
     assert ended(other) is other
-    early = Vigil(Gone(), "x")
+    early = Deadline(Gone(), "x")
     assert early.meaning(unsent) is unsent
 
 

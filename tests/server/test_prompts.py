@@ -14,7 +14,7 @@ from iac_base.errors import InvalidParameterError
 from iac_runtime.gate.opening import GateOptions, open_gate
 from iac_runtime.serve.front import identity
 from iac_runtime.serve.handlers import build_server
-from iac_runtime.serve.listing import Choice, Lines
+from iac_runtime.serve.listing import Choice, Listings
 from iac_runtime.serve.prompts import PROMPTS, prompt_text
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.own import META_TOOLS, added_tools
@@ -134,7 +134,7 @@ def test_whatever_is_filled_in_stays_on_its_line(prompt: object, value: str) -> 
 
 @pytest.mark.parametrize("era", ERAS)
 def test_a_damaged_catalogue_is_said_where_recipes_are_asked_for(tools: Path, era: str) -> None:
-    lines = Lines([tools], Choice())
+    lines = Listings([tools], Choice())
     server = build_server(open_gate(GateOptions([tools], "")), lines, identity())
     (tools / "catalogue.json").write_text("{", encoding="utf-8")
 

@@ -17,7 +17,7 @@ from iac_runtime.gate.opening import GateOptions, open_gate
 from iac_runtime.gate.stored import shorten
 from iac_runtime.serve.front import identity
 from iac_runtime.serve.pages import model_text
-from iac_runtime.serve.resource_texts import read_address
+from iac_runtime.serve.resources import read_address
 from iac_runtime.tool import App, Class, Property
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.tables import Tables

@@ -7,12 +7,12 @@ import pytest
 
 from iac_base.errors import SetupError
 from iac_runtime.serve.listing import Choice, chosen_lines
-from iac_runtime.tools.catalogue import read_shelves
+from iac_runtime.tools.catalogue import read_tool_folders
 
 Row = tuple[str, str, str]
 
 
-def shelf(folder: Path, apps: dict[str, list[Row]]) -> Path:
+def tool_folder(folder: Path, apps: dict[str, list[Row]]) -> Path:
     """Write an output folder of tools given as (function, level, ceiling)."""
     folder.mkdir(parents=True)
     lines, tools = b"", {}
@@ -49,8 +49,8 @@ READ, WRITE, REACH = (
 
 @pytest.fixture
 def folders(tmp_path: Path) -> list[Path]:
-    own = shelf(tmp_path / "own", {"mail": [READ]})
-    shipped = shelf(
+    own = tool_folder(tmp_path / "own", {"mail": [READ]})
+    shipped = tool_folder(
         tmp_path / "shipped",
         {"mail": [READ, WRITE], "notes": [READ, WRITE, REACH], "safari": [READ]},
     )
@@ -58,7 +58,7 @@ def folders(tmp_path: Path) -> list[Path]:
 
 
 def listed(folders: list[Path], choice: Choice) -> list[str]:
-    return [json.loads(line)["name"] for line in chosen_lines(read_shelves(folders), choice)]
+    return [json.loads(line)["name"] for line in chosen_lines(read_tool_folders(folders), choice)]
 
 
 def test_search_lists_no_generated_tool(folders: list[Path]) -> None:
@@ -85,7 +85,7 @@ def test_patterns_and_keys_choose(
 
 
 def test_an_earlier_folder_hides_the_app_of_a_later_one_whole(folders: list[Path]) -> None:
-    lines = chosen_lines(read_shelves(folders), Choice(("mail",)))
+    lines = chosen_lines(read_tool_folders(folders), Choice(("mail",)))
     assert [json.loads(line)["from"] for line in lines] == ["own"]
 
 
@@ -128,7 +128,7 @@ def test_a_pattern_that_names_nothing_is_one_clear_line(
 def test_a_damaged_folder_says_how_to_mend_it(
     tmp_path: Path, file: str, text: str | None, words: str
 ) -> None:
-    folder = shelf(tmp_path / "one", {"mail": [READ]})
+    folder = tool_folder(tmp_path / "one", {"mail": [READ]})
     if text is None:
         (folder / file).unlink()
     else:
@@ -140,4 +140,4 @@ def test_a_damaged_folder_says_how_to_mend_it(
 
 def test_no_folder_at_all_says_what_to_do() -> None:
     with pytest.raises(SetupError, match="iac-gen build"):
-        read_shelves([])
+        read_tool_folders([])

@@ -15,7 +15,7 @@ from iac_runtime.gate.opening import GateOptions, open_gate
 from iac_runtime.search import tokens
 from iac_runtime.serve.front import CAPABILITIES, identity, notifications
 from iac_runtime.serve.handlers import build_server
-from iac_runtime.serve.listing import Choice, Lines
+from iac_runtime.serve.listing import Choice, Listings
 from iac_runtime.tools.own import META_TOOLS, OWN_TOOLS
 from iac_runtime.tools.shape import RESULT_LIMIT, entry
 
@@ -134,9 +134,9 @@ def test_a_search_in_an_app_without_tools_says_so_and_gives_what_works_with_any(
 def test_a_listing_loads_no_toolset(tools: Path) -> None:
     code = (
         "import sys; from pathlib import Path;"
-        "from iac_runtime.serve.listing import Lines;"
+        "from iac_runtime.serve.listing import Listings;"
         "from iac_runtime.serve.listing import Choice;"
-        f"lines = Lines([Path({str(tools)!r})], Choice()); lines(); lines.prompts();"
+        f"lines = Listings([Path({str(tools)!r})], Choice()); lines(); lines.prompts();"
         "print([name for name in sys.modules if name.startswith(('iac_app', 'iac_acc', 'mcp'))])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -187,7 +187,7 @@ def test_what_apps_can_you_control_is_answered(tools: Path) -> None:
 
 @pytest.mark.parametrize("era", ERAS)
 def test_read_only_hides_the_doors_that_write(tools: Path, era: str) -> None:
-    lines = Lines([tools], Choice(read_only=True))
+    lines = Listings([tools], Choice(read_only=True))
     gate = open_gate(GateOptions([tools], "", read_only=True))
 
     async def question(client: Client) -> None:
@@ -226,7 +226,7 @@ def test_the_default_surface_costs_the_same_for_any_number_of_tools(tmp_path: Pa
     catalogue = {"format": 1, "apps": apps, "tools": tools}
     (folder / "catalogue.json").write_text(json.dumps(catalogue))
     (folder / "listing.jsonl").write_text("{}\n")
-    listed = [json.loads(line) for line in Lines([folder], Choice())()]
+    listed = [json.loads(line) for line in Listings([folder], Choice())()]
     assert {row["name"] for row in listed} == SURFACE
     assert tokens(listed) <= 1500
     assert len(identity().instructions.encode()) < 2000
@@ -280,7 +280,7 @@ def test_a_damaged_catalogue_is_one_line(tools: Path) -> None:
     catalogue["apps"]["notes"] = {"id": "com.apple.Notes"}
     (tools / "catalogue.json").write_text(json.dumps(catalogue))
     with pytest.raises(SetupError, match="iac-gen build"):
-        Lines([tools], Choice())()
+        Listings([tools], Choice())()
 
 
 def test_a_build_tells_clients_the_size_of_answers_and_what_to_search_for(tmp_path: Path) -> None:

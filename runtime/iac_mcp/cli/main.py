@@ -100,7 +100,7 @@ def serve(**raw: Any) -> int:
     \b
     Examples:
       iac-mcp serve                        a few tools that find and call the rest
-      iac-mcp serve --pin notes,finder     and the tools of these apps beside them
+      iac-mcp serve --pin notes,search     and the tools of these apps beside them
       iac-mcp serve --expose 'mail_*'      the tools of Mail alone
       iac-mcp serve --simulate             with simulated apps, on any machine
     """
@@ -124,7 +124,7 @@ def call(tool: str, arguments: str, dry_run: bool, **raw: Any) -> int:
                                         "properties": {"read status": true}}'
     """
     from iac_runtime.gate.opening import open_gate, read_options
-    from iac_runtime.serve.pages import Finder, through_door
+    from iac_runtime.serve.pages import ToolSearch, through_door
 
     if tool.startswith("{") and raw["simulate"]:
         taken = raw["simulate"]
@@ -134,8 +134,8 @@ def call(tool: str, arguments: str, dry_run: bool, **raw: Any) -> int:
     try:
         catalogue = gate.catalogue
         if tool == "find_tools" and catalogue is not None:
-            finder = Finder(lambda: catalogue, read_only=gate.read_only)
-            print_json(finder.find(given))
+            search = ToolSearch(lambda: catalogue, read_only=gate.read_only)
+            print_json(search.find(given))
             return 0
         outcome = _asked(gate, through_door(Call(tool, given)), dry_run=dry_run)
     finally:

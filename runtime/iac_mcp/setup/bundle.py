@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from iac_base.errors import SetupError
 from iac_base.files import find, replace
-from iac_runtime.tools.catalogue import read_shelves
+from iac_runtime.tools.catalogue import read_tool_folders
 from iac_runtime.version import VERSION
 
 __all__ = ["manifest", "requirements", "write_bundle"]
@@ -26,7 +26,7 @@ _EPOCH: Final = (1980, 1, 1, 0, 0, 0)
 _PACKAGES: Final = ("iac_accessibility", "iac_applescript", "iac_base", "iac_mcp", "iac_runtime")
 """What a server needs of this project."""
 
-_CODE: Final = frozenset({".py", ".js", ".json", ".jsonl", ".lock", ".toml", ".typed"})
+_CODE: Final = frozenset({".py", ".js", ".json", ".jsonl", ".lock", ".md", ".toml", ".typed"})
 
 _MAIN: Final = '''\
 """Start the server of this bundle with the tools that lie beside it."""
@@ -91,8 +91,10 @@ def write_bundle(output: Path, folders: Sequence[Path]) -> tuple[int, int]:
     Raises:
         SetupError: There are no tools, or a file cannot be read or written.
     """
-    shelves = read_shelves(folders)
-    apps = sorted(str(row["name"]) for shelf in shelves for row in shelf.apps.values())
+    tool_folders = read_tool_folders(folders)
+    apps = sorted(
+        str(row["name"]) for tool_folder in tool_folders for row in tool_folder.apps.values()
+    )
     files = {
         "manifest.json": _json(manifest(apps)),
         "pyproject.toml": _project().encode(),
@@ -102,9 +104,9 @@ def write_bundle(output: Path, folders: Sequence[Path]) -> tuple[int, int]:
     try:
         for package in _PACKAGES:
             files |= dict(_under(packages / package, f"server/{package}"))
-        for at, shelf in enumerate(shelves):
+        for at, tool_folder in enumerate(tool_folders):
             # Numbered, so that the order in which they are searched is that of their names.
-            files |= dict(_under(shelf.folder, f"server/tools/{at:02}"))
+            files |= dict(_under(tool_folder.folder, f"server/tools/{at:02}"))
     except OSError as error:
         raise SetupError(f"{error.filename} cannot be read: {error.strerror}.") from error
     content = _zipped(files)

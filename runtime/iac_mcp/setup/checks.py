@@ -95,10 +95,10 @@ def tools(around: Surroundings) -> Iterator[DoctorFinding]:
 def fresh(around: Surroundings) -> Iterator[DoctorFinding]:
     """Look for apps that were installed or updated since their tools were built."""
     try:
-        shelves = Catalogue(tool_folders(around.tools)).shelves
+        catalogue = Catalogue(tool_folders(around.tools))
     except SetupError:
         return  # `tools` has said so.
-    found = freshness(shelves, around.folders)
+    found = freshness(catalogue.tool_folders, around.folders)
     for app in found.stale:
         yield warning(app.line.partition(";")[0] + ".", app.command)
     if not found.fresh and not found.without and not found.stale:

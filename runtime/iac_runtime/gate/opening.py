@@ -226,7 +226,7 @@ def _stale(catalogue: Catalogue) -> list[str]:
     # Reads the folders of apps, which nothing else here needs.
     from iac_runtime.tools.freshness import freshness
 
-    return [row.line for row in freshness(catalogue.shelves).stale]
+    return [row.line for row in freshness(catalogue.tool_folders).stale]
 
 
 def open_audit() -> "Audit":

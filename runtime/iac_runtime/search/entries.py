@@ -12,15 +12,14 @@ from typing import Any, Final, Literal, NamedTuple
 
 from iac_base.errors import SetupError
 from iac_base.words import fold
-from iac_runtime.search.lexicon import APPS, BEFORE_APP
-from iac_runtime.search.request import Request, split, stem, stems
+from iac_runtime.search.lexicon import lexicon
+from iac_runtime.search.request import SearchRequest, split, stem, stems
 from iac_runtime.tool import Level, Op, Spec
 from iac_runtime.tools.catalogue import AppRow, Catalogue
 from iac_runtime.tools.shape import Tool
 from iac_runtime.tools.tables import APPLICATION, Tables
 
 __all__ = [
-    "MARKS",
     "OWN",
     "AppNames",
     "AppWords",
@@ -33,10 +32,7 @@ __all__ = [
     "listing_entry",
 ]
 
-_NAMED: Final = 3.0
-_CALLED: Final = 1.0
-"""A name that is also an everyday word, where nothing says that the app is meant."""
-_PART: Final = 1.3
+_NAMED: Final = 2.0
 _KNOWN_FOR: Final = 0.55
 _LONGEST: Final = 4
 """Words of a name that are looked at together."""
@@ -78,7 +74,7 @@ class AppNames:
             if wanted and wanted in (fold(part) for part in row)
         ]
 
-    def hints(self, request: Request) -> dict[int, Hint]:
+    def hints(self, request: SearchRequest) -> dict[int, Hint]:
         """Return how a request speaks for apps; one that it does not speak for is not there."""
         found: dict[int, Hint] = {}
         known_for: dict[int, float] = {}
@@ -87,14 +83,12 @@ class AppNames:
             for word, worth in term.options.items():
                 for place in self._known_for.get(word, ()):
                     reached[place] = max(reached.get(place, 0), worth)
-                parts = self._parts.get(word, ())
-                for place in parts:
-                    weight = _PART * worth * worth / len(parts)
-                    _add(found, place, Hint(weight, frozenset({term.stem})))
+                for place in self._parts.get(word, ()):
+                    _add(found, place, Hint(worth, frozenset({term.stem})))
             for place, worth in reached.items():
                 known_for[place] = known_for.get(place, 0) + worth
         for place, worth in known_for.items():
-            _add(found, place, Hint(_KNOWN_FOR * min(worth, 2)))
+            _add(found, place, Hint(_KNOWN_FOR * worth))
         words = request.words
         for start in range(len(words)):
             for end in range(start + 1, min(start + _LONGEST, len(words)) + 1):
@@ -103,16 +97,15 @@ class AppNames:
                     continue
                 before = words[start - 1] if start else ""
                 after = words[end] if end < len(words) else ""
-                if not before and words[0] in _VERBS and after != "app":
+                if not before and words[0] in lexicon().app_verbs and after != "app":
                     continue
                 plain = end == start + 1 and words[start] in _everyday()
-                if before in BEFORE_APP or after == "app" or not plain:
-                    said = {*map(stem, words[start:end]), stem("".join(words[start:end]))}
-                    hint = Hint(_NAMED, frozenset(said))
-                else:
-                    hint = Hint(_CALLED)
+                # An everyday word is a name only where something says that the app is meant.
+                if plain and before not in lexicon().before_app and after != "app":
+                    continue
+                said = {*map(stem, words[start:end]), stem("".join(words[start:end]))}
                 for place in places:
-                    _add(found, place, hint)
+                    _add(found, place, Hint(_NAMED, frozenset(said)))
         return found
 
 
@@ -123,31 +116,16 @@ def _add(found: dict[int, Hint], place: int, hint: Hint) -> None:
 
 @lru_cache(maxsize=1)
 def _known_for() -> Mapping[str, tuple[str, ...]]:
-    return {fold(name): tuple(dict.fromkeys(stems(words))) for name, words in APPS.items()}
+    return {
+        fold(name): tuple(dict.fromkeys(stems(words))) for name, words in lexicon().apps.items()
+    }
 
 
 @lru_cache(maxsize=1)
 def _everyday() -> frozenset[str]:
-    """Return the words of every day that may be names of apps, in the plural too."""
-    words = {word for row in APPS.values() for word in split(row)}
-    return frozenset({*words, *(f"{word}s" for word in words), *_COMMON})
-
-
-_VERBS: Final = frozenset(("play", "sketch"))
-"""Names that, where a request begins with them, tell what to do."""
-
-_COMMON: Final = frozenset(
-    "play console numbers pages messages photos contacts sketch things bear".split()
-)
-
-
-MARKS: Final = """\
-accessibility applescript battery button caret checkbox click control cursor dialog dictionary
-dropdown element field focus form icon interface jxa link menu menubar osascript popover popup
-press radio screen script scriptable scripting sdef slider stepper tap textbox tick toolbar
-triangle ui uncheck untick wifi window
-"""
-"""Words that speak for such a tool: what is seen on a screen, and scripts as such."""
+    """Return the words of every day that may be names of apps."""
+    words = {word for row in lexicon().apps.values() for word in split(row)}
+    return frozenset({*words, *lexicon().everyday_names})
 
 
 Reach = Literal["own", "known", "any"]
@@ -169,8 +147,6 @@ class ToolWords(NamedTuple):
     op: Op
     function: str
     purpose: str
-    parameters: str
-    values: str
     element: str
     bound: bool
     level: Level
@@ -178,7 +154,7 @@ class ToolWords(NamedTuple):
 
 
 class ClassWords(NamedTuple):
-    """A class as it is looked for: properties as (term, access), values of their enumerations.
+    """A class as it is looked for: properties as (term, access).
 
     `use` is `held` where something contains objects of it, so that they can be listed; `made`
     where only the making of one is not ruled out; `class` else.
@@ -187,7 +163,6 @@ class ClassWords(NamedTuple):
     term: str
     plural: str
     properties: tuple[tuple[str, str], ...]
-    values: str
     use: Literal["held", "made", "class"]
 
 
@@ -229,9 +204,6 @@ def added_words(tools: Iterable[Tool], reach: Reach) -> AppWords:
             "command",
             tool.name,
             tool.purpose,
-            # Those of our own tools would only say "app".
-            " ".join(tool.input["properties"]) if reach == "any" else "",
-            "",
             "",
             False,
             tool.level,
@@ -263,8 +235,6 @@ def listing_entry(catalogue: Catalogue, name: str) -> dict[str, Any]:
 
 
 def _tool(name: str, spec: Spec, function: str, entry: Mapping[str, Any]) -> ToolWords:
-    schema = entry["inputSchema"].get("properties", {})
-    values = [str(value) for row in schema.values() for value in row.get("enum", ())]
     # The words of the level end each purpose; they are no reason to find a tool.
     purpose = str(entry.get("description", "")).split(". SAFE")[0].split(". MODIFY")[0]
     element = spec.bind.get("element", "")
@@ -273,8 +243,6 @@ def _tool(name: str, spec: Spec, function: str, entry: Mapping[str, Any]) -> Too
         spec.op,
         function.rstrip("_"),
         purpose.split(". DANGEROUS")[0],
-        " ".join(schema),
-        " ".join(values) if spec.op == "command" else "",
         element if isinstance(element, str) else "",
         bool(spec.bind),
         spec.level,
@@ -284,16 +252,10 @@ def _tool(name: str, spec: Spec, function: str, entry: Mapping[str, Any]) -> Too
 def _classes(tables: Tables, *, free: bool) -> Iterator[ClassWords]:
     held = {element.term for row in tables.classes.values() for element in row.elements}
     for term, row in tables.classes.items():
-        values = [
-            enumerator
-            for prop in row.properties
-            for kind in prop.type.split(" | ")
-            for enumerator, _ in tables.enums.get(kind, ())
-        ]
         use: Literal["held", "made", "class"] = "made" if free else "class"
         if term == APPLICATION:
             use = "class"
         elif term in held:
             use = "held"
         rows = tuple((prop.term, prop.access) for prop in row.properties)
-        yield ClassWords(term, row.plural, rows, " ".join(values), use)
+        yield ClassWords(term, row.plural, rows, use)

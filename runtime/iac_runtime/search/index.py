@@ -16,14 +16,14 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from iac_base.errors import IacError
 from iac_runtime.search.entries import AppNames, AppWords, Hint, added_words, app_words
-from iac_runtime.search.ranking import App, Offer, Row, rank
-from iac_runtime.search.request import Request, Speller, known_words, read_request, stems
+from iac_runtime.search.ranking import IndexedApp, Offer, SearchRow, rank
+from iac_runtime.search.request import SearchRequest, Speller, known_words, read_request, stems
 from iac_runtime.search.rows import COLUMNS, IndexRow, app_of, owners, rows_of
 from iac_runtime.tool import Level, Op, at_most
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.own import OWN_TOOLS
 
-__all__ = ["LIMIT", "Hit", "Index"]
+__all__ = ["LIMIT", "Index", "SearchHit"]
 
 LIMIT: Final = 5
 """Hits that are given where nobody says how many."""
@@ -32,10 +32,9 @@ _TABLE: Final = (
     f"CREATE VIRTUAL TABLE words USING fts5({COLUMNS},"
     " tokenize = 'unicode61 remove_diacritics 0', detail = column)"
 )
-_ROW: Final = "SELECT rowid, name, owned, given, purpose, app, kind FROM words WHERE "
+_ROW: Final = "SELECT rowid, name, owned, purpose, app, kind FROM words WHERE "
 # Not FTS5's bm25, which reads the rows of every word twice and takes three times as long.
-_PLACES: Final = "SELECT doc, col FROM places WHERE term = ?"
-_WEIGHTS: Final = {"name": 10.0, "owned": 6.0, "given": 2.0, "purpose": 3.0}
+_PLACES: Final = "SELECT doc FROM places WHERE term = ?"
 _FIND_IN: Final = _ROW + "words MATCH ? AND rowid BETWEEN ? AND ? LIMIT ?"
 _COMMANDS: Final = _ROW + "rowid BETWEEN ? AND ? AND kind = 'command' LIMIT ?"
 _DATA: Final = "SELECT data FROM words WHERE rowid = ?"
@@ -51,9 +50,6 @@ _NAMED: Final = 0.4
 _GUESTS: Final = 2
 """Tools for any app that may take the places of the last tools of a chosen app."""
 
-_CARRIED: Final = 2.0
-"""The most that the name of an app speaks for tools that are for any app: its own come first."""
-
 _APPS: Final = 3
 """Apps that are looked into more closely: as many as were hinted at, as many as came first."""
 
@@ -61,7 +57,7 @@ Beside: TypeAlias = Callable[[], Iterable[AppWords]]
 """Returns the words of tools that are not generated; it is called when the index is made."""
 
 
-class Hit(NamedTuple):
+class SearchHit(NamedTuple):
     """A tool that serves a request.
 
     Attributes:
@@ -87,7 +83,7 @@ class _Core(NamedTuple):
     """The index as it was made; the connection is used under the lock of its index."""
 
     base: sqlite3.Connection
-    apps: Sequence[App]
+    apps: Sequence[IndexedApp]
     ranges: Sequence[tuple[int, int]]
     beside: Sequence[int]
     counts: Mapping[str, int]
@@ -148,7 +144,7 @@ class Index:
         app: str | None = None,
         level: Level | None = None,
         limit: int = LIMIT,
-    ) -> list[Hit]:
+    ) -> list[SearchHit]:
         """Return the tools that serve `query`, best first, each once.
 
         Args:
@@ -188,8 +184,12 @@ class Index:
         )
 
     def _candidates(
-        self, core: _Core, request: Request, hints: Mapping[int, Hint], only: Sequence[int] | None
-    ) -> list[Row]:
+        self,
+        core: _Core,
+        request: SearchRequest,
+        hints: Mapping[int, Hint],
+        only: Sequence[int] | None,
+    ) -> list[SearchRow]:
         """Return the rows to rank: of every app, or of the apps `only`; doubles among them."""
         rows = self._rows(core, request) if only is None else []
         hinted = sorted(hints, key=lambda place: -hints[place].strength)[:_APPS]
@@ -207,12 +207,12 @@ class Index:
     def _hits(
         self,
         core: _Core,
-        request: Request,
+        request: SearchRequest,
         offers: Iterable[Offer],
         level: Level | None,
         limit: int,
-    ) -> list[Hit]:
-        hits: list[Hit] = []
+    ) -> list[SearchHit]:
+        hits: list[SearchHit] = []
         for offer in offers:
             if len(hits) >= limit:
                 break
@@ -240,7 +240,7 @@ class Index:
                     self._made = _core(self._source())
         return self._made
 
-    def _rows(self, core: _Core, request: Request, app: int | None = None) -> list[Row]:
+    def _rows(self, core: _Core, request: SearchRequest, app: int | None = None) -> list[SearchRow]:
         """Return what has any word of a request, of one app or of all, the best of it."""
         said = {word for term in request.terms for word in term.options}
         wanted = sorted(said & core.counts.keys(), key=lambda word: (core.counts[word], word))
@@ -251,23 +251,23 @@ class Index:
         match = " OR ".join(f'"{word}"' for word in wanted)
         return self._select(core, _FIND_IN, match, *core.ranges[app], _OF_AN_APP)
 
-    def _best(self, core: _Core, words: Sequence[str]) -> list[Row]:
-        """Return the rows that have most of `words`, a rare one and one in a name before others."""
+    def _best(self, core: _Core, words: Sequence[str]) -> list[SearchRow]:
+        """Return the rows that have most of `words`, a rare one before others."""
         scores: dict[int, float] = {}
         with self._asking:
             for word in words:
                 worth = log(1 + core.total / core.counts[word])
-                for row, column in core.base.execute(_PLACES, (word,)):
-                    scores[row] = scores.get(row, 0.0) + worth * _WEIGHTS[column]
+                for (row,) in core.base.execute(_PLACES, (word,)):
+                    scores[row] = scores.get(row, 0.0) + worth
         best = nsmallest(_CANDIDATES, scores, key=lambda row: (-scores[row], row))
         rows = self._select(core, f"{_ROW}rowid IN ({','.join('?' * len(best))})", *best)
         return sorted(rows, key=lambda row: (-scores[row.id], row.id))
 
-    def _select(self, core: _Core, statement: str, *values: str | int) -> list[Row]:
+    def _select(self, core: _Core, statement: str, *values: str | int) -> list[SearchRow]:
         with self._asking:
-            return [Row(*row) for row in core.base.execute(statement, values)]
+            return [SearchRow(*row) for row in core.base.execute(statement, values)]
 
-    def _hit(self, core: _Core, offer: Offer, request: Request) -> Hit:
+    def _hit(self, core: _Core, offer: Offer, request: SearchRequest) -> SearchHit:
         app = core.apps[offer.app]
         data: dict[str, Any] = {}
         if offer.row is not None:
@@ -276,7 +276,7 @@ class Index:
         if not offer.is_class:
             why = f"{app.name}: {data['said']}".removeprefix(": ")
             op: Op = data["op"]
-            return Hit(data["tool"], offer.score, why, op, data["element"], (), data["level"])
+            return SearchHit(data["tool"], offer.score, why, op, data["element"], (), data["level"])
         tool = app.operations[offer.op]
         term = data.get("term", "")
         write = offer.op in ("set", "make")
@@ -284,11 +284,11 @@ class Index:
         why = f"{offer.op} {term}".rstrip() + f" in {app.name}"
         if named:
             why += f" ({', '.join(named)})"
-        return Hit(tool.name, offer.score, why, offer.op, term, named, tool.level)
+        return SearchHit(tool.name, offer.score, why, offer.op, term, named, tool.level)
 
 
 def _core(words: Iterable[AppWords]) -> _Core:
-    apps: list[App] = []
+    apps: list[IndexedApp] = []
     ranges: list[tuple[int, int]] = []
     rows: list[IndexRow] = []
     for app in words:
@@ -299,7 +299,7 @@ def _core(words: Iterable[AppWords]) -> _Core:
     base = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)
     base.execute(_TABLE)
     base.execute("BEGIN")
-    base.executemany("INSERT INTO words VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+    base.executemany("INSERT INTO words VALUES (?, ?, ?, ?, ?, ?)", rows)
     base.execute("COMMIT")
     base.execute("CREATE VIRTUAL TABLE counts USING fts5vocab(words, row)")
     base.execute("CREATE VIRTUAL TABLE places USING fts5vocab(words, instance)")
@@ -316,17 +316,18 @@ def _core(words: Iterable[AppWords]) -> _Core:
 def _carried(hints: Mapping[int, Hint], beside: Iterable[int]) -> dict[int, Hint]:
     """Return the hint of the app that is named, for tools that are for any app: for it too."""
     best = max(hints.values(), key=lambda hint: hint.strength, default=Hint(0))
-    carried = best._replace(strength=min(best.strength, _CARRIED))
-    return dict.fromkeys(beside, carried) if best.strength >= 1 else {}
+    return dict.fromkeys(beside, best) if best.strength >= 1 else {}
 
 
-def _own_first(own: Sequence[Hit], others: Sequence[Hit], limit: int) -> list[Hit]:
+def _own_first(
+    own: Sequence[SearchHit], others: Sequence[SearchHit], limit: int
+) -> list[SearchHit]:
     """Return the tools of a chosen app, then those for any app.
 
     An app's object tools are offered for every request: the last of them give way to what fits
     better.
     """
-    first, last = list(own), list[Hit]()
+    first, last = list(own), list[SearchHit]()
     for one in others:
         if len(first) + len(last) >= limit:
             if len(last) >= _GUESTS or not first or first[-1].score >= one.score:
@@ -349,7 +350,7 @@ def _rarest(words: Sequence[str], counts: Mapping[str, int]) -> list[str]:
 
 
 def _named(
-    rows: Sequence[tuple[str, str]], request: Request, owner: str, *, write: bool
+    rows: Sequence[tuple[str, str]], request: SearchRequest, owner: str, *, write: bool
 ) -> tuple[str, ...]:
     """Return the properties that the words of a request name, best first, at most three.
 

@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 
 from iac_runtime.language.references import has_folders
 from iac_runtime.search.entries import listing_entry
-from iac_runtime.search.index import Hit
+from iac_runtime.search.index import SearchHit
 from iac_runtime.tool import Level
 from iac_runtime.tools.binding import Operation
 from iac_runtime.tools.catalogue import Catalogue
@@ -49,7 +49,7 @@ class Page(NamedTuple):
     example: Mapping[str, Any]
 
 
-def page(catalogue: Catalogue, tool: str | Hit) -> Page:
+def page(catalogue: Catalogue, tool: str | SearchHit) -> Page:
     """Return the page of a tool; of a hit, the example is about what was asked for.
 
     Raises:
@@ -74,7 +74,7 @@ def tokens(entries: Iterable[Mapping[str, Any]]) -> int:
     return sum(len(line) for line in lines) // 4
 
 
-def _example(tool: Operation, schema: Mapping[str, Any], hit: Hit | None) -> dict[str, Any]:
+def _example(tool: Operation, schema: Mapping[str, Any], hit: SearchHit | None) -> dict[str, Any]:
     """Return arguments that fit the schema: what is required, and what a hit is about."""
     spec, tables = tool.spec, tool.tables
     about = hit.element if hit is not None and hit.element in tables.classes else ""

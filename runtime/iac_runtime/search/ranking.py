@@ -4,25 +4,26 @@ from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from iac_runtime.search.entries import MARKS, Hint, Reach
-from iac_runtime.search.request import Request, Term, stems
+from iac_runtime.search.entries import Hint, Reach
+from iac_runtime.search.lexicon import lexicon
+from iac_runtime.search.request import SearchRequest, SearchTerm, stem
 from iac_runtime.tool import Level, Op
 
-__all__ = ["App", "ObjectTool", "Offer", "Row", "rank"]
+__all__ = ["IndexedApp", "Offer", "OperationTool", "SearchRow", "rank"]
 
-_FIELDS: Final = (1.0, 0.8, 0.45, 0.35)
-"""What a word is worth in the name, the properties, the values and the purpose."""
+_FIELDS: Final = (1.0, 0.8, 0.35)
+"""What a word is worth in the name, the properties and the purpose."""
 
 _HINT: Final = 0.5
 _COVER: Final = 0.35
 _OPERATION: Final = 0.2
-_ACTION: Final = 0.2
-"""What the verb of a request adds to the command that it names."""
-
 _TOGETHER: Final = 0.75
 _COMMAND: Final = 0.15
 _USUAL: Final[Mapping[Op, float]] = {"list": 0.5, "get": 0.45, "set": 0.2, "make": 0.2}
 """What a request speaks for that names no operation."""
+
+_NAMED: Final = 0.4
+"""How much of that is left where it names one, or a command."""
 
 _OPERATIONS: Final = 3
 _MORE: Final = 0.35
@@ -33,9 +34,6 @@ _HELD: Final = 0.3
 _OF_OBJECTS: Final = frozenset[Op](("list", "count", "make"))
 """Operations on what is asked about; `get` and `set` are on what it is of: the name of a layer."""
 
-_TEXT: Final = 0.6
-"""The worth of the classes of the Text Suite, which most apps declare and few are asked about."""
-
 _UNMARKED: Final = 0.4
 """The worth of a tool for any app where no word of the request marks it: what an app has of its
 own comes first."""
@@ -45,19 +43,12 @@ _NAME: Final = 0.3
 """What a word that marks such a tool, and a name, count for it: it works with whatever has the
 name."""
 
-_FEW: Final = 2
-"""Tools for any app that are offered together."""
-
 _BARRED: Final[Mapping[str, frozenset[Op]]] = {
     "class": frozenset({"list", "count", "make"}),
     "held": frozenset(),
     "made": frozenset({"list", "count"}),
-    "text": frozenset(),
 }
 """The kinds of rows that are classes, and the operations that one has not."""
-
-_SHADED: Final = 0.85
-"""What another word for one that an app uses itself is worth in that app."""
 
 _STANDARD: Final = frozenset(
     ("open", "close", "sav", "print", "quit", "delet", "duplicat", "exist", "mov", "run")
@@ -65,51 +56,42 @@ _STANDARD: Final = frozenset(
 _ORDINARY: Final = 0.1
 """What a command of the Standard Suite loses that no word asks for: an app's own come first."""
 
-_COUNTED: Final = 0.2
-"""What a question for a number adds to the tool that counts objects: it asks for nothing else."""
-
-_EVERYWHERE: Final = frozenset(("application", "document", "item", "window"))
-_COMMONPLACE: Final = 0.8
-"""The worth of a class that most apps have, where nothing says that this app is meant."""
-
 _SYSTEM: Final = "com.apple."
 _AT_HAND: Final = 0.06
 """What an app has before others that do the same, because it comes with the system."""
 
 _NONE: Final = Hint(0)
-_NOTHING: Final[frozenset[int]] = frozenset()
 _OPS: Final[tuple[Op, ...]] = ("get", "list", "count", "make", "set")
 
 
-class ObjectTool(NamedTuple):
+class OperationTool(NamedTuple):
     """An object tool of an app: its name on the wire and its least level."""
 
     name: str
     level: Level
 
 
-class App(NamedTuple):
+class IndexedApp(NamedTuple):
     """An app of the index: its key, name, bundle id, object tools by operation, and for which
     apps its tools are."""
 
     key: str
     name: str
     id: str
-    operations: Mapping[Op, ObjectTool]
+    operations: Mapping[Op, OperationTool]
     reach: Reach = "own"
 
 
-class Row(NamedTuple):
+class SearchRow(NamedTuple):
     """A row of the index as it was found; `kind` is an operation, or a kind of class.
 
-    `held` is a class whose objects something contains, `made` one that may be made, `text` one
-    of the Text Suite, `class` any other.
+    `held` is a class whose objects something contains, `made` one that may be made, `class` any
+    other.
     """
 
     id: int
     name: str
     owned: str
-    given: str
     purpose: str
     app: int
     kind: str
@@ -126,7 +108,7 @@ class Offer(NamedTuple):
 
 
 class _Match(NamedTuple):
-    row: Row
+    row: SearchRow
     score: float
     action: float
     got: Mapping[int, float]
@@ -134,9 +116,9 @@ class _Match(NamedTuple):
 
 
 def rank(
-    request: Request,
-    rows: Iterable[Row],
-    apps: Sequence[App],
+    request: SearchRequest,
+    rows: Iterable[SearchRow],
+    apps: Sequence[IndexedApp],
     hints: Mapping[int, Hint],
     worth: Callable[[str], float],
     only: Sequence[int],
@@ -156,14 +138,13 @@ def rank(
     weights = {app: _left(told, request.terms, hint) for app, hint in hints.items() if hint.said}
     beside = {place for place, app in enumerate(apps) if app.reach == "any"}
     for place in beside:
-        weights[place] = _plain(request, told, marked, hints.get(place, _NONE))
+        weights[place] = _plain(request, marked, hints.get(place, _NONE))
     options: dict[str, list[tuple[int, float]]] = {}
     for place, term in enumerate(request.terms):
         for word, value in term.options.items():
             options.setdefault(word, []).append((place, value))
     near = [0.5**term.depth for term in request.terms]
-    single = list({row.id: row for row in rows}.values())
-    exact = _exact(request.terms, single)
+    single = {row.id: row for row in rows}.values()
     matches = [
         _match(
             row,
@@ -171,18 +152,16 @@ def rank(
             weights.get(row.app, told),
             request.action,
             near,
-            exact.get(row.app, _NOTHING) if row.kind in _BARRED else _NOTHING,
             marked if row.app in beside else None,
         )
         for row in single
     ]
     cover = _cover(matches, weights, told)
-    scale = 0.4 if request.operations or any(match.action for match in matches) else 1.0
+    scale = _NAMED if request.operations or any(match.action for match in matches) else 1.0
     wanted = {
         op: max(scale * _USUAL.get(op, 0), request.operations.get(op, 0)) * _OPERATION
         for op in _OPS
     }
-    counted = _COUNTED if request.operations.get("count", 0) > 1 else 0.0
     best: dict[tuple[int, Op, int | None], Offer] = {}
 
     def offer(score: float, app: int, op: Op, row: int | None, *, is_class: bool) -> None:
@@ -196,23 +175,16 @@ def rank(
         + _AT_HAND * _at_hand(apps[place])
         for place in {*cover, *hints, *only}
     }
-    if not marked:
-        base.update({place: base[place] * _UNMARKED for place in beside & base.keys()})
     for match in matches:
-        row, score = match.row, match.score
-        if row.name in _EVERYWHERE and row.app not in hints:
-            score *= _COMMONPLACE
-        score += base[row.app]
+        row, score = match.row, match.score + base[match.row.app]
         barred = _BARRED.get(row.kind)
         if barred is not None:
             for op in apps[row.app].operations:
                 if op not in barred:
                     gain = wanted[op] - (_HELD * match.held if op in _OF_OBJECTS else 0)
-                    gain += counted if op == "count" else 0
                     offer(score + gain, row.app, op, row.id, is_class=True)
         else:
             gain = wanted.get(row.kind, _COMMAND)  # type: ignore[call-overload]
-            gain = max(gain, _ACTION * match.action)
             if row.name in _STANDARD and not match.got:
                 gain -= _ORDINARY
             # What is done is the command's, what it is done to may be any class of the app.
@@ -221,10 +193,10 @@ def rank(
     for place in {*only, *(app for app, hint in hints.items() if hint.strength >= 1)}:
         for op in apps[place].operations:
             offer(base[place] + wanted[op], place, op, None, is_class=True)
-    return _varied(sorted(best.values(), key=_order), beside)
+    return _varied(sorted(best.values(), key=_order))
 
 
-def _at_hand(app: App) -> bool:
+def _at_hand(app: IndexedApp) -> bool:
     return app.reach != "own" or app.id.startswith(_SYSTEM)
 
 
@@ -232,10 +204,8 @@ def _order(offer: Offer) -> tuple[float, int, str, int]:
     return (-offer.score, offer.app, offer.op, offer.row or 0)
 
 
-def _varied(offers: Sequence[Offer], beside: Set[int]) -> list[Offer]:
+def _varied(offers: Sequence[Offer]) -> list[Offer]:
     """Return the offers with the fourth and later tools of one sort and app further down.
-
-    Of `beside`, tools for any app, it is the third and later.
 
     Who is shown three operations on a class knows that there are more; a command is news, and
     the other way round.
@@ -245,13 +215,13 @@ def _varied(offers: Sequence[Offer], beside: Set[int]) -> list[Offer]:
     for one in offers:
         sort = (one.app, one.is_class)
         seen[sort] = seen.get(sort, 0) + 1
-        if seen[sort] > (_FEW if one.app in beside else _OPERATIONS):
+        if seen[sort] > _OPERATIONS:
             one = one._replace(score=one.score - _MORE)
         found.append(one)
     return sorted(found, key=_order)
 
 
-def _left(told: Sequence[float], terms: Sequence[Term], hint: Hint) -> list[float]:
+def _left(told: Sequence[float], terms: Sequence[SearchTerm], hint: Hint) -> list[float]:
     """Return the weights for an app without the words that were its name, if others are left."""
     left = [
         0.0 if term.stem in hint.said else weight for term, weight in zip(terms, told, strict=True)
@@ -259,25 +229,22 @@ def _left(told: Sequence[float], terms: Sequence[Term], hint: Hint) -> list[floa
     return left if any(left) else list(told)
 
 
-def _plain(request: Request, told: Sequence[float], marked: Set[int], hint: Hint) -> list[float]:
-    """Return the weights for tools for any app: no word of theirs is rare or common.
-
-    What no tool knows is taken for a name too.
-    """
+def _plain(request: SearchRequest, marked: Set[int], hint: Hint) -> list[float]:
+    """Return the weights for tools for any app: no word of theirs is rare or common."""
     found: list[float] = []
     for place, term in enumerate(request.terms):
         if term.stem in hint.said:
             found.append(0.0)
         elif place in marked:
             found.append(_MARK)
-        elif term.stem in request.names or term.stem.isdecimal() or not told[place]:
+        elif term.stem in request.names:
             found.append(_NAME)
         else:
             found.append(term.worth)
     return found
 
 
-def _meant(term: Term) -> set[str]:
+def _meant(term: SearchTerm) -> set[str]:
     """Return what a word was meant as: itself, or the words that it was mistyped of."""
     most = max(term.options.values())
     return {word for word, value in term.options.items() if value == most}
@@ -285,41 +252,38 @@ def _meant(term: Term) -> set[str]:
 
 @lru_cache(maxsize=1)
 def _marks() -> frozenset[str]:
-    return frozenset(stems(MARKS))
+    return frozenset(map(stem, lexicon().marks))
 
 
-def _term_worth(term: Term, worth: Callable[[str], float]) -> float:
+def _term_worth(term: SearchTerm, worth: Callable[[str], float]) -> float:
     """Return what a term tells: its own word, else the commonest that may stand for it."""
     found = [value for word in term.options if (value := worth(word))]
     return min(found, default=0.0)
 
 
 def _match(
-    row: Row,
+    row: SearchRow,
     options: Mapping[str, Sequence[tuple[int, float]]],
     weights: Sequence[float],
     action: int | None,
     near: Sequence[float],
-    exact: Set[int],
     marked: Set[int] | None,
 ) -> _Match:
     """Return how a row fits.
 
-    `near` says of each word how near it is to what is asked about; `exact` are the words that
-    the app uses itself; `marked` those that mark a tool for any app, if it is one.
+    `near` says of each word how near it is to what is asked about; `marked` are those that mark
+    a tool for any app, if it is one.
     """
     got: dict[int, float] = {}
     named = 0
     acts = nearest = 0.0
-    fields = (row.name, row.owned, row.given, row.purpose)
+    fields = (row.name, row.owned, row.purpose)
     for number, (field, worth) in enumerate(zip(fields, _FIELDS, strict=True)):
         for word in options.keys() & field.split():
             named += number == 0
             for place, value in options[word]:
                 if not weights[place]:
                     continue
-                if value < 1 and place in exact:
-                    value *= _SHADED
                 if value * worth > got.get(place, 0):
                     got[place] = value * worth
                 if place == action and number == 0:
@@ -334,19 +298,7 @@ def _match(
         share = named / len(row.name.split()) if row.name else 0
         score *= 0.75 + 0.25 * share
     held = 1 - nearest if nearest else 0.0
-    return _Match(row, score * _TEXT if row.kind == "text" else score, acts, got, held)
-
-
-def _exact(terms: Sequence[Term], rows: Iterable[Row]) -> dict[int, set[int]]:
-    """Return, by app, the places of the words that a class has in its name as they were said."""
-    places = {term.stem: place for place, term in enumerate(terms)}
-    found: dict[int, set[int]] = {}
-    for row in rows:
-        if row.kind not in _BARRED:
-            continue
-        for word in places.keys() & row.name.split():
-            found.setdefault(row.app, set()).add(places[word])
-    return found
+    return _Match(row, score, acts, got, held)
 
 
 def _cover(

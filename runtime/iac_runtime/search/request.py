@@ -7,7 +7,6 @@ A word with one letter more, less, changed or two exchanged shares a form with t
 one letter is left out of either or both. Those forms are few, so they are looked up, not searched.
 """
 
-import itertools
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -15,23 +14,13 @@ from difflib import SequenceMatcher
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from iac_runtime.search.lexicon import (
-    GROUPS,
-    INTENTS,
-    LEADING,
-    LOOSE,
-    POLITE,
-    QUESTIONS,
-    STOP,
-    entries,
-)
-from iac_runtime.search.phrases import PHRASES
+from iac_runtime.search.lexicon import lexicon
 
 __all__ = [
     "MAX_QUERY",
-    "Request",
+    "SearchRequest",
+    "SearchTerm",
     "Speller",
-    "Term",
     "known_words",
     "read_request",
     "split",
@@ -45,26 +34,6 @@ MAX_QUERY: Final = 400
 _WORD: Final = re.compile(r"[^\W_]+")
 _PARTS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _VOWEL: Final = re.compile(r"[aeiouy]")
-_KEPT: Final = frozenset({"news", "address", "access", "process", "status", "class", "this", "bus"})
-_IRREGULAR: Final = {
-    "people": "person",
-    "children": "child",
-    "men": "man",
-    "ran": "run",
-    "sent": "send",
-    "wrote": "write",
-    "written": "write",
-    "made": "make",
-    "said": "say",
-    "told": "tell",
-    "found": "find",
-    "bought": "buy",
-    "shown": "show",
-    "chosen": "choose",
-    "hidden": "hide",
-    "indices": "index",
-    "matrices": "matrix",
-}
 
 
 def split(text: str) -> list[str]:
@@ -86,9 +55,7 @@ def stems(text: str) -> list[str]:
 @lru_cache(maxsize=20_000)
 def stem(word: str) -> str:
     """Return the stem of a word in lower case."""
-    if word in _IRREGULAR:
-        return _IRREGULAR[word]
-    if len(word) <= 3 or word in _KEPT:
+    if len(word) <= 3 or word in lexicon().not_plural:
         return word
     base = _singular(word)
     for ending in ("ing", "ed"):
@@ -150,31 +117,21 @@ def _forms(word: str) -> Iterator[str]:
 
 _SAME: Final = 0.85
 _LOOSE: Final = 0.45
-_MISTYPED: Final = 0.8
 _VERB: Final = 0.55
 """How much a verb that speaks for an operation counts as a word to find."""
 
 _MAX_TERMS: Final = 16
 _SPACED: Final = re.compile(r"[^\W_][^\s]*")
 _WRITTEN: Final = (
-    (re.compile(r"\b\d{1,2}(?:[:.]\d\d)? ?(?:[ap]m\b|o'?clock\b)|\b\d{1,2}:\d\d\b"), "clock"),
-    (
-        re.compile(r"\b(?:(?:jan|febr)uary|march|april|june|july|august|\w{2,5}ember|october) \d"),
-        "date",
-    ),
     (re.compile(r"\s>\s"), "menu"),
     (re.compile(r"\bhttps?://\S+|(?<![\w.@-])(?:[\w-]+\.)+(?:com|org|net|io|de|edu|gov)\b"), "url"),
-    (re.compile(r"\b(?:turn|change|make)\b(?= (?:\S+ ){1,4}into\b)"), "convert"),
-    (re.compile(r"\btake\b(?=.* off\b)"), "remove"),
-    (re.compile(r"(?<!\S)~?/[\w.-]+(?:/[\w.-]*)+"), "file"),
-    (re.compile(r"`[^`]*`"), "shell command"),
     (re.compile(r"(?<![\w.])-\d{3,5}\b"), "osascript error"),
 )
-"""What is known by how it is written: a time, a way through menus, an address, a
-path, a command of a shell, the number of an Apple error."""
+"""What is known by how it is written: a way through menus, an address, the number of an Apple
+error."""
 
 
-class Term(NamedTuple):
+class SearchTerm(NamedTuple):
     """A word of a request: stems that may stand for it with their worth, and its own worth.
 
     `depth` counts the words such as `of` and `in` that lead to it: 0 for what is asked about, 1 for
@@ -187,7 +144,7 @@ class Term(NamedTuple):
     depth: int = 0
 
 
-class Request(NamedTuple):
+class SearchRequest(NamedTuple):
     """A request that was read.
 
     Attributes:
@@ -196,7 +153,7 @@ class Request(NamedTuple):
     """
 
     words: tuple[str, ...]
-    terms: tuple[Term, ...]
+    terms: tuple[SearchTerm, ...]
     operations: Mapping[str, float]
     action: int | None = None
     """The place in `terms` of what seems to be the verb: the first word that tells something."""
@@ -207,12 +164,11 @@ class Request(NamedTuple):
 @lru_cache(maxsize=1)
 def _synonyms() -> dict[str, dict[str, float]]:
     table: dict[str, dict[str, float]] = {}
-    for line in entries(LOOSE):
-        said, meant = line.split(": ")
+    for said, meant in lexicon().loose.items():
         row = table.setdefault(stem(said), {})
         for word in stems(meant):
             row[word] = _LOOSE
-    for group in entries(GROUPS):
+    for group in lexicon().groups:
         words = stems(group)
         for word in words:
             row = table.setdefault(word, {})
@@ -223,7 +179,7 @@ def _synonyms() -> dict[str, dict[str, float]]:
 @lru_cache(maxsize=1)
 def _verbs() -> dict[str, tuple[str, ...]]:
     table: dict[str, list[str]] = {}
-    for operation, verbs in INTENTS.items():
+    for operation, verbs in lexicon().intents.items():
         for verb in stems(verbs):
             table.setdefault(verb, []).append(operation)
     return {verb: tuple(operations) for verb, operations in table.items()}
@@ -236,7 +192,7 @@ def known_words() -> set[str]:
 
 def read_request(
     text: str, known: Callable[[str], bool], near: Callable[[str], Sequence[str]]
-) -> Request:
+) -> SearchRequest:
     """Read a request.
 
     Args:
@@ -244,42 +200,36 @@ def read_request(
         known: Whether a stem is a word of some tool or of the lexicon.
         near: The words that a mistyped one may have been meant as.
     """
-    plain, operations = _phrases(text[:MAX_QUERY].replace("’", "'").casefold())
+    plain = _phrases(text[:MAX_QUERY].replace("’", "'").casefold())
     words = tuple(split(plain))
-    found: dict[str, Term] = {}
+    lists = lexicon()
+    operations: dict[str, float] = {}
+    found: dict[str, SearchTerm] = {}
     depth, things = 0, 0
-    for place, word in enumerate(words):
+    for word in words:
         base = stem(word)
-        if word in LEADING and things:
+        if word in lists.leading and things:
             depth, things = depth + 1, 0
         if known(base) or base in found:
             meant = [base]
         else:
             # What is mistyped may have lost its ending: unraed is no past tense of unra.
-            meant = _undoing(base, known) or list(near(base)) or list(near(word)) or [base]
+            meant = list(near(base)) or list(near(word)) or [base]
         verbs = [verb for one in meant for verb in _verbs().get(one, ())]
         for operation in verbs:
-            worth = 1.0 if place < 3 else 0.6
-            operations[operation] = max(operations.get(operation, 0), worth)
-        if word in STOP or base in found or len(word) < 2 or len(found) >= _MAX_TERMS:
+            operations[operation] = 1.0
+        if word in lists.stop or base in found or len(word) < 2 or len(found) >= _MAX_TERMS:
             continue
         options: dict[str, float] = {}
         for one in meant:
-            own = 1.0 if one == base else _MISTYPED
             for other, worth in _synonyms().get(one, {}).items():
-                options[other] = max(options.get(other, 0), own * worth)
-            options[one] = own
-        found[base] = Term(base, options, _VERB if verbs else 1.0, depth)
+                options[other] = max(options.get(other, 0), worth)
+            options[one] = 1.0
+        found[base] = SearchTerm(base, options, _VERB if verbs else 1.0, depth)
         things += not verbs
-    _joined(words, found, known)
-    asks = next((word for word in words if word not in POLITE), "") in QUESTIONS
+    asks = next((word for word in words if word not in lists.polite), "") in lists.questions
     action = None if asks or not found else 0
-    return Request(words, tuple(found.values()), operations, action, _names(text))
-
-
-def _undoing(base: str, known: Callable[[str], bool]) -> list[str]:
-    """Return what is undone by a word that nothing has: to unindent is about indenting."""
-    return [cut for cut in (base.removeprefix("un"),) if cut != base and known(cut)]
+    return SearchRequest(words, tuple(found.values()), operations, action, _names(text))
 
 
 def _names(text: str) -> frozenset[str]:
@@ -292,28 +242,17 @@ def _names(text: str) -> frozenset[str]:
     return frozenset(stems(" ".join(names))) if len(names) < len(words) else frozenset()
 
 
-def _phrases(text: str) -> tuple[str, dict[str, float]]:
-    """Return `text` with its turns of phrase replaced, and the operations that they speak for."""
-    operations: dict[str, float] = {}
-    for phrase, instead, operation in _by_length():
+def _phrases(text: str) -> str:
+    """Return `text` with its turns of phrase replaced."""
+    for phrase, instead in _by_length():
         pattern = rf"\b{re.escape(phrase)}\b"
         if phrase in text and re.search(pattern, text):
             text = re.sub(pattern, f" {instead} ", text)
-            if operation:
-                operations[operation] = 1.2
     for written, word in _WRITTEN:
         text = written.sub(f" {word} ", text)
-    return text, operations
+    return text
 
 
 @lru_cache(maxsize=1)
-def _by_length() -> list[tuple[str, str, str]]:
-    return sorted(PHRASES, key=lambda row: -len(row[0]))
-
-
-def _joined(words: Sequence[str], found: dict[str, Term], known: Callable[[str], bool]) -> None:
-    """Add neighbours that are one word somewhere: `java script`, `text wrangler`."""
-    for one, two in itertools.pairwise(words):
-        both = stem(one + two)
-        if both not in found and len(both) > 4 and known(both):
-            found[both] = Term(both, {both: 1.0}, 1.0)
+def _by_length() -> list[tuple[str, str]]:
+    return sorted(lexicon().phrases.items(), key=lambda row: -len(row[0]))

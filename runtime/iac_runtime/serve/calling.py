@@ -39,21 +39,30 @@ from iac_runtime.policy.question import (
     read_answer,
     read_responses,
 )
-from iac_runtime.serve.routing import MODERN_VERSION
+from iac_runtime.serve.routing import CLIENT_INFO, MODERN_VERSION
 
 __all__ = [
-    "EVERY",
     "PATIENCE",
     "THREADS",
-    "Vigil",
+    "Deadline",
     "call_gate",
     "caller_of",
     "done_result",
-    "error_result",
     "failure_result",
-    "in_thread",
     "outcome_result",
 ]
+
+THREADS: Final = 80
+"""Calls at once: all that the executor lets run or wait (4 and 64), and some that it answers with
+BUSY at once. Without room for these, a client would wait for that answer too."""
+
+EVERY: Final = 3.0
+"""Seconds between two reports."""
+
+PATIENCE: Final = 54.0
+"""Seconds for a call: 60, less what ending a process that resists takes, and a little."""
+
+T = TypeVar("T")
 
 
 def outcome_result(outcome: Done | Refused | Asks) -> types.CallToolResult:
@@ -62,9 +71,9 @@ def outcome_result(outcome: Done | Refused | Asks) -> types.CallToolResult:
         return done_result(outcome)
     if isinstance(outcome, Refused):
         facts = outcome.facts()
-        return error_result({**facts, "line": escaped(facts.get("line", ""))})
+        return _error_result({**facts, "line": escaped(facts.get("line", ""))})
     message = f"This call is {outcome.level}, and its question was not answered."
-    return error_result({"type": "REFUSED", "message": message, "requires_prompt": True})
+    return _error_result({"type": "REFUSED", "message": message, "requires_prompt": True})
 
 
 def done_result(done: Done) -> types.CallToolResult:
@@ -74,7 +83,7 @@ def done_result(done: Done) -> types.CallToolResult:
     """
     if isinstance(done.value, Mapping) and done.value.get("success") is False:
         # A tool that answers with what went wrong: the model is to see it as a failure.
-        return error_result(done.value)
+        return _error_result(done.value)
     content = structured(done.value, done.output, clean(done.note))
     meta: dict[str, Any] = {"iac/level": done.level}
     if done.app[0]:
@@ -89,7 +98,7 @@ def done_result(done: Done) -> types.CallToolResult:
     return types.CallToolResult(content=[text], structured_content=content, _meta=meta)
 
 
-def error_result(facts: Mapping[str, Any]) -> types.CallToolResult:
+def _error_result(facts: Mapping[str, Any]) -> types.CallToolResult:
     """Return a failure: one JSON object in the text, and no structured content."""
     text = json.dumps(clean(dict(facts)), ensure_ascii=False)
     return types.CallToolResult(content=[types.TextContent(text=text)], is_error=True)
@@ -104,18 +113,11 @@ def failure_result(error: Exception) -> types.CallToolResult:
     if isinstance(error, UnknownToolError):
         raise MCPError(types.INVALID_PARAMS, str(clean(str(error)))) from None
     if isinstance(error, ToolError):
-        return error_result(error.facts())
+        return _error_result(error.facts())
     if isinstance(error, IacError):
-        return error_result({"type": "UNAVAILABLE", "message": str(error), "retryable": False})
+        return _error_result({"type": "UNAVAILABLE", "message": str(error), "retryable": False})
     message = f"The call failed inside iac: {type(error).__name__}: {error}."
-    return error_result({"type": "EXECUTION_ERROR", "message": message, "retryable": False})
-
-
-THREADS: Final = 80
-"""Calls at once: all that the executor lets run or wait (4 and 64), and some that it answers with
-BUSY at once. Without room for these, a client would wait for that answer too."""
-
-T = TypeVar("T")
+    return _error_result({"type": "EXECUTION_ERROR", "message": message, "retryable": False})
 
 
 def _tamed(call: Callable[[Cancellation], T], cancel: Cancellation) -> T:
@@ -126,7 +128,7 @@ def _tamed(call: Callable[[Cancellation], T], cancel: Cancellation) -> T:
         raise RuntimeError(f"the call raised {type(error).__name__}") from error
 
 
-async def in_thread(
+async def _in_thread(
     call: Callable[[Cancellation], T],
     limiter: anyio.CapacityLimiter,
     beside: Callable[[Cancellation], Awaitable[object]] | None = None,
@@ -167,14 +169,7 @@ async def in_thread(
     return outcome[0]
 
 
-EVERY: Final = 3.0
-"""Seconds between two reports."""
-
-PATIENCE: Final = 54.0
-"""Seconds for a call: 60, less what ending a process that resists takes, and a little."""
-
-
-class Vigil:
+class Deadline:
     """Watches over the calls of one request.
 
     Args:
@@ -238,9 +233,6 @@ class Vigil:
         )
 
 
-_CLIENT: Final = "io.modelcontextprotocol/clientInfo"
-
-
 def caller_of(context: Any, gate: Gate) -> Requester:
     """Return who sent a request, and by what way a person can be asked there."""
     approvers = gate.permissions.policy.approvers
@@ -258,7 +250,7 @@ async def call_gate(
     context: Any,
     params: Any,
     limiter: anyio.CapacityLimiter,
-    vigil: Vigil,
+    deadline: Deadline,
 ) -> Done | Refused | Asks | types.InputRequiredResult:
     """Carry out a call; a person is asked where the policy wants it.
 
@@ -271,7 +263,7 @@ async def call_gate(
             _plain(params.input_responses), tuple(ANSWERS), declared=_declared(context)
         )
         call = call._replace(token=params.request_state, verdict=verdict)
-    outcome = await in_thread(partial(_call, gate, call), limiter, vigil.keep)
+    outcome = await _in_thread(partial(_call, gate, call), limiter, deadline.keep)
     if not isinstance(outcome, Asks):
         return outcome
     if call.caller.asks_by == "client":
@@ -281,11 +273,11 @@ async def call_gate(
             )
         said = await _elicit(context, outcome.question)
     elif call.caller.asks_by == "dialog":
-        said = await in_thread(partial(_dialog, outcome.question), limiter, vigil.tell)
+        said = await _in_thread(partial(_dialog, outcome.question), limiter, deadline.tell)
     else:
         return outcome
     answered = call._replace(token=outcome.token, verdict=said)
-    return await in_thread(partial(_call, gate, answered), limiter, vigil.keep)
+    return await _in_thread(partial(_call, gate, answered), limiter, deadline.keep)
 
 
 def _call(gate: Gate, call: Call, cancel: Cancellation) -> Done | Refused | Asks:
@@ -320,7 +312,7 @@ def _name(context: Any) -> str:
     params = context.session.client_params
     if params is not None:
         return str(params.client_info.name)
-    info = (context.meta or {}).get(_CLIENT)
+    info = (context.meta or {}).get(CLIENT_INFO)
     return str(info.get("name", "")) if isinstance(info, Mapping) else ""
 
 

@@ -1,39 +1,25 @@
 """What lies behind the front: the gate, opened on first need, and tools that are built anew.
 
-An idle server pays for a few calls of stat a second.
-
-A start of the server pays for this module; the SDK, the gate and the status wait for a need.
+An idle server pays for a few calls of stat a second. A start of the server pays for this module;
+the SDK, the gate and the status wait for a need.
 """
 
-import asyncio
-import contextlib
-import json
 import sys
 import threading
 from collections import Counter
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
-from mcp.server.subscriptions import (
-    InMemorySubscriptionBus,
-    ListenHandler,
-    PromptsListChanged,
-    ResourcesListChanged,
-    ResourceUpdated,
-    ServerEvent,
-    ToolsListChanged,
-)
-
 from iac_base.errors import IacError, SetupError
-from iac_runtime.serve.listing import Lines
+from iac_runtime.serve.listing import Listings
 
 if TYPE_CHECKING:
     from iac_runtime.gate.gate import Gate
-    from iac_runtime.serve.routing import Identity
-    from iac_runtime.serve.status import Board
+    from iac_runtime.serve.routing import ServerIdentity
+    from iac_runtime.serve.status import StatusFile
     from iac_runtime.tools.catalogue import Catalogue
 
-__all__ = ["PAUSE", "Backing", "Changes", "Watch", "listen_handler"]
+__all__ = ["PAUSE", "BuildWatch", "Changes", "LazyGate"]
 
 PAUSE: Final = 1.0
 """Seconds between two looks; a build is seen at the second look after it."""
@@ -66,7 +52,7 @@ class Changes:
             listener()
 
 
-class Watch:
+class BuildWatch:
     """A thread that looks, and tells when something has changed.
 
     Args:
@@ -100,7 +86,7 @@ class Watch:
                 self._changes.tell()
 
 
-class Backing:
+class LazyGate:
     """The gate of a server, and its status. Safe to use from several threads.
 
     Args:
@@ -110,17 +96,17 @@ class Backing:
     """
 
     def __init__(
-        self, lines: Lines, open_gate: "Callable[[], Gate]", gate: "Gate | None" = None
+        self, lines: Listings, open_gate: "Callable[[], Gate]", gate: "Gate | None" = None
     ) -> None:
         self.changes = Changes()
         self._lines = lines
         self._open = open_gate
         self._gate = gate
-        self._board: Board | None = None
+        self._status_file: StatusFile | None = None
         # Tools that are built anew while the gate is opened must not be lost between the two.
         self._lock = threading.Lock()
 
-    def server(self, identity: "Identity", patience: float) -> Any:
+    def server(self, identity: "ServerIdentity", patience: float) -> Any:
         """Return the SDK's server, with the gate opened.
 
         Raises:
@@ -132,13 +118,13 @@ class Backing:
             if self._gate is None:
                 self._gate = self._open()
             gate = self._gate
-            self._board = _board(gate, self._lines)
+            self._status_file = _status_file(gate, self._lines)
         return build_server(
             gate,
             self._lines,
             identity,
             changes=self.changes,
-            board=self._board,
+            status=self._status_file,
             patience=patience,
         )
 
@@ -156,26 +142,27 @@ class Backing:
 
                 catalogue = Catalogue(self._lines.folders)
                 self._gate.renew(catalogue)
-                if self._board is not None:
-                    self._board.update(apps=len(catalogue.apps), tools=_levels(catalogue))
+                if self._status_file is not None:
+                    self._status_file.update(apps=len(catalogue.apps), tools=_levels(catalogue))
         return True
 
     def close(self) -> None:
         """End what runs, and remove the status."""
-        gate, board = self._gate, self._board
+        gate, status = self._gate, self._status_file
         if gate is not None:
             gate.close()
-        if board is not None:
-            board.close()
+        if status is not None:
+            status.close()
 
 
-def _board(gate: "Gate", lines: Lines) -> "Board | None":
-    from iac_runtime.serve.status import Board
+def _status_file(gate: "Gate", lines: Listings) -> "StatusFile | None":
+    from iac_runtime.serve.status import StatusFile
 
-    catalogue = lines.catalogue(gate)
+    catalogue = gate.catalogue
+    assert catalogue is not None
     try:
         workers = gate.executor.workers
-        return Board(lines.surface, len(catalogue.apps), _levels(catalogue), workers=workers)
+        return StatusFile(lines.surface, len(catalogue.apps), _levels(catalogue), workers=workers)
     except SetupError:
         # A state folder that is not safe stops the calls, which say so, and not the server.
         return None
@@ -183,43 +170,3 @@ def _board(gate: "Gate", lines: Lines) -> "Board | None":
 
 def _levels(catalogue: "Catalogue") -> dict[str, int]:
     return dict(Counter(row.level for row in catalogue.tools.values()))
-
-
-_EVENTS: Final = (ToolsListChanged(), PromptsListChanged(), ResourcesListChanged())
-
-
-class _Bus(InMemorySubscriptionBus):
-    """A bus that hears of changes from whatever thread has seen them."""
-
-    def __init__(self, changes: Changes, lines: Lines) -> None:
-        super().__init__()
-        self._changes = changes
-        self._lines = lines
-
-    def subscribe(self, listener: Callable[[ServerEvent], None]) -> Callable[[], None]:
-        """Register a listener of the loop that runs; it is called there."""
-        loop = asyncio.get_running_loop()
-
-        def tell() -> None:
-            # The loop is closed once the session has ended.
-            with contextlib.suppress(RuntimeError):
-                for event in (*_EVENTS, *self._updates()):
-                    loop.call_soon_threadsafe(listener, event)
-
-        leave, unhear = super().subscribe(listener), self._changes.subscribe(tell)
-
-        def stop() -> None:
-            leave()
-            unhear()
-
-        return stop
-
-    def _updates(self) -> list[ServerEvent]:
-        """Return the resources that depend on the tools; only what is subscribed is sent."""
-        rows = [json.loads(line) for line in self._lines.resources()]
-        return [ResourceUpdated(uri=row["uri"]) for row in rows if "/apps" in row["uri"]]
-
-
-def listen_handler(changes: Changes, lines: Lines) -> Any:
-    """Return the handler of subscriptions/listen."""
-    return ListenHandler(_Bus(changes, lines))

@@ -8,20 +8,22 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from iac_base.errors import SetupError, near_text
-from iac_runtime.tools.catalogue import Shelf, damaged, read_shelves
+from iac_runtime.tools.catalogue import ToolFolder, damaged, read_tool_folders
 from iac_runtime.tools.own import META_TOOLS, OWN_TOOLS, TOOLSETS, toolset_tools
 from iac_runtime.tools.shape import Tool, entry
 
-if TYPE_CHECKING:
-    from iac_runtime.tools.catalogue import Catalogue
-
-__all__ = ["SEARCH", "Choice", "Lines", "chosen_lines", "own_lines"]
+__all__ = ["SEARCH", "Choice", "Listings", "chosen_lines", "own_lines"]
 
 SEARCH: Final = "search"
 """The surface of a handful of tools that find and call the others."""
+
+# Written one after the other, so that a build at work shows in one of them.
+_FILES: Final = ("catalogue.json", "listing.jsonl", "tools.lock")
+
+Stamp = tuple[tuple[str, int, int], ...]
 
 
 class Choice(NamedTuple):
@@ -38,17 +40,19 @@ class Choice(NamedTuple):
     read_only: bool = False
 
 
-def chosen_lines(shelves: Sequence[Shelf], choice: Choice) -> list[bytes]:
+def chosen_lines(tool_folders: Sequence[ToolFolder], choice: Choice) -> list[bytes]:
     """Return the entries of generated tools that `choice` lists, in the order of the folders.
 
     Raises:
         SetupError: A pattern or a pin names nothing, or a listing is missing or damaged.
     """
-    patterns = _patterns(shelves, choice)
+    patterns = _patterns(tool_folders, choice)
     lines: list[bytes] = []
-    for shelf in shelves:
+    for tool_folder in tool_folders:
         if patterns:
-            lines += _entry_lines(shelf, None if "*" in patterns else patterns, choice.read_only)
+            lines += _entry_lines(
+                tool_folder, None if "*" in patterns else patterns, choice.read_only
+            )
     return lines
 
 
@@ -64,12 +68,12 @@ def own_lines(choice: Choice) -> list[bytes]:
     return _lines(entry(tool) for tool in tools if not choice.read_only or tool.ceiling == "SAFE")
 
 
-def _patterns(shelves: Sequence[Shelf], choice: Choice) -> list[str]:
+def _patterns(tool_folders: Sequence[ToolFolder], choice: Choice) -> list[str]:
     searching = SEARCH in choice.expose
     wanted = [
         word for word in (choice.pins if searching else choice.expose) if word not in TOOLSETS
     ]
-    keys = {key for shelf in shelves for key in shelf.apps}
+    keys = {key for tool_folder in tool_folders for key in tool_folder.apps}
     patterns: list[str] = []
     for word in wanted:
         if word == "all":
@@ -80,23 +84,27 @@ def _patterns(shelves: Sequence[Shelf], choice: Choice) -> list[str]:
             raise SetupError(
                 f"There are no tools of {word}. {near_text(word, sorted(keys))}".strip()
             )
-        elif any(fnmatchcase(name, word) for shelf in shelves for name in shelf.tools):
+        elif any(
+            fnmatchcase(name, word) for tool_folder in tool_folders for name in tool_folder.tools
+        ):
             patterns.append(word)
         else:
             raise SetupError(f"No tool is called {word}. {near_text(word, sorted(keys))}".strip())
     return patterns
 
 
-def _entry_lines(shelf: Shelf, patterns: list[str] | None, read_only: bool) -> list[bytes]:
-    path = shelf.folder / "listing.jsonl"
+def _entry_lines(
+    tool_folder: ToolFolder, patterns: list[str] | None, read_only: bool
+) -> list[bytes]:
+    path = tool_folder.folder / "listing.jsonl"
     try:
         text = path.read_bytes()
     except OSError as error:
         raise damaged(path) from error
-    if patterns is None and not read_only and not shelf.hides:
+    if patterns is None and not read_only and not tool_folder.hides:
         return text.splitlines()
     lines = []
-    for name, row in shelf.tools.items():
+    for name, row in tool_folder.tools.items():
         if patterns is not None and not any(fnmatchcase(name, word) for word in patterns):
             continue
         if read_only and not row["level"] == row["ceiling"] == "SAFE":
@@ -106,12 +114,6 @@ def _entry_lines(shelf: Shelf, patterns: list[str] | None, read_only: bool) -> l
     return lines
 
 
-# Written one after the other, so that a build at work shows in one of them.
-_FILES: Final = ("catalogue.json", "listing.jsonl", "tools.lock")
-
-Stamp = tuple[tuple[str, int, int], ...]
-
-
 class _Read(NamedTuple):
     """What lay in the folders when they were last read; `apps` are the rows by key."""
 
@@ -119,7 +121,7 @@ class _Read(NamedTuple):
     apps: Mapping[str, Mapping[str, Any]]
 
 
-class Lines:
+class Listings:
     """What a server lists, one finished JSON object a line. Safe to use from several threads.
 
     Args:
@@ -160,10 +162,6 @@ class Lines:
         """
         return self._read().tools
 
-    def entries(self) -> list[dict[str, Any]]:
-        """Return the same, parsed. Raises as a call does."""
-        return [json.loads(line) for line in self()]
-
     def prompts(self) -> list[bytes]:
         """Return the lines of prompts/list. Raises as a call does."""
         from iac_runtime.serve.prompts import offered, prompt_entry
@@ -172,8 +170,7 @@ class Lines:
 
     def resources(self) -> list[bytes]:
         """Return the lines of resources/list. Raises as a call does."""
-        from iac_runtime.serve.pages import guide_entries
-        from iac_runtime.serve.resource_texts import resource_entries
+        from iac_runtime.serve.resources import guide_entries, resource_entries
 
         apps = self._read().apps.items()
         entries = resource_entries((key, str(row["name"])) for key, row in apps)
@@ -181,7 +178,7 @@ class Lines:
 
     def templates(self) -> list[bytes]:
         """Return the lines of resources/templates/list."""
-        from iac_runtime.serve.resource_texts import TEMPLATES
+        from iac_runtime.serve.resources import TEMPLATES
 
         return _lines(TEMPLATES)
 
@@ -212,11 +209,6 @@ class Lines:
             self._folders = folders
             return True
 
-    def catalogue(self, gate: Any) -> "Catalogue":
-        """Return the catalogue that a gate has now."""
-        found: Catalogue = gate.catalogue
-        return found
-
     def _read(self) -> _Read:
         with self._lock:
             if self._now is None:
@@ -225,17 +217,17 @@ class Lines:
             return self._now
 
     def _fresh(self, folders: Sequence[Path]) -> _Read:
-        shelves = read_shelves(folders)
-        tools = [*own_lines(self._choice), *chosen_lines(shelves, self._choice)]
-        return _Read(tools, _apps(shelves))
+        tool_folders = read_tool_folders(folders)
+        tools = [*own_lines(self._choice), *chosen_lines(tool_folders, self._choice)]
+        return _Read(tools, _apps(tool_folders))
 
 
-def _apps(shelves: Iterable[Shelf]) -> dict[str, Mapping[str, Any]]:
+def _apps(tool_folders: Iterable[ToolFolder]) -> dict[str, Mapping[str, Any]]:
     found: dict[str, Mapping[str, Any]] = {}
-    for shelf in shelves:
-        for key, row in shelf.apps.items():
+    for tool_folder in tool_folders:
+        for key, row in tool_folder.apps.items():
             if not (isinstance(row, dict) and {"id", "name"} <= row.keys()):
-                raise damaged(shelf.folder / "catalogue.json")
+                raise damaged(tool_folder.folder / "catalogue.json")
             found[key] = row
     return dict(sorted(found.items()))
 

@@ -16,12 +16,15 @@ class Option(NamedTuple):
     Attributes:
         kind: `flag`; `value` (one); `values` (repeatable); `maybe` (its value may be left out).
         metavar: What the value is, in the help.
+        opens: `module:function` that takes the value and returns the connection to serve on, for
+            an option that names a transport other than standard input and output.
     """
 
     flag: str
     kind: Literal["flag", "value", "values", "maybe"]
     help: str
     metavar: str = ""
+    opens: str = ""
 
     @property
     def several(self) -> bool:

@@ -1,23 +1,17 @@
-"""What a client finds out: hits, tools' pages, an app's object model, guides.
-
-The package that reads them is loaded on first need; a listing of tools needs none of it.
-"""
+"""What a client finds out: tools by what they do, their pages, an app's object model."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from iac_base.errors import (
     InvalidParameterError,
-    ToolError,
     UnknownToolError,
-    near_text,
     nearest,
     quoted,
 )
 from iac_base.text import clean_text
 from iac_runtime.gate.plans import Call
-from iac_runtime.search import Hit, Page, page
+from iac_runtime.search import Index, Page, SearchHit, page
 from iac_runtime.search.entries import AppWords, added_words
 from iac_runtime.tool import Element, Level, Property
 from iac_runtime.tools.catalogue import Catalogue
@@ -33,18 +27,11 @@ from iac_runtime.tools.own import (
 from iac_runtime.tools.shape import Tool
 from iac_runtime.tools.tables import APPLICATION, Tables
 
-if TYPE_CHECKING:
-    from iac_runtime.search import Hit, Index
-
 __all__ = [
-    "MARKDOWN",
     "MOST",
-    "Finder",
+    "ToolSearch",
     "any_page",
     "beside",
-    "guide_entries",
-    "guide_names",
-    "guide_text",
     "known_names",
     "model_text",
     "reach",
@@ -73,7 +60,7 @@ def through_door(call: Call) -> Call:
     return call._replace(tool=name, arguments=given.get("arguments") or {}, most=most)
 
 
-class Finder:
+class ToolSearch:
     """Answers `find_tools` over a catalogue; the index is made on first need, in a thread.
 
     Args:
@@ -86,10 +73,6 @@ class Finder:
         self._read_only = read_only
         self._made: tuple[Catalogue, Index] | None = None
 
-    def warm(self) -> None:
-        """Begin to make the index."""
-        self._index()
-
     def find(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Return `{"tools": [{name, purpose, level, ceiling, call_with, schema, example}]}`.
 
@@ -97,7 +80,6 @@ class Finder:
             ToolError: An argument is wrong.
             SetupError: The tools cannot be read.
         """
-
         given = check_arguments(arguments, META_TOOLS["find_tools"].input)
         level: Level | None = "SAFE" if self._read_only else given.get("level")
         catalogue, index = self._index()
@@ -115,15 +97,13 @@ class Finder:
         note = _note(catalogue, given.get("app"), found=bool(found))
         return {"tools": found, "note": note} if note else {"tools": found}
 
-    def _index(self) -> "tuple[Catalogue, Index]":
-        from iac_runtime.search import Index
-
+    def _index(self) -> tuple[Catalogue, Index]:
         catalogue = self._catalogue()
         if self._made is None or self._made[0] is not catalogue:
             self._made = (catalogue, Index.open(catalogue, beside))
         return self._made
 
-    def _row(self, page: Any, hit: "Hit") -> dict[str, Any]:
+    def _row(self, page: Page, hit: SearchHit) -> dict[str, Any]:
         reach = page.level if page.level == page.ceiling else f"{page.level} to {page.ceiling}"
         row = {
             "name": page.tool,
@@ -168,7 +148,7 @@ def reach(catalogue: Catalogue, tool: str) -> Level:
     return row.ceiling if row is not None else "SAFE"
 
 
-def any_page(catalogue: Catalogue, tool: str | Hit) -> Page:
+def any_page(catalogue: Catalogue, tool: str | SearchHit) -> Page:
     """Return the page of a tool; of a hit, the example is about what was asked for.
 
     Raises:
@@ -232,45 +212,3 @@ def _enums(tables: Tables) -> Iterator[str]:
     yield "enumerations"
     for term, rows in tables.enums.items():
         yield f"  {term}: {', '.join(name for name, _ in rows)}"
-
-
-_GUIDES: Final = "iac_applescript.skills"
-"""The module that reads the guides of apps: `skills() -> mapping of name to guide`."""
-
-MARKDOWN: Final = "text/markdown"
-
-
-def guide_names() -> list[str]:
-    """Return the names of all guides, which are keys of apps."""
-    return sorted(_guides())
-
-
-def guide_entries() -> list[dict[str, Any]]:
-    """Return the entries of the guides in resources/list."""
-    return [
-        {
-            "uri": f"iac://skills/{name}",
-            "name": f"{name}_skill",
-            "title": f"Guide for scripts: {guide.title}",
-            "mimeType": MARKDOWN,
-        }
-        for name, guide in sorted(_guides().items())
-    ]
-
-
-def guide_text(app: str) -> str:
-    """Return the guide of an app, given by key, name or bundle id, as Markdown.
-
-    Raises:
-        ToolError: NOT_FOUND: there is none; the nearest are named.
-    """
-    guide = import_module(_GUIDES).skill_of(app)
-    if guide is None:
-        way = f"get_app_dictionary shows the terms of any app. {near_text(app, guide_names())}"
-        raise ToolError("NOT_FOUND", f"There is no guide of {quoted(app)}.", way)
-    return f"# {guide.title}\n\n{guide.text.strip()}\n"
-
-
-def _guides() -> Mapping[str, Any]:
-    guides: Mapping[str, Any] = import_module(_GUIDES).skills()
-    return guides

@@ -14,26 +14,28 @@ from typing import Any, Final, Literal, NamedTuple, Protocol, TypeGuard
 from iac_base.errors import IacError
 
 __all__ = [
-    "CHANGED",
-    "HANDSHAKE_VERSIONS",
-    "LISTS",
+    "CLIENT_INFO",
+    "LIST_TTL_MS",
     "MODERN_VERSION",
     "Backend",
     "Era",
-    "Identity",
     "Router",
-    "answer",
-    "discover_result",
+    "ServerIdentity",
     "failure",
-    "initialize_result",
-    "listing_result",
 ]
+
+Era = Literal["legacy", "modern"]
 
 HANDSHAKE_VERSIONS: Final = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 """Protocol versions that begin with `initialize`; the last is offered for one not known."""
 
 MODERN_VERSION: Final = "2026-07-28"
 """The version without a handshake: every request says in `_meta` what it speaks."""
+
+_VERSION: Final = "io.modelcontextprotocol/protocolVersion"
+_CAPABILITIES: Final = "io.modelcontextprotocol/clientCapabilities"
+CLIENT_INFO: Final = "io.modelcontextprotocol/clientInfo"
+"""Keys of the envelope of a request of that version."""
 
 LISTS: Final[Mapping[str, str]] = {
     "tools/list": "tools",
@@ -53,7 +55,7 @@ LIST_TTL_MS: Final = 60_000
 """Milliseconds for which a client of the modern era may keep a listing."""
 
 
-class Identity(NamedTuple):
+class ServerIdentity(NamedTuple):
     """What a server says of itself.
 
     Attributes:
@@ -66,7 +68,7 @@ class Identity(NamedTuple):
     capabilities: Mapping[str, Mapping[str, Any]]
 
 
-def initialize_result(identity: Identity, requested: str) -> dict[str, Any]:
+def initialize_result(identity: ServerIdentity, requested: str) -> dict[str, Any]:
     """Return the result of `initialize` for a client that asks for version `requested`."""
     known = requested in HANDSHAKE_VERSIONS
     return {
@@ -77,7 +79,7 @@ def initialize_result(identity: Identity, requested: str) -> dict[str, Any]:
     }
 
 
-def discover_result(identity: Identity) -> dict[str, Any]:
+def discover_result(identity: ServerIdentity) -> dict[str, Any]:
     """Return the result of `server/discover`."""
     return {
         "cacheScope": "private",
@@ -91,7 +93,7 @@ def discover_result(identity: Identity) -> dict[str, Any]:
 
 
 def listing_result(
-    lines: Sequence[bytes], identity: Identity, *, modern: bool, method: str = "tools/list"
+    lines: Sequence[bytes], identity: ServerIdentity, *, modern: bool, method: str = "tools/list"
 ) -> bytes:
     """Return the result of a listing from finished entries, one JSON object each."""
     listed = b'{"' + LISTS[method].encode() + b'":[' + b",".join(lines) + b"]"
@@ -119,20 +121,13 @@ def failure(id_: str | int, message: str) -> bytes:
     return _json({"jsonrpc": "2.0", "id": id_, "error": error})
 
 
-def _stamp(identity: Identity) -> dict[str, Any]:
+def _stamp(identity: ServerIdentity) -> dict[str, Any]:
     info = {"name": identity.name, "version": identity.version}
     return {"io.modelcontextprotocol/serverInfo": info}
 
 
 def _json(value: Any) -> bytes:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
-
-
-Era = Literal["legacy", "modern"]
-
-_VERSION: Final = "io.modelcontextprotocol/protocolVersion"
-_CAPABILITIES: Final = "io.modelcontextprotocol/clientCapabilities"
-_CLIENT: Final = "io.modelcontextprotocol/clientInfo"
 
 
 class Backend(Protocol):
@@ -165,7 +160,7 @@ class Router:
 
     def __init__(
         self,
-        identity: Identity,
+        identity: ServerIdentity,
         lines: Callable[[], list[bytes]],
         backend: Backend,
         write: Callable[[bytes], None],
@@ -307,7 +302,7 @@ def _is_envelope(params: Any) -> bool:
         isinstance(meta, dict)
         and meta.get(_VERSION) == MODERN_VERSION
         and _are_capabilities(meta.get(_CAPABILITIES))
-        and (_CLIENT not in meta or _is_implementation(meta[_CLIENT]))
+        and (CLIENT_INFO not in meta or _is_implementation(meta[CLIENT_INFO]))
     )
 
 

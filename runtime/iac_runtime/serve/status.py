@@ -18,7 +18,7 @@ from iac_base.errors import SetupError
 from iac_base.files import open_state, private_folder
 from iac_runtime.version import VERSION
 
-__all__ = ["Board", "Server", "servers", "servers_folder", "status_facts"]
+__all__ = ["RunningServer", "StatusFile", "servers", "servers_folder", "status_facts"]
 
 _FOLDER: Final = "servers"
 _FORMAT: Final = 1
@@ -29,7 +29,7 @@ _SLACK: Final = 2.0
 """Seconds by which two readings of when a process was started may differ."""
 
 
-class Server(NamedTuple):
+class RunningServer(NamedTuple):
     """A running server.
 
     Attributes:
@@ -60,11 +60,11 @@ class Server(NamedTuple):
         return {**self._asdict(), **plain, "uptime": max(0, round(at - self.started))}
 
 
-class Board:
+class StatusFile:
     """The status of this process; safe to share between threads.
 
     Args:
-        surface, apps, tools: As in `Server`.
+        surface, apps, tools: As in `RunningServer`.
         workers: Says the state of the workers when asked.
         folder: The state folder; this user's if left out.
 
@@ -83,7 +83,7 @@ class Board:
     ) -> None:
         self._folder = servers_folder(folder)
         self._workers = workers
-        self._server = Server(os.getpid(), _started(), VERSION, surface, apps, dict(tools))
+        self._server = RunningServer(os.getpid(), _started(), VERSION, surface, apps, dict(tools))
         self._change = threading.Condition()
         self._dirty = False
         self._closed = False
@@ -98,7 +98,7 @@ class Board:
             self._note(found._replace(calls=found.calls + 1, errors=errors))
 
     def update(self, **fields: Any) -> None:
-        """Set fields of `Server`: the client's name, or tools that were built meanwhile."""
+        """Set fields of `RunningServer`: the client's name, or tools that were built meanwhile."""
         with self._change:
             self._note(self._server._replace(**fields))
 
@@ -123,7 +123,7 @@ class Board:
     def _path(self) -> Path:
         return self._folder / f"{self._server.pid}.json"
 
-    def _note(self, server: Server) -> None:
+    def _note(self, server: RunningServer) -> None:
         self._server = server
         self._dirty = True
         if self._writer is None and not self._closed:
@@ -161,13 +161,13 @@ def servers_folder(state: Path | None = None) -> Path:
     return private_folder((state or open_state()) / _FOLDER)
 
 
-def servers(state: Path | None = None) -> list[Server]:
+def servers(state: Path | None = None) -> list[RunningServer]:
     """Return the running servers of this user, the oldest first; files of others are removed.
 
     Raises:
         SetupError: The state folder is not as it must be.
     """
-    found: list[Server] = []
+    found: list[RunningServer] = []
     for path in sorted(servers_folder(state).glob("*.json")):
         server = _read(path)
         if server is not None and _is_alive(server):
@@ -178,7 +178,7 @@ def servers(state: Path | None = None) -> list[Server]:
     return sorted(found, key=lambda server: server.started)
 
 
-def status_facts(own: Board | None = None) -> dict[str, Any]:
+def status_facts(own: StatusFile | None = None) -> dict[str, Any]:
     """Return the status of all servers as one JSON object: `{"servers": [...]}`.
 
     Args:
@@ -197,12 +197,12 @@ def status_facts(own: Board | None = None) -> dict[str, Any]:
     return {"servers": rows, **note}
 
 
-def _read(path: Path) -> Server | None:
+def _read(path: Path) -> RunningServer | None:
     try:
         said = json.loads(path.read_bytes())
         if said["format"] != _FORMAT or str(int(said["pid"])) != path.stem:
             return None
-        server = Server(**{field: said[field] for field in Server._fields})
+        server = RunningServer(**{field: said[field] for field in RunningServer._fields})
         return server if isinstance(server.started, float | int) else None
     except (OSError, ValueError, TypeError, KeyError):
         return None
@@ -214,7 +214,7 @@ def _started(pid: int | None = None) -> float:
     return float(psutil.Process(pid).create_time())
 
 
-def _is_alive(server: Server) -> bool:
+def _is_alive(server: RunningServer) -> bool:
     """Say whether the process is still this server, and not a later one of its number."""
     import psutil
 

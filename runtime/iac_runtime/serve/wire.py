@@ -5,18 +5,34 @@ import os
 import select
 import threading
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, Protocol
 
-__all__ = ["MAX_LINE", "PATIENCE", "Wire", "claim"]
+__all__ = ["MAX_LINE", "PATIENCE", "Connection", "Wire", "claim"]
 
 MAX_LINE: Final = 32 * 1024 * 1024
 """Bytes of a message; longer ones are dropped, for they would have to be kept whole."""
-
 
 _CHUNK: Final = 65_536
 
 PATIENCE: Final = 10.0
 """Seconds for which a client may read nothing at all; a slow one may take any time."""
+
+
+class Connection(Protocol):
+    """What the front needs of a transport: the messages of one client, one JSON text each.
+
+    Attributes:
+        alarm: A descriptor; a byte written to it makes the reader look at signals.
+    """
+
+    alarm: int
+
+    def __iter__(self) -> Iterator[bytes]:
+        """Yield what the client says, until it is gone."""
+        ...
+
+    def write(self, line: bytes) -> None:
+        """Send one message, from any thread; after the client is gone, nothing."""
 
 
 class Wire:

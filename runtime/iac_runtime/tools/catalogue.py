@@ -28,20 +28,20 @@ from iac_runtime.tools.tables import Tables, tables_of
 __all__ = [
     "AppRow",
     "Catalogue",
-    "Shelf",
+    "ToolFolder",
     "ToolRow",
     "damaged",
     "find_tool",
     "forget_changed",
     "lock_digest",
     "module_tables",
-    "read_shelves",
+    "read_tool_folders",
 ]
 
 FORMAT: Final = 1
 
 
-class Shelf(NamedTuple):
+class ToolFolder(NamedTuple):
     """One output folder: its apps that no earlier folder hides, and its tools."""
 
     folder: Path
@@ -50,7 +50,7 @@ class Shelf(NamedTuple):
     hides: bool
 
 
-def read_shelves(folders: Sequence[Path]) -> list[Shelf]:
+def read_tool_folders(folders: Sequence[Path]) -> list[ToolFolder]:
     """Return what lies in the output folders; an app in an earlier one hides the later one whole.
 
     Raises:
@@ -58,7 +58,7 @@ def read_shelves(folders: Sequence[Path]) -> list[Shelf]:
     """
     if not folders:
         raise SetupError("There are no tools yet; make them with: iac-gen build")
-    shelves: list[Shelf] = []
+    tool_folders: list[ToolFolder] = []
     seen: set[str] = set()
     for folder in folders:
         raw = _read(folder / "catalogue.json")
@@ -71,8 +71,8 @@ def read_shelves(folders: Sequence[Path]) -> list[Shelf]:
         except (KeyError, TypeError, AttributeError) as error:
             raise damaged(folder / "catalogue.json") from error
         seen |= apps.keys()
-        shelves.append(Shelf(folder, apps, tools, hides))
-    return shelves
+        tool_folders.append(ToolFolder(folder, apps, tools, hides))
+    return tool_folders
 
 
 def damaged(path: Path) -> SetupError:
@@ -128,17 +128,17 @@ class Catalogue:
         self.apps: dict[str, AppRow] = {}
         self.tools: dict[str, ToolRow] = {}
         self._found: dict[str, Tool] = {}
-        self.shelves = read_shelves(folders)
-        for shelf in self.shelves:
+        self.tool_folders = read_tool_folders(folders)
+        for tool_folder in self.tool_folders:
             try:
-                self._add(shelf)
+                self._add(tool_folder)
             except (KeyError, TypeError, AttributeError) as error:
-                raise damaged(shelf.folder / "catalogue.json") from error
+                raise damaged(tool_folder.folder / "catalogue.json") from error
 
-    def _add(self, shelf: Shelf) -> None:
-        for key, row in shelf.apps.items():
-            self.apps[key] = AppRow(key, row["id"], row["name"], row["kind"], shelf.folder)
-        for name, row in shelf.tools.items():
+    def _add(self, tool_folder: ToolFolder) -> None:
+        for key, row in tool_folder.apps.items():
+            self.apps[key] = AppRow(key, row["id"], row["name"], row["kind"], tool_folder.folder)
+        for name, row in tool_folder.tools.items():
             app = self.apps[row["module"]]
             found = (row["module"], row["function"], row["offset"], row["level"], row["ceiling"])
             self.tools[name] = ToolRow(name, app, *found)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
 from iac_base.text import escaped
-from iac_runtime.tools.catalogue import Shelf
+from iac_runtime.tools.catalogue import ToolFolder
 from iac_runtime.tools.folders import shipped_folder
 
 __all__ = ["FOLDERS", "Freshness", "Scriptable", "Stale", "freshness", "scriptable"]
@@ -141,19 +141,19 @@ class Freshness(NamedTuple):
     without: int = 0
 
 
-def freshness(shelves: Sequence[Shelf], folders: Iterable[str] = FOLDERS) -> Freshness:
-    """Compare the tools of `shelves` with the apps installed in `folders`.
+def freshness(tool_folders: Sequence[ToolFolder], folders: Iterable[str] = FOLDERS) -> Freshness:
+    """Compare the tools of `tool_folders` with the apps installed in `folders`.
 
     An app is `updated` if the digest of its dictionary is not the one that its tools were built
     from: an update that leaves the dictionary alone needs no build. It is `new` if it came after
     the newest catalogue of the user was written and has no tools. Nothing is started or parsed.
     """
     built = {
-        str(row.get("id", "")).casefold(): (key, row, shelf)
-        for shelf in reversed(shelves)
-        for key, row in shelf.apps.items()
+        str(row.get("id", "")).casefold(): (key, row, tool_folder)
+        for tool_folder in reversed(tool_folders)
+        for key, row in tool_folder.apps.items()
     }
-    since = _since(shelves)
+    since = _since(tool_folders)
     stale: list[Stale] = []
     fresh = without = 0
     for app in scriptable(folders):
@@ -166,8 +166,8 @@ def freshness(shelves: Sequence[Shelf], folders: Iterable[str] = FOLDERS) -> Fre
         elif _fits(app, found[1]):
             fresh += 1
         else:
-            key, _, shelf = found
-            version = _built_version(shelf.folder, key)
+            key, _, tool_folder = found
+            version = _built_version(tool_folder.folder, key)
             stale.append(Stale("updated", app.id, app.name, key, version, app.version))
     return Freshness(tuple(sorted(stale, key=lambda app: app.name.casefold())), fresh, without)
 
@@ -177,15 +177,15 @@ def _fits(app: Scriptable, row: dict[str, Any]) -> bool:
     return not digest or digest == row.get("digest")
 
 
-def _since(shelves: Sequence[Shelf]) -> float:
+def _since(tool_folders: Sequence[ToolFolder]) -> float:
     """Return when tools were built here last; shipped ones alone say nothing of this Mac."""
     shipped = shipped_folder()
     times: list[float] = []
-    for shelf in shelves:
-        if shelf.folder == shipped:
+    for tool_folder in tool_folders:
+        if tool_folder.folder == shipped:
             continue
         try:
-            times.append((shelf.folder / "catalogue.json").stat().st_mtime)
+            times.append((tool_folder.folder / "catalogue.json").stat().st_mtime)
         except OSError:
             continue
     return max(times, default=float("inf"))
