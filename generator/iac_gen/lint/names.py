@@ -33,7 +33,7 @@ from iac_gen.model import (
     ValueType,
 )
 from iac_gen.text import clean
-from iac_gen.types import ATOMS
+from iac_runtime.types import TYPES
 
 # Members that every JavaScript function or object has. `name`, `id` and `class` are not among
 # them here: scripts that read them work.
@@ -87,7 +87,7 @@ def type_clash(facts: LintFacts) -> Iterator[LintHit]:
                 known = first.setdefault(item.name, where)
                 if known != where and mine:
                     # Simple types go before classes, as in `types`.
-                    simple = item.name in ATOMS and known == f"class {shown(item.name)}"
+                    simple = item.name in TYPES and known == f"class {shown(item.name)}"
                     meant = f"the simple type {item.name}" if simple else known
                     text = f"has the name of {known}"
                     yield LintHit(item.line, where, text, f"As a type, it means {meant}.")
