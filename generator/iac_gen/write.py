@@ -304,6 +304,7 @@ def generator_digest() -> str:
             "**/*.py",
             "*.js",
             "classify/*.json",
+            "classify/*.toml",
             "*.jinja",
             "quirks/*.toml",
             "snapshots/standard/*.json",
