@@ -4,7 +4,7 @@ Shapes follow sdef(5). `load` and `snapshot` make these values, `resolve` merges
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias, get_args
 
@@ -205,6 +205,37 @@ KINDS: Final[Mapping[type[Part], str]] = {
     for kind in get_args(Part)
 }
 """What sdef(5) calls each, in words: `command`, `record type`."""
+
+
+Find: TypeAlias = Callable[[str], str]
+"""A name, id, synonym or code -> the term that it means, `""` for none."""
+
+
+def finder(rows: Iterable[SdefClass | Enumeration | RecordType | ValueType]) -> Find:
+    """Return how to find a row: by name, id, synonym, name in other case, code, in that order.
+
+    A synonym may give a name, a code or both (sdef(5)); terms are compared without case, as
+    AppleScript does.
+    """
+    known = {row.name: row for row in rows}
+    exact = {name: name for name in known}
+    loose = {name.lower(): name for name in reversed(known)}
+    coded = {row.code: name for name, row in reversed(known.items())}
+    for spelling, name in {row.id: name for name, row in known.items() if row.id}.items():
+        exact.setdefault(spelling, name)
+    for name, row in known.items():
+        for synonym in getattr(row, "synonyms", ()):
+            if synonym.name:
+                exact.setdefault(synonym.name, name)
+            if synonym.code:
+                coded.setdefault(synonym.code, name)
+
+    def find(term: str) -> str:
+        found = exact.get(term) or loose.get(term.lower())
+        # A code that ends in blanks has lost them as an attribute with blanks around it.
+        return found or (coded.get(term.ljust(4), "") if len(term) <= 4 else "")
+
+    return find
 
 
 @dataclass(frozen=True, slots=True)

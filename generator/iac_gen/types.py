@@ -8,8 +8,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from iac_gen.merge import finder
-from iac_gen.model import TypeRef
+from iac_gen.model import TypeRef, finder
 from iac_gen.naming import field_key
 from iac_gen.resolve import Resolved
 from iac_runtime.types import CODES, SPELLINGS, TYPES, alternatives

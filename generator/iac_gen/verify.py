@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from importlib.resources import as_file, files
 from typing import Any, Final, NamedTuple
 
+from iac_base.words import fold
 from iac_gen import model
 from iac_gen.naming import jxa, plural
 from iac_gen.resolve import Resolved
@@ -179,19 +180,15 @@ def _compared(
     ours = list(ours)
     printed = set(theirs)
     known = {spelling for name in ours for spelling in (name.jxa, name.other)} | common
-    only_theirs = {_fold(name): name for name in theirs if name not in known}
+    only_theirs = {fold(name): name for name in theirs if name not in known}
     for name in ours:
         if printed & {name.jxa, name.other}:
             continue
-        like = only_theirs.pop(_fold(name.jxa), "")
+        like = only_theirs.pop(fold(name.jxa), "")
         if like or not (name.hidden or name.jxa in common):
             yield NameDifference(what, name.term, name.jxa, like)
     for extra in only_theirs.values():
         yield NameDifference(what, "", "", extra)
-
-
-def _fold(name: str) -> str:
-    return "".join(ch for ch in name.casefold() if ch.isalnum())
 
 
 _SECONDS: Final = 60

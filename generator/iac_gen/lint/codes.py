@@ -15,7 +15,6 @@ from iac_gen.lint.facts import (
     of_kind,
     place,
     properties_of,
-    rules,
     shown,
 )
 from iac_gen.model import (
@@ -173,9 +172,7 @@ def unsound_code(facts: LintFacts) -> Iterator[LintHit]:
             continue
         if not is_written_code(part.code, size):
             text = f"has the code {part.code!r}, not {size} characters"
-            yield LintHit(
-                line, where, text, "The app knows no such code; a call that uses it fails."
-            )
+            yield LintHit(line, where, text)
 
 
 def suite_code(facts: LintFacts) -> Iterator[LintHit]:
@@ -186,7 +183,6 @@ def suite_code(facts: LintFacts) -> Iterator[LintHit]:
                 suite.line,
                 f"suite {shown(suite.name)}",
                 f"has the code {suite.code!r}, not 4 characters",
-                "Nothing here needs it; Apple's own tools may refuse the dictionary.",
             )
 
 
@@ -204,8 +200,7 @@ def synonym(facts: LintFacts) -> Iterator[LintHit]:
                 yield LintHit(line, where, text, "What the app sends under it is not recognised.")
 
 
-CODES: Final = rules(
-    error=(unsound_code,),
-    warning=(duplicate_code, duplicate_parameter, synonym),
-    note=(shared_code, several_codes, suite_code),
-)
+CODES: Final = (
+    unsound_code, duplicate_code, duplicate_parameter, synonym, shared_code, several_codes,
+    suite_code,
+)  # fmt: skip

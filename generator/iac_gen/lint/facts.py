@@ -4,7 +4,7 @@ A rule is a function from `Facts` to `Hit`s. It speaks of what the file itself d
 an include brings in is looked up and never judged.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias, TypeVar
 
@@ -63,12 +63,15 @@ class LintFinding:
 
 
 class LintHit(NamedTuple):
-    """What a rule found, before it has a name, a severity and a file."""
+    """What a rule found, before it has a name, a severity and a file.
+
+    Without a consequence, that of the rule is meant.
+    """
 
     line: int
     place: str
     message: str
-    consequence: str
+    consequence: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,25 +102,6 @@ class LintFacts:
 
 
 Check: TypeAlias = Callable[[LintFacts], Iterable[LintHit]]
-
-
-class LintRule(NamedTuple):
-    """How bad it is, and the function that finds it."""
-
-    severity: Severity
-    check: Check
-
-
-def rules(
-    *, error: Iterable[Check] = (), warning: Iterable[Check] = (), note: Iterable[Check] = ()
-) -> dict[str, LintRule]:
-    """Return the rules of functions by severity; a rule is called as its function is."""
-    rows: Mapping[Severity, Iterable[Check]] = {"note": note, "warning": warning, "error": error}
-    return {
-        check.__name__.replace("_", "-"): LintRule(severity, check)
-        for severity, checks in rows.items()
-        for check in checks
-    }
 
 
 class Declared(NamedTuple):

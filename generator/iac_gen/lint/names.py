@@ -17,7 +17,6 @@ from iac_gen.lint.facts import (
     of_kind,
     place,
     properties_of,
-    rules,
     shown,
 )
 from iac_gen.model import (
@@ -102,12 +101,7 @@ def command_clash(facts: LintFacts) -> Iterator[LintHit]:
     for command in _commands(facts):
         known = properties.get(naming.jxa(command.name))
         if known:
-            yield LintHit(
-                command.line,
-                place(command),
-                f"has the JavaScript name of {known}",
-                "Which of the two a script reaches is not known without a Mac.",
-            )
+            yield LintHit(command.line, place(command), f"has the JavaScript name of {known}")
 
 
 def _commands(facts: LintFacts) -> Iterator[SdefCommand]:
@@ -180,22 +174,21 @@ def javascript_member(facts: LintFacts) -> Iterator[LintHit]:
 
     That the built-in member wins was inferred, not seen; only a Mac can confirm it.
     """
-    consequence = "In a reference JavaScript's own member is likely to win."
     for owner, prop in properties_of(facts.own):
         # A field of a record is a key of a plain object.
         if isinstance(owner, SdefClass) and (name := naming.jxa(prop.name)) in _OBJECT | _SPECIFIER:
             text = f"is {name} in JavaScript, which every object has"
-            yield LintHit(prop.line, place(owner, prop.name), text, consequence)
+            yield LintHit(prop.line, place(owner, prop.name), text)
     held = {facts.classes.get(element.type) for _, element in elements_of(facts.own)}
     for row in facts.rows():
         name = naming.jxa(naming.plural(row.name, row.plural))
         if row.name in held and name in _OBJECT | _SPECIFIER:
             text = f"has the plural {name}, which every object has in JavaScript"
-            yield LintHit(row.line, place(row), text, consequence)
+            yield LintHit(row.line, place(row), text)
     for command in _commands(facts):
         if (name := naming.jxa(command.name)) in _OBJECT:
             text = f"is {name} in JavaScript, which every function has"
-            yield LintHit(command.line, place(command), text, consequence)
+            yield LintHit(command.line, place(command), text)
 
 
 def missing_plural(facts: LintFacts) -> Iterator[LintHit]:
@@ -220,9 +213,7 @@ def unverified_name(facts: LintFacts) -> Iterator[LintHit]:
         if not naming.jxa_verified(name) and (kind, name) not in seen:
             seen.add((kind, name))
             text = f"may not be {shown(naming.jxa(name))} in JavaScript"
-            yield LintHit(
-                line, where, text, "If it is not, a call that uses the name fails on a Mac."
-            )
+            yield LintHit(line, where, text)
 
 
 def _scripted(facts: LintFacts) -> Iterator[tuple[str, str, int, str]]:
@@ -243,12 +234,7 @@ def hidden_characters(facts: LintFacts) -> Iterator[LintHit]:
         found = sorted({ch for ch in text if ch not in "\t\n\r" and not clean(ch)})
         if found:
             listed = ", ".join(f"U+{ord(ch):04X}" for ch in found[:5])
-            yield LintHit(
-                line,
-                where,
-                f"has characters in its {what} that are not seen ({listed})",
-                "They are removed; read what the text says without them.",
-            )
+            yield LintHit(line, where, f"has characters in its {what} that are not seen ({listed})")
 
 
 def _texts(facts: LintFacts) -> Iterator[tuple[str, str, int, str]]:
@@ -262,10 +248,7 @@ def _texts(facts: LintFacts) -> Iterator[tuple[str, str, int, str]]:
             yield what, getattr(part, what, ""), line, where
 
 
-NAMES: Final = rules(
-    warning=(
-        member_clash, type_clash, command_clash, identifier_clash, javascript_member,
-        hidden_characters,
-    ),
-    note=(python_keyword, missing_plural, unverified_name),
+NAMES: Final = (
+    member_clash, type_clash, command_clash, identifier_clash, javascript_member,
+    hidden_characters, python_keyword, missing_plural, unverified_name,
 )  # fmt: skip

@@ -9,7 +9,6 @@ from iac_gen.lint.facts import (
     elements_of,
     of_kind,
     place,
-    rules,
     shown,
     type_names,
     uses,
@@ -46,7 +45,7 @@ def undefined_type(facts: LintFacts) -> Iterator[LintHit]:
         if name:
             more = f" ({count[name]} places in all)" if count[name] > 1 else ""
             text = f"has the type {shown(name)}, which is declared nowhere{more}"
-            yield LintHit(line, where, text, "Any value goes; no tool can say what is expected.")
+            yield LintHit(line, where, text)
 
 
 def missing_type(facts: LintFacts) -> Iterator[LintHit]:
@@ -54,9 +53,7 @@ def missing_type(facts: LintFacts) -> Iterator[LintHit]:
     for use in uses(facts.own):
         if not use.types or any(not ref.name and not ref.items for ref in _leaves(use.types)):
             text = "declares no type"
-            yield LintHit(
-                use.line, use.place, text, "Any value goes; no tool can say what is expected."
-            )
+            yield LintHit(use.line, use.place, text)
 
 
 def _leaves(refs: Iterable[TypeRef]) -> Iterator[TypeRef]:
@@ -73,7 +70,6 @@ def undefined_superclass(facts: LintFacts) -> Iterator[LintHit]:
                 row.line,
                 place(row),
                 f"inherits from {shown(row.inherits)}, which is declared nowhere",
-                "What it would inherit is missing from its properties and elements.",
             )
 
 
@@ -113,12 +109,7 @@ def no_application(facts: LintFacts) -> Iterator[LintHit]:
     if facts.source.kind != "application" or not facts.classes or extended:
         return
     if APPLICATION not in facts.classes:
-        yield LintHit(
-            0,
-            "dictionary",
-            "has classes and no class application",
-            "No reference can begin at the app, so its objects are hard to reach.",
-        )
+        yield LintHit(0, "dictionary", "has classes and no class application")
 
 
 def unknown_command(facts: LintFacts) -> Iterator[LintHit]:
@@ -130,7 +121,7 @@ def unknown_command(facts: LintFacts) -> Iterator[LintHit]:
         for verb in dict.fromkeys(row.responds_to):
             if verb not in known:
                 text = f"responds to {shown(verb)}, which no command declares"
-                yield LintHit(row.line, place(row), text, "The name alone makes no tool.")
+                yield LintHit(row.line, place(row), text)
 
 
 def required_after_optional(facts: LintFacts) -> Iterator[LintHit]:
@@ -143,7 +134,6 @@ def required_after_optional(facts: LintFacts) -> Iterator[LintHit]:
                     one.line,
                     place(command, one.name, "parameter"),
                     "is required and stands behind an optional one",
-                    "It is given by name; its place says nothing.",
                 )
             optional = optional or one.optional
 
@@ -152,9 +142,7 @@ def empty_enumeration(facts: LintFacts) -> Iterator[LintHit]:
     """Find enumerations without a value."""
     for row in of_kind(facts.own, Enumeration):
         if not row.enumerators:
-            yield LintHit(
-                row.line, place(row), "has no enumerators", "Any value goes where it is asked."
-            )
+            yield LintHit(row.line, place(row), "has no enumerators")
 
 
 def unreachable_class(facts: LintFacts) -> Iterator[LintHit]:
@@ -187,10 +175,7 @@ def unreachable_class(facts: LintFacts) -> Iterator[LintHit]:
     for name, row in rows.items():
         if name in lines and name not in reached and not row.hidden:
             yield LintHit(
-                lines[name],
-                place(row),
-                "is reached from neither the application nor a command",
-                "No reference of the tools leads to an object of it.",
+                lines[name], place(row), "is reached from neither the application nor a command"
             )
 
 
@@ -217,35 +202,30 @@ def _used(facts: LintFacts) -> set[str]:
 
 def unused_enumeration(facts: LintFacts) -> Iterator[LintHit]:
     """Find visible enumerations that no type names."""
-    return _unused(facts, of_kind(facts.own, Enumeration), "No tool offers its values.")
+    return _unused(facts, of_kind(facts.own, Enumeration))
 
 
 def unused_record_type(facts: LintFacts) -> Iterator[LintHit]:
     """Find visible record types that no type names."""
-    return _unused(facts, of_kind(facts.own, RecordType), "No tool takes or returns it.")
+    return _unused(facts, of_kind(facts.own, RecordType))
 
 
 def unused_value_type(facts: LintFacts) -> Iterator[LintHit]:
     """Find visible value types that no type names."""
-    return _unused(facts, of_kind(facts.own, ValueType), "No tool takes or returns it.")
+    return _unused(facts, of_kind(facts.own, ValueType))
 
 
 def _unused(
-    facts: LintFacts, rows: Iterable[Enumeration | RecordType | ValueType], consequence: str
+    facts: LintFacts, rows: Iterable[Enumeration | RecordType | ValueType]
 ) -> Iterator[LintHit]:
     used = _used(facts)
     for row in rows:
         if not row.hidden and not used & {row.name, row.id, row.code}:
-            yield LintHit(row.line, place(row), "is the type of nothing", consequence)
+            yield LintHit(row.line, place(row), "is the type of nothing")
 
 
-TYPES: Final = rules(
-    warning=(
-        undefined_type, missing_type, undefined_superclass, undefined_element,
-        undefined_extension, unknown_command, empty_enumeration,
-    ),
-    note=(
-        no_application, required_after_optional, unreachable_class, unused_enumeration,
-        unused_record_type, unused_value_type,
-    ),
+TYPES: Final = (
+    undefined_type, missing_type, undefined_superclass, undefined_element, undefined_extension,
+    unknown_command, empty_enumeration, no_application, required_after_optional,
+    unreachable_class, unused_enumeration, unused_record_type, unused_value_type,
 )  # fmt: skip
