@@ -5,8 +5,8 @@ Shapes follow sdef(5). `load` and `snapshot` make these values, `resolve` merges
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from typing import Final, Literal, TypeAlias, get_args
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any, Final, Literal, TypeAlias, get_args
 
 
 class GeneratorError(Exception):
@@ -260,6 +260,21 @@ class Dictionary:
                 for item in suite.items:
                     if not isinstance(item, Include):
                         yield replace(item, hidden=True) if suite.hidden else item
+
+
+def with_field(value: Any, name: str, new: object) -> Any:
+    """Return `value` with the field `name` of everything in it as `new`."""
+    if isinstance(value, tuple):
+        return tuple(with_field(item, name, new) for item in value)
+    if not is_dataclass(value) or isinstance(value, type):
+        return value
+    changed = {}
+    for one in fields(value):
+        old = getattr(value, one.name)
+        now = new if one.name == name else with_field(old, name, new)
+        if now is not old:
+            changed[one.name] = now
+    return replace(value, **changed) if changed else value
 
 
 @dataclass(frozen=True, slots=True)

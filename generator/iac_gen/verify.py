@@ -100,7 +100,7 @@ def names_of(resolved: Resolved) -> AskedNames:
     return AskedNames(
         source.name if source.id.startswith("local.") else source.id,
         source.kind,
-        tuple(SpelledName(row.name, jxa(row.name), "", row.hidden) for row in resolved.commands),
+        _spelled(resolved.commands),
         tuple(_class_names(row, named) for row in resolved.classes),
         sum(len(row.parameters) for row in resolved.commands),
     )
@@ -111,12 +111,12 @@ def _class_names(row: model.SdefClass, named: Mapping[str, model.SdefClass]) -> 
     return ClassNames(
         SpelledName(row.name, jxa(row.name), "", row.hidden),
         jxa(row.inherits),
-        _properties(row),
+        _spelled(row.properties),
         _elements(row, named),
         frozenset(
             spelling
             for owner in above
-            for name in (*_properties(owner), *_elements(owner, named))
+            for name in (*_spelled(owner.properties), *_elements(owner, named))
             for spelling in (name.jxa, name.other)
         ),
     )
@@ -130,8 +130,10 @@ def _ancestors(row: model.SdefClass, named: Mapping[str, model.SdefClass]) -> It
         row = named[row.inherits]
 
 
-def _properties(row: model.SdefClass) -> tuple[SpelledName, ...]:
-    return tuple(SpelledName(one.name, jxa(one.name), "", one.hidden) for one in row.properties)
+def _spelled(
+    rows: Iterable[model.SdefCommand | model.SdefProperty],
+) -> tuple[SpelledName, ...]:
+    return tuple(SpelledName(row.name, jxa(row.name), "", row.hidden) for row in rows)
 
 
 def _elements(

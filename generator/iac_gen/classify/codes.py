@@ -70,20 +70,9 @@ class Floors:
     setters: Mapping[tuple[str, str], Level] = field(default_factory=dict)
     classes: Mapping[str, Level] = field(default_factory=dict)
 
-    def event(self, code: str) -> list[LevelVerdict]:
-        """Return what is known of an event, a list of one or none."""
-        return _verdicts(self.events.get(code))
 
-    def setter(self, owner: str, code: str) -> list[LevelVerdict]:
-        """Return what is known of setting a property of a class, a list of one or none."""
-        return _verdicts(self.setters.get((owner, code)))
-
-    def made(self, code: str) -> list[LevelVerdict]:
-        """Return what is known of making an object of a class, a list of one or none."""
-        return _verdicts(self.classes.get(code))
-
-
-def _verdicts(level: Level | None) -> list[LevelVerdict]:
+def known(level: Level | None) -> list[LevelVerdict]:
+    """Return the verdict of a floor, a list of one or none."""
     return [] if level is None else [LevelVerdict(level, _REASON)]
 
 

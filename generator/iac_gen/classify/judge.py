@@ -18,6 +18,7 @@ from iac_gen.classify.codes import (
     LevelVerdict,
     by_level,
     highest,
+    known,
     shipped,
     table,
 )
@@ -96,9 +97,9 @@ def judge_command(
 
     `hidden` says that the dictionary hides it. `floors` stand in for those that ship.
     """
-    known = shipped() if floors is None else floors
+    floors = floors or shipped()
     evidence = _evidence(command, resolved, list(kinds), hidden=hidden)
-    return highest([*evidence, *known.event(command.code)])
+    return highest([*evidence, *known(floors.events.get(command.code))])
 
 
 def judge_setter(
@@ -107,8 +108,8 @@ def judge_setter(
     """Return the level of setting a property; one that cannot be set is SAFE."""
     if prop.access == "r":
         return LevelVerdict("SAFE", "cannot be set")
-    known = shipped() if floors is None else floors
-    return highest([by_setter(owner, prop), *known.setter(owner.code, prop.code)])
+    floors = floors or shipped()
+    return highest([by_setter(owner, prop), *known(floors.setters.get((owner.code, prop.code)))])
 
 
 def _evidence(
@@ -237,8 +238,10 @@ def make_level(row: SdefClass, resolved: Resolved, *, floors: Floors | None = No
         return LevelVerdict("DANGEROUS", "starts or ends a shell")
     if acts_later(row):
         return LevelVerdict("DANGEROUS", f"a {row.name} acts later by itself")
-    known = shipped() if floors is None else floors
-    return highest([LevelVerdict("MODIFY", "makes something new"), *known.made(row.code)])
+    floors = floors or shipped()
+    return highest(
+        [LevelVerdict("MODIFY", "makes something new"), *known(floors.classes.get(row.code))]
+    )
 
 
 def delete_level(row: SdefClass) -> LevelVerdict:

@@ -104,6 +104,9 @@ class LintFacts:
 Check: TypeAlias = Callable[[LintFacts], Iterable[LintHit]]
 
 
+Member: TypeAlias = SdefParameter | Enumerator | SdefProperty | SdefElement
+
+
 class Declared(NamedTuple):
     """A term that is declared: its line, what a finding calls it, and the item that it is of."""
 
@@ -177,6 +180,16 @@ def place(item: Declaration, member: str = "", kind: str = "property") -> str:
     return f"{word} {shown(name_of(item))}"
 
 
+def hit(
+    item: Declaration, message: str, consequence: str = "", member: Member | None = None
+) -> LintHit:
+    """Return what was found of an item, or of a member of it."""
+    if member is None:
+        return LintHit(item.line, place(item), message, consequence)
+    name = member.type if isinstance(member, SdefElement) else member.name
+    return LintHit(member.line, place(item, name, KINDS[type(member)]), message, consequence)
+
+
 def name_of(item: Declaration) -> str:
     """Return the name of an item; of an extension, that of its class."""
     return item.name or item.extends if isinstance(item, SdefClass) else item.name
@@ -185,7 +198,7 @@ def name_of(item: Declaration) -> str:
 def declared(items: Iterable[Declaration]) -> Iterator[Declared]:
     """Yield every term: the members of an item, then the item."""
     for item in items:
-        members: Iterable[SdefParameter | Enumerator | SdefProperty | SdefElement] = ()
+        members: Iterable[Member] = ()
         if isinstance(item, SdefCommand):
             if (one := item.direct) is not None:
                 where = f"direct parameter of {shown(item.name)}"

@@ -14,6 +14,7 @@ from iac_gen.lint.facts import (
     LintHit,
     declared,
     elements_of,
+    hit,
     of_kind,
     place,
     properties_of,
@@ -58,19 +59,11 @@ def member_clash(facts: LintFacts) -> Iterator[LintHit]:
         for prop in row.properties:
             held = collections.get(naming.jxa(prop.name))
             if held is not None and mine & {prop.name, held}:
-                yield LintHit(
-                    prop.line,
-                    place(row, prop.name),
-                    f"has the JavaScript name of the elements {shown(held)}",
-                    "One of the two cannot be reached in a reference.",
-                )
+                text = f"has the JavaScript name of the elements {shown(held)}"
+                yield hit(row, text, "One of the two cannot be reached in a reference.", prop)
             elif prop.name in terms and prop.name in mine:
-                yield LintHit(
-                    prop.line,
-                    place(row, prop.name),
-                    "is the term of an element too",
-                    "Alone the name means the property; the elements answer to their plural.",
-                )
+                text = "Alone the name means the property; the elements answer to their plural."
+                yield hit(row, "is the term of an element too", text, prop)
 
 
 def type_clash(facts: LintFacts) -> Iterator[LintHit]:
@@ -101,7 +94,7 @@ def command_clash(facts: LintFacts) -> Iterator[LintHit]:
     for command in _commands(facts):
         known = properties.get(naming.jxa(command.name))
         if known:
-            yield LintHit(command.line, place(command), f"has the JavaScript name of {known}")
+            yield hit(command, f"has the JavaScript name of {known}")
 
 
 def _commands(facts: LintFacts) -> Iterator[SdefCommand]:
@@ -155,18 +148,9 @@ def _same(
 def python_keyword(facts: LintFacts) -> Iterator[LintHit]:
     """Find commands and parameters whose name is a Python keyword."""
     for command in _commands(facts):
-        if keyword.iskeyword(name := naming.snake(command.name)):
-            yield LintHit(
-                command.line, place(command), "is a Python keyword", f"In Python it is {name}_."
-            )
-        for one in command.parameters:
-            if keyword.iskeyword(name := naming.snake(one.name)):
-                yield LintHit(
-                    one.line,
-                    place(command, one.name, "parameter"),
-                    "is a Python keyword",
-                    f"In Python it is {name}_.",
-                )
+        for member in (None, *command.parameters):
+            if keyword.iskeyword(name := naming.snake((member or command).name)):
+                yield hit(command, "is a Python keyword", f"In Python it is {name}_.", member)
 
 
 def javascript_member(facts: LintFacts) -> Iterator[LintHit]:
@@ -178,17 +162,17 @@ def javascript_member(facts: LintFacts) -> Iterator[LintHit]:
         # A field of a record is a key of a plain object.
         if isinstance(owner, SdefClass) and (name := naming.jxa(prop.name)) in _OBJECT | _SPECIFIER:
             text = f"is {name} in JavaScript, which every object has"
-            yield LintHit(prop.line, place(owner, prop.name), text)
+            yield hit(owner, text, member=prop)
     held = {facts.classes.get(element.type) for _, element in elements_of(facts.own)}
     for row in facts.rows():
         name = naming.jxa(naming.plural(row.name, row.plural))
         if row.name in held and name in _OBJECT | _SPECIFIER:
             text = f"has the plural {name}, which every object has in JavaScript"
-            yield LintHit(row.line, place(row), text)
+            yield hit(row, text)
     for command in _commands(facts):
         if (name := naming.jxa(command.name)) in _OBJECT:
             text = f"is {name} in JavaScript, which every function has"
-            yield LintHit(command.line, place(command), text)
+            yield hit(command, text)
 
 
 def missing_plural(facts: LintFacts) -> Iterator[LintHit]:

@@ -7,6 +7,7 @@ from iac_gen.lint.facts import (
     LintFacts,
     LintHit,
     elements_of,
+    hit,
     of_kind,
     place,
     shown,
@@ -66,11 +67,7 @@ def undefined_superclass(facts: LintFacts) -> Iterator[LintHit]:
     """Find classes that inherit from a class that nobody declares."""
     for row in of_kind(facts.own, SdefClass):
         if row.inherits and row.inherits not in facts.classes:
-            yield LintHit(
-                row.line,
-                place(row),
-                f"inherits from {shown(row.inherits)}, which is declared nowhere",
-            )
+            yield hit(row, f"inherits from {shown(row.inherits)}, which is declared nowhere")
 
 
 def undefined_element(facts: LintFacts) -> Iterator[LintHit]:
@@ -78,14 +75,10 @@ def undefined_element(facts: LintFacts) -> Iterator[LintHit]:
     made = {row.name for row in facts.resolved.classes}
     for row, element in elements_of(facts.own):
         if element.type not in facts.classes:
-            yield LintHit(
-                element.line,
-                place(row, element.type, "element"),
-                "is of a class that is declared nowhere",
-                "A class without properties stands in for it."
-                if element.type in made
-                else "It cannot be listed or counted.",
-            )
+            text = "It cannot be listed or counted."
+            if element.type in made:
+                text = "A class without properties stands in for it."
+            yield hit(row, "is of a class that is declared nowhere", text, element)
 
 
 def undefined_extension(facts: LintFacts) -> Iterator[LintHit]:
@@ -93,14 +86,10 @@ def undefined_extension(facts: LintFacts) -> Iterator[LintHit]:
     made = {row.name for row in facts.resolved.classes}
     for row in of_kind(facts.own, SdefClass):
         if row.extends and row.extends not in facts.classes:
-            yield LintHit(
-                row.line,
-                place(row),
-                "is extended but declared nowhere",
-                "The class is made of its extensions alone."
-                if row.extends in made
-                else "Its properties and elements are left out.",
-            )
+            text = "Its properties and elements are left out."
+            if row.extends in made:
+                text = "The class is made of its extensions alone."
+            yield hit(row, "is extended but declared nowhere", text)
 
 
 def no_application(facts: LintFacts) -> Iterator[LintHit]:
@@ -120,8 +109,7 @@ def unknown_command(facts: LintFacts) -> Iterator[LintHit]:
     for row in of_kind(facts.own, SdefClass):
         for verb in dict.fromkeys(row.responds_to):
             if verb not in known:
-                text = f"responds to {shown(verb)}, which no command declares"
-                yield LintHit(row.line, place(row), text)
+                yield hit(row, f"responds to {shown(verb)}, which no command declares")
 
 
 def required_after_optional(facts: LintFacts) -> Iterator[LintHit]:
@@ -130,11 +118,7 @@ def required_after_optional(facts: LintFacts) -> Iterator[LintHit]:
         optional = command.direct is not None and command.direct.optional
         for one in command.parameters:
             if optional and not one.optional:
-                yield LintHit(
-                    one.line,
-                    place(command, one.name, "parameter"),
-                    "is required and stands behind an optional one",
-                )
+                yield hit(command, "is required and stands behind an optional one", member=one)
             optional = optional or one.optional
 
 
@@ -142,7 +126,7 @@ def empty_enumeration(facts: LintFacts) -> Iterator[LintHit]:
     """Find enumerations without a value."""
     for row in of_kind(facts.own, Enumeration):
         if not row.enumerators:
-            yield LintHit(row.line, place(row), "has no enumerators")
+            yield hit(row, "has no enumerators")
 
 
 def unreachable_class(facts: LintFacts) -> Iterator[LintHit]:
@@ -221,7 +205,7 @@ def _unused(
     used = _used(facts)
     for row in rows:
         if not row.hidden and not used & {row.name, row.id, row.code}:
-            yield LintHit(row.line, place(row), "is the type of nothing")
+            yield hit(row, "is the type of nothing")
 
 
 TYPES: Final = (
