@@ -38,8 +38,9 @@ from iac_gen.model import (
 )
 from iac_gen.quirks import Decisions, QuirkFile, apply, known_apps, load_quirks
 from iac_gen.resolve import Resolved, resolve
-from iac_gen.types import ATOMS, Types
+from iac_gen.types import Types
 from iac_runtime.tool import LEVELS, Level
+from iac_runtime.types import TYPES
 
 __all__ = ["App", "Figures", "Label", "Outcome", "bounds_missed", "figures", "judge", "read_labels"]
 
@@ -252,7 +253,7 @@ def _kinds(command: SdefCommand, app: App, *, bare: bool) -> list[str]:
 
 
 def _known(ref: TypeRef) -> TypeRef:
-    return ref if ref.name in ATOMS else replace(ref, name="specifier")
+    return ref if ref.name in TYPES else replace(ref, name="specifier")
 
 
 def _judge_property(label: Label, app: App, floors: Floors | None) -> Outcome:

@@ -6,7 +6,7 @@ docstring and in the listing. Examples of references stand in parameter descript
 
 import re
 import unicodedata
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import Final, NamedTuple
 
 from iac_gen.model import SdefCommand
@@ -14,33 +14,13 @@ from iac_gen.naming import jxa, plural
 from iac_gen.resolve import Resolved
 from iac_gen.text import MAX_NAME, clean, clean_prose
 from iac_gen.types import Types, items_of
+from iac_runtime.types import TYPES, alternatives
 
 MAX_SUMMARY = 256
 MAX_PARAMETER = 120
 _MAX_VALUES = 60
 # What an example of a reference may be made of: names are foreign text, and this is our sentence.
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9]{0,39}")
-
-_WORDS = {
-    "any": "any value",
-    "boolean": "true or false",
-    "class": "a class",
-    "color": "a colour",
-    "data": "data",
-    "date": "a date",
-    "file": "a file",
-    "integer": "a whole number",
-    "location specifier": "a place",
-    "number": "a number",
-    "point": "a point",
-    "property": "a property",
-    "real": "a number",
-    "record": "a record",
-    "rectangle": "a rectangle",
-    "specifier": "an object",
-    "text": "text",
-    "type": "a class name",
-}
 
 
 def _article(word: str) -> str:
@@ -66,12 +46,8 @@ def app_words(name: str) -> str:
 
 def kind_words(kind: str, types: Types) -> str:
     """Return a type in words: `a note or a folder`; long unions are cut to `a value`."""
-    words: list[str] = []
-    for part in types.alternatives(kind):
-        word = _part_words(part, types)
-        if word not in words:
-            words.append(word)
-    words = _plainest_first(words)
+    found = dict.fromkeys(_part_words(part, types) for part in alternatives(kind))
+    words = _plainest_first(found)
     if not words or len(words) > 4:
         return "an object" if types.names_objects(kind) else "a value"
     if len(words) == 1:
@@ -79,17 +55,17 @@ def kind_words(kind: str, types: Types) -> str:
     return f"{', '.join(words[:-1])} or {words[-1]}"
 
 
-def _plainest_first(words: list[str]) -> list[str]:
+def _plainest_first(words: Iterable[str]) -> list[str]:
     """Return the words with `text` in front, wherever the dictionary has it."""
     return sorted(words, key=lambda word: word != "text")
 
 
 def _part_words(part: str, types: Types) -> str:
     if part.startswith("list of "):
-        items = _plainest_first([_part_words(item, types) for item in items_of(part)])
+        items = _plainest_first(_part_words(item, types) for item in items_of(part))
         return f"a list of {' or '.join(items)}" if len(items) <= 4 else "a list"
-    if part in _WORDS:
-        return _WORDS[part]
+    if part in TYPES:
+        return TYPES[part].words
     if part in types.enums:
         values = types.enumerators(part)
         if len(values) <= 4 and sum(map(len, values)) <= _MAX_VALUES:
@@ -141,15 +117,7 @@ def parameter_words(kind: str, example: str, types: Types) -> str:
     bare = types.bare(kind)
     if types.names_objects(kind):
         return f"Reference such as {example}"
-    if "file" in bare:
-        return "Absolute path or ~"
-    if "date" in bare:
-        return "ISO 8601"
-    if "color" in bare:
-        return "Red, green, blue, each 0 to 1"
-    if "type" in bare or "class" in bare:
-        return "Class name"
-    return ""
+    return next((row.hint for name, row in TYPES.items() if row.hint and name in bare), "")
 
 
 MARK: Final = "App's own wording, "

@@ -31,6 +31,7 @@ from iac_gen.objects import (
     copy_levels,
     extra_parameters,
     lower_recipe,
+    merged_commands,
     object_tools,
     visible_properties,
 )
@@ -103,11 +104,7 @@ def lower(
     types = Types(resolved, {name: alias for alias, name in aliases})
     classes = class_table(resolved, types, decisions)
     builder = _Builder(resolved, decisions, types, classes, wording)
-    merged = {
-        OBJECT_EVENTS[c.code]: c
-        for c in reversed(resolved.commands)
-        if c.code in OBJECT_EVENTS and not c.hidden
-    }
+    merged = merged_commands(resolved)
     for tool in object_tools(resolved, classes, types):
         builder.add_object_tool(tool, merged.get(tool.op))
     ops = {tool.op for tool in builder.tools}

@@ -8,12 +8,13 @@ afterwards, and following `inherits` ends.
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import Any, Final, TypeVar
 
 from iac_gen.model import (
     Diagnostic,
     Enumeration,
     Enumerator,
+    Find,
     RecordType,
     SdefClass,
     SdefCommand,
@@ -23,6 +24,7 @@ from iac_gen.model import (
     Severity,
     Synonym,
     ValueType,
+    finder,
 )
 
 T = TypeVar("T")
@@ -246,36 +248,6 @@ _APPLICATION_CODE = "capp"
 # Classes that dictionaries extend or contain without declaring them. Codes are those of the
 # open scripting headers (AERegistry.h, ASRegistry.h).
 _WELL_KNOWN = {APPLICATION: _APPLICATION_CODE, "document": "docu", "window": "cwin", "item": "cobj"}
-
-Find: TypeAlias = Callable[[str], str]
-"""A name, id, synonym or code -> the term that it means, `""` for none."""
-
-
-def finder(rows: Iterable[SdefClass | Enumeration | RecordType | ValueType]) -> Find:
-    """Return how to find a row: by name, id, synonym, name in other case, code, in that order.
-
-    A synonym may give a name, a code or both (sdef(5)); terms are compared without case, as
-    AppleScript does.
-    """
-    known = {row.name: row for row in rows}
-    exact = {name: name for name in known}
-    loose = {name.lower(): name for name in reversed(known)}
-    coded = {row.code: name for name, row in reversed(known.items())}
-    for spelling, name in {row.id: name for name, row in known.items() if row.id}.items():
-        exact.setdefault(spelling, name)
-    for name, row in known.items():
-        for synonym in getattr(row, "synonyms", ()):
-            if synonym.name:
-                exact.setdefault(synonym.name, name)
-            if synonym.code:
-                coded.setdefault(synonym.code, name)
-
-    def find(term: str) -> str:
-        found = exact.get(term) or loose.get(term.lower())
-        # A code that ends in blanks has lost them as an attribute with blanks around it.
-        return found or (coded.get(term.ljust(4), "") if len(term) <= 4 else "")
-
-    return find
 
 
 def classes(rows: Iterable[SdefClass], notes: Notes) -> list[SdefClass]:

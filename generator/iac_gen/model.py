@@ -4,9 +4,9 @@ Shapes follow sdef(5). `load` and `snapshot` make these values, `resolve` merges
 """
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
-from typing import Final, Literal, TypeAlias, get_args
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any, Final, Literal, TypeAlias, get_args
 
 
 class GeneratorError(Exception):
@@ -207,6 +207,37 @@ KINDS: Final[Mapping[type[Part], str]] = {
 """What sdef(5) calls each, in words: `command`, `record type`."""
 
 
+Find: TypeAlias = Callable[[str], str]
+"""A name, id, synonym or code -> the term that it means, `""` for none."""
+
+
+def finder(rows: Iterable[SdefClass | Enumeration | RecordType | ValueType]) -> Find:
+    """Return how to find a row: by name, id, synonym, name in other case, code, in that order.
+
+    A synonym may give a name, a code or both (sdef(5)); terms are compared without case, as
+    AppleScript does.
+    """
+    known = {row.name: row for row in rows}
+    exact = {name: name for name in known}
+    loose = {name.lower(): name for name in reversed(known)}
+    coded = {row.code: name for name, row in reversed(known.items())}
+    for spelling, name in {row.id: name for name, row in known.items() if row.id}.items():
+        exact.setdefault(spelling, name)
+    for name, row in known.items():
+        for synonym in getattr(row, "synonyms", ()):
+            if synonym.name:
+                exact.setdefault(synonym.name, name)
+            if synonym.code:
+                coded.setdefault(synonym.code, name)
+
+    def find(term: str) -> str:
+        found = exact.get(term) or loose.get(term.lower())
+        # A code that ends in blanks has lost them as an attribute with blanks around it.
+        return found or (coded.get(term.ljust(4), "") if len(term) <= 4 else "")
+
+    return find
+
+
 @dataclass(frozen=True, slots=True)
 class Dictionary:
     """A whole dictionary. `digest` is the sha256 of the file's bytes, in hex."""
@@ -229,6 +260,21 @@ class Dictionary:
                 for item in suite.items:
                     if not isinstance(item, Include):
                         yield replace(item, hidden=True) if suite.hidden else item
+
+
+def with_field(value: Any, name: str, new: object) -> Any:
+    """Return `value` with the field `name` of everything in it as `new`."""
+    if isinstance(value, tuple):
+        return tuple(with_field(item, name, new) for item in value)
+    if not is_dataclass(value) or isinstance(value, type):
+        return value
+    changed = {}
+    for one in fields(value):
+        old = getattr(value, one.name)
+        now = new if one.name == name else with_field(old, name, new)
+        if now is not old:
+            changed[one.name] = now
+    return replace(value, **changed) if changed else value
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,16 @@ OBJECT_EVENTS: Final[Mapping[str, Op]] = {
 }
 """A command with one of these events is the object tool of that verb, never a second one."""
 
+
+def merged_commands(resolved: Resolved) -> dict[Op, SdefCommand]:
+    """Return the command that is the object tool of each verb; the first of several."""
+    return {
+        OBJECT_EVENTS[command.code]: command
+        for command in reversed(resolved.commands)
+        if command.code in OBJECT_EVENTS and not command.hidden
+    }
+
+
 _ENUM_LIMIT = 30
 _STRING: Final = {"type": "string"}
 # Parameter codes that the object tools carry themselves.
@@ -47,11 +57,7 @@ def object_tools(
     if resolved.source.kind == "addition":
         return []
     app = app_words(resolved.source.name)
-    merged = {
-        OBJECT_EVENTS[command.code]: command
-        for command in reversed(resolved.commands)
-        if command.code in OBJECT_EVENTS and not command.hidden
-    }
+    merged = merged_commands(resolved)
     example = reference_example("specifier", resolved, types)
     parts = _Parts(resolved, classes, example)
     reads: tuple[Level, Level, str] = ("SAFE", "SAFE", "reads")

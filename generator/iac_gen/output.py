@@ -82,24 +82,21 @@ def _before(
     ]
     if not former:
         return None
-    levels = (LEVELS.index(row.level) for row in former)
-    ceilings = (LEVELS.index(row.ceiling) for row in former)
-    return Locked(LEVELS[max(levels)], LEVELS[max(ceilings)], app, event)
+    level = max((row.level for row in former), key=LEVELS.index)
+    ceiling = max((row.ceiling for row in former), key=LEVELS.index)
+    return Locked(level, ceiling, app, event)
 
 
 def _kept_level(tool: ToolFunction, locked: Locked | None) -> ToolFunction:
     if locked is None:
         return tool
-    level, ceiling = _higher(tool.level, locked.level), _higher(tool.ceiling, locked.ceiling)
+    level = max(tool.level, locked.level, key=LEVELS.index)
+    ceiling = max(tool.ceiling, locked.ceiling, key=LEVELS.index)
     if (level, ceiling) == (tool.level, tool.ceiling):
         return tool
     words = f"{tool.level}, {tool.reason}."
     summary = f"{tool.summary.removesuffix(words).rstrip()} {level}, as it was before."
     return replace(tool, level=level, ceiling=ceiling, reason="as it was before", summary=summary)
-
-
-def _higher(one: Level, other: Level) -> Level:
-    return one if LEVELS.index(one) >= LEVELS.index(other) else other
 
 
 def pending(locked: Mapping[str, Locked], now: Mapping[str, Locked]) -> list[LevelFall]:
@@ -222,9 +219,9 @@ class Previous:
 
 
 def _level(text: str) -> Level:
-    if text not in ("SAFE", "MODIFY", "DANGEROUS"):
+    if text not in LEVELS:
         raise KeyError(text)
-    return text  # type: ignore[return-value]
+    return text
 
 
 def _picked(row: Mapping[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:

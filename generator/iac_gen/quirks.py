@@ -6,19 +6,18 @@ One TOML file per app under `quirks/`, one for the standard suites (`standard.to
 
 import keyword
 import re
-import tomllib
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Any, Final, NamedTuple
 
+from iac_base.positions import Document, TextError, read_toml
 from iac_gen.model import Diagnostic
 from iac_gen.resolve import Resolved
-from iac_runtime.tool import Level
+from iac_runtime.tool import LEVELS, Level
 
 _KEY = re.compile(r"[a-z][a-z0-9_]{0,62}")
-_LEVELS = ("SAFE", "MODIFY", "DANGEROUS")
 
 
 class _Shape(NamedTuple):
@@ -165,7 +164,7 @@ class QuirkFile:
 def known_apps(folder: Traversable | None = None) -> dict[str, KnownApp]:
     """Return the file stems of `quirks/apps.toml`, in lower case."""
     text = ((folder or _folder()) / "apps.toml").read_text(encoding="utf-8")
-    return {stem.lower(): KnownApp(**row) for stem, row in tomllib.loads(text).items()}
+    return {stem.lower(): KnownApp(**row) for stem, row in read_toml(text).value.items()}
 
 
 def _folder() -> Traversable:
@@ -181,17 +180,18 @@ def load_quirks(folder: Traversable | None = None) -> tuple[list[QuirkFile], lis
             continue
         place = f"quirks/{path.name}"
         try:
-            text = path.read_text(encoding="utf-8")
-            data = tomllib.loads(text)
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            diagnostics.append(Diagnostic(place, 0, "quirk", f"is no TOML: {error}", "error"))
+            document = read_toml(path.read_text(encoding="utf-8"))
+        except (TextError, UnicodeDecodeError) as error:
+            line = getattr(error, "line", 0)
+            diagnostics.append(Diagnostic(place, line, "quirk", f"is no TOML: {error}", "error"))
             continue
-        app = data.pop("app", "")
+        app = document.value.pop("app", "")
         if not isinstance(app, str):
-            diagnostics.append(Diagnostic(place, 0, "quirk", "app is no text", "error"))
+            line = document.line(("app",))
+            diagnostics.append(Diagnostic(place, line, "quirk", "app is no text", "error"))
             continue
         rows: list[tuple[str, int, Mapping[str, Any]]] = []
-        for table, line, row in _rows(data, text):
+        for table, line, row in _rows(document):
             fault = _fault(table, row)
             if fault:
                 diagnostics.append(Diagnostic(place, line, "quirk", fault, "error"))
@@ -201,20 +201,12 @@ def load_quirks(folder: Traversable | None = None) -> tuple[list[QuirkFile], lis
     return found, diagnostics
 
 
-def _rows(data: Mapping[str, Any], text: str) -> list[tuple[str, int, Any]]:
-    """Return the rows of all tables with the line of their header (tomllib gives none)."""
-    rows = []
-    lines = text.splitlines()
-    for table, entries in data.items():
-        starts = [
-            n
-            for n, line in enumerate(lines, 1)
-            if re.match(rf"\s*(\[+\s*)?{re.escape(table)}\s*(\]|=)", line)
-        ]
+def _rows(document: Document) -> Iterator[tuple[str, int, Any]]:
+    """Yield the rows of all tables with the line of their header."""
+    for table, entries in document.value.items():
         # What stands in single brackets, or is no table at all, is told like a row.
         for position, row in enumerate(entries if isinstance(entries, list) else [None]):
-            rows.append((table, starts[position] if position < len(starts) else 0, row))
-    return rows
+            yield table, document.line((table, position)), row
 
 
 def _fault(table: str, row: Any) -> str:
@@ -238,8 +230,8 @@ def _fault(table: str, row: Any) -> str:
         return f"[[{table}]] needs the key {missing[0]}"
     if table == "command" and "code" not in row and "name" not in row:
         return "[[command]] names no command; add name or code"
-    if row.get("level", "SAFE") not in _LEVELS:
-        return f"{row['level']} is no level; there are {', '.join(_LEVELS)}"
+    if row.get("level", "SAFE") not in LEVELS:
+        return f"{row['level']} is no level; there are {', '.join(LEVELS)}"
     keys = [row["name"], *row.get("params", ())] if table == "recipe" else []
     keys += [row["direct"]] if "direct" in row else []
     bad = [key for key in keys if _KEY.fullmatch(key) is None or keyword.iskeyword(key)]

@@ -185,18 +185,14 @@ def _tool_changes(old: AppFiles, new: AppFiles, name: str) -> Iterator[str]:
     if before["digest"] == after["digest"]:
         return
     one, other = json.loads(old.lines[name]), json.loads(new.lines[name])
-    said = False
-    for line in _parameters(one["inputSchema"], other["inputSchema"]):
-        said = True
-        yield line
+    said = list(_parameters(one["inputSchema"], other["inputSchema"]))
     if one.get("outputSchema") != other.get("outputSchema"):
-        said = True
-        yield "the result's schema changed"
+        said.append("the result's schema changed")
     if one["description"] != other["description"]:
-        said = True
-        yield f"described as {other['description']!r}"
+        said.append(f"described as {other['description']!r}")
     if not said and (before["level"], before["ceiling"]) == (after["level"], after["ceiling"]):
-        yield "another event is sent"
+        said.append("another event is sent")
+    yield from said
 
 
 def _parameters(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:

@@ -6,8 +6,8 @@ what could not be resolved comes back as diagnostics.
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields, is_dataclass, replace
-from typing import Any, TypeAlias, TypeVar
+from dataclasses import dataclass, replace
+from typing import TypeAlias
 from urllib.parse import unquote
 
 from lxml import etree
@@ -27,6 +27,7 @@ from iac_gen.model import (
     Source,
     Suite,
     ValueType,
+    with_field,
 )
 
 STANDARD = "/System/Library/ScriptingDefinitions/CocoaStandard.sdef"
@@ -130,9 +131,6 @@ def _tag(item: Item) -> str:
     return KINDS[type(item)].replace(" ", "-")
 
 
-T = TypeVar("T")
-
-
 @dataclass(frozen=True, slots=True)
 class Resolved:
     """One dictionary with every name declared once.
@@ -204,25 +202,10 @@ def _included(include: Include, includes: IncludeMap, notes: Notes, depth: int) 
         notes.add(include.line, "include", f"{error}; its terms are missing", "warning")
         return
     notes.add(include.line, "included", f"{path}: {len(picked)} parts taken in")
-    here = _at(tuple(picked), include.line)
+    # Their own lines are of another file.
+    here: tuple[Suite | Item, ...] = with_field(tuple(picked), "line", include.line)
     suites = tuple(part for part in here if isinstance(part, Suite))
     yield from _expanded(replace(target, suites=suites), includes, notes, depth + 1)
     for part in here:
         if not isinstance(part, Suite):
             yield part
-
-
-def _at(value: T, line: int) -> T:
-    """Return `value` with the line of its include throughout: its own are of another file."""
-    if isinstance(value, tuple):
-        made: Any = tuple(_at(item, line) for item in value)
-        return made  # type: ignore[no-any-return]
-    if not is_dataclass(value) or isinstance(value, type):
-        return value
-    changed: dict[str, Any] = {}
-    for f in fields(value):
-        old = getattr(value, f.name)
-        new = line if f.name == "line" else _at(old, line)
-        if new is not old:
-            changed[f.name] = new
-    return replace(value, **changed) if changed else value

@@ -29,6 +29,7 @@ from iac_gen.model import (
     Suite,
     ValueType,
     is_code,
+    with_field,
 )
 from iac_gen.naming import app_key, is_bundle_id
 from iac_gen.text import clean, on_one_line, screened
@@ -57,20 +58,8 @@ _TAGGED = {_tag(kind): kind for kind in _ITEMS}
 
 def facts_only(dictionary: Dictionary) -> Dictionary:
     """Return the dictionary without title and descriptions."""
-    stripped: Dictionary = _strip(dictionary)
+    stripped: Dictionary = with_field(dictionary, "description", "")
     return replace(stripped, title="")
-
-
-def _strip(value: Any) -> Any:
-    if isinstance(value, tuple):
-        return tuple(_strip(item) for item in value)
-    if not is_dataclass(value) or isinstance(value, type):
-        return value
-    changed = {
-        f.name: "" if f.name == "description" else _strip(getattr(value, f.name))
-        for f in fields(value)
-    }
-    return replace(value, **changed)
 
 
 def write_snapshot(source: Source) -> str:

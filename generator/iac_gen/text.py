@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any, TypeVar
 
+from iac_base.text import MARKS, hidden
 from iac_gen.model import (
     KINDS,
     Diagnostic,
@@ -24,10 +25,7 @@ from iac_gen.model import (
 
 _IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
 _NOT_PROSE = re.compile(r"[^A-Za-z0-9 \-_/&.,()']+")
-_DROPPED = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
-_MARKS = frozenset({"Mn", "Me"})
-_MOST_MARKS = 4
-_FILLERS = frozenset("\u115f\u1160\u3164\uffa0\u034f\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800")
+_ENCLOSED = frozenset({"Mn", "Me"})
 
 
 class SourceText(str):
@@ -59,16 +57,10 @@ def _kept(text: str) -> str:
     kept: list[str] = []
     marks = 0
     for ch in text:
-        category = unicodedata.category(ch)
-        if (
-            category in _DROPPED
-            or ch in _FILLERS
-            or 0xFE00 <= ord(ch) <= 0xFE0F
-            or 0xE0100 <= ord(ch) <= 0xE01EF
-        ):
+        if hidden(ch) or ch in "\n\t":
             continue
-        marks = marks + 1 if category in _MARKS else 0
-        if marks <= _MOST_MARKS:
+        marks = marks + 1 if unicodedata.category(ch) in _ENCLOSED else 0
+        if marks <= MARKS:
             kept.append(ch)
     return "".join(kept)
 
@@ -101,9 +93,7 @@ def literal(value: Any) -> SourceText:
     Raises:
         TypeError: A value of any other type.
     """
-    if value is None or isinstance(value, bool | int):
-        return SourceText(repr(value))
-    if isinstance(value, float):
+    if value is None or isinstance(value, bool | int | float):
         return SourceText(repr(value))
     if isinstance(value, str):
         return exact(clean(value))
@@ -176,11 +166,6 @@ def invisible_characters(dictionary: Dictionary) -> list[Diagnostic]:
         line = 0 if isinstance(part, Dictionary) else part.line
         found.append(Diagnostic(dictionary.file, line, "cleaned", text))
     return found
-
-
-def count_removed(dictionary: Dictionary) -> int:
-    """Return how many characters `screened` drops from all texts together."""
-    return sum(count_invisible(text) for part in _parts(dictionary) for text in _texts(part))
 
 
 def screened(dictionary: Dictionary) -> tuple[Dictionary, list[Diagnostic]]:

@@ -1,121 +1,31 @@
 """Types: a declared type becomes one string, a JSON schema and a Python annotation.
 
-The string is the grammar of `iac_runtime.tool.Param.type`: alternatives joined by ` | `, each
-a term with `list of ` before it or not. Terms are the atoms below or names of the module. A
-list whose items may be of several types joins those with a bare bar: `list of text|number`
-takes both in one list, `list of text | list of number` one or the other. No term has a bar in
-it, so a reader that splits at ` | ` first and the rest at `|` reads both.
+The string is of the grammar of `iac_runtime.types`; its terms are the names of `TYPES` there, and
+the classes, records and enumerations of the app.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from iac_gen.merge import finder
-from iac_gen.model import TypeRef
+from iac_gen.model import TypeRef, finder
 from iac_gen.naming import field_key
 from iac_gen.resolve import Resolved
+from iac_runtime.types import CODES, SPELLINGS, TYPES, alternatives
 
 _DEEPEST = 3
-
-ATOMS = frozenset(
-    "any text integer real number boolean date file specifier record point rectangle type data"
-    " color property filter class".split()
-) | {"location specifier", "missing value"}
-
-# Spellings of real dictionaries (docs/dictionaries.md, "Types") and of Apple's intrinsic ones.
-_SPELLINGS = {
-    "alias": "file",
-    "bounding rectangle": "rectangle",
-    "double integer": "integer",
-    "double real": "real",
-    "file specification": "file",
-    "file url": "file",
-    "fsrf": "file",
-    "furl": "file",
-    "insertion point": "location specifier",
-    "international text": "text",
-    "item": "specifier",
-    "list": "list of any",
-    "location": "location specifier",
-    "object": "specifier",
-    "object specifier": "specifier",
-    "raw data": "data",
-    "reference": "specifier",
-    "rgb color": "color",
-    "script": "any",
-    "short integer": "integer",
-    "small integer": "integer",
-    "small real": "real",
-    "string": "text",
-    "styled text": "text",
-    "type class": "type",
-    "unicode text": "text",
-    "unsigned integer": "integer",
-    "utf8": "text",
-    "version": "text",
-}
-_CODES = {
-    "cRGB": "color", "colr": "color", "comp": "integer", "magn": "integer", "PICT": "data",
-    "TIFF": "data", "RTF ": "data", "tdta": "data", "imag": "data", "list": "list of any",
-    "file": "file", "alis": "file", "bool": "boolean", "TEXT": "text", "ctxt": "text",
-    "utxt": "text", "ldt ": "date", "long": "integer", "doub": "real", "reco": "record",
-    "obj ": "specifier", "****": "any", "type": "type", "prop": "property", "qdrt": "rectangle",
-    "QDpt": "point", "RGBA": "list of real", "scpt": "any", "insl": "location specifier",
-    "furl": "file", "fsrf": "file", "fss ": "file", "bmrk": "data", "nmbr": "number",
-    "shor": "integer", "sing": "real", "exte": "real", "itxt": "text", "STXT": "text",
-    "utf8": "text", "ut16": "text", "msng": "missing value", "null": "missing value",
-}  # fmt: skip
-
 _STRING = {"type": "string"}
-_NUMBERS = {"type": "array", "items": {"type": "number"}}
-_ANY = {
-    "anyOf": [
-        _STRING,
-        {"type": "number"},
-        {"type": "boolean"},
-        {"type": "array", "items": _STRING},
-    ]
-}
-_RECTANGLE = {
-    "type": "object",
-    "properties": {key: {"type": "number"} for key in ("x", "y", "width", "height")},
-    "required": ["x", "y", "width", "height"],
-    "additionalProperties": False,
-}
-_SCHEMAS: Mapping[str, Mapping[str, Any]] = {
-    "any": _ANY,
-    "boolean": {"type": "boolean"},
-    "color": {**_NUMBERS, "minItems": 3, "maxItems": 3},
-    "date": {"type": "string", "format": "date-time"},
-    "integer": {"type": "integer"},
-    "number": {"type": "number"},
-    "point": {**_NUMBERS, "minItems": 2, "maxItems": 2},
-    "real": {"type": "number"},
-    "record": {"type": "object"},
-    "rectangle": _RECTANGLE,
-}
-_ANNOTATIONS = {
-    "any": "Any",
-    "boolean": "bool",
-    "color": "ListOf[float]",
-    "integer": "int",
-    "location specifier": "Ref",
-    "number": "float",
-    "point": "ListOf[float]",
-    "real": "float",
-    "record": "Mapping[str, Any]",
-    "rectangle": "Mapping[str, float]",
-    "specifier": "Ref",
-}
 
 
 def items_of(part: str) -> list[str]:
     """Return the terms of one alternative: its own, or those that its list may hold."""
-    if not part.startswith("list of "):
-        return [part]
-    while part.startswith("list of "):
-        part = part.removeprefix("list of ")
-    return part.split("|")
+    return re.sub("^(list of )+", "", part).split("|")
+
+
+def _held(part: str) -> list[str]:
+    """Return the types that the items of a list may have; a list in a list stays one."""
+    rest = part.removeprefix("list of ")
+    return [rest] if rest.startswith("list of ") else rest.split("|")
 
 
 def _list_of(parts: list[str]) -> str:
@@ -185,32 +95,28 @@ class Types:
 
     def _term(self, name: str) -> str:
         """Return the term that a type's name means, `any` where nothing declares it."""
-        if name in self.records or name in self.enums or name in ATOMS or name in self.classes:
+        if name in self.records or name in self.enums or name in TYPES or name in self.classes:
             return name
         if name in self._value_codes:
-            return _CODES.get(self._value_codes[name], "any")
+            return CODES.get(self._value_codes[name], "any")
         # Apple's own names come before a synonym, an id or a name in other case.
         lower = name.lower()
-        if lower in _SPELLINGS or lower in ATOMS:
-            return _SPELLINGS.get(lower, lower)
+        if lower in SPELLINGS or lower in TYPES:
+            return SPELLINGS.get(lower, lower)
         for find in (self._record, self._enum, self.class_named):
             if found := find(name):
                 return found
         if found := self._value(name):
-            return _CODES.get(self._value_codes[found], "any")
-        if name.ljust(4) in _CODES:
-            return _CODES[name.ljust(4)]
+            return CODES.get(self._value_codes[found], "any")
+        if name.ljust(4) in CODES:
+            return CODES[name.ljust(4)]
         if not self._empty(name):
             self.unknown.add(name)
         return "any"
 
-    def alternatives(self, kind: str) -> list[str]:
-        """Return the alternatives of a type string without `missing value`."""
-        return [part for part in kind.split(" | ") if part != "missing value"]
-
     def bare(self, kind: str) -> list[str]:
         """Return every term that a type string names, each once, those in lists included."""
-        terms = (term for part in self.alternatives(kind) for term in items_of(part))
+        terms = (term for part in alternatives(kind) for term in items_of(part))
         return list(dict.fromkeys(terms))
 
     def names_objects(self, kind: str) -> bool:
@@ -223,11 +129,11 @@ class Types:
             return True
         if part in self.records or part in self.enums:
             return False
-        return part in self.classes and part not in ATOMS
+        return part in self.classes and part not in TYPES
 
     def schema(self, kind: str) -> dict[str, Any]:
         """Return the JSON schema of a type string; no union where one type says it all."""
-        return self._union(self.alternatives(kind), ())
+        return self._union(alternatives(kind), ())
 
     def _union(self, parts: Iterable[str], inside: tuple[str, ...]) -> dict[str, Any]:
         options: list[dict[str, Any]] = []
@@ -241,19 +147,17 @@ class Types:
         if {"type": "number"} in options:
             options = [o for o in options if o != {"type": "integer"}]
         if not options:
-            return dict(_ANY)
+            return dict(TYPES["any"].schema)
         return options[0] if len(options) == 1 else {"anyOf": options}
 
     def _schema(self, part: str, inside: tuple[str, ...]) -> dict[str, Any]:
         if part.startswith("list of "):
-            rest = part.removeprefix("list of ")
-            items = [rest] if rest.startswith("list of ") else rest.split("|")
-            return {"type": "array", "items": self._union(items, inside)}
+            return {"type": "array", "items": self._union(_held(part), inside)}
         if part in self.records:
             return self._fields(part, inside)
         if part in self.enums:
             return {"type": "string", "enum": self.enumerators(part)}
-        return dict(_SCHEMAS.get(part, _STRING))
+        return dict(TYPES[part].schema if part in TYPES else _STRING)
 
     def _fields(self, name: str, inside: tuple[str, ...]) -> dict[str, Any]:
         """Return the schema of a record: closed, but open where its fields are not known.
@@ -266,7 +170,7 @@ class Types:
             return {"type": "object"}
         fields: dict[str, Any] = {}
         for prop in rows:
-            kinds = self.alternatives(self.string(prop.types))
+            kinds = alternatives(self.string(prop.types))
             key = field_key(prop.name, prop.code)
             if key not in fields:
                 fields[key] = self._union(kinds, (*inside, name))
@@ -280,27 +184,19 @@ class Types:
 
     def annotation(self, kind: str) -> str:
         """Return the Python annotation of a type string."""
-        parts: list[str] = []
-        for part in self.alternatives(kind):
-            text = self._annotation(part)
-            if text not in parts:
-                parts.append(text)
-        if "Any" in parts or not parts:
-            return "Any"
-        return " | ".join(parts)
+        parts = list(dict.fromkeys(map(self._annotation, alternatives(kind))))
+        return "Any" if "Any" in parts or not parts else " | ".join(parts)
 
     def _annotation(self, part: str) -> str:
         if part.startswith("list of "):
-            rest = part.removeprefix("list of ")
-            items = [rest] if rest.startswith("list of ") else rest.split("|")
-            return f"ListOf[{self.annotation(' | '.join(items))}]"
+            return f"ListOf[{self.annotation(' | '.join(_held(part)))}]"
         if part in self.records:
             return "Mapping[str, Any]"
         if part in self.enums:
             return self._aliases.get(part, "str")
-        if part in _ANNOTATIONS:
-            return _ANNOTATIONS[part]
-        return "Ref" if part in self.classes and part not in ATOMS else "str"
+        if part in TYPES:
+            return TYPES[part].annotation
+        return "Ref" if part in self.classes else "str"
 
     def output(self, kind: str) -> dict[str, Any] | None:
         """Return the schema of a structured answer, None where any value may come.
@@ -308,7 +204,7 @@ class Types:
         A single object answers under `ref`, everything else under `result`; what an app
         answers against its own dictionary is told in `note`.
         """
-        parts = self.alternatives(kind)
+        parts = alternatives(kind)
         if not parts or "any" in parts or "record" in parts:
             return None
         properties: dict[str, Any] = {}

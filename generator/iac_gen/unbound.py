@@ -29,7 +29,8 @@ from iac_gen.objects import OBJECT_EVENTS
 from iac_gen.quirks import Decisions
 from iac_gen.resolve import Resolved, path_of
 from iac_gen.text import clean
-from iac_gen.types import ATOMS, Types
+from iac_gen.types import Types
+from iac_runtime.types import TYPES
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,7 +241,7 @@ def _value_type(item: ValueType, made: _Made) -> Iterator[Unbound]:
         reason = "as a type, the name means the record type"
     elif found in made.types.enums:
         reason = "as a type, the name means the enumeration"
-    elif found in made.types.classes and found not in ATOMS:
+    elif found in made.types.classes and found not in TYPES:
         reason = "as a type, the name means the class"
     elif found != "any" or item.name == "any":
         return

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from importlib.resources import as_file, files
 from typing import Any, Final, NamedTuple
 
+from iac_base.words import fold
 from iac_gen import model
 from iac_gen.naming import jxa, plural
 from iac_gen.resolve import Resolved
@@ -99,7 +100,7 @@ def names_of(resolved: Resolved) -> AskedNames:
     return AskedNames(
         source.name if source.id.startswith("local.") else source.id,
         source.kind,
-        tuple(SpelledName(row.name, jxa(row.name), "", row.hidden) for row in resolved.commands),
+        _spelled(resolved.commands),
         tuple(_class_names(row, named) for row in resolved.classes),
         sum(len(row.parameters) for row in resolved.commands),
     )
@@ -110,12 +111,12 @@ def _class_names(row: model.SdefClass, named: Mapping[str, model.SdefClass]) -> 
     return ClassNames(
         SpelledName(row.name, jxa(row.name), "", row.hidden),
         jxa(row.inherits),
-        _properties(row),
+        _spelled(row.properties),
         _elements(row, named),
         frozenset(
             spelling
             for owner in above
-            for name in (*_properties(owner), *_elements(owner, named))
+            for name in (*_spelled(owner.properties), *_elements(owner, named))
             for spelling in (name.jxa, name.other)
         ),
     )
@@ -129,8 +130,10 @@ def _ancestors(row: model.SdefClass, named: Mapping[str, model.SdefClass]) -> It
         row = named[row.inherits]
 
 
-def _properties(row: model.SdefClass) -> tuple[SpelledName, ...]:
-    return tuple(SpelledName(one.name, jxa(one.name), "", one.hidden) for one in row.properties)
+def _spelled(
+    rows: Iterable[model.SdefCommand | model.SdefProperty],
+) -> tuple[SpelledName, ...]:
+    return tuple(SpelledName(row.name, jxa(row.name), "", row.hidden) for row in rows)
 
 
 def _elements(
@@ -179,19 +182,15 @@ def _compared(
     ours = list(ours)
     printed = set(theirs)
     known = {spelling for name in ours for spelling in (name.jxa, name.other)} | common
-    only_theirs = {_fold(name): name for name in theirs if name not in known}
+    only_theirs = {fold(name): name for name in theirs if name not in known}
     for name in ours:
         if printed & {name.jxa, name.other}:
             continue
-        like = only_theirs.pop(_fold(name.jxa), "")
+        like = only_theirs.pop(fold(name.jxa), "")
         if like or not (name.hidden or name.jxa in common):
             yield NameDifference(what, name.term, name.jxa, like)
     for extra in only_theirs.values():
         yield NameDifference(what, "", "", extra)
-
-
-def _fold(name: str) -> str:
-    return "".join(ch for ch in name.casefold() if ch.isalnum())
 
 
 _SECONDS: Final = 60

@@ -15,7 +15,6 @@ import re
 import shutil
 import stat
 import sys
-import tempfile
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import version
@@ -24,6 +23,7 @@ from typing import Any, Final, NamedTuple
 
 from platformdirs import user_cache_path
 
+from iac_base.files import write_whole
 from iac_gen.limits import MAX_OUTPUT, LimitError, read_file
 from iac_gen.output import CATALOGUE, LISTING, LOCK, OutputError, Previous
 from iac_gen.resolve import STANDARD
@@ -304,8 +304,8 @@ def generator_digest() -> str:
             "**/*.py",
             "*.js",
             "classify/*.json",
+            "*/*.toml",
             "*.jinja",
-            "quirks/*.toml",
             "snapshots/standard/*.json",
         )
         for path in root.glob(pattern)
@@ -339,7 +339,4 @@ def write_cache(folder: Path, memory: BuildCache) -> None:
     data = {"format": _FORMAT, **{name: getattr(memory, name) for name in BuildCache.__slots__}}
     with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        handle, name = tempfile.mkstemp(dir=path.parent)
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            json.dump(data, file)
-        Path(name).replace(path)
+        write_whole(path, json.dumps(data))

@@ -15,7 +15,7 @@ from iac_gen.model import Dictionary, SdefClass, SdefCommand, SdefParameter, Sui
 from iac_gen.text import (
     capped_enums,
     clean,
-    count_removed,
+    count_invisible,
     invisible_characters,
     is_plain,
     on_one_line,
@@ -35,6 +35,11 @@ def texts(value: Any) -> list[str]:
         return []
     slots = (one.name for one in fields(value))
     return [text for slot in slots if slot not in CODES for text in texts(getattr(value, slot))]
+
+
+def count_removed(dictionary: Dictionary) -> int:
+    """Return how many characters of a dictionary cannot be seen."""
+    return sum(count_invisible(text) for text in texts(dictionary))
 
 
 @given(DICTIONARIES)

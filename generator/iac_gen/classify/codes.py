@@ -1,16 +1,12 @@
-"""Levels by event code: what an event means in every app and every language.
-
-Eight characters of suite and event. Codes of the standard, text, Finder, System Events, folder
-action and scripting-addition suites (AERegistry.h, ASRegistry.h, FinderRegistry.h and the
-public dictionaries themselves), and of a few apps whose events say it all.
-"""
+"""Levels by event code, and the tables of this package: what they say lies beside it as TOML."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+import tomllib
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
-from typing import Final
+from typing import Any, Final
 
 from iac_runtime.tool import LEVELS, Level
 
@@ -31,79 +27,34 @@ def highest(verdicts: Iterable[LevelVerdict]) -> LevelVerdict:
     return max(verdicts, key=lambda verdict: LEVELS.index(verdict.level), default=READS)
 
 
-def rows(table: Iterable[tuple[Level, str, str]]) -> dict[str, LevelVerdict]:
-    """Return word -> verdict for rows of (level, reason, words)."""
-    return {word: LevelVerdict(level, why) for level, why, words in table for word in words.split()}
+@cache
+def table(name: str) -> dict[str, Any]:
+    """Return the table that lies beside this file under a name, without `.toml`."""
+    return tomllib.loads((files("iac_gen.classify") / f"{name}.toml").read_text(encoding="utf-8"))
 
 
+def by_level(rows: Mapping[str, Mapping[str, str]]) -> dict[str, LevelVerdict]:
+    """Return word -> verdict for a table of level -> reason -> words."""
+    return {
+        word: LevelVerdict(_LEVELS[level], why)
+        for level, reasons in rows.items()
+        for why, words in reasons.items()
+        for word in words.split()
+    }
+
+
+def word_sets(name: str) -> dict[str, frozenset[str]]:
+    """Return the sets of words of a table."""
+    return {key: frozenset(words.split()) for key, words in table(name)["sets"].items()}
+
+
+_LEVELS: Final[Mapping[str, Level]] = {level: level for level in LEVELS}
 OPENS_FILES: Final = "aevtodoc"
 OPENS_URLS: Final = "GURLGURL"
 
-# (level, reason, codes); a blank in a code is written as a dot, no known code has one.
-_ROWS: Final[tuple[tuple[Level, str, str], ...]] = (
-    ("SAFE", "reads", "coregetd corecnte coredoex coredsiz sysorand sysorond misccurd sysonfo4"
-     " earslvol earslfdr earsffdr sysorpth sysontoc sysocton sysolocS sysooffs fbcssumm JonsiClp"
-     " rdwrgeof rdwrclos sysocpls sysogtvl sysosigt sysoGMT. facolact"),
-    ("SAFE", "changes the view only",
-     "miscactv miscslct miscmvis aevtrapp scsvstrt"),
-    ("SAFE", "is seen or heard by the user only", "sysobeep sysottos sysonotf"),
-    ("SAFE", "waits", "sysodela"),
-    ("MODIFY", "opens a document", OPENS_FILES),
-    ("MODIFY", "opens a URL", OPENS_URLS),
-    ("MODIFY", "prints", "aevtpdoc"),
-    ("MODIFY", "starts the app", "aevtoapp ascrnoop"),
-    ("MODIFY", "closes, unsaved work may be lost", "coreclos"),
-    ("MODIFY", "writes a file", "coresave"),
-    ("MODIFY", "makes a copy", "coreclon"),
-    ("MODIFY", "moves", "coremove"),
-    ("MODIFY", "makes something new", "corecrel"),
-    ("MODIFY", "changes a property", "coresetd"),
-    ("MODIFY", "edits or uses the clipboard",
-     "misccopy misccut. miscpast miscundo miscredo JonspClp"),
-    ("MODIFY", "reads the clipboard, which may hold a password", "JonsgClp"),
-    ("MODIFY", "reads the environment, which may hold a secret", "fndrgstl"),
-    ("MODIFY", "opens a file", "rdwropen"),
-    ("MODIFY", "asks the user",
-     "sysodlog sysodisA sysostdf sysonwfl sysostfl gtqpchlt sysochcl sysoppcb sysochur"),
-    ("MODIFY", "changes a setting", "aevtstvl"),
-    ("MODIFY", "puts the computer to sleep", "fndrslep"),
-    ("MODIFY", "arranges icons", "fndrfclu"),
-    ("MODIFY", "unmounts a volume", "fndrejct"),
-    ("MODIFY", "groups or drops changes", "miscbegi miscendt miscttrm"),
-    ("MODIFY", "shows a script for editing", "facoedfa"),
-    ("DANGEROUS", "ends the app, unsaved work may be lost", "aevtquit"),
-    ("DANGEROUS", "deletes", "coredelo"),
-    ("DANGEROUS", "drops unsaved work", "miscrvrt"),
-    ("DANGEROUS", "runs code", "coredosc miscdosc sysoexec sysodsct sysoload facofola"),
-    ("DANGEROUS", "writes code to disk", "sysostor"),
-    ("DANGEROUS", "makes a script act later by itself", "facoatfa"),
-    ("DANGEROUS", "removes what acts by itself", "facormfa"),
-    ("DANGEROUS", "reads any file", "rdwrread"),
-    ("DANGEROUS", "writes any file", "rdwrwrit rdwrseof"),
-    ("DANGEROUS", "connects to another computer", "aevtmvol sysochra netzconn"),
-    ("DANGEROUS", "drops the network, a VPN too", "netzdcon"),
-    ("DANGEROUS", "shows an unattended screen", "scsvstop"),
-    ("DANGEROUS", "destroys for good", "fndrempt fndrfera"),
-    ("DANGEROUS", "restarts the computer", "fndrrest aevtrrst"),
-    ("DANGEROUS", "shuts the computer down", "fndrshut aevtrsdn"),
-    ("DANGEROUS", "logs the user out", "fndrlogo aevtrlgo"),
-    ("DANGEROUS", "types keys", "prcskprs prcskcod prcskeyF prcskeyU"),
-    ("DANGEROUS", "works the controls of any app",
-     "prcsclic prcsperf prcspick prcscnfm prcscncl prcsincE prcsdecr"),
-    ("DANGEROUS", "asks for an administrator", "miscmaut"),
-    ("DANGEROUS", "leaves the machine and cannot be called back",
-     "emsgsend ichtsend emalbcms"),
-    ("DANGEROUS", "runs a shortcut, which may do anything", "srctrun."),
-)  # fmt: skip
-
-
-def _coded() -> Iterator[tuple[str, LevelVerdict]]:
-    for level, reason, codes in _ROWS:
-        for code in codes.split():
-            yield code.replace(".", " "), LevelVerdict(level, reason)
-
-
-EVENTS: Final[Mapping[str, LevelVerdict]] = dict(_coded())
+EVENTS: Final[Mapping[str, LevelVerdict]] = {
+    code.replace(".", " "): verdict for code, verdict in by_level(table("codes")).items()
+}
 """Event code -> verdict. Words can raise it, never lower it."""
 
 
@@ -119,20 +70,9 @@ class Floors:
     setters: Mapping[tuple[str, str], Level] = field(default_factory=dict)
     classes: Mapping[str, Level] = field(default_factory=dict)
 
-    def event(self, code: str) -> list[LevelVerdict]:
-        """Return what is known of an event, a list of one or none."""
-        return _verdicts(self.events.get(code))
 
-    def setter(self, owner: str, code: str) -> list[LevelVerdict]:
-        """Return what is known of setting a property of a class, a list of one or none."""
-        return _verdicts(self.setters.get((owner, code)))
-
-    def made(self, code: str) -> list[LevelVerdict]:
-        """Return what is known of making an object of a class, a list of one or none."""
-        return _verdicts(self.classes.get(code))
-
-
-def _verdicts(level: Level | None) -> list[LevelVerdict]:
+def known(level: Level | None) -> list[LevelVerdict]:
+    """Return the verdict of a floor, a list of one or none."""
     return [] if level is None else [LevelVerdict(level, _REASON)]
 
 

@@ -16,14 +16,16 @@ from iac_gen.classify.codes import (
     OPENS_URLS,
     Floors,
     LevelVerdict,
+    by_level,
     highest,
+    known,
     shipped,
+    table,
 )
 from iac_gen.classify.setters import acts_later, by_setter, dangerous_name
 from iac_gen.classify.words import CODE_WORDS, SECRET_WORDS, Phrase, by_verb, phrase
 from iac_gen.model import SdefClass, SdefCommand, SdefParameter, SdefProperty, Source
 from iac_gen.resolve import Resolved
-from iac_runtime.tool import Level
 
 
 class Trait(Flag):
@@ -42,31 +44,12 @@ class Trait(Flag):
     """Has cameras, microphones or the screen as its source."""
 
 
-# (trait, bundle ids, names without blanks).
-_KNOWN: Final = (
-    (Trait.INTERPRETER,
-     "com.apple.Automator com.apple.ScriptEditor2 com.apple.Automator.Automator-Application-Stub"
-     " com.apple.shortcuts com.apple.shortcuts.events com.apple.dt.Xcode com.apple.systemevents"
-     " org.hammerspoon.Hammerspoon com.stairways.keyboardmaestro.engine"
-     " com.stairways.keyboardmaestro.editor com.runningwithcrayons.Alfred"
-     " com.hegenberg.BetterTouchTool org.gnu.Emacs org.vim.MacVim"
-     " com.latenightsw.ScriptDebugger8 com.red-sweater.fastscripts com.raycast.macos",
-     "automator scripteditor shortcuts shortcutsevents xcode systemevents"
-     " hammerspoon keyboardmaestro keyboardmaestroengine alfred bettertouchtool emacs macvim"
-     " scriptdebugger fastscripts raycast"),
-    (Trait.SHELL,
-     "com.apple.Terminal com.googlecode.iterm2 com.mitchellh.ghostty net.kovidgoyal.kitty"
-     " dev.warp.Warp-Stable org.alacritty com.github.wez.wezterm co.zeit.hyper",
-     "terminal iterm iterm2 ghostty kitty warp alacritty wezterm hyper macterm"),
-    (Trait.REMOTE,
-     "com.apple.systemevents com.apple.VoiceOver com.apple.ScreenSharing"
-     " com.apple.RemoteDesktop",
-     "systemevents voiceover screensharing remotedesktop appleremotedesktop"),
-    (Trait.OPENER,
-     "com.apple.finder com.apple.systemevents com.apple.ImageEvents com.cocoatech.PathFinder",
-     "finder systemevents imageevents pathfinder"),
-)  # fmt: skip
-
+_TABLE: Final = table("apps")
+_KNOWN: Final = tuple(
+    (Trait[name], frozenset(row["ids"].lower().split()), frozenset(row["names"].split()))
+    for name, row in _TABLE["apps"].items()
+)
+_HERE: Final = tuple((Trait[name], by_level(rows)) for name, rows in _TABLE["verbs"].items())
 # Four-character codes of classes that only an app over the file system has: disk item, disk.
 _FILE_CLASSES: Final = frozenset({"ditm", "cdis"})
 _SOURCES: Final = frozenset("camera microphone recording capture webcam".split())
@@ -87,7 +70,7 @@ def _by_identity(source: Source) -> Trait:
     name = "".join(ch for ch in source.name.lower() if ch.isalnum())
     found = Trait.NONE
     for trait, ids, names in _KNOWN:
-        if identifier in ids.lower().split() or name in names.split():
+        if identifier in ids or name in names:
             found |= trait
     return found | Trait.INTERPRETER if Trait.SHELL in found else found
 
@@ -114,9 +97,9 @@ def judge_command(
 
     `hidden` says that the dictionary hides it. `floors` stand in for those that ship.
     """
-    known = shipped() if floors is None else floors
+    floors = floors or shipped()
     evidence = _evidence(command, resolved, list(kinds), hidden=hidden)
-    return highest([*evidence, *known.event(command.code)])
+    return highest([*evidence, *known(floors.events.get(command.code))])
 
 
 def judge_setter(
@@ -125,8 +108,8 @@ def judge_setter(
     """Return the level of setting a property; one that cannot be set is SAFE."""
     if prop.access == "r":
         return LevelVerdict("SAFE", "cannot be set")
-    known = shipped() if floors is None else floors
-    return highest([by_setter(owner, prop), *known.setter(owner.code, prop.code)])
+    floors = floors or shipped()
+    return highest([by_setter(owner, prop), *known(floors.setters.get((owner.code, prop.code)))])
 
 
 def _evidence(
@@ -238,23 +221,9 @@ def _in_app(
     leads = words[0] if words else ""
     if Trait.INTERPRETER in app and not looks:
         yield LevelVerdict("DANGEROUS" if free else "MODIFY", "this app runs what it is given")
-    for trait, level, reason, verbs in _HERE:
-        if trait in app and leads in verbs.split():
-            yield LevelVerdict(level, reason)
-
-
-# (app, level, reason, verbs): what a verb means in an app of a known kind.
-_HERE: Final[tuple[tuple[Trait, Level, str, str], ...]] = (
-    (Trait.INTERPRETER, "DANGEROUS", "runs code", "build test debug attach profile do"),
-    (Trait.SHELL, "DANGEROUS", "starts or ends a shell",
-     "create make new split launch duplicate"),
-    (Trait.REMOTE, "DANGEROUS", "works the controls of any app",
-     "confirm cancel pick increment decrement release drag press click control observe curtain"),
-    (Trait.OPENER, "DANGEROUS", "opening may run what is opened", "open"),
-    (Trait.REMOTE, "MODIFY", "selects in any app, which may act", "select"),
-    (Trait.RECORDER, "DANGEROUS", "captures sound, pictures or the screen", "start new"),
-    (Trait.RECORDER, "MODIFY", "goes on recording", "resume"),
-)  # fmt: skip
+    for trait, verbs in _HERE:
+        if trait in app and leads in verbs:
+            yield verbs[leads]
 
 
 def _parameters(command: SdefCommand) -> list[SdefParameter]:
@@ -269,8 +238,10 @@ def make_level(row: SdefClass, resolved: Resolved, *, floors: Floors | None = No
         return LevelVerdict("DANGEROUS", "starts or ends a shell")
     if acts_later(row):
         return LevelVerdict("DANGEROUS", f"a {row.name} acts later by itself")
-    known = shipped() if floors is None else floors
-    return highest([LevelVerdict("MODIFY", "makes something new"), *known.made(row.code)])
+    floors = floors or shipped()
+    return highest(
+        [LevelVerdict("MODIFY", "makes something new"), *known(floors.classes.get(row.code))]
+    )
 
 
 def delete_level(row: SdefClass) -> LevelVerdict:

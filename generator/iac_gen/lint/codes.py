@@ -5,30 +5,33 @@ It is a fault where one value can then not be told from another.
 """
 
 from collections.abc import Iterable, Iterator
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
 from iac_gen.lint.facts import (
     LintFacts,
     LintHit,
     declared,
+    hit,
     name_of,
     of_kind,
-    place,
     properties_of,
-    rules,
     shown,
 )
 from iac_gen.model import (
     KINDS,
     Enumeration,
+    Enumerator,
     RecordType,
     SdefClass,
     SdefCommand,
     SdefElement,
     SdefParameter,
+    SdefProperty,
     Suite,
     is_code,
 )
+
+T = TypeVar("T", Enumerator, SdefProperty)
 
 
 def is_written_code(code: str, size: int) -> bool:
@@ -105,44 +108,30 @@ def several_codes(facts: LintFacts) -> Iterator[LintHit]:
         text = f"has the code {term.code!r}, {known.place} has {known.code!r}"
         if known.place == term.place:
             text = f"has the code {term.code!r} and also {known.code!r}"
-        yield LintHit(
-            term.line,
-            term.place,
-            text,
-            f"A script that names the {term.kind} may send the other code.",
-        )
+        consequence = f"A script that names the {term.kind} may send the other code."
+        yield LintHit(term.line, term.place, text, consequence)
 
 
 def duplicate_code(facts: LintFacts) -> Iterator[LintHit]:
     """Find two enumerators of an enumeration, or properties of a class, with one code."""
     for row in of_kind(facts.own, Enumeration):
-        pairs = ((value.name, value.code, value.line) for value in row.enumerators)
-        for name, code, line, other in _twins(pairs):
-            yield LintHit(
-                line,
-                place(row, name, "enumerator"),
-                f"has the code {code!r} of {shown(other)}",
-                "It can never be told from the other in a result.",
-            )
+        for value, text in _twins(row.enumerators):
+            yield hit(row, text, "It can never be told from the other in a result.", value)
     mine = {(prop.name, prop.code) for _, prop in properties_of(facts.own)}
     owners: list[SdefClass | RecordType] = [*facts.rows(), *of_kind(facts.own, RecordType)]
     for merged in owners:
-        pairs = ((p.name, p.code, p.line) for p in merged.properties if (p.name, p.code) in mine)
-        for name, code, line, other in _twins(pairs):
-            yield LintHit(
-                line,
-                place(merged, name),
-                f"has the code {code!r} of {shown(other)}",
-                "Both names read and set the same value.",
-            )
+        declared_here = [p for p in merged.properties if (p.name, p.code) in mine]
+        for prop, text in _twins(declared_here):
+            yield hit(merged, text, "Both names read and set the same value.", prop)
 
 
-def _twins(rows: Iterable[tuple[str, str, int]]) -> Iterator[tuple[str, str, int, str]]:
+def _twins(rows: Iterable[T]) -> Iterator[tuple[T, str]]:
+    """Yield the rows whose code is that of one before, and what to say of it."""
     first: dict[str, str] = {}
-    for name, code, line in rows:
-        other = first.setdefault(code, name)
-        if other != name:
-            yield name, code, line, other
+    for row in rows:
+        other = first.setdefault(row.code, row.name)
+        if other != row.name:
+            yield row, f"has the code {row.code!r} of {shown(other)}"
 
 
 def duplicate_parameter(facts: LintFacts) -> Iterator[LintHit]:
@@ -151,17 +140,14 @@ def duplicate_parameter(facts: LintFacts) -> Iterator[LintHit]:
         names: dict[str, SdefParameter] = {}
         codes: dict[str, SdefParameter] = {}
         for one in command.parameters:
-            where = place(command, one.name, "parameter")
             named = names.setdefault(one.name, one)
             coded = codes.setdefault(one.code, one)
             if named.code != one.code:
                 text = f"has the code {one.code!r} and also {named.code!r}"
-                yield LintHit(one.line, where, text, "A script that gives the name fills only one.")
+                yield hit(command, text, "A script that gives the name fills only one.", one)
             elif coded.name != one.name:
                 text = f"has the code {one.code!r} of parameter {shown(coded.name)}"
-                yield LintHit(
-                    one.line, where, text, "Both arrive in the app as one; give only one."
-                )
+                yield hit(command, text, "Both arrive in the app as one; give only one.", one)
 
 
 def unsound_code(facts: LintFacts) -> Iterator[LintHit]:
@@ -173,21 +159,15 @@ def unsound_code(facts: LintFacts) -> Iterator[LintHit]:
             continue
         if not is_written_code(part.code, size):
             text = f"has the code {part.code!r}, not {size} characters"
-            yield LintHit(
-                line, where, text, "The app knows no such code; a call that uses it fails."
-            )
+            yield LintHit(line, where, text)
 
 
 def suite_code(facts: LintFacts) -> Iterator[LintHit]:
     """Find suites whose code is not four characters."""
     for suite in facts.dictionary.suites:
         if isinstance(suite, Suite) and not is_written_code(suite.code, 4):
-            yield LintHit(
-                suite.line,
-                f"suite {shown(suite.name)}",
-                f"has the code {suite.code!r}, not 4 characters",
-                "Nothing here needs it; Apple's own tools may refuse the dictionary.",
-            )
+            text = f"has the code {suite.code!r}, not 4 characters"
+            yield LintHit(suite.line, f"suite {shown(suite.name)}", text)
 
 
 def synonym(facts: LintFacts) -> Iterator[LintHit]:
@@ -204,8 +184,7 @@ def synonym(facts: LintFacts) -> Iterator[LintHit]:
                 yield LintHit(line, where, text, "What the app sends under it is not recognised.")
 
 
-CODES: Final = rules(
-    error=(unsound_code,),
-    warning=(duplicate_code, duplicate_parameter, synonym),
-    note=(shared_code, several_codes, suite_code),
-)
+CODES: Final = (
+    unsound_code, duplicate_code, duplicate_parameter, synonym, shared_code, several_codes,
+    suite_code,
+)  # fmt: skip

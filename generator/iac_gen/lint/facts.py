@@ -4,7 +4,7 @@ A rule is a function from `Facts` to `Hit`s. It speaks of what the file itself d
 an include brings in is looked up and never judged.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias, TypeVar
 
@@ -63,12 +63,15 @@ class LintFinding:
 
 
 class LintHit(NamedTuple):
-    """What a rule found, before it has a name, a severity and a file."""
+    """What a rule found, before it has a name, a severity and a file.
+
+    Without a consequence, that of the rule is meant.
+    """
 
     line: int
     place: str
     message: str
-    consequence: str
+    consequence: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,23 +104,7 @@ class LintFacts:
 Check: TypeAlias = Callable[[LintFacts], Iterable[LintHit]]
 
 
-class LintRule(NamedTuple):
-    """How bad it is, and the function that finds it."""
-
-    severity: Severity
-    check: Check
-
-
-def rules(
-    *, error: Iterable[Check] = (), warning: Iterable[Check] = (), note: Iterable[Check] = ()
-) -> dict[str, LintRule]:
-    """Return the rules of functions by severity; a rule is called as its function is."""
-    rows: Mapping[Severity, Iterable[Check]] = {"note": note, "warning": warning, "error": error}
-    return {
-        check.__name__.replace("_", "-"): LintRule(severity, check)
-        for severity, checks in rows.items()
-        for check in checks
-    }
+Member: TypeAlias = SdefParameter | Enumerator | SdefProperty | SdefElement
 
 
 class Declared(NamedTuple):
@@ -193,6 +180,16 @@ def place(item: Declaration, member: str = "", kind: str = "property") -> str:
     return f"{word} {shown(name_of(item))}"
 
 
+def hit(
+    item: Declaration, message: str, consequence: str = "", member: Member | None = None
+) -> LintHit:
+    """Return what was found of an item, or of a member of it."""
+    if member is None:
+        return LintHit(item.line, place(item), message, consequence)
+    name = member.type if isinstance(member, SdefElement) else member.name
+    return LintHit(member.line, place(item, name, KINDS[type(member)]), message, consequence)
+
+
 def name_of(item: Declaration) -> str:
     """Return the name of an item; of an extension, that of its class."""
     return item.name or item.extends if isinstance(item, SdefClass) else item.name
@@ -201,7 +198,7 @@ def name_of(item: Declaration) -> str:
 def declared(items: Iterable[Declaration]) -> Iterator[Declared]:
     """Yield every term: the members of an item, then the item."""
     for item in items:
-        members: Iterable[SdefParameter | Enumerator | SdefProperty | SdefElement] = ()
+        members: Iterable[Member] = ()
         if isinstance(item, SdefCommand):
             if (one := item.direct) is not None:
                 where = f"direct parameter of {shown(item.name)}"

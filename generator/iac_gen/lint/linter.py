@@ -4,8 +4,10 @@ An error is something that is lost, a warning something that may mislead, a note
 that real dictionaries do and that is worth knowing.
 """
 
+import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Final, NamedTuple
+from importlib.resources import files
+from typing import Any, Final, NamedTuple, get_args
 
 from iac_gen.lint.codes import CODES
 from iac_gen.lint.facts import (
@@ -13,7 +15,6 @@ from iac_gen.lint.facts import (
     LintFacts,
     LintFinding,
     LintHit,
-    LintRule,
     facts_of,
     places,
     shown,
@@ -25,77 +26,38 @@ from iac_gen.resolve import IncludeMap
 from iac_gen.text import clean
 
 
-class _Passed(NamedTuple):
-    """Diagnostics that become findings of one rule: those of these codes and levels."""
+class LintRule(NamedTuple):
+    """How bad it is, what users notice of it where it is always the same, and what finds it."""
 
     severity: Severity
     consequence: str
-    codes: frozenset[str]
-    levels: frozenset[str]
+    check: Check
 
 
-_ALL: Final = "note warning error"
-# (rule, severity, consequence, codes of diagnostics, their levels).
-_ROWS: Final[tuple[tuple[str, Severity, str, str, str], ...]] = (
-    ("invalid-code", "error", "No event can carry it, so the item is left out.", "code", _ALL),
-    ("nameless", "error", "Nobody can ask for it, so it is left out.", "nameless", _ALL),
-    ("stray-item", "error", "Nothing is made of it.", "stray", _ALL),
-    ("inheritance-cycle", "error", "What it would inherit through the cycle is missing.",
-     "cycle", _ALL),
-    ("self-inheritance", "note",
-     "Its members are added to the class; other readers may take it for a cycle.",
-     "self-inherits", _ALL),
-    ("missing-include", "warning",
-     "Commands, classes and types of that file are not among the tools.", "include", _ALL),
-    ("overload", "note",
-     "One tool takes the parameters of both; the app decides which go together.",
-     "overload", "note"),
-    ("overload-code", "warning",
-     "There are two tools, and a script that uses the name may send the other event.",
-     "overload", "warning error"),
-    ("recovered", "warning", "Other readers refuse the whole file.", "recovered", _ALL),
-    ("type-twice", "note", "All of the types are taken.", "type-twice", _ALL),
-    ("class-code", "warning", "The class has two codes, and an answer may hold either.",
-     "class-code", _ALL),
-    ("repeated", "note", "There is one row for all of them.", "repeated class-again", _ALL),
-)  # fmt: skip
-_PASSED: Final = {
-    rule: _Passed(severity, text, frozenset(codes.split()), frozenset(levels.split()))
-    for rule, severity, text, codes, levels in _ROWS
-}
+_TEXTS: Final = tomllib.loads((files("iac_gen.lint") / "rules.toml").read_text(encoding="utf-8"))
 
 # Codes that speak of the working of the generator, not of a fault, or that a rule of its own
 # finds with more to say.
 _SILENT: Final = frozenset({"contents", "hidden", "included", "synthesised", "unknown-class"})
-_KNOWN: Final = _SILENT.union(*(passed.codes for passed in _PASSED.values()))
+_KNOWN: Final = _SILENT.union(*(row.get("codes", ()) for row in _TEXTS.values()))
 
 
-def _pass_on(passed: _Passed) -> Check:
-    def check(facts: LintFacts) -> Iterator[LintHit]:
-        return _hits(
-            facts,
-            passed.consequence,
-            lambda one: one.code in passed.codes and one.level in passed.levels,
-        )
-
-    return check
+def _pass_on(row: Mapping[str, Any]) -> Check:
+    codes, levels = row["codes"], row.get("levels", get_args(Severity))
+    return lambda facts: _hits(facts, lambda one: one.code in codes and one.level in levels)
 
 
 def left_out(facts: LintFacts) -> Iterator[LintHit]:
     """Pass on every error that has no rule of its own."""
-    consequence = "Nothing is made of it."
-    return _hits(facts, consequence, lambda one: one.code not in _KNOWN and one.level == "error")
+    return _hits(facts, lambda one: one.code not in _KNOWN and one.level == "error")
 
 
 def doubtful(facts: LintFacts) -> Iterator[LintHit]:
     """Pass on every warning that has no rule of its own."""
-    consequence = "The tools may differ from what is declared."
-    return _hits(facts, consequence, lambda one: one.code not in _KNOWN and one.level == "warning")
+    return _hits(facts, lambda one: one.code not in _KNOWN and one.level == "warning")
 
 
-def _hits(
-    facts: LintFacts, consequence: str, wanted: Callable[[Diagnostic], bool]
-) -> Iterator[LintHit]:
+def _hits(facts: LintFacts, wanted: Callable[[Diagnostic], bool]) -> Iterator[LintHit]:
     passed = [one for one in facts.diagnostics if wanted(one)]
     if not passed:
         return
@@ -104,7 +66,7 @@ def _hits(
         message = " ".join(clean(one.message).split())
         where = _place(facts, named.get(one.line, []), one.line, message)
         # The message of a diagnostic stands alone and names its place; a finding has it before.
-        yield LintHit(one.line, where, message.removeprefix(f"{where} "), consequence)
+        yield LintHit(one.line, where, message.removeprefix(f"{where} "))
 
 
 def _place(facts: LintFacts, here: list[str], line: int, message: str) -> str:
@@ -122,16 +84,15 @@ def _place(facts: LintFacts, here: list[str], line: int, message: str) -> str:
     return f"suite {shown(above[-1].name)}" if above else "dictionary"
 
 
-PASSED_ON: Final[Mapping[str, LintRule]] = {
-    **{name: LintRule(passed.severity, _pass_on(passed)) for name, passed in _PASSED.items()},
-    "left-out": LintRule("error", left_out),
-    "doubtful": LintRule("warning", doubtful),
+_CHECKS: Final = {
+    check.__name__.replace("_", "-"): check
+    for check in (*CODES, *NAMES, *TYPES, left_out, doubtful)
 }
-"""Name -> severity and function. The last two pass on what has no rule of its own."""
-
-
-RULES: Final[Mapping[str, LintRule]] = {**CODES, **NAMES, **TYPES, **PASSED_ON}
-"""Name -> severity and function."""
+RULES: Final[Mapping[str, LintRule]] = {
+    name: LintRule(row["severity"], row.get("consequence", ""), _CHECKS.get(name) or _pass_on(row))
+    for name, row in _TEXTS.items()
+}
+"""A rule is called as its function is; the others pass on diagnostics."""
 
 
 def lint(
@@ -147,7 +108,9 @@ def lint(
     facts = facts_of(source, includes, read)
     file = source.dictionary.file
     found = [
-        LintFinding(name, rule.severity, file, *hit)
+        LintFinding(
+            name, rule.severity, file, *hit[:3], consequence=hit.consequence or rule.consequence
+        )
         for name, rule in rules.items()
         for hit in rule.check(facts)
     ]

@@ -14,10 +14,10 @@ from iac_gen.lint.facts import (
     LintHit,
     declared,
     elements_of,
+    hit,
     of_kind,
     place,
     properties_of,
-    rules,
     shown,
 )
 from iac_gen.model import (
@@ -33,7 +33,7 @@ from iac_gen.model import (
     ValueType,
 )
 from iac_gen.text import clean
-from iac_gen.types import ATOMS
+from iac_runtime.types import TYPES
 
 # Members that every JavaScript function or object has. `name`, `id` and `class` are not among
 # them here: scripts that read them work.
@@ -59,19 +59,11 @@ def member_clash(facts: LintFacts) -> Iterator[LintHit]:
         for prop in row.properties:
             held = collections.get(naming.jxa(prop.name))
             if held is not None and mine & {prop.name, held}:
-                yield LintHit(
-                    prop.line,
-                    place(row, prop.name),
-                    f"has the JavaScript name of the elements {shown(held)}",
-                    "One of the two cannot be reached in a reference.",
-                )
+                text = f"has the JavaScript name of the elements {shown(held)}"
+                yield hit(row, text, "One of the two cannot be reached in a reference.", prop)
             elif prop.name in terms and prop.name in mine:
-                yield LintHit(
-                    prop.line,
-                    place(row, prop.name),
-                    "is the term of an element too",
-                    "Alone the name means the property; the elements answer to their plural.",
-                )
+                text = "Alone the name means the property; the elements answer to their plural."
+                yield hit(row, "is the term of an element too", text, prop)
 
 
 def type_clash(facts: LintFacts) -> Iterator[LintHit]:
@@ -87,7 +79,7 @@ def type_clash(facts: LintFacts) -> Iterator[LintHit]:
                 known = first.setdefault(item.name, where)
                 if known != where and mine:
                     # Simple types go before classes, as in `types`.
-                    simple = item.name in ATOMS and known == f"class {shown(item.name)}"
+                    simple = item.name in TYPES and known == f"class {shown(item.name)}"
                     meant = f"the simple type {item.name}" if simple else known
                     text = f"has the name of {known}"
                     yield LintHit(item.line, where, text, f"As a type, it means {meant}.")
@@ -102,12 +94,7 @@ def command_clash(facts: LintFacts) -> Iterator[LintHit]:
     for command in _commands(facts):
         known = properties.get(naming.jxa(command.name))
         if known:
-            yield LintHit(
-                command.line,
-                place(command),
-                f"has the JavaScript name of {known}",
-                "Which of the two a script reaches is not known without a Mac.",
-            )
+            yield hit(command, f"has the JavaScript name of {known}")
 
 
 def _commands(facts: LintFacts) -> Iterator[SdefCommand]:
@@ -161,18 +148,9 @@ def _same(
 def python_keyword(facts: LintFacts) -> Iterator[LintHit]:
     """Find commands and parameters whose name is a Python keyword."""
     for command in _commands(facts):
-        if keyword.iskeyword(name := naming.snake(command.name)):
-            yield LintHit(
-                command.line, place(command), "is a Python keyword", f"In Python it is {name}_."
-            )
-        for one in command.parameters:
-            if keyword.iskeyword(name := naming.snake(one.name)):
-                yield LintHit(
-                    one.line,
-                    place(command, one.name, "parameter"),
-                    "is a Python keyword",
-                    f"In Python it is {name}_.",
-                )
+        for member in (None, *command.parameters):
+            if keyword.iskeyword(name := naming.snake((member or command).name)):
+                yield hit(command, "is a Python keyword", f"In Python it is {name}_.", member)
 
 
 def javascript_member(facts: LintFacts) -> Iterator[LintHit]:
@@ -180,22 +158,21 @@ def javascript_member(facts: LintFacts) -> Iterator[LintHit]:
 
     That the built-in member wins was inferred, not seen; only a Mac can confirm it.
     """
-    consequence = "In a reference JavaScript's own member is likely to win."
     for owner, prop in properties_of(facts.own):
         # A field of a record is a key of a plain object.
         if isinstance(owner, SdefClass) and (name := naming.jxa(prop.name)) in _OBJECT | _SPECIFIER:
             text = f"is {name} in JavaScript, which every object has"
-            yield LintHit(prop.line, place(owner, prop.name), text, consequence)
+            yield hit(owner, text, member=prop)
     held = {facts.classes.get(element.type) for _, element in elements_of(facts.own)}
     for row in facts.rows():
         name = naming.jxa(naming.plural(row.name, row.plural))
         if row.name in held and name in _OBJECT | _SPECIFIER:
             text = f"has the plural {name}, which every object has in JavaScript"
-            yield LintHit(row.line, place(row), text, consequence)
+            yield hit(row, text)
     for command in _commands(facts):
         if (name := naming.jxa(command.name)) in _OBJECT:
             text = f"is {name} in JavaScript, which every function has"
-            yield LintHit(command.line, place(command), text, consequence)
+            yield hit(command, text)
 
 
 def missing_plural(facts: LintFacts) -> Iterator[LintHit]:
@@ -220,9 +197,7 @@ def unverified_name(facts: LintFacts) -> Iterator[LintHit]:
         if not naming.jxa_verified(name) and (kind, name) not in seen:
             seen.add((kind, name))
             text = f"may not be {shown(naming.jxa(name))} in JavaScript"
-            yield LintHit(
-                line, where, text, "If it is not, a call that uses the name fails on a Mac."
-            )
+            yield LintHit(line, where, text)
 
 
 def _scripted(facts: LintFacts) -> Iterator[tuple[str, str, int, str]]:
@@ -243,12 +218,7 @@ def hidden_characters(facts: LintFacts) -> Iterator[LintHit]:
         found = sorted({ch for ch in text if ch not in "\t\n\r" and not clean(ch)})
         if found:
             listed = ", ".join(f"U+{ord(ch):04X}" for ch in found[:5])
-            yield LintHit(
-                line,
-                where,
-                f"has characters in its {what} that are not seen ({listed})",
-                "They are removed; read what the text says without them.",
-            )
+            yield LintHit(line, where, f"has characters in its {what} that are not seen ({listed})")
 
 
 def _texts(facts: LintFacts) -> Iterator[tuple[str, str, int, str]]:
@@ -262,10 +232,7 @@ def _texts(facts: LintFacts) -> Iterator[tuple[str, str, int, str]]:
             yield what, getattr(part, what, ""), line, where
 
 
-NAMES: Final = rules(
-    warning=(
-        member_clash, type_clash, command_clash, identifier_clash, javascript_member,
-        hidden_characters,
-    ),
-    note=(python_keyword, missing_plural, unverified_name),
+NAMES: Final = (
+    member_clash, type_clash, command_clash, identifier_clash, javascript_member,
+    hidden_characters, python_keyword, missing_plural, unverified_name,
 )  # fmt: skip

@@ -7,9 +7,9 @@ from iac_gen.lint.facts import (
     LintFacts,
     LintHit,
     elements_of,
+    hit,
     of_kind,
     place,
-    rules,
     shown,
     type_names,
     uses,
@@ -46,7 +46,7 @@ def undefined_type(facts: LintFacts) -> Iterator[LintHit]:
         if name:
             more = f" ({count[name]} places in all)" if count[name] > 1 else ""
             text = f"has the type {shown(name)}, which is declared nowhere{more}"
-            yield LintHit(line, where, text, "Any value goes; no tool can say what is expected.")
+            yield LintHit(line, where, text)
 
 
 def missing_type(facts: LintFacts) -> Iterator[LintHit]:
@@ -54,9 +54,7 @@ def missing_type(facts: LintFacts) -> Iterator[LintHit]:
     for use in uses(facts.own):
         if not use.types or any(not ref.name and not ref.items for ref in _leaves(use.types)):
             text = "declares no type"
-            yield LintHit(
-                use.line, use.place, text, "Any value goes; no tool can say what is expected."
-            )
+            yield LintHit(use.line, use.place, text)
 
 
 def _leaves(refs: Iterable[TypeRef]) -> Iterator[TypeRef]:
@@ -69,12 +67,7 @@ def undefined_superclass(facts: LintFacts) -> Iterator[LintHit]:
     """Find classes that inherit from a class that nobody declares."""
     for row in of_kind(facts.own, SdefClass):
         if row.inherits and row.inherits not in facts.classes:
-            yield LintHit(
-                row.line,
-                place(row),
-                f"inherits from {shown(row.inherits)}, which is declared nowhere",
-                "What it would inherit is missing from its properties and elements.",
-            )
+            yield hit(row, f"inherits from {shown(row.inherits)}, which is declared nowhere")
 
 
 def undefined_element(facts: LintFacts) -> Iterator[LintHit]:
@@ -82,14 +75,10 @@ def undefined_element(facts: LintFacts) -> Iterator[LintHit]:
     made = {row.name for row in facts.resolved.classes}
     for row, element in elements_of(facts.own):
         if element.type not in facts.classes:
-            yield LintHit(
-                element.line,
-                place(row, element.type, "element"),
-                "is of a class that is declared nowhere",
-                "A class without properties stands in for it."
-                if element.type in made
-                else "It cannot be listed or counted.",
-            )
+            text = "It cannot be listed or counted."
+            if element.type in made:
+                text = "A class without properties stands in for it."
+            yield hit(row, "is of a class that is declared nowhere", text, element)
 
 
 def undefined_extension(facts: LintFacts) -> Iterator[LintHit]:
@@ -97,14 +86,10 @@ def undefined_extension(facts: LintFacts) -> Iterator[LintHit]:
     made = {row.name for row in facts.resolved.classes}
     for row in of_kind(facts.own, SdefClass):
         if row.extends and row.extends not in facts.classes:
-            yield LintHit(
-                row.line,
-                place(row),
-                "is extended but declared nowhere",
-                "The class is made of its extensions alone."
-                if row.extends in made
-                else "Its properties and elements are left out.",
-            )
+            text = "Its properties and elements are left out."
+            if row.extends in made:
+                text = "The class is made of its extensions alone."
+            yield hit(row, "is extended but declared nowhere", text)
 
 
 def no_application(facts: LintFacts) -> Iterator[LintHit]:
@@ -113,12 +98,7 @@ def no_application(facts: LintFacts) -> Iterator[LintHit]:
     if facts.source.kind != "application" or not facts.classes or extended:
         return
     if APPLICATION not in facts.classes:
-        yield LintHit(
-            0,
-            "dictionary",
-            "has classes and no class application",
-            "No reference can begin at the app, so its objects are hard to reach.",
-        )
+        yield LintHit(0, "dictionary", "has classes and no class application")
 
 
 def unknown_command(facts: LintFacts) -> Iterator[LintHit]:
@@ -129,8 +109,7 @@ def unknown_command(facts: LintFacts) -> Iterator[LintHit]:
     for row in of_kind(facts.own, SdefClass):
         for verb in dict.fromkeys(row.responds_to):
             if verb not in known:
-                text = f"responds to {shown(verb)}, which no command declares"
-                yield LintHit(row.line, place(row), text, "The name alone makes no tool.")
+                yield hit(row, f"responds to {shown(verb)}, which no command declares")
 
 
 def required_after_optional(facts: LintFacts) -> Iterator[LintHit]:
@@ -139,12 +118,7 @@ def required_after_optional(facts: LintFacts) -> Iterator[LintHit]:
         optional = command.direct is not None and command.direct.optional
         for one in command.parameters:
             if optional and not one.optional:
-                yield LintHit(
-                    one.line,
-                    place(command, one.name, "parameter"),
-                    "is required and stands behind an optional one",
-                    "It is given by name; its place says nothing.",
-                )
+                yield hit(command, "is required and stands behind an optional one", member=one)
             optional = optional or one.optional
 
 
@@ -152,9 +126,7 @@ def empty_enumeration(facts: LintFacts) -> Iterator[LintHit]:
     """Find enumerations without a value."""
     for row in of_kind(facts.own, Enumeration):
         if not row.enumerators:
-            yield LintHit(
-                row.line, place(row), "has no enumerators", "Any value goes where it is asked."
-            )
+            yield hit(row, "has no enumerators")
 
 
 def unreachable_class(facts: LintFacts) -> Iterator[LintHit]:
@@ -187,10 +159,7 @@ def unreachable_class(facts: LintFacts) -> Iterator[LintHit]:
     for name, row in rows.items():
         if name in lines and name not in reached and not row.hidden:
             yield LintHit(
-                lines[name],
-                place(row),
-                "is reached from neither the application nor a command",
-                "No reference of the tools leads to an object of it.",
+                lines[name], place(row), "is reached from neither the application nor a command"
             )
 
 
@@ -217,35 +186,30 @@ def _used(facts: LintFacts) -> set[str]:
 
 def unused_enumeration(facts: LintFacts) -> Iterator[LintHit]:
     """Find visible enumerations that no type names."""
-    return _unused(facts, of_kind(facts.own, Enumeration), "No tool offers its values.")
+    return _unused(facts, of_kind(facts.own, Enumeration))
 
 
 def unused_record_type(facts: LintFacts) -> Iterator[LintHit]:
     """Find visible record types that no type names."""
-    return _unused(facts, of_kind(facts.own, RecordType), "No tool takes or returns it.")
+    return _unused(facts, of_kind(facts.own, RecordType))
 
 
 def unused_value_type(facts: LintFacts) -> Iterator[LintHit]:
     """Find visible value types that no type names."""
-    return _unused(facts, of_kind(facts.own, ValueType), "No tool takes or returns it.")
+    return _unused(facts, of_kind(facts.own, ValueType))
 
 
 def _unused(
-    facts: LintFacts, rows: Iterable[Enumeration | RecordType | ValueType], consequence: str
+    facts: LintFacts, rows: Iterable[Enumeration | RecordType | ValueType]
 ) -> Iterator[LintHit]:
     used = _used(facts)
     for row in rows:
         if not row.hidden and not used & {row.name, row.id, row.code}:
-            yield LintHit(row.line, place(row), "is the type of nothing", consequence)
+            yield hit(row, "is the type of nothing")
 
 
-TYPES: Final = rules(
-    warning=(
-        undefined_type, missing_type, undefined_superclass, undefined_element,
-        undefined_extension, unknown_command, empty_enumeration,
-    ),
-    note=(
-        no_application, required_after_optional, unreachable_class, unused_enumeration,
-        unused_record_type, unused_value_type,
-    ),
+TYPES: Final = (
+    undefined_type, missing_type, undefined_superclass, undefined_element, undefined_extension,
+    unknown_command, empty_enumeration, no_application, required_after_optional,
+    unreachable_class, unused_enumeration, unused_record_type, unused_value_type,
 )  # fmt: skip
