@@ -12,7 +12,7 @@ from iac_accessibility.levels import holds_secret
 from iac_accessibility.plan import Plan as Prepared
 from iac_accessibility.toolset import Toolset
 from iac_base.cancellation import Cancellation
-from iac_runtime.gate.plans import Call, Found, Plan, ToolContext
+from iac_runtime.gate.plans import Call, Plan, ToolContext, ToolResult
 from iac_runtime.policy.facts import Raised
 from iac_runtime.tools.shape import Tool
 
@@ -53,13 +53,13 @@ class Gated:
         if prepared.mark is not None:
             line = f"{line}, element {self._tag(key, prepared)}"
 
-        def perform(cancel: Cancellation | None) -> Found:
+        def perform(cancel: Cancellation | None) -> ToolResult:
             held = cancel or Cancellation()
 
             def tell(_share: float, word: str) -> None:
                 held.word = word
 
-            return Found(toolset.perform(prepared, cancel=held, progress=tell))
+            return ToolResult(toolset.perform(prepared, cancel=held, progress=tell))
 
         raised: tuple[Raised, ...] = ()
         if prepared.level == "DANGEROUS":

@@ -9,7 +9,7 @@ from iac_base.cancellation import Cancellation
 from iac_base.files import open_state
 from iac_runtime.execution.executor import Executor
 from iac_runtime.execution.process import Completed
-from iac_runtime.gate.plans import Call, Found, Plan, ToolContext
+from iac_runtime.gate.plans import Call, Plan, ToolContext, ToolResult
 from iac_runtime.policy.facts import Raised
 from iac_runtime.search import Index
 from iac_runtime.tools.shape import Tool
@@ -38,12 +38,12 @@ class Gated:
         told = [self._app(name) for name in prepared.targets]
         reached = dict.fromkeys((*told, *map(self._app, prepared.reached)))
 
-        def perform(cancel: Cancellation | None) -> Found:
+        def perform(cancel: Cancellation | None) -> ToolResult:
             def run(argv: Sequence[str], stdin: bytes, timeout: float) -> Completed:
                 apps = [app for app, _ in told if app]
                 return self._executor.run(argv, stdin, timeout, apps=apps, cancel=cancel)
 
-            return Found(self._toolset.perform(prepared, run))
+            return ToolResult(self._toolset.perform(prepared, run))
 
         raised: tuple[Raised, ...] = ()
         if prepared.level != "SAFE":
