@@ -29,7 +29,7 @@ from iac_accessibility.paths import PathError, parse_path, path_text
 from iac_base.cancellation import Cancellation
 from iac_base.errors import quoted
 from iac_base.text import clean
-from iac_runtime.gate.plans import Call, Found, Plan, ToolContext
+from iac_runtime.gate.plans import Call, Plan, ToolContext, ToolResult
 from iac_runtime.policy.facts import Raised
 from iac_runtime.tools.shape import Perform, Tool
 
@@ -137,12 +137,12 @@ class UiToolset:
         asked = _asked(session, tool, call)
         app = asked.named
 
-        def perform(cancel: Cancellation | None) -> Found:
+        def perform(cancel: Cancellation | None) -> ToolResult:
             with told(app, tool=tool.name):
                 if app is not None:
                     session.check_alive(app)
                 now = replace(asked, cancel=cancel or asked.cancel)
-                return Found(clean(read(session, now)))
+                return ToolResult(clean(read(session, now)))
 
         line = f"{tool.name} {quoted(app.name, 60)}" if app else tool.name
         names = (app.id, app.name) if app else ("", "")
@@ -164,9 +164,9 @@ class UiToolset:
             change = find(session, asked)
             level, reasons = reach(session, app, change)
 
-        def perform(_cancel: Cancellation | None) -> Found:
+        def perform(_cancel: Cancellation | None) -> ToolResult:
             with told(app, change.found.path, tool=tool.name):
-                return Found(clean(carry_out(session, app, change, level, asked.seconds)))
+                return ToolResult(clean(carry_out(session, app, change, level, asked.seconds)))
 
         shown = dict(call.arguments)
         if "value" in shown and holds_secret(change.found.node):

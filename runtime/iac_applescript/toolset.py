@@ -19,7 +19,7 @@ from iac_base.errors import SetupError, ToolError, near_text, nearest, quoted
 from iac_base.files import open_state
 from iac_base.text import clean
 from iac_runtime.execution.process import Completed, Runner
-from iac_runtime.gate.plans import Call, Found, Plan, ToolContext
+from iac_runtime.gate.plans import Call, Plan, ToolContext, ToolResult
 from iac_runtime.policy.facts import Raised
 from iac_runtime.search import Index
 from iac_runtime.tool import Level
@@ -125,12 +125,12 @@ class ScriptToolset:
         apps = dict.fromkeys((*named, *map(self._app, reached)))
         unknown = next((name for app, name in apps if not app), "")
 
-        def perform(cancel: Cancellation | None) -> Found:
+        def perform(cancel: Cancellation | None) -> ToolResult:
             def run(argv: Sequence[str], stdin: bytes, timeout: float) -> Completed:
                 turns = [app for app, _ in named if app]
                 return self.run(argv, stdin, timeout, apps=turns, cancel=cancel)
 
-            return Found(self._answer(work, call.arguments, run))
+            return ToolResult(self._answer(work, call.arguments, run))
 
         return Plan(
             tool,

@@ -20,7 +20,7 @@ from iac_base.errors import SetupError
 
 __all__ = [
     "PRIVATE",
-    "Found",
+    "FileContent",
     "IrregularFileError",
     "StateFileError",
     "TooLargeError",
@@ -202,7 +202,7 @@ _MOST: Final = 64 * 1024 * 1024
 """Bytes; a client's settings are smaller."""
 
 
-class Found(NamedTuple):
+class FileContent(NamedTuple):
     """A file as it was read.
 
     Attributes:
@@ -216,7 +216,7 @@ class Found(NamedTuple):
     mode: int = PRIVATE
 
 
-def find(path: Path) -> Found:
+def find(path: Path) -> FileContent:
     """Read the file at `path`, which may be a link to one.
 
     Raises:
@@ -231,11 +231,11 @@ def find(path: Path) -> Found:
         folder = real.parent.stat()
         if folder.st_mode & stat.S_IWOTH and not folder.st_mode & stat.S_ISVTX:
             raise SetupError(f"Everyone can write to {real.parent}; close it with: chmod o-w")
-        return Found(real, content, stat.S_IMODE(status.st_mode))
+        return FileContent(real, content, stat.S_IMODE(status.st_mode))
     except FileNotFoundError:
         if path.is_symlink():
             raise SetupError(f"{path} is a link that leads nowhere; remove or mend it.") from None
-        return Found(path, None)
+        return FileContent(path, None)
     except IrregularFileError:
         raise SetupError(f"{path} is no file; move it away.") from None
     except TooLargeError:
@@ -244,7 +244,7 @@ def find(path: Path) -> Found:
         raise SetupError(f"{path} cannot be read: {error.strerror}.") from error
 
 
-def replace(found: Found, content: bytes) -> None:
+def replace(found: FileContent, content: bytes) -> None:
     """Put `content` in the place of a file, with the mode that it had; all of it or nothing.
 
     Raises:
@@ -260,7 +260,7 @@ def replace(found: Found, content: bytes) -> None:
         raise SetupError(f"{found.path} cannot be written: {error.strerror}.") from error
 
 
-def remove(found: Found) -> None:
+def remove(found: FileContent) -> None:
     """Remove a file.
 
     Raises:
@@ -273,7 +273,7 @@ def remove(found: Found) -> None:
         raise SetupError(f"{found.path} cannot be removed: {error.strerror}.") from error
 
 
-def _unchanged(found: Found) -> None:
+def _unchanged(found: FileContent) -> None:
     try:
         now: bytes | None = found.path.read_bytes()
     except FileNotFoundError:

@@ -2,6 +2,7 @@
 
 import json
 import re
+from functools import lru_cache
 from typing import Final
 
 __all__ = ["fold", "split_name", "text_literal"]
@@ -10,6 +11,8 @@ _WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _UNSAFE: Final = re.compile("[\ud800-\udfff\u2028\u2029\x7f-\x9f]")
 
 
+# Names are few, and one call compares the same ones many times.
+@lru_cache(maxsize=4096)
 def fold(name: str) -> str:
     """Return `name` as it is compared: dictionary and JXA spellings of one term are equal."""
     return "".join(ch for ch in name.casefold() if ch.isalnum())

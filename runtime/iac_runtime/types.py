@@ -6,12 +6,14 @@ be of several types joins those with a bare bar: `list of text|number` takes bot
 of text | list of number` one or the other. No term has a bar in it, so a reader that splits at
 ` | ` first and the rest at `|` reads both.
 
-Generator, runtime and simulator read this table. Codes and spellings are those of real dictionaries
-and Apple's intrinsic ones (docs/dictionaries.md, "Types").
+Generator, runtime and simulator read this table, whose rows are in types.json. Codes and spellings
+are those of real dictionaries and Apple's intrinsic ones (docs/dictionaries.md, "Types").
 """
 
+import json
 from collections.abc import Mapping
 from functools import lru_cache
+from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 __all__ = [
@@ -53,7 +55,6 @@ hold an object. A `class` must be one of the app, a `class name` need not.
 """
 
 _STRING: Final = {"type": "string"}
-_NUMBERS: Final = {"type": "array", "items": {"type": "number"}}
 
 
 class DataType(NamedTuple):
@@ -84,152 +85,14 @@ class DataType(NamedTuple):
     aliases: tuple[str, ...] = ()
 
 
-TYPES: Final[Mapping[str, DataType]] = {
-    "file": DataType(
-        "file",
-        words="a file",
-        example="~/Documents/example.txt",
-        hint="Absolute path or ~",
-        spellings=("alias", "file specification", "file url", "fsrf", "furl"),
-        codes=("file", "alis", "furl", "fsrf", "fss "),
-        aliases=("alias",),
-    ),
-    "date": DataType(
-        "date",
-        {"type": "string", "format": "date-time"},
-        words="a date",
-        example="2026-03-01T09:30:00Z",
-        hint="ISO 8601",
-        secret=False,
-        codes=("ldt ",),
-    ),
-    "color": DataType(
-        "color",
-        {**_NUMBERS, "minItems": 3, "maxItems": 3},
-        "ListOf[float]",
-        "a colour",
-        [1, 0, 0],
-        "Red, green, blue, each 0 to 1",
-        spellings=("rgb color",),
-        codes=("cRGB", "colr"),
-        aliases=("RGB color",),
-    ),
-    "class": DataType("class", words="a class", hint="Class name"),
-    "type": DataType(
-        "class name",
-        words="a class name",
-        hint="Class name",
-        spellings=("type class",),
-        codes=("type",),
-    ),
-    "any": DataType(
-        "any",
-        {
-            "anyOf": [
-                _STRING,
-                {"type": "number"},
-                {"type": "boolean"},
-                {"type": "array", "items": _STRING},
-            ]
-        },
-        "Any",
-        "any value",
-        spellings=("script",),
-        codes=("****", "scpt"),
-    ),
-    "boolean": DataType(
-        "boolean",
-        {"type": "boolean"},
-        "bool",
-        "true or false",
-        True,
-        secret=False,
-        codes=("bool",),
-    ),
-    "data": DataType(
-        "plain",
-        words="data",
-        spellings=("raw data",),
-        codes=("PICT", "TIFF", "RTF ", "tdta", "imag", "bmrk"),
-    ),
-    "filter": DataType("plain", words="a filter"),
-    "integer": DataType(
-        "integer",
-        {"type": "integer"},
-        "int",
-        "a whole number",
-        1,
-        spellings=("double integer", "short integer", "small integer", "unsigned integer"),
-        codes=("comp", "magn", "long", "shor"),
-    ),
-    "location specifier": DataType(
-        "insertion",
-        annotation="Ref",
-        words="a place",
-        spellings=("insertion point", "location"),
-        codes=("insl",),
-    ),
-    "missing value": DataType("missing", words="a missing value", codes=("msng", "null")),
-    "number": DataType("number", {"type": "number"}, "float", "a number", 1.5, codes=("nmbr",)),
-    "point": DataType(
-        "plain",
-        {**_NUMBERS, "minItems": 2, "maxItems": 2},
-        "ListOf[float]",
-        "a point",
-        [0, 0],
-        secret=False,
-        codes=("QDpt",),
-    ),
-    "property": DataType("property", words="a property", codes=("prop",)),
-    "real": DataType(
-        "number",
-        {"type": "number"},
-        "float",
-        "a number",
-        1.5,
-        spellings=("double real", "small real"),
-        codes=("doub", "sing", "exte"),
-    ),
-    "record": DataType(
-        "record", {"type": "object"}, "Mapping[str, Any]", "a record", {}, codes=("reco",)
-    ),
-    "rectangle": DataType(
-        "rectangle",
-        {
-            "type": "object",
-            "properties": {key: {"type": "number"} for key in ("x", "y", "width", "height")},
-            "required": ["x", "y", "width", "height"],
-            "additionalProperties": False,
-        },
-        "Mapping[str, float]",
-        "a rectangle",
-        {"x": 0, "y": 0, "width": 800, "height": 600},
-        secret=False,
-        spellings=("bounding rectangle",),
-        codes=("qdrt",),
-    ),
-    "specifier": DataType(
-        "object",
-        annotation="Ref",
-        words="an object",
-        spellings=("item", "object", "object specifier", "reference"),
-        codes=("obj ",),
-    ),
-    "text": DataType(
-        "text",
-        words="text",
-        example="example",
-        spellings=(
-            "international text",
-            "string",
-            "styled text",
-            "unicode text",
-            "utf8",
-            "version",
-        ),
-        codes=("TEXT", "ctxt", "utxt", "itxt", "STXT", "utf8", "ut16"),
-    ),
-}
+def _read() -> dict[str, DataType]:
+    raw: dict[str, Any] = json.loads(Path(__file__).with_suffix(".json").read_bytes())
+    for row in raw.values():
+        row |= {key: tuple(row.get(key, ())) for key in ("spellings", "codes", "aliases")}
+    return {name: DataType(**row) for name, row in raw.items()}
+
+
+TYPES: Final[Mapping[str, DataType]] = _read()
 """Term -> type. Of a value that may be of several, the first here that has a hint gives it."""
 
 SPELLINGS: Final[Mapping[str, str]] = {"list": "list of any"} | {

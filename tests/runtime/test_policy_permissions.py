@@ -135,14 +135,15 @@ def test_the_facts_of_a_call_are_gathered(
     arguments = bind(tool.spec, given)
     event = permissions.guarded(compose(tool, arguments, "/Users/me"), tool)
     caller = Requester("Claude", "client")
+    assert tool.spec.ceiling is not None
     levels = (tool.spec.level, tool.spec.ceiling)
-    facts = permissions.facts(
-        "diary_export", (row.app.id, row.app.name), tool, arguments, event, levels, caller
-    )
+    known = CallFacts("diary_export", row.app.id, row.app.name, *levels, arguments, event)
+    facts = permissions.facts(known, tool, caller)
     assert facts.can_ask
     assert "own-state" in [raised.rule for raised in facts.raised]
     assert permissions.judge(facts).action == "deny"
-    nobody = permissions.facts("list_apps", ("", ""), None, {}, None, ("SAFE", "SAFE"), Requester())
+    listing = CallFacts("list_apps", "", "", "SAFE", "SAFE", {}, None)
+    nobody = permissions.facts(listing, None, Requester())
     assert not nobody.can_ask
     assert permissions.judge(nobody).action == "allow"
     permissions.saw({"a": "something strange"})
@@ -151,7 +152,7 @@ def test_the_facts_of_a_call_are_gathered(
     assert identify_in(catalogue)("Nobody") == ""
     closed = replace(permissions.policy, approvers=("dialog",))
     permissions.policy = closed
-    again = permissions.facts("list_apps", ("", ""), None, {}, None, ("SAFE", "SAFE"), caller)
+    again = permissions.facts(listing, None, caller)
     assert not again.can_ask
 
 

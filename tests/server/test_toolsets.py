@@ -10,7 +10,7 @@ import pytest
 from iac_base.errors import ToolError, UnknownToolError
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.gate import Asks, Call, Done, Gate, Refused
-from iac_runtime.gate.plans import Found, Plan
+from iac_runtime.gate.plans import Plan, ToolResult
 from iac_runtime.policy.permissions import Requester
 from iac_runtime.serve.listing import Choice, own_lines
 from iac_runtime.tool import Level
@@ -47,9 +47,9 @@ class Windows:
         self.tools = {row.name: row}
 
     def plan(self, tool: Tool, call: Call, _context: Any) -> Plan:
-        def perform(_cancel: Any) -> Found:
+        def perform(_cancel: Any) -> ToolResult:
             self.pressed += 1
-            return Found({"pressed": self.pressed})
+            return ToolResult({"pressed": self.pressed})
 
         return Plan(
             tool,

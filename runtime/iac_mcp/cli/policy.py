@@ -13,7 +13,7 @@ from typing import Any, Final
 import click
 
 from iac_base.errors import SetupError
-from iac_base.files import Found, find, replace
+from iac_base.files import FileContent, find, replace
 from iac_base.text import escaped
 from iac_mcp.cli.common import HELP, TOOLS, json_object
 from iac_runtime.gate.opening import GateOptions, open_gate
@@ -225,7 +225,7 @@ def edit(policy_file: Path | None) -> int:
     return 0
 
 
-def _text(found: Found) -> str:
+def _text(found: FileContent) -> str:
     try:
         return (found.content or b"").decode()
     except UnicodeDecodeError:

@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Any, Final, Literal, NamedTuple
 
 from iac_base.errors import SetupError
-from iac_base.files import Found, find, remove, replace
+from iac_base.files import FileContent, find, remove, replace
 from iac_mcp.setup.client_files import NotJsonError, entry_of, merged, undone
 
 __all__ = [
@@ -340,7 +340,7 @@ def installed_entry(client: Client, path: Path, name: str) -> dict[str, Any] | N
     return found if is_ours(found) else None
 
 
-def _text(found: Found) -> str | None:
+def _text(found: FileContent) -> str | None:
     return None if found.content is None else found.content.decode()
 
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from iac_base.files import StateFileError
+from iac_base.files import StateFileError, try_lock
 from iac_base.sqlite import Database, DatabaseSchema, kept_aside, open_to_read
 from iac_runtime.audit.chain import START, AuditError, chained
 
@@ -106,13 +106,8 @@ def begin(folder: Path) -> AuditSession:
         locks.mkdir(mode=0o700)
     name = secrets.token_hex(8)
     path = locks / name
-    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    lock = os.open(path, flags, 0o600)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BaseException:
-        os.close(lock)
-        raise
+    lock = try_lock(path)
+    assert lock is not None, "nobody else knows the name"
     return AuditSession(name, lock, path)
 
 

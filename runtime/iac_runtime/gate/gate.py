@@ -26,14 +26,11 @@ from iac_runtime.gate.plans import (
     Asks,
     Call,
     Done,
-    Found,
     Outcome,
     Plan,
     Refused,
     ToolContext,
-    done,
-    other_door,
-    refused,
+    ToolResult,
 )
 from iac_runtime.policy.facts import CallFacts, Decision
 from iac_runtime.policy.permissions import (
@@ -45,7 +42,7 @@ from iac_runtime.policy.permissions import (
 from iac_runtime.tool import Level, at_most
 from iac_runtime.tools.catalogue import Catalogue, forget_changed
 from iac_runtime.tools.checking import check_arguments
-from iac_runtime.tools.own import OWN_TOOLS
+from iac_runtime.tools.own import DOORS, OWN_TOOLS
 from iac_runtime.tools.shape import RESULT_LIMIT, Tool
 
 if TYPE_CHECKING:
@@ -123,7 +120,7 @@ class Gate:
         starts = (*launch, *self.permissions.policy.launch)
         listed = frozenset(app.casefold() for app in starts)
         self.context = ToolContext(
-            catalogue, executor, self.permissions, home, limit, listed, stale, kept
+            catalogue, executor, self.permissions, home, limit, listed, stale, dict(kept)
         )
         self._way = way
         self._open_audit = audit
@@ -218,26 +215,23 @@ class Gate:
 
     def judge(self, plan: Plan, caller: Requester) -> tuple[CallFacts, Decision]:
         """Return what is known of a plan, and what is to be done with it."""
-        facts = self.permissions.facts(
+        known = CallFacts(
             plan.tool.name,
-            plan.app,
-            plan.tool.operation,
+            *plan.app,
+            plan.level,
+            plan.tool.ceiling,
             plan.arguments,
             plan.event,
-            (plan.level, plan.tool.ceiling),
-            caller._replace(vouched=caller.vouched or self._vouched),
-            line=plan.line,
+            plan.line,
+            plan.raised,
+            plan.targets,
+            plan.names,
+            plan.unsure,
             digest=plan.tool.digest,
+            memory=plan.memory,
         )
-        if plan.event is None:
-            facts = replace(
-                facts,
-                raised=plan.raised,
-                targets=plan.targets,
-                names=plan.names,
-                unsure=plan.unsure,
-                memory=plan.memory,
-            )
+        caller = caller._replace(vouched=caller.vouched or self._vouched)
+        facts = self.permissions.facts(known, plan.tool.operation, caller)
         facts = replace(facts, names=self._names(facts))
         return facts, self.permissions.judge(facts)
 
@@ -273,9 +267,9 @@ class Gate:
         facts, decision = self.judge(plan, call.caller)
         stages.end("judge")
         if dry_run:
-            return done(plan, Found(None), decision)
+            return _done(plan, ToolResult(None), decision)
         if not at_most(decision.level, call.most):
-            return other_door(plan, decision)
+            return _other_door(plan, decision)
         if decision.action == "ask" and not call.token:
             asked = self.permissions.ask(facts, decision)
             if isinstance(asked, PendingApproval):
@@ -290,7 +284,7 @@ class Gate:
             decision = self.permissions.answer(facts, call.token, call.verdict)
         if decision.action != "allow":
             self._record(plan, facts, decision, result="refused")
-            return refused(plan, decision, self._way)
+            return _refused(plan, decision, self._way)
         stages.end("limit and answer")
         try:
             return self._carry_out(plan, facts, decision, delay, stages, cancel)
@@ -355,7 +349,7 @@ class Gate:
             notes.append(f"waited {delay:.1f} seconds, for calls came too fast")
         if self._audit is not None and self._audit.warning:
             notes.append(self._audit.warning)
-        return done(plan, Found(found.value, tuple(notes)), decision)
+        return _done(plan, ToolResult(found.value, tuple(notes)), decision)
 
     def _record(self, plan: Plan, facts: CallFacts, decision: Decision, result: str) -> None:
         self._outcome(self._intent(plan, facts, decision), result, 0.0)
@@ -392,3 +386,46 @@ class Gate:
         from iac_runtime.audit import AuditOutcome
 
         self._audit.outcome(number, AuditOutcome(result, seconds, error=error, delay=delay))
+
+
+def _done(plan: Plan, found: ToolResult, decision: Decision) -> Done:
+    """Return what came of a call that was carried out."""
+    return Done(
+        found.value,
+        plan.line,
+        decision.level,
+        "; ".join(found.notes),
+        plan.tool.output,
+        plan.app,
+        decision.reasons,
+        decision.source,
+    )
+
+
+def _other_door(plan: Plan, decision: Decision) -> Refused:
+    """Return the refusal of a call that came by a tool for lower levels."""
+    door = DOORS[decision.level]
+    return Refused(
+        plan.tool.name,
+        plan.app[1],
+        decision.level,
+        " ".join((f"This call is {decision.level}.", *decision.reasons)),
+        f"Call it with {door}, the same name and arguments.",
+        plan.line,
+        source="the tool that was used",
+    )
+
+
+def _refused(plan: Plan, decision: Decision, way: str) -> Refused:
+    """Return a refusal; `way` is how more is allowed where nobody can be asked."""
+    way = way.format(level=decision.level) if decision.requires_prompt else ""
+    return Refused(
+        plan.tool.name,
+        plan.app[1],
+        decision.level,
+        " ".join((f"This call is {decision.level} and may not run.", *decision.reasons)),
+        " ".join(filter(None, (way, decision.suggestion))),
+        plan.line,
+        decision.requires_prompt,
+        decision.source,
+    )

@@ -11,7 +11,7 @@ from typing import Any, Final
 from iac_base.cancellation import Cancellation
 from iac_base.errors import InvalidParameterError, ToolError, UnknownToolError, near_text, quoted
 from iac_base.words import text_literal
-from iac_runtime.gate.plans import Call, Found, Plan, ToolContext
+from iac_runtime.gate.plans import Call, Plan, ToolContext, ToolResult
 from iac_runtime.gate.results import look_again, plain_result
 from iac_runtime.language.compose import compose, effective_level
 from iac_runtime.language.request import Event, EventOp
@@ -60,12 +60,12 @@ def plan_operation(tool: Tool, call: Call, context: ToolContext) -> Plan:
     if not _may_launch(event, level, context.launch):
         event = replace(event, may_launch=False)
 
-    def perform(cancel: Cancellation | None) -> Found:
+    def perform(cancel: Cancellation | None) -> ToolResult:
         try:
             answer = context.executor.execute(event, app=app.name, command=tool.name, cancel=cancel)
         except ToolError as error:
             raise look_again(error, event, operation) from None
-        return _kept(Found(*plain_result(answer, event, operation)), context.limit)
+        return _kept(plain_result(answer, event, operation), context.limit)
 
     return Plan(
         tool,
@@ -92,9 +92,9 @@ def plan_app_event(tool: Tool, call: Call, context: ToolContext) -> Plan:
     op, code = _APP_EVENTS[tool.name]
     event = Event(app.id, app.kind, op, code, writes=tool.level != "SAFE")
 
-    def perform(cancel: Cancellation | None) -> Found:
+    def perform(cancel: Cancellation | None) -> ToolResult:
         answer = context.executor.execute(event, app=app.name, command=tool.name, cancel=cancel)
-        return Found(answer.value)
+        return ToolResult(answer.value)
 
     return Plan(
         tool, (app.id, app.name), call.arguments, tool.level, perform, event, jxa_line(event)
@@ -105,9 +105,9 @@ def plan_list_apps(tool: Tool, call: Call, context: ToolContext) -> Plan:
     """Return the plan of listing the apps."""
     catalogue = _catalogue(tool, context)
 
-    def perform(_cancel: Cancellation | None) -> Found:
+    def perform(_cancel: Cancellation | None) -> ToolResult:
         most: Level = "SAFE" if context.read_only else "DANGEROUS"
-        return Found(list_apps(catalogue, most), tuple(context.stale()))
+        return ToolResult(list_apps(catalogue, most), tuple(context.stale()))
 
     return Plan(tool, ("", ""), call.arguments, tool.level, perform)
 
@@ -115,11 +115,11 @@ def plan_list_apps(tool: Tool, call: Call, context: ToolContext) -> Plan:
 def plan_read_more(tool: Tool, call: Call, context: ToolContext) -> Plan:
     """Return the plan of reading on in a result that is kept."""
 
-    def perform(_cancel: Cancellation | None) -> Found:
+    def perform(_cancel: Cancellation | None) -> ToolResult:
         from iac_runtime.gate.stored import read_on
 
         limit = context.limit or RESULT_LIMIT
-        return Found(read_on(call.arguments["result"], call.arguments["offset"], limit))
+        return ToolResult(read_on(call.arguments["result"], call.arguments["offset"], limit))
 
     return Plan(tool, ("", ""), call.arguments, tool.level, perform)
 
@@ -146,7 +146,7 @@ def list_apps(catalogue: Catalogue, limit: Level) -> dict[str, Any]:
     return {"apps": [rows[key] for key in sorted(rows)]}
 
 
-def _kept(found: Found, limit: int | None) -> Found:
+def _kept(found: ToolResult, limit: int | None) -> ToolResult:
     """Return a result that is short enough; of a longer one the rest is kept."""
     if limit is None:
         return found
@@ -154,7 +154,7 @@ def _kept(found: Found, limit: int | None) -> Found:
     from iac_runtime.gate.stored import shorten
 
     value, cut = shorten(found.value, limit)
-    return Found(value, (*found.notes, cut)) if cut else found
+    return ToolResult(value, (*found.notes, cut)) if cut else found
 
 
 def _may_launch(event: Event, level: Level, listed: frozenset[str]) -> bool:

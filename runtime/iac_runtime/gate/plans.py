@@ -9,28 +9,24 @@ from iac_base.cancellation import Cancellation
 from iac_base.errors import CallRefusedError
 from iac_runtime.execution.executor import Executor
 from iac_runtime.language.request import Event
-from iac_runtime.policy.facts import Decision, Raised
+from iac_runtime.policy.facts import Raised
 from iac_runtime.policy.permissions import Permissions, Requester
 from iac_runtime.policy.question import Question, Verdict
 from iac_runtime.tool import Level
 from iac_runtime.tools.binding import parameters
 from iac_runtime.tools.catalogue import Catalogue
-from iac_runtime.tools.own import DOORS
 from iac_runtime.tools.shape import Tool
 
 __all__ = [
     "Asks",
     "Call",
     "Done",
-    "Found",
     "Outcome",
     "Perform",
     "Plan",
     "Refused",
     "ToolContext",
-    "done",
-    "other_door",
-    "refused",
+    "ToolResult",
 ]
 
 
@@ -57,13 +53,14 @@ class Call(NamedTuple):
     verdict: Verdict = "unanswered"
 
 
-class Found(NamedTuple):
+class ToolResult(NamedTuple):
     """What came of a plan: a value, and what is to be said about it."""
 
     value: Any
     notes: tuple[str, ...] = ()
 
 
+@dataclass(slots=True, eq=False)
 class ToolContext:
     """The gate's side of a call: what a tool may use to plan it and to carry it out.
 
@@ -77,26 +74,15 @@ class ToolContext:
         stale: Says which apps are newer than their tools, a line each.
     """
 
-    def __init__(
-        self,
-        catalogue: Catalogue | None,
-        executor: Executor,
-        permissions: Permissions,
-        home: str,
-        limit: int | None,
-        launch: frozenset[str],
-        stale: Callable[[], Sequence[str]],
-        kept: Mapping[Any, Any],
-    ) -> None:
-        self.catalogue = catalogue
-        self.executor = executor
-        self.permissions = permissions
-        self.home = home
-        self.limit = limit
-        self.launch = launch
-        self.stale = stale
-        self._kept = dict(kept)
-        self._making = threading.Lock()
+    catalogue: Catalogue | None
+    executor: Executor
+    permissions: Permissions
+    home: str
+    limit: int | None
+    launch: frozenset[str]
+    stale: Callable[[], Sequence[str]]
+    _kept: dict[Any, Any]
+    _making: threading.Lock = field(default_factory=threading.Lock)
 
     @property
     def read_only(self) -> bool:
@@ -118,7 +104,7 @@ class ToolContext:
                 made.close()
 
 
-Perform: TypeAlias = Callable[[Cancellation | None], Found]
+Perform: TypeAlias = Callable[[Cancellation | None], ToolResult]
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,11 +142,6 @@ class Plan:
     unsure: str = ""
     outward: bool = False
     memory: str = ""
-
-    @property
-    def name(self) -> str:
-        """The tool's name on the wire."""
-        return self.tool.name
 
     @property
     def types(self) -> dict[str, str]:
@@ -239,46 +220,3 @@ class Asks:
 
 
 Outcome: TypeAlias = Done | Refused | Asks
-
-
-def done(plan: Plan, found: Found, decision: Decision) -> Done:
-    """Return what came of a call that was carried out."""
-    return Done(
-        found.value,
-        plan.line,
-        decision.level,
-        "; ".join(found.notes),
-        plan.tool.output,
-        plan.app,
-        decision.reasons,
-        decision.source,
-    )
-
-
-def other_door(plan: Plan, decision: Decision) -> Refused:
-    """Return the refusal of a call that came by a tool for lower levels."""
-    door = DOORS[decision.level]
-    return Refused(
-        plan.tool.name,
-        plan.app[1],
-        decision.level,
-        " ".join((f"This call is {decision.level}.", *decision.reasons)),
-        f"Call it with {door}, the same name and arguments.",
-        plan.line,
-        source="the tool that was used",
-    )
-
-
-def refused(plan: Plan, decision: Decision, way: str) -> Refused:
-    """Return a refusal; `way` is how more is allowed where nobody can be asked."""
-    way = way.format(level=decision.level) if decision.requires_prompt else ""
-    return Refused(
-        plan.tool.name,
-        plan.app[1],
-        decision.level,
-        " ".join((f"This call is {decision.level} and may not run.", *decision.reasons)),
-        " ".join(filter(None, (way, decision.suggestion))),
-        plan.line,
-        decision.requires_prompt,
-        decision.source,
-    )

@@ -6,12 +6,13 @@ What an app answers is foreign text; it is cleaned before it leaves (`iac_base.t
 import json
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from iac_base import text as cleaning
 from iac_base.errors import InvalidParameterError, ToolError
 from iac_base.words import fold, text_literal
 from iac_runtime.execution.answers import AppAnswer, describe
+from iac_runtime.gate.plans import ToolResult
 from iac_runtime.language.reader import AppReader
 from iac_runtime.language.request import Absent, Event
 from iac_runtime.language.steps import ById, ByIndex, ByName, RefValue, Step, Value, Whose
@@ -21,7 +22,7 @@ from iac_runtime.tools.binding import Operation
 from iac_runtime.tools.tables import Tables
 from iac_runtime.types import parse_type
 
-__all__ = ["Plain", "RefText", "cap", "clean", "look_again", "plain_result", "structured"]
+__all__ = ["RefText", "cap", "clean", "look_again", "plain_result", "structured"]
 
 _PICKS: Final = (ById, ByIndex, ByName)
 
@@ -94,14 +95,7 @@ class RefText(str):
     __slots__ = ()
 
 
-class Plain(NamedTuple):
-    """A result as plain values, and what is to be said about it, a clause each."""
-
-    value: Any
-    notes: tuple[str, ...] = ()
-
-
-def plain_result(answer: AppAnswer, event: Event, tool: Operation) -> Plain:
+def plain_result(answer: AppAnswer, event: Event, tool: Operation) -> ToolResult:
     """Return the value of an answer in the words of the dictionary.
 
     A list becomes one object an item with `ref` and the properties. Properties are keyed by the
@@ -124,10 +118,10 @@ def plain_result(answer: AppAnswer, event: Event, tool: Operation) -> Plain:
         value = _plain(answer.value, tables, terms)
     if _shifts(value):
         notes.append(_SHIFTING)
-    return Plain(clean(value), tuple(notes))
+    return ToolResult(clean(value), tuple(notes))
 
 
-def _each(answer: AppAnswer, event: Event, tool: Operation) -> Plain:
+def _each(answer: AppAnswer, event: Event, tool: Operation) -> ToolResult:
     found: list[Any] = []
     notes: list[str] = []
     for part, told in zip(event.parts, answer.value, strict=True):
@@ -141,7 +135,7 @@ def _each(answer: AppAnswer, event: Event, tool: Operation) -> Plain:
         else:
             row["error"] = _error(told, part, tool).facts()
         found.append(row)
-    return Plain(clean(found), tuple(dict.fromkeys(notes)))
+    return ToolResult(clean(found), tuple(dict.fromkeys(notes)))
 
 
 def _error(told: Mapping[str, Any], part: Event, tool: Operation) -> ToolError:

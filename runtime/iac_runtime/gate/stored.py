@@ -8,16 +8,14 @@ the whole.
 
 import contextlib
 import json
-import os
 import re
 import secrets
-import tempfile
 import time
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
 from iac_base.errors import InvalidParameterError, SetupError, ToolError, quoted
-from iac_base.files import open_state, private_folder
+from iac_base.files import open_state, private_folder, write_whole
 from iac_runtime.gate.results import RefText, cap
 
 __all__ = ["MAX_AGE", "MAX_BYTES", "read_on", "shorten"]
@@ -144,14 +142,7 @@ def _keep(kept: _Kept) -> str:
     ident = secrets.token_urlsafe(16)
     data = json.dumps(kept._asdict(), ensure_ascii=False).encode("utf-8", "surrogatepass")
     _make_room(folder, len(data))
-    descriptor, name = tempfile.mkstemp(dir=folder, prefix=".new-")
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-        Path(name).replace(folder / f"{ident}.json")
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    write_whole(folder / f"{ident}.json", data)
     return ident
 
 

@@ -5,49 +5,21 @@ as blocked. Bundle ids of Apple's agents, and the identity that macOS gives to a
 osascript, are from Apple's own Info.plist files as published; only a Mac can confirm them.
 """
 
+import json
 import re
 from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
+from pathlib import Path
 from typing import Final, NamedTuple
 
 __all__ = ["BUILT_IN", "FIXED", "Blocked", "blocked", "is_identity"]
 
-FIXED: Final[Mapping[str, str]] = {
-    "com.apple.SecurityAgent": "SecurityAgent",
-    "com.apple.LocalAuthentication.UIAgent": "the Touch ID dialog",
-    "com.apple.UserNotificationCenter": "the dialogs of macOS",
-    "com.apple.coreservices.uiagent": "the dialogs of macOS",
-    "com.apple.loginwindow": "the login window",
-    "com.apple.osascript": "the questions of this program",
-    "osascript": "the questions of this program",
-    "iac*": "this program",
-}
+_DATA: Final = json.loads(Path(__file__).with_suffix(".json").read_bytes())
+
+FIXED: Final[Mapping[str, str]] = _DATA["fixed"]
 """What no file, flag or variable takes off the list: bundle id or glob -> what it is."""
 
-BUILT_IN: Final[Mapping[str, str]] = {
-    "com.apple.keychainaccess": "Keychain Access",
-    "com.apple.Passwords": "Passwords",
-    "com.apple.Passwords.MenuBarExtra": "Passwords",
-    "com.apple.Terminal": "Terminal",
-    "com.googlecode.iterm2": "iTerm2",
-    "com.apple.systempreferences": "System PolicySettings",
-    "com.apple.systempreferences.*": "System PolicySettings",
-    "com.1password.*": "1Password",
-    "com.agilebits.*": "1Password",
-    "com.bitwarden.*": "Bitwarden",
-    "com.callpod.*": "Keeper",
-    "com.dashlane.*": "Dashlane",
-    "com.hicknhacksoftware.MacPass": "MacPass",
-    "com.lastpass.*": "LastPass",
-    "com.markmcguill.*": "Strongbox",
-    "com.nordpass.*": "NordPass",
-    "com.nordsec.nordpass": "NordPass",
-    "com.outercorner.*": "Secrets",
-    "in.sinew.*": "Enpass",
-    "me.proton.pass.*": "Proton Pass",
-    "org.keepassx.keepassx": "KeePassX",
-    "org.keepassxc.keepassxc": "KeePassXC",
-}
+BUILT_IN: Final[Mapping[str, str]] = _DATA["built in"]
 """What is on the list unless the policy file takes it off: bundle id or glob -> the app's name."""
 
 _IDENTITY: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*\Z")
@@ -78,13 +50,8 @@ def blocked(app: str, added: Iterable[str] = (), removed: Iterable[str] = ()) ->
         return Blocked("without identity", "an app whose identity could not be read", True)
     wanted = app.casefold()
     off = {entry.casefold() for entry in removed}
-    for entry, what in FIXED.items():
+    kept = {entry: what for entry, what in BUILT_IN.items() if entry.casefold() not in off}
+    for entry in (*FIXED, *kept, *added):
         if fnmatchcase(wanted, entry.casefold()):
-            return Blocked(entry, what, True)
-    for entry, what in BUILT_IN.items():
-        if entry.casefold() not in off and fnmatchcase(wanted, entry.casefold()):
-            return Blocked(entry, what, False)
-    for entry in added:
-        if fnmatchcase(wanted, entry.casefold()):
-            return Blocked(entry, entry, False)
+            return Blocked(entry, FIXED.get(entry) or kept.get(entry, entry), entry in FIXED)
     return None

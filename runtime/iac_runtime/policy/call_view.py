@@ -121,9 +121,6 @@ def words_of(name: str) -> str:
     return " ".join(word.lower() for word in _CAMEL.findall(name))
 
 
-_folded = lru_cache(maxsize=4096)(fold)
-
-
 def view_of(
     event: Event, params: Mapping[str, Param], home: str, tables: Tables | None = None
 ) -> CallView:
@@ -142,14 +139,14 @@ def view_of(
             path = _path_of(value, event.app, home)
             values.append(CallValue(name, code, type, value, owner, path, into))
 
-    rows = {_folded(row.jxa or row.term): row for row in params.values() if row.code}
+    rows = {fold(row.jxa or row.term): row for row in params.values() if row.code}
     direct = next((row for row in params.values() if row.code == "----"), None)
     asked = requests(event)
     for one in asked:
         if not isinstance(one.direct, Absent):
             add("", "----", direct.type if direct else "", one.direct)
         for name, value in one.more if one.op == "set" else (*one.named, *one.more):
-            row = rows.get(_folded(name))
+            row = rows.get(fold(name))
             code, type = (row.code, row.type) if row else ("", "")
             add(words_of(row.term if row else name), code, type, value)
         for name, value in one.named if one.op == "set" else ():

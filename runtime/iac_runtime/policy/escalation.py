@@ -37,7 +37,13 @@ from iac_runtime.policy.call_view import (
     words_of,
 )
 from iac_runtime.policy.facts import Raised
-from iac_runtime.policy.file_rules import FILE_RULES, EscalationRule, RuleContext, RuleTest
+from iac_runtime.policy.file_rules import (
+    FILE_RULES,
+    EscalationRule,
+    RuleContext,
+    RuleTable,
+    RuleTest,
+)
 from iac_runtime.policy.places import is_executable
 from iac_runtime.tools.tables import Tables
 from iac_runtime.types import parse_type
@@ -60,6 +66,8 @@ def _shown(text: str, limit: int = 120) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
+VALUE_RULES: Final = RuleTable()
+
 QUERY_LIMIT: Final = 200
 """Characters that a URL may carry after its question mark."""
 
@@ -67,6 +75,7 @@ MANY: Final = 20
 """Items of one list that may be moved at once."""
 
 
+@VALUE_RULES("without-saving", "DANGEROUS", "Changes that are not saved would be lost ({}).")
 def _no_saving(view: CallView, _context: RuleContext) -> str:
     for row in view.values:
         saving = row.code == "savo" or row.name == "saving"
@@ -75,6 +84,7 @@ def _no_saving(view: CallView, _context: RuleContext) -> str:
     return ""
 
 
+@VALUE_RULES("replacing", "DANGEROUS", "What is there would be replaced ({}).")
 def _replaces(view: CallView, _context: RuleContext) -> str:
     for row in view.values:
         replacing = row.code == "alrp" or re.search("replac|overwrit", row.name)
@@ -124,6 +134,7 @@ def _selects_many(steps: tuple[Step, ...], several: frozenset[str]) -> bool:
     return False
 
 
+@VALUE_RULES("many-objects", "up", "It changes {} at once.")
 def _many(view: CallView, _context: RuleContext) -> str:
     if not view.event.writes:
         return ""
@@ -137,6 +148,7 @@ def _many(view: CallView, _context: RuleContext) -> str:
     return "several objects" if any(_selects_many(steps, several) for steps in subjects) else ""
 
 
+@VALUE_RULES("more-than-20", "DANGEROUS", "It takes {} items at once.")
 def _list_of_many(view: CallView, _context: RuleContext) -> str:
     count = sum(row.code == "----" for row in view.values)
     return str(count) if view.event.writes and count > MANY else ""
@@ -163,6 +175,7 @@ def _destinations(view: CallView) -> list[tuple[Step, ...]]:
     ]
 
 
+@VALUE_RULES("to-trash", "DANGEROUS", "What goes to {} is thrown away.")
 def _to_trash(view: CallView, _context: RuleContext) -> str:
     """A trash or a junk folder by its name; Finder's `.Trash` too."""
     for steps in _destinations(view):
@@ -174,6 +187,7 @@ def _to_trash(view: CallView, _context: RuleContext) -> str:
     return ""
 
 
+@VALUE_RULES("other-account", "DANGEROUS", "It leaves its account for {}.")
 def _other_account(view: CallView, _context: RuleContext) -> str:
     destinations = _destinations(view)
     if not destinations:
@@ -197,6 +211,7 @@ def _account(steps: tuple[Step, ...]) -> Iterator[Step]:
 _hidden_answer: Final = _flag("hidden answer", "htxt")
 
 
+@VALUE_RULES("hidden-answer", "DANGEROUS", "It asks for a text, which may be a password ({}).")
 def _asks_for_text(view: CallView, context: RuleContext) -> str:
     """A dialog with a field to type into: what a person enters there goes to the caller."""
     field = any(row.code == "dtxt" for row in view.values)
@@ -207,6 +222,7 @@ def _asks_for_text(view: CallView, context: RuleContext) -> str:
 _NAMES: Final = frozenset({"name", "displayed name", "name extension", "title", "file name"})
 
 
+@VALUE_RULES("executable-name", "DANGEROUS", "A file called {} would run when it is opened.")
 def _renames(view: CallView, _context: RuleContext) -> str:
     for row, text in view.texts if view.event.writes else ():
         if row.name not in _NAMES or not row.owner:
@@ -250,6 +266,7 @@ def _links(view: CallView) -> list[str]:
     return found
 
 
+@VALUE_RULES("url-scheme", "DANGEROUS", "{} is no https address.")
 def _scheme(view: CallView, _context: RuleContext) -> str:
     """A URL that does not lead where it seems to: https, no user before the host, all seen."""
     for url in _links(view):
@@ -259,6 +276,7 @@ def _scheme(view: CallView, _context: RuleContext) -> str:
     return ""
 
 
+@VALUE_RULES("url-query", "DANGEROUS", "{} carries a long query.")
 def _long_query(view: CallView, _context: RuleContext) -> str:
     for url in _links(view):
         try:
@@ -276,6 +294,7 @@ _LATER: Final = re.compile(
 )
 
 
+@VALUE_RULES("acts-later", "DANGEROUS", "A new {} acts later, by itself or on others.")
 def _later(view: CallView, _context: RuleContext) -> str:
     return view.made if _LATER.search(view.made) else ""
 
@@ -298,6 +317,9 @@ def _carries(view: CallView, row: CallValue, links: list[str]) -> bool:
     return any(_CARRIERS.search(text) for text in (f"{row.name} {row.owner}", row.type))
 
 
+@VALUE_RULES(
+    "from-a-result", "up", "{} stood in an earlier result, and may be a stranger's choice."
+)
 def _tainted(view: CallView, context: RuleContext) -> str:
     if context.taint is None or not view.texts:
         return ""
@@ -310,47 +332,12 @@ def _tainted(view: CallView, context: RuleContext) -> str:
     return ""
 
 
-VALUE_RULES: Final = (
-    EscalationRule("to-trash", "DANGEROUS", "What goes to {} is thrown away.", _to_trash),
-    EscalationRule("other-account", "DANGEROUS", "It leaves its account for {}.", _other_account),
-    EscalationRule(
-        "executable-name", "DANGEROUS", "A file called {} would run when it is opened.", _renames
-    ),
-    EscalationRule(
-        "without-saving", "DANGEROUS", "Changes that are not saved would be lost ({}).", _no_saving
-    ),
-    EscalationRule("replacing", "DANGEROUS", "What is there would be replaced ({}).", _replaces),
-    EscalationRule("many-objects", "up", "It changes {} at once.", _many),
-    EscalationRule("more-than-20", "DANGEROUS", "It takes {} items at once.", _list_of_many),
-    EscalationRule("url-scheme", "DANGEROUS", "{} is no https address.", _scheme),
-    EscalationRule("url-query", "DANGEROUS", "{} carries a long query.", _long_query),
-    EscalationRule(
-        "acts-later", "DANGEROUS", "A new {} acts later, by itself or on others.", _later
-    ),
-    EscalationRule(
-        "hidden-answer",
-        "DANGEROUS",
-        "It asks for a text, which may be a password ({}).",
-        _asks_for_text,
-    ),
-    EscalationRule(
-        "write-permission",
-        "DANGEROUS",
-        "It opens a file for writing ({}).",
-        _flag("write permission", "perm"),
-    ),
-    EscalationRule(
-        "registers-apps",
-        "MODIFY",
-        "It changes which app opens what ({}).",
-        _flag("registering applications", "reg?"),
-    ),
-    EscalationRule(
-        "from-a-result",
-        "up",
-        "{} stood in an earlier result, and may be a stranger's choice.",
-        _tainted,
-    ),
+VALUE_RULES("write-permission", "DANGEROUS", "It opens a file for writing ({}).")(
+    _flag("write permission", "perm")
+)
+
+VALUE_RULES("registers-apps", "MODIFY", "It changes which app opens what ({}).")(
+    _flag("registering applications", "reg?")
 )
 
 RULES: Final[tuple[EscalationRule, ...]] = (*FILE_RULES, *VALUE_RULES)

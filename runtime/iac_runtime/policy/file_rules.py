@@ -22,7 +22,7 @@ from iac_runtime.policy.places import (
 )
 from iac_runtime.tool import Level
 
-__all__ = ["FILE_RULES", "EscalationRule", "RuleContext", "RuleTest"]
+__all__ = ["FILE_RULES", "EscalationRule", "RuleContext", "RuleTable", "RuleTest"]
 
 
 class RuleContext(NamedTuple):
@@ -52,6 +52,23 @@ class EscalationRule(NamedTuple):
     test: RuleTest
 
 
+class RuleTable(list[EscalationRule]):
+    """Rules in their order; called, it returns a decorator that adds a test as a rule."""
+
+    def __call__(
+        self, name: str, to: Level | Literal["up", "deny"], says: str
+    ) -> Callable[[RuleTest], RuleTest]:
+        """Return what adds a rule; `says` is for a person, with `{}` for what the test found."""
+
+        def add(test: RuleTest) -> RuleTest:
+            self.append(EscalationRule(name, to, says, test))
+            return test
+
+        return add
+
+
+FILE_RULES: Final = RuleTable()
+
 HIGH: Final = 2
 """Folders at this depth or above hold a whole disk, or all that a user has."""
 
@@ -67,6 +84,7 @@ def _both(path: str, context: RuleContext) -> tuple[str, str]:
     return path, context.files.real(path)
 
 
+@FILE_RULES("own-state", "deny", "{} belongs to this program.")
 def _own_state(view: CallView, context: RuleContext) -> str:
     roots = [
         identity(form).rstrip("/") for folder in context.own for form in _both(folder, context)
@@ -79,6 +97,7 @@ def _own_state(view: CallView, context: RuleContext) -> str:
     return ""
 
 
+@FILE_RULES("special-file", "deny", "{} is a device or a pipe, not a file.")
 def _special(view: CallView, context: RuleContext) -> str:
     for _, path in view.paths:
         if identity(path).startswith("/dev/") or context.files.kind(path) == "special":
@@ -86,6 +105,7 @@ def _special(view: CallView, context: RuleContext) -> str:
     return ""
 
 
+@FILE_RULES("protected-place", "deny", "Tools never write to {}.")
 def _protected(view: CallView, context: RuleContext) -> str:
     changes = _changes_files(view)
     for path in (*(path for row, path in view.paths if row.into or changes), *view.landings):
@@ -96,6 +116,7 @@ def _protected(view: CallView, context: RuleContext) -> str:
     return ""
 
 
+@FILE_RULES("opens-protected", "DANGEROUS", "{} lies where things start by themselves.")
 def _opens_protected(view: CallView, context: RuleContext) -> str:
     if not view.event.writes or _changes_files(view):
         return ""
@@ -112,6 +133,7 @@ def _destinations(view: CallView) -> Iterator[tuple[str, str]]:
             yield row.code, path
 
 
+@FILE_RULES("destination-exists", "DANGEROUS", "{} is there already and would be written over.")
 def _exists(view: CallView, context: RuleContext) -> str:
     for _, path in _destinations(view):
         kind = context.files.kind(path)
@@ -132,6 +154,9 @@ def _exists(view: CallView, context: RuleContext) -> str:
 _FILE_CLASS: Final = re.compile(r"\b(file|folder|alias|package|item)$")
 
 
+@FILE_RULES(
+    "program-place", "DANGEROUS", "{} is where programs lie, or it cannot be told where that is."
+)
 def _program_place(view: CallView, context: RuleContext) -> str:
     """Where programs and what they go by lie, or a folder of Finder's that has no path here."""
     for row in view.values if view.event.writes else ():
@@ -152,6 +177,7 @@ def _program_place(view: CallView, context: RuleContext) -> str:
 _SAVES: Final = re.compile(r"\b(save|saving|export|archive|store|write|capture|record|render)\b")
 
 
+@FILE_RULES("outside-documents", "DANGEROUS", "{} lies outside your documents.")
 def _outside_documents(view: CallView, context: RuleContext) -> str:
     saves = _SAVES.search(words_of(view.event.command)) is not None
     for code, path in _destinations(view):
@@ -162,14 +188,17 @@ def _outside_documents(view: CallView, context: RuleContext) -> str:
     return ""
 
 
+@FILE_RULES("writes-file", "MODIFY", "It writes {}.")
 def _writes_file(view: CallView, _context: RuleContext) -> str:
     return "" if view.event.writes else next((path for _, path in _destinations(view)), "")
 
 
+@FILE_RULES("executable-destination", "DANGEROUS", "{} would run when it is opened.")
 def _executable(view: CallView, _context: RuleContext) -> str:
     return next((path for row, path in view.paths if row.into and is_executable(path)), "")
 
 
+@FILE_RULES("opens-executable", "DANGEROUS", "{} may run when it is opened.")
 def _opens(view: CallView, context: RuleContext) -> str:
     if view.event.code != "aevtodoc":
         return ""
@@ -181,6 +210,7 @@ def _opens(view: CallView, context: RuleContext) -> str:
     return ""
 
 
+@FILE_RULES("top-folder", "DANGEROUS", "{} holds much more than one thing.")
 def _top_folder(view: CallView, context: RuleContext) -> str:
     if not _changes_files(view):
         return ""
@@ -193,34 +223,3 @@ def _top_folder(view: CallView, context: RuleContext) -> str:
         if kind == "folder" or (kind != "file" and "." not in "".join(names[-1:])):
             return path
     return ""
-
-
-FILE_RULES: Final = (
-    EscalationRule("own-state", "deny", "{} belongs to this program.", _own_state),
-    EscalationRule("special-file", "deny", "{} is a device or a pipe, not a file.", _special),
-    EscalationRule("protected-place", "deny", "Tools never write to {}.", _protected),
-    EscalationRule(
-        "destination-exists", "DANGEROUS", "{} is there already and would be written over.", _exists
-    ),
-    EscalationRule(
-        "outside-documents", "DANGEROUS", "{} lies outside your documents.", _outside_documents
-    ),
-    EscalationRule(
-        "executable-destination", "DANGEROUS", "{} would run when it is opened.", _executable
-    ),
-    EscalationRule(
-        "program-place",
-        "DANGEROUS",
-        "{} is where programs lie, or it cannot be told where that is.",
-        _program_place,
-    ),
-    EscalationRule("writes-file", "MODIFY", "It writes {}.", _writes_file),
-    EscalationRule("opens-executable", "DANGEROUS", "{} may run when it is opened.", _opens),
-    EscalationRule(
-        "opens-protected",
-        "DANGEROUS",
-        "{} lies where things start by themselves.",
-        _opens_protected,
-    ),
-    EscalationRule("top-folder", "DANGEROUS", "{} holds much more than one thing.", _top_folder),
-)

@@ -23,6 +23,7 @@ from iac_runtime.tool import LEVELS, Level
 
 __all__ = [
     "APPROVERS",
+    "BUNDLE_GLOB",
     "DEFAULT",
     "DEFAULT_RATE",
     "PRESETS",
@@ -378,7 +379,7 @@ def _rate(source: str, text: str) -> float:
     return rate
 
 
-_ENTRY: Final = re.compile(r"[A-Za-z0-9*?][A-Za-z0-9.*?_-]*\Z")
+BUNDLE_GLOB: Final = re.compile(r"[A-Za-z0-9*?][A-Za-z0-9.*?_-]*\Z")
 
 
 def _blocklist(flags: Flags, environ: Mapping[str, str], policy: Policy) -> list[PolicySetting]:
@@ -387,7 +388,7 @@ def _blocklist(flags: Flags, environ: Mapping[str, str], policy: Policy) -> list
     found: list[PolicySetting] = []
     for source, text in given:
         for entry in filter(None, re.split(r"[,;\s]+", text)):
-            if not _ENTRY.match(entry):
+            if not BUNDLE_GLOB.match(entry):
                 raise SetupError(
                     f"{source} wants bundle ids with commas between, not {quoted(entry)}."
                 )

@@ -133,44 +133,17 @@ class Permissions:
         """Return a request as it may be sent: all of an object means all but its secrets."""
         return without_secrets(event, tool.tables if tool else None, self.policy.secrets)
 
-    def facts(
-        self,
-        name: str,
-        app: tuple[str, str],
-        tool: Operation | None,
-        arguments: Mapping[str, Any],
-        event: Event | None,
-        levels: tuple[Level, Level],
-        caller: Requester,
-        *,
-        line: str = "",
-        digest: str = "",
-    ) -> CallFacts:
-        """Return the facts of a call that is ready to be sent.
+    def facts(self, facts: CallFacts, tool: Operation | None, caller: Requester) -> CallFacts:
+        """Return the facts of a call that is ready to be sent, with what its request holds.
 
         Args:
-            name: The tool's name on the wire.
-            app: Bundle id and name of the app.
-            tool: The tool; None for one of the runtime's own.
-            arguments: Those of the operation (`binding.bind`).
-            event: The request, after `guarded`.
-            levels: The level from the arguments, and the tool's ceiling.
+            facts: What is known without looking into the request, which went through `guarded`.
+            tool: What the tool does in its app; None for one of the runtime's own.
             caller: Who calls.
-            line: The request as a line of JXA.
-            digest: The tool's digest in tools.lock.
         """
-        facts = CallFacts(
-            name,
-            *app,
-            *levels,
-            arguments,
-            event,
-            line,
-            digest=digest,
-            client=caller.client,
-            can_ask=caller.asks_by is not None and caller.asks_by in self.policy.approvers,
-            vouched=caller.vouched,
-        )
+        can_ask = caller.asks_by is not None and caller.asks_by in self.policy.approvers
+        facts = replace(facts, client=caller.client, can_ask=can_ask, vouched=caller.vouched)
+        event = facts.event
         if event is None:
             return facts
         tables = tool.tables if tool else None

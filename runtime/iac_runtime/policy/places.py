@@ -9,8 +9,11 @@ Both take more than a plain name where a name is due: a path with colons, from a
 the folder at hand, in which an empty part climbs; System Events also one with slashes, or with a
 tilde (Apple, System Events dictionary, "disk item"). `container` and `disk` climb too. What
 cannot be told ends in `?`, or has no path.
+
+The places, suffixes and names themselves are in places.json.
 """
 
+import json
 import os
 import posixpath
 import stat
@@ -114,86 +117,12 @@ class ProtectedPlace(NamedTuple):
     says: str
 
 
-def _rows(says: str, *paths: str) -> tuple[ProtectedPlace, ...]:
-    return tuple(ProtectedPlace(tuple(path.casefold().split("/")), says) for path in paths)
+_DATA: Final = json.loads(Path(__file__).with_suffix(".json").read_bytes())
 
-
-_PLACES: Final[tuple[ProtectedPlace, ...]] = (
-    *_rows(
-        "what lies there starts by itself",
-        "Library/LaunchAgents",
-        "Library/LaunchDaemons",
-        "Library/StartupItems",
-        "Library/LoginPlugins",
-        "Library/PrivilegedHelperTools",
-        "Library/ScriptingAdditions",
-        "Library/Input Methods",
-        "Library/Internet Plug-Ins",
-        "Library/PreferencePanes",
-        "Library/QuickLook",
-        "Library/Spotlight",
-        "Library/Security/SecurityAgentPlugins",
-        "Library/Extensions",
-        "Library/Scripts",
-        "Library/Application Scripts",
-        "Library/Workflows",
-        "Library/Services",
-        "Library/Mail/Bundles",
-        "Library/Application Support/com.apple.backgroundtaskmanagementagent",
-        "usr/lib/cron",
-        "var/at",
-        "etc/periodic",
-        ".config/autostart",
-    ),
-    *_rows(
-        "a shell or a program reads it when it starts",
-        ".zshrc",
-        ".zshenv",
-        ".zprofile",
-        ".zlogin",
-        ".zlogout",
-        ".bashrc",
-        ".bash_profile",
-        ".bash_login",
-        ".profile",
-        ".login",
-        ".cshrc",
-        ".tcshrc",
-        ".config/fish",
-        ".vimrc",
-        ".emacs",
-        ".emacs.d",
-        ".hammerspoon",
-        ".npmrc",
-        ".pypirc",
-        ".netrc",
-        "etc/zshrc",
-        "etc/profile",
-        "etc/sudoers",
-        "etc/sudoers.d",
-        "etc/hosts",
-        "etc/pam.d",
-    ),
-    *_rows(
-        "it decides who gets in, or what a program of yours runs",
-        ".ssh",
-        ".gnupg",
-        ".aws",
-        ".git/hooks",
-        ".git/config",
-        ".gitconfig",
-        ".config/git",
-        ".mcp.json",
-        ".claude",
-        ".claude.json",
-        ".codex",
-        ".cursor",
-        ".gemini",
-        ".vscode",
-        "claude_desktop_config.json",
-        "Library/Keychains",
-        "Library/Application Support/com.apple.TCC",
-    ),
+_PLACES: Final = tuple(
+    ProtectedPlace(tuple(path.casefold().split("/")), says)
+    for says, paths in _DATA["protected"].items()
+    for path in paths
 )
 
 
@@ -207,26 +136,10 @@ def place_of(path: str) -> ProtectedPlace | None:
     return None
 
 
-_EXECUTABLE: Final = frozenset(
-    (
-        "action app applescript bash bundle class command csh definition desktop dmg docm dylib "
-        "ext fileloc fish fxplug inetloc ipa iso jar js jse jxa kext ksh lua mailloc mdimporter "
-        "mobileconfig mobileprovision mpkg osax php pkg pl plugin potm ppam pptm prefpane "
-        "provisionprofile ps1 py pyc pyw qlgenerator rb saver scpt scptd scr sh shortcut "
-        "sparsebundle sparseimage sudoers swift tcl term terminal tool url vbs webloc wflow "
-        "workflow xbap xip xlam xlsm xpc zsh"
-    ).split()
-)
+_EXECUTABLE: Final = frozenset(_DATA["executable"])
 """Suffixes of what runs, installs, configures or leads on when it is opened."""
 
-_DOCUMENT: Final = frozenset(
-    (
-        "aac aif aiff avi bib bmp caf csv doc docx eml epub flac gif gpx heic heif ics jpeg jpg "
-        "json key log m4a m4v markdown md mov mp3 mp4 mpeg mpg numbers odp ods odt ogg opml pages "
-        "pdf png ppt pptx psd rtf rtfd srt tex text tif tiff toml tsv txt vcf vtt wav webm webp "
-        "xls xlsx yaml yml"
-    ).split()
-)
+_DOCUMENT: Final = frozenset(_DATA["document"])
 """Suffixes of what is only read or shown when it is opened."""
 
 
@@ -249,25 +162,10 @@ def is_document(path: str) -> bool:
     return _suffix(path) in _DOCUMENT
 
 
-_OF_USER: Final = (
-    "Desktop",
-    "Documents",
-    "Downloads",
-    "Library/Mobile Documents",
-    "Movies",
-    "Music",
-    "Pictures",
-    "Public",
-)
-
-
 def in_documents(path: str, home: str) -> bool:
     """Say whether a path lies among the user's documents, below his home folder."""
     inside = identity(path)
-    return any(inside.startswith(identity(f"{home}/{name}") + "/") for name in _OF_USER)
-
-
-_PROGRAMS: Final = ("/Applications", "/Library", "/System", "/bin", "/opt", "/sbin", "/usr")
+    return any(inside.startswith(identity(f"{home}/{name}") + "/") for name in _DATA["of the user"])
 
 
 def of_programs(path: str, home: str) -> bool:
@@ -275,7 +173,7 @@ def of_programs(path: str, home: str) -> bool:
     if in_documents(path, home):
         return False
     inside = identity(path) + "/"
-    roots = (*_PROGRAMS, f"{home}/Applications", f"{home}/Library")
+    roots = (*_DATA["programs"], f"{home}/Applications", f"{home}/Library")
     return any(inside.startswith(identity(root) + "/") for root in roots)
 
 
@@ -284,44 +182,11 @@ SYSTEM_EVENTS: Final = "com.apple.systemevents"
 FILE_APPS: Final = frozenset({FINDER, SYSTEM_EVENTS, "com.apple.imageevents"})
 """The apps whose objects are files; Image Events has the file suite of System Events."""
 
-_ROOTS: Final[Mapping[str, str]] = {
-    "applicationsFolder": "/Applications",
-    "applicationSupportFolder": "~/Library/Application Support",
-    "desktop": "~/Desktop",
-    "desktopFolder": "~/Desktop",
-    "documentsFolder": "~/Documents",
-    "downloadsFolder": "~/Downloads",
-    "folderActionScriptsFolder": "~/Library/Scripts/Folder Action Scripts",
-    "home": "~",
-    "homeFolder": "~",
-    "libraryFolder": "~/Library",
-    "moviesFolder": "~/Movies",
-    "musicFolder": "~/Music",
-    "picturesFolder": "~/Pictures",
-    "preferencesFolder": "~/Library/Preferences",
-    "publicFolder": "~/Public",
-    "scriptingAdditionsFolder": "~/Library/ScriptingAdditions",
-    "scriptsFolder": "~/Library/Scripts",
-    "startupDisk": "",
-    "startupItemsFolder": "/Library/StartupItems",
-    "trash": "~/.Trash",
-    "utilitiesFolder": "/Applications/Utilities",
-    "workflowsFolder": "~/Library/Workflows",
-}
+_ROOTS: Final[Mapping[str, str]] = _DATA["folders"]
 """Properties that name a folder, by JXA name; of a domain those under the tilde are its own."""
 
-_DOMAINS: Final[Mapping[str, str]] = {
-    "localDomain": "",
-    "networkDomain": "/Network",
-    "systemDomain": "/System",
-    "userDomain": "~",
-}
-
-_FILES: Final = frozenset(
-    "aliases aliasFiles applicationFiles audioFiles clippings containers disks diskItems"
-    " documentFiles files filePackages folders internetLocationFiles items movieFiles packages"
-    " propertyListFiles quicktimeFiles xmlFiles".split()
-)
+_DOMAINS: Final[Mapping[str, str]] = _DATA["domains"]
+_FILES: Final = frozenset(_DATA["collections"])
 _ELSEWHERE: Final = frozenset({"originalItem", "target"})
 """Properties of a file that lead to another one, nobody here knows where."""
 

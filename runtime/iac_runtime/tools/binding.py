@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final
 
 from iac_runtime.tool import Param, Spec
@@ -29,7 +30,7 @@ _MAKE: Final[Mapping[str, Param]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Operation:
     """What a generated tool does: its name on the wire, its app's tables, what its module says."""
 
@@ -74,11 +75,12 @@ def _fill(part: Any, spec: Spec, arguments: Mapping[str, Any], used: set[str]) -
     return part
 
 
-def parameters(tool: Operation) -> dict[str, Param]:
+@lru_cache(maxsize=1024)
+def parameters(tool: Operation) -> Mapping[str, Param]:
     """Return the parameters of the operation behind a tool, by key."""
     spec = tool.spec
     if not spec.bind:
-        return dict(spec.params)
+        return spec.params
     found: dict[str, Param] = {}
     if spec.op == "make":
         found.update(_MAKE)

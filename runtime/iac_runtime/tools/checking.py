@@ -5,7 +5,7 @@ without the underscore of a Python keyword, enumerators in any case, null for wh
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final, TypeAlias
 
 from iac_base.errors import InvalidParameterError, near_text, quoted
@@ -22,6 +22,9 @@ MAX_EXACT: Final = 2**53
 """What arguments may hold: characters of a text, items of a list, levels, and the largest whole
 number that JavaScript counts to without a gap."""
 
+LONGEST_NAME: Final = 1_000
+"""Characters of a text that can be a name in another spelling."""
+
 
 def check_arguments(arguments: Mapping[str, Any], schema: _Schema) -> dict[str, Any]:
     """Return the arguments in the schema's own spelling.
@@ -36,7 +39,7 @@ def check_arguments(arguments: Mapping[str, Any], schema: _Schema) -> dict[str, 
     required = schema.get("required", ())
     found: dict[str, Any] = {}
     for name, value in arguments.items():
-        key = name if name in rows else {fold(key): key for key in rows}.get(fold(str(name)))
+        key = name if name in rows else _like(str(name), rows)
         if key is None:
             near = near_text(str(name), [row.rstrip("_") for row in rows])
             raise InvalidParameterError(f"There is no argument {quoted(str(name))}.", near)
@@ -111,6 +114,13 @@ def _place(where: str) -> str:
     return "".join(char if char.isprintable() else " " for char in where)[:80]
 
 
+def _like(text: str, words: Iterable[str]) -> str | None:
+    """Return the word that `text` is in another spelling."""
+    # `fold` keeps what it has seen.
+    wanted = fold(text) if len(text) <= LONGEST_NAME else ""
+    return next((word for word in words if wanted and fold(word) == wanted), None)
+
+
 def _alternatives(schema: _Schema) -> list[_Schema]:
     return [schema, *schema.get("anyOf", ())]
 
@@ -121,7 +131,7 @@ def _spelled(value: Any, schema: _Schema) -> Any:
         words = [word for part in _alternatives(schema) for word in part.get("enum", ())]
         if not words or value in words:
             return value
-        return next((word for word in words if fold(value) and fold(word) == fold(value)), value)
+        return _like(value, words) or value
     if isinstance(value, list):
         parts = [part["items"] for part in _alternatives(schema) if "items" in part]
         items: _Schema = parts[0] if parts else {}

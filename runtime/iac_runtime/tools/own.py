@@ -8,7 +8,7 @@ from functools import lru_cache
 from importlib import import_module
 from typing import Any, Final
 
-from iac_runtime.tool import Level
+from iac_runtime.tool import LEVELS, Level
 from iac_runtime.tools.shape import Tool, later
 
 __all__ = ["DOORS", "META_TOOLS", "OWN_TOOLS", "TOOLSETS", "added_tools", "toolset_tools"]
@@ -30,84 +30,61 @@ _APP: Final = {
     "type": "string",
     "description": "The app: its key, name or bundle id, as list_apps gives them.",
 }
-_LEVEL: Final = {"type": "string", "enum": ["SAFE", "MODIFY", "DANGEROUS"]}
 
 
 def _schema(properties: dict[str, Any], *required: str) -> dict[str, Any]:
-    schema: dict[str, Any] = {"type": "object", "properties": properties}
-    return {
-        **schema,
-        **({"required": list(required)} if required else {}),
-        "additionalProperties": False,
-    }
+    needs = {"required": list(required)} if required else {}
+    return {"type": "object", "properties": properties, **needs, "additionalProperties": False}
 
 
 _ONE_APP: Final = _schema({"app": _APP}, "app")
-_NOTES: Final = {"app": "Notes"}
-_APP_PLAN: Final = later("iac_runtime.gate.planning:plan_app_event")
+_IS_RUNNING: Final = _schema({"result": {"type": "boolean"}}, "result")
 
-OWN_TOOLS: Final[Mapping[str, Tool]] = {
-    tool.name: tool
-    for tool in (
-        Tool(
-            "app_activate",
-            "Bring an app to the front; it is started if need be.",
-            _ONE_APP,
-            _APP_PLAN,
-            example=_NOTES,
+
+def _app_tool(
+    name: str, purpose: str, level: Level = "SAFE", output: dict[str, Any] | None = None
+) -> Tool:
+    """Return a tool that does one thing with an app as a whole."""
+    plan = later("iac_runtime.gate.planning:plan_app_event")
+    return Tool(name, purpose, _ONE_APP, plan, output, level, level, example={"app": "Notes"})
+
+
+def _by_name(*tools: Tool) -> Mapping[str, Tool]:
+    return {tool.name: tool for tool in tools}
+
+
+OWN_TOOLS: Final = _by_name(
+    _app_tool("app_activate", "Bring an app to the front; it is started if need be."),
+    _app_tool("app_launch", "Start an app without opening a document.", "MODIFY"),
+    _app_tool("app_quit", "Quit an app. Unsaved work may be lost.", "DANGEROUS"),
+    _app_tool(
+        "app_running", "Say whether an app is running, without starting it.", output=_IS_RUNNING
+    ),
+    Tool(
+        "list_apps",
+        "List the apps that can be controlled, and how many tools of each level. "
+        "Answers: what can you do on this Mac?",
+        _schema({}),
+        later("iac_runtime.gate.planning:plan_list_apps"),
+        always=True,
+    ),
+    Tool(
+        "read_more",
+        "Read on in a result that was too large for one answer.",
+        _schema(
+            {
+                "result": {"type": "string", "description": "The id that the note named."},
+                "offset": {"type": "integer", "minimum": 0, "description": "Where to read on."},
+            },
+            "result",
+            "offset",
         ),
-        Tool(
-            "app_launch",
-            "Start an app without opening a document.",
-            _ONE_APP,
-            _APP_PLAN,
-            level="MODIFY",
-            ceiling="MODIFY",
-            example=_NOTES,
-        ),
-        Tool(
-            "app_quit",
-            "Quit an app. Unsaved work may be lost.",
-            _ONE_APP,
-            _APP_PLAN,
-            level="DANGEROUS",
-            ceiling="DANGEROUS",
-            example=_NOTES,
-        ),
-        Tool(
-            "app_running",
-            "Say whether an app is running, without starting it.",
-            _ONE_APP,
-            _APP_PLAN,
-            output=_schema({"result": {"type": "boolean"}}, "result"),
-            example=_NOTES,
-        ),
-        Tool(
-            "list_apps",
-            "List the apps that can be controlled, and how many tools of each level. "
-            "Answers: what can you do on this Mac?",
-            _schema({}),
-            later("iac_runtime.gate.planning:plan_list_apps"),
-            always=True,
-        ),
-        Tool(
-            "read_more",
-            "Read on in a result that was too large for one answer.",
-            _schema(
-                {
-                    "result": {"type": "string", "description": "The id that the note named."},
-                    "offset": {"type": "integer", "minimum": 0, "description": "Where to read on."},
-                },
-                "result",
-                "offset",
-            ),
-            later("iac_runtime.gate.planning:plan_read_more"),
-            example={"result": "example", "offset": 1},
-            always=True,
-            large=True,
-        ),
-    )
-}
+        later("iac_runtime.gate.planning:plan_read_more"),
+        example={"result": "example", "offset": 1},
+        always=True,
+        large=True,
+    ),
+)
 """Tools of every surface: apps as such, and large results."""
 
 _CALL: Final = _schema(
@@ -118,57 +95,57 @@ _CALL: Final = _schema(
     "name",
 )
 
-META_TOOLS: Final[Mapping[str, Tool]] = {
-    tool.name: tool
-    for tool in (
-        Tool(
-            "find_tools",
-            "Find tools for Mac apps (Mail, Notes, Finder, Calendar, Safari, Music, ...), for any "
-            "app's windows and menus and for scripts, by what you want to do, in plain words. "
-            "Gives names, purposes, exact schemas, an example each, and which of read_tool, "
-            "write_tool, dangerous_tool calls it. Start here.",
-            _schema(
-                {
-                    "query": {
-                        "type": "string",
-                        "description": "What to do, as in: unread mails of today",
-                    },
-                    "app": {"type": "string", "description": "Only this app: name or bundle id."},
-                    "level": {**_LEVEL, "description": "Only tools that need at most this."},
-                    "limit": {"type": "integer", "minimum": 1, "maximum": 20},
-                },
-                "query",
-            ),
-            example={"query": "unread mails of today"},
-            always=True,
-        ),
-        Tool(
-            "read_tool",
-            "Call a tool that only reads (SAFE).",
-            _CALL,
-            example={"name": "mail_list_unread", "arguments": {}},
-            always=True,
-            large=True,
-        ),
-        Tool(
-            "write_tool",
-            "Call a tool that changes something which can be put right again (up to MODIFY).",
-            _CALL,
-            ceiling="MODIFY",
-            example={"name": "notes_make_note", "arguments": {"name": "Milk"}},
-            always=True,
-        ),
-        Tool(
-            "dangerous_tool",
-            "Call a tool whose effect cannot be taken back or reaches others (up to DANGEROUS): "
-            "sending, deleting, running code. The user is asked each time.",
-            _CALL,
-            ceiling="DANGEROUS",
-            example={"name": "notes_delete", "arguments": {"target": 'notes["Milk"]'}},
-            always=True,
-        ),
+
+def _door(level: Level, purpose: str, tool: str, arguments: dict[str, Any]) -> Tool:
+    """Return the tool that calls others of up to a level, with an example of a call."""
+    example = {"name": tool, "arguments": arguments}
+    large = level == "SAFE"
+    return Tool(
+        DOORS[level], purpose, _CALL, ceiling=level, example=example, always=True, large=large
     )
-}
+
+
+META_TOOLS: Final = _by_name(
+    Tool(
+        "find_tools",
+        "Find tools for Mac apps (Mail, Notes, Finder, Calendar, Safari, Music, ...), for any "
+        "app's windows and menus and for scripts, by what you want to do, in plain words. "
+        "Gives names, purposes, exact schemas, an example each, and which of read_tool, "
+        "write_tool, dangerous_tool calls it. Start here.",
+        _schema(
+            {
+                "query": {
+                    "type": "string",
+                    "description": "What to do, as in: unread mails of today",
+                },
+                "app": {"type": "string", "description": "Only this app: name or bundle id."},
+                "level": {
+                    "type": "string",
+                    "enum": [*LEVELS],
+                    "description": "Only tools that need at most this.",
+                },
+                "limit": {"type": "integer", "minimum": 1, "maximum": 20},
+            },
+            "query",
+        ),
+        example={"query": "unread mails of today"},
+        always=True,
+    ),
+    _door("SAFE", "Call a tool that only reads (SAFE).", "mail_list_unread", {}),
+    _door(
+        "MODIFY",
+        "Call a tool that changes something which can be put right again (up to MODIFY).",
+        "notes_make_note",
+        {"name": "Milk"},
+    ),
+    _door(
+        "DANGEROUS",
+        "Call a tool whose effect cannot be taken back or reaches others (up to DANGEROUS): "
+        "sending, deleting, running code. The user is asked each time.",
+        "notes_delete",
+        {"target": 'notes["Milk"]'},
+    ),
+)
 """Tools of the surface `search`, which it answers itself: they find and call the others."""
 
 

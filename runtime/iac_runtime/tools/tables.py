@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from types import ModuleType
 from typing import TypeVar
 
@@ -32,6 +32,14 @@ class Tables:
     records: Mapping[str, Record]
     tools: Mapping[str, Spec]
 
+    def __post_init__(self) -> None:
+        # A known answer costs no step through this file.
+        for look in (self.descends, self.properties, self.elements):
+            object.__setattr__(self, look.__name__, lru_cache(None)(look))
+        for find in (self.find_class, self.find_property):
+            # Names are a caller's, who may think of any.
+            object.__setattr__(self, find.__name__, lru_cache(4096)(find))
+
     def lineage(self, term: str) -> Iterator[tuple[str, Class]]:
         """Yield the class `term` and those it inherits from, nearest first; cycles end."""
         seen: set[str] = set()
@@ -47,19 +55,11 @@ class Tables:
 
     def properties(self, term: str) -> Sequence[Property]:
         """Return the properties of the class `term`, its own first; an overridden one once."""
-        found = self._properties.get(term)
-        if found is None:
-            rows = (prop for _, row in self.lineage(term) for prop in row.properties)
-            found = self._properties[term] = _first_of_each(rows)
-        return found
+        return _first_of_each(prop for _, row in self.lineage(term) for prop in row.properties)
 
     def elements(self, term: str) -> Sequence[Element]:
         """Return what the class `term` contains, its own first."""
-        found = self._elements.get(term)
-        if found is None:
-            rows = (element for _, row in self.lineage(term) for element in row.elements)
-            found = self._elements[term] = _first_of_each(rows)
-        return found
+        return _first_of_each(element for _, row in self.lineage(term) for element in row.elements)
 
     def find_class(self, name: str) -> str | None:
         """Return the term of the class called `name`, singular or plural, in either spelling."""
@@ -67,23 +67,8 @@ class Tables:
 
     def find_property(self, term: str, name: str) -> Property | None:
         """Return the property `name` of the class `term`, in either spelling."""
-        found = self._property_names.get(term)
-        if found is None:
-            rows = reversed(self.properties(term))
-            found = self._property_names[term] = {fold(prop.term): prop for prop in rows}
-        return found.get(fold(name))
-
-    @cached_property
-    def _properties(self) -> dict[str, tuple[Property, ...]]:
-        return {}
-
-    @cached_property
-    def _elements(self) -> dict[str, tuple[Element, ...]]:
-        return {}
-
-    @cached_property
-    def _property_names(self) -> dict[str, dict[str, Property]]:
-        return {}
+        wanted = fold(name)
+        return next((prop for prop in self.properties(term) if fold(prop.term) == wanted), None)
 
     @cached_property
     def _class_names(self) -> dict[str, str]:
