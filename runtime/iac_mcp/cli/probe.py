@@ -12,8 +12,7 @@ import click
 from iac_base.errors import SetupError
 from iac_base.files import write_whole
 from iac_mcp.cli.common import HELP, OUTPUT, writing
-from iac_mcp.setup.probe import FORMAT, ROWS, Person, answers, collisions, redacted
-from iac_mcp.setup.probe_table import APPS, Probe
+from iac_mcp.setup.probe import APPS, FORMAT, ROWS, Person, Probe, answers, collisions, redacted
 from iac_runtime.execution.mac import permitted, responsible_name
 from iac_runtime.execution.streams import run_process
 from iac_runtime.tools.catalogue import Catalogue

@@ -8,15 +8,27 @@ import contextlib
 import json
 import re
 import time
+import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from pathlib import Path
+from typing import Any, Final, Literal, NamedTuple
 
-from iac_mcp.setup.probe_table import APPS, COLLISION, PROBES, RECORD, Probe
 from iac_runtime.execution.answers import parse_error_line
 from iac_runtime.execution.process import Completed, Runner
 from iac_runtime.tools.tables import APPLICATION, Tables
 
-__all__ = ["FORMAT", "NOBODY", "ROWS", "Person", "answers", "collisions", "redacted"]
+__all__ = [
+    "APPS",
+    "FORMAT",
+    "NOBODY",
+    "PROBES",
+    "ROWS",
+    "Person",
+    "Probe",
+    "answers",
+    "collisions",
+    "redacted",
+]
 
 ROWS: Final = range(1, 14)
 """The rows of the list in docs/mac.md."""
@@ -28,13 +40,70 @@ _SECONDS: Final = 20.0
 _MOST: Final = 20_000
 _SHORTEST: Final = 3
 
+APPS: Final = {
+    "com.apple.finder": "Finder",
+    "com.apple.systemevents": "System Events",
+    "com.apple.TextEdit": "TextEdit",
+}
+"""The apps that events are sent to: bundle id -> name."""
+
+_COLLISION: Final = "A command and a property of one name: which wins?"
 _UNANSWERED: Final[Mapping[int, tuple[str, str]]] = {
-    9: (COLLISION, "None of the apps that there are tools of has one."),
-    10: (RECORD, "No command of an app that every Mac has takes one without doing something."),
+    # What to ask is found in the tables of the apps that there are.
+    9: (_COLLISION, "None of the apps that there are tools of has one."),
+    10: (
+        "What does a record as direct parameter become, where the command wants one?",
+        "No command of an app that every Mac has takes one without doing something.",
+    ),
 }
 
 _DEBUGGED: Final = ("/usr/bin/env", "AEDebugSends=1")
 _CHANNELLED: Final = ("/bin/sh", "-c", 'exec "$@" 3<&0 4>&1', "sh")
+
+
+class Probe(NamedTuple):
+    """One script in one process.
+
+    Attributes:
+        id: The row of the list, and what of it this asks.
+        question: What is not known, in a few words.
+        script: The JavaScript. What it prints is the answer.
+        app: The bundle id that it sends events to; then it is run only if that app is running.
+        form: How osascript prints: `h` for people, `s` as source.
+        debug: Let the system print the events that are sent.
+        scratch: It makes a document in TextEdit and closes it unsaved.
+        stdin: What it can read; with `channel` as descriptor 3, and 4 is its standard output.
+    """
+
+    id: str
+    question: str
+    script: str
+    app: str = ""
+    form: Literal["h", "s"] = "h"
+    debug: bool = False
+    scratch: bool = False
+    stdin: str = ""
+    channel: bool = False
+
+    @property
+    def row(self) -> int:
+        """The row of the list that this helps to answer."""
+        return int(self.id.partition(".")[0])
+
+
+def _read_probes() -> Iterator[Probe]:
+    """Yield the scripts of `probe.toml`; in each of the `forms` that their group wants."""
+    text = Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")
+    for group in tomllib.loads(text)["group"]:
+        row, before, scripts = group.pop("row"), group.pop("before", ""), group.pop("scripts")
+        forms = group.pop("forms", "h")
+        for name, script in scripts.items():
+            for form in forms:
+                ident = f"{row}.{name}" if forms == "h" else f"{row}.{name}-{form}"
+                yield Probe(ident, script=before + script, form=form, **group)
+
+
+PROBES: Final = tuple(_read_probes())
 
 
 class Person(NamedTuple):
@@ -71,7 +140,7 @@ def collisions(apps: Iterable[Tables], most: int = 5) -> Iterator[Probe]:
                         f"var a = Application({json.dumps(tables.app.id)}); "
                         f"typeof {chain} + ' ' + Automation.getDisplayString({chain})"
                     )
-                    yield Probe(f"9.{tables.key}-{prop.jxa}", COLLISION, script)
+                    yield Probe(f"9.{tables.key}-{prop.jxa}", _COLLISION, script)
 
 
 def _places(tables: Tables) -> Iterator[tuple[str, str]]:
