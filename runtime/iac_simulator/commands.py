@@ -10,8 +10,8 @@ from typing import Any, Final, NamedTuple
 
 from iac_runtime.tool import Param
 from iac_runtime.tools.tables import APPLICATION, Tables
+from iac_runtime.types import parse_type
 from iac_simulator.errors import EventRefusedError
-from iac_simulator.names import alternatives
 from iac_simulator.values import UNDEFINED, AppReference, record_in
 
 __all__ = [
@@ -125,8 +125,8 @@ def read_arguments(
     if receiver is None:
         if rest and (command.direct is not None or first is None):
             direct = rest.pop(0)
-            types = alternatives(command.direct.type) if command.direct else []
-            refused = first is not None and {"record", "any"}.isdisjoint(term for term, _ in types)
+            types = parse_type(command.direct.type) if command.direct else ()
+            refused = first is not None and {"record", "any"}.isdisjoint(row.name for row in types)
     elif rest and first is None and rest[0] is not None:
         direct = rest.pop(0)
     named = (record_in(rest[0]) if rest else None) or {}
