@@ -228,7 +228,7 @@ def _settings() -> str:
 
 
 def _places(places: Mapping[str, str]) -> str:
-    wanted = dict.fromkeys((places.get("darwin", places[""]), places[""]))
+    wanted = dict.fromkeys((places.get("darwin", places["other"]), places["other"]))
     return ", ".join(f"`{place}`" for place in wanted)
 
 

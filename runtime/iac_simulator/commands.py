@@ -5,13 +5,15 @@ parameter, the next an object of named ones, the last an object of event modifie
 """
 
 import re
-from collections.abc import Mapping, Sequence
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from iac_runtime.tool import Param
 from iac_runtime.tools.tables import APPLICATION, Tables
+from iac_runtime.types import parse_type
 from iac_simulator.errors import EventRefusedError
-from iac_simulator.names import alternatives
 from iac_simulator.values import UNDEFINED, AppReference, record_in
 
 __all__ = [
@@ -44,41 +46,16 @@ class Arguments(NamedTuple):
     refused: bool = False
 
 
-def _standard(name: str, event: str, direct: str = "", **params: tuple[str, str]) -> AppCommand:
-    rows = {key: Param(key, code, type_) for key, (code, type_) in params.items()}
-    return AppCommand(name, event, Param("", "----", direct) if direct else None, rows)
+def _read_standard() -> Iterator[tuple[str, AppCommand]]:
+    text = Path(__file__).with_name("standard.toml").read_text(encoding="utf-8")
+    for name, row in tomllib.loads(text).items():
+        direct = Param("", "----", row["direct"]) if "direct" in row else None
+        params = {key: Param(key, *rest) for key, rest in row.get("params", {}).items()}
+        yield name, AppCommand(name, row["event"], direct, params)
 
 
-_AT: Final = ("insh", "location specifier")
-_CLASS: Final = ("kocl", "type")
-_DATA: Final = ("data", "any")
-_RECORD: Final = ("prdt", "record")
-_SAVING: Final = ("savo", "save options")
-_STANDARD: Final[Mapping[str, AppCommand]] = {
-    command.name: command
-    for command in (
-        _standard("get", "coregetd", "specifier"),
-        _standard("set", "coresetd", "specifier", to=_DATA),
-        _standard("count", "corecnte", "specifier", each=_CLASS),
-        _standard("exists", "coredoex", "any"),
-        _standard("make", "corecrel", new=_CLASS, at=_AT, withProperties=_RECORD, withData=_DATA),
-        _standard("delete", "coredelo", "specifier"),
-        _standard("duplicate", "coreclon", "specifier", to=_AT, withProperties=_RECORD),
-        _standard("move", "coremove", "specifier", to=_AT),
-        _standard("open", "aevtodoc", "file"),
-        _standard("print", "aevtpdoc", "file", withProperties=("prdt", "print settings")),
-        _standard("close", "coreclos", "specifier", saving=_SAVING, savingIn=("kfil", "file")),
-        _standard(
-            "save", "coresave", "specifier", **{"in": ("kfil", "file"), "as": ("fltp", "any")}
-        ),
-        _standard("quit", "aevtquit", saving=_SAVING),
-        _standard("activate", "miscactv"),
-        _standard("launch", "ascrnoop"),
-        _standard("run", "aevtoapp"),
-        _standard("reopen", "aevtrapp"),
-    )
-}
-"""What every app answers, in its dictionary or not: name -> command, codes of the core suite."""
+_STANDARD: Final[Mapping[str, AppCommand]] = dict(_read_standard())
+"""What every app answers, in its dictionary or not, by name."""
 
 STANDARD_EVENTS: Final = frozenset(command.event for command in _STANDARD.values())
 
@@ -125,8 +102,8 @@ def read_arguments(
     if receiver is None:
         if rest and (command.direct is not None or first is None):
             direct = rest.pop(0)
-            types = alternatives(command.direct.type) if command.direct else []
-            refused = first is not None and {"record", "any"}.isdisjoint(term for term, _ in types)
+            types = parse_type(command.direct.type) if command.direct else ()
+            refused = first is not None and {"record", "any"}.isdisjoint(row.name for row in types)
     elif rest and first is None and rest[0] is not None:
         direct = rest.pop(0)
     named = (record_in(rest[0]) if rest else None) or {}

@@ -9,12 +9,12 @@ from typing import Literal, NamedTuple
 
 from iac_runtime.tool import Property
 from iac_runtime.tools.tables import APPLICATION, Tables
+from iac_runtime.types import parse_type
 from iac_simulator.values import Chain
 
 __all__ = [
     "STANDARD_PROPERTIES",
     "Meaning",
-    "alternatives",
     "class_of_type",
     "element_class",
     "is_member",
@@ -43,20 +43,9 @@ class Meaning(NamedTuple):
     prop: Property | None = None
 
 
-def alternatives(type_: str) -> list[tuple[str, bool]]:
-    """Return the (term, is a list) alternatives of a type: `text | list of note`."""
-    found: list[tuple[str, bool]] = []
-    for part in type_.split(" | "):
-        term = part.strip()
-        listed = term.startswith("list of ")
-        items = term.removeprefix("list of ").split("|") if listed else [term]
-        found += [(item, listed) for item in items]
-    return found
-
-
 def class_of_type(tables: Tables, type_: str) -> str | None:
     """Return the first class among the alternatives of `type_`."""
-    return next((term for term, _ in alternatives(type_) if term in tables.classes), None)
+    return next((row.name for row in parse_type(type_) if row.name in tables.classes), None)
 
 
 def property_named(tables: Tables, term: str | None, name: str) -> Property | None:

@@ -13,16 +13,18 @@ Environment:
 """
 
 import contextlib
-import importlib.util
 import json
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from iac_runtime.tools.tables import Tables, tables_of
+from iac_base.errors import SetupError
+from iac_runtime.tools.catalogue import Catalogue
+from iac_runtime.tools.folders import shipped_folder
+from iac_runtime.tools.tables import Tables
 from iac_simulator import state as storage
 from iac_simulator.engine import MissingEngineError
 from iac_simulator.errors import StateError
@@ -44,49 +46,34 @@ def main() -> int:
         session = _Session(simulator)
         outside = Outside(Descriptors(), time.sleep, lambda: None, own=True)
         return simulator.run(sys.argv[1:], outside, session.turn)
-    except (StateError, MissingEngineError, OSError) as error:
+    except (StateError, SetupError, MissingEngineError, OSError) as error:
         os.write(2, f"osascript: {error}\n".encode("utf-8", "replace"))
         return 1
+
+
+def load_tables(folders: Sequence[Path]) -> list[Tables]:
+    """Return the tables of every app in the output folders; an earlier one hides a later one's.
+
+    Raises:
+        SetupError: A folder has no readable catalogue, or a module cannot be imported.
+    """
+    catalogue = Catalogue(folders)
+    found: list[Tables] = []
+    for app in catalogue.apps.values():
+        try:
+            found.append(catalogue.tables(app))
+        except AttributeError as error:
+            path = app.folder / f"{app.key}.py"
+            raise SetupError(f"{path}: not a generated module: {error}") from None
+    return found
 
 
 def _folders() -> list[Path]:
     named = os.environ.get("IAC_SIMULATOR_TOOLS")
     if named:
         return [Path(folder) for folder in named.split(os.pathsep) if folder]
-    shipped = importlib.util.find_spec("iac_tools")
-    places = shipped.submodule_search_locations if shipped else None
-    return [Path(folder) for folder in places or []]
-
-
-def load_tables(folders: list[Path]) -> list[Tables]:
-    """Return the tables of every module that the catalogues of `folders` list.
-
-    An app in an earlier folder hides the later one.
-
-    Raises:
-        StateError: A folder has no readable catalogue, or a module cannot be imported.
-    """
-    found: dict[str, Tables] = {}
-    for folder in folders:
-        try:
-            catalogue = json.loads((folder / "catalogue.json").read_text("utf-8"))
-            keys = list(catalogue["apps"])
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise StateError(f"{folder}: no readable catalogue.json: {error}") from None
-        found |= {key: _tables(folder / f"{key}.py", key) for key in keys if key not in found}
-    return list(found.values())
-
-
-def _tables(path: Path, key: str) -> Tables:
-    spec = importlib.util.spec_from_file_location(f"iac_simulated.{key}", path)
-    if spec is None or spec.loader is None:
-        raise StateError(f"{path}: not a module.")
-    module = importlib.util.module_from_spec(spec)
-    try:
-        spec.loader.exec_module(module)
-        return tables_of(module)
-    except Exception as error:
-        raise StateError(f"{path}: not a generated module: {error}") from None
+    shipped = shipped_folder()
+    return [shipped] if shipped else []
 
 
 class _Session:

@@ -4,9 +4,8 @@ from typing import Any
 
 from iac_runtime.tool import Property
 from iac_runtime.tools.tables import APPLICATION, Tables
-from iac_runtime.types import find_type
+from iac_runtime.types import find_type, parse_type
 from iac_simulator.commands import AppCommand
-from iac_simulator.names import alternatives
 from iac_simulator.typed_values import enumerators
 from iac_simulator.values import UNDEFINED, AppReference
 from iac_simulator.world import AppWorld, default_value
@@ -62,7 +61,7 @@ def answer_by_type(world: AppWorld, command: AppCommand, direct: Any, now: str) 
     """Return a plausible answer of the type that the command declares."""
     if not command.result:
         return UNDEFINED
-    for term, listed in alternatives(command.result):
+    for term, listed in parse_type(command.result):
         if listed:
             return []
         kind = find_type(term)

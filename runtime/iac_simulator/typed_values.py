@@ -11,9 +11,9 @@ from typing import Any, Final
 from iac_base.words import fold
 from iac_runtime.tool import Enum, Property
 from iac_runtime.tools.tables import Tables
-from iac_runtime.types import Reading, find_type
+from iac_runtime.types import Reading, find_type, parse_type
 from iac_simulator.errors import EventRefusedError
-from iac_simulator.names import alternatives, property_named, property_of_kin
+from iac_simulator.names import property_named, property_of_kin
 from iac_simulator.values import AppReference, Undefined, notation, record_in
 
 __all__ = ["check_value", "direct_of", "encoded", "enumerators", "properties_of", "settable"]
@@ -46,13 +46,13 @@ def encoded(tables: Tables, value: Any, type_: str) -> Any:
     record = record_in(value)
     if record is None:
         return value
-    known = (tables.records[term] for term, _ in alternatives(type_) if term in tables.records)
+    known = (tables.records[term] for term, _ in parse_type(type_) if term in tables.records)
     rows = {row.jxa: row for found in reversed(list(known)) for row in reversed(found.properties)}
     return {"record": _coded(tables, record, rows.get)}
 
 
 def _word(tables: Tables, value: str, type_: str) -> Any:
-    for term, _ in alternatives(type_):
+    for term, _ in parse_type(type_):
         for name, code in enumerators(tables, term):
             if name == value or fold(name) == fold(value) != "":
                 return {"enum": code}
@@ -110,7 +110,7 @@ def check_value(tables: Tables, type_: str, value: Any) -> None:
     """
     if isinstance(value, Undefined):
         raise EventRefusedError(-1700)
-    options = alternatives(type_)
+    options = parse_type(type_)
     if any(_takes(tables, term, listed, value) for term, listed in options):
         return
     if isinstance(value, str) and any(enumerators(tables, term) for term, _ in options):

@@ -15,9 +15,9 @@ from iac_base.errors import ErrorType, ToolError
 from iac_runtime.apple_errors import APPLE_ERRORS
 from iac_runtime.execution import mac as responsible
 from iac_runtime.execution.answers import (
-    CallFacts,
     ErrorLine,
     ExchangeReply,
+    SentCall,
     answer_of,
     describe,
     parse_error_line,
@@ -60,7 +60,7 @@ def described(number: int | None, original: str = "text", *, writes: bool = Fals
 
 def failed(reply: ExchangeReply, *, writes: bool = False, seconds: float = 30) -> ToolError:
     with pytest.raises(ToolError) as caught:
-        answer_of(reply, CallFacts("Notes", "notes_get", writes, seconds))
+        answer_of(reply, SentCall("Notes", "notes_get", writes, seconds))
     return caught.value
 
 

@@ -16,9 +16,17 @@ from hypothesis import strategies as st
 from iac_base.errors import SetupError
 from iac_mcp.cli import probe as cli_probe
 from iac_mcp.cli.main import main
-from iac_mcp.cli.probe import probe
-from iac_mcp.setup.probe import ROWS, Person, answers, collisions, redacted
-from iac_mcp.setup.probe_table import APPS, PROBES, Probe
+from iac_mcp.cli.probe import (
+    APPS,
+    PROBES,
+    ROWS,
+    Person,
+    Probe,
+    answers,
+    collisions,
+    probe,
+    redacted,
+)
 from iac_runtime.execution.process import Completed
 from iac_runtime.tool import App, Class, Element, Property, Spec
 from iac_runtime.tools.catalogue import Catalogue

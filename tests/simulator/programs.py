@@ -1,5 +1,6 @@
 """Running the stand-in as a program: real processes, real descriptors, files in a folder."""
 
+import json
 import os
 import subprocess
 import sys
@@ -22,11 +23,18 @@ SCHEMAS = {}
 """
 
 
+CATALOGUE = {
+    "format": 1,
+    "tools": {},
+    "apps": {"jar": {"id": "com.example.Jar", "name": "Jar", "kind": "application"}},
+}
+
+
 def jar(folder: Path) -> Path:
     """Write a folder of tools with one app, Jar, which holds coins."""
     folder.mkdir()
     (folder / "jar.py").write_text(JAR, "utf-8")
-    (folder / "catalogue.json").write_text('{"apps": {"jar": {}}}', "utf-8")
+    (folder / "catalogue.json").write_text(json.dumps(CATALOGUE), "utf-8")
     return folder
 
 

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from programs import CATALOGUE, jar
 from simulated_diary import Script
 
 from iac_simulator import Simulator, osascript
@@ -218,24 +219,7 @@ def test_threads_share_one_world(script: Script) -> None:
 
 @pytest.fixture
 def tools(tmp_path: Path) -> Path:
-    """A folder of generated modules with one app of two classes."""
-    folder = tmp_path / "tools"
-    folder.mkdir()
-    (folder / "jar.py").write_text(
-        "from iac_runtime.tool import App, Class, Element, Property\n"
-        "__all__ = ['APP']\n"
-        "APP = App('com.example.Jar', 'Jar')\n"
-        "NAME = Property('name', 'pnam', 'name', 'text', 'rw', 'SAFE')\n"
-        "COINS = (Element('coin', 'rw'),)\n"
-        "CLASSES = {\n"
-        "    'application': Class('capp', 'application', 'all', None, 'SAFE', 'SAFE', (), COINS),\n"
-        "    'coin': Class('coin', 'coin', 'coins', None, 'SAFE', 'SAFE', (NAME,)),\n"
-        "}\n"
-        "ENUMS = {}\nRECORDS = {}\nSCHEMAS = {}\n",
-        "utf-8",
-    )
-    (folder / "catalogue.json").write_text('{"apps": {"jar": {}}}', "utf-8")
-    return folder
+    return jar(tmp_path / "tools")
 
 
 ADD = "const j = Application('Jar'); j.coins.push(j.Coin({name: 'c'})); j.coins.length"
@@ -302,11 +286,18 @@ def test_an_apps_state_file_is_begun_and_kept(
     assert "Bad file descriptor (-2700)" in capfd.readouterr().err
 
 
+OTHER_APP = json.dumps(CATALOGUE).replace("jar", "cup")
+
+
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
-        ("catalogue.json", "{", "no readable catalogue.json"),
-        ("catalogue.json", '{"apps": {"cup": {}}}', "cup.py: not a generated module"),
+        ("catalogue.json", "{", "catalogue.json is damaged"),
+        (
+            "catalogue.json",
+            json.dumps(CATALOGUE).replace("jar", "cup"),
+            "cup.py cannot be imported",
+        ),
         ("jar.py", "x = 1\n", "jar.py: not a generated module"),
     ],
 )

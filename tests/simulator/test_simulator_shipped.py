@@ -9,9 +9,10 @@ from simulated_diary import Script
 
 from iac_runtime.tool import Param, Spec
 from iac_runtime.tools.tables import Tables
+from iac_runtime.types import parse_type
 from iac_simulator import Simulator
 from iac_simulator.follow import refer
-from iac_simulator.names import alternatives, property_named
+from iac_simulator.names import property_named
 from iac_simulator.simulator import demo_state
 from iac_simulator.typed_values import check_value
 from iac_simulator.values import is_mark
@@ -123,7 +124,7 @@ def test_a_note_made_in_a_folder_is_counted_by_the_app(demo: Script) -> None:
 
 def sample(tables: Tables, type_: str) -> str:
     """Return JavaScript for a value of a type."""
-    term, listed = alternatives(type_)[0]
+    term, listed = parse_type(type_)[0]
     if listed:
         return f"[{sample(tables, term)}]"
     if tables.enums.get(term):

@@ -47,20 +47,6 @@ _OPTIONS: Final = (
     click.option("--read-only", is_flag=True, help="Only what never changes anything."),
 )
 
-_SAMPLE: Final = """\
-# What tools may do. Deny beats ask beats allow; what no rule speaks of goes by the preset:
-# read-only, cautious, private or trusted.
-preset = "cautious"
-
-# [[allow]]
-# app = "com.apple.Notes"
-# level = "MODIFY"
-
-# [[deny]]
-# tool = "mail_send*"
-# why = "I send my mail myself."
-"""
-
 
 def _policy_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options of every command that reads the policy."""
@@ -203,7 +189,8 @@ def edit(policy_file: Path | None) -> int:
     path = policy_path(policy_file)
     found = find(path)
     draft = find(path.with_name(f"{path.name}.draft-{secrets.token_hex(4)}"))
-    before = _SAMPLE if found.content is None else _text(found)
+    sample = Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")
+    before = sample if found.content is None else _text(found)
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     replace(draft, before.encode())
     click.edit(filename=str(draft.path))

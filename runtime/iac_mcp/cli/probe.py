@@ -1,28 +1,275 @@
-"""`iac-mcp probe`: what only a Mac can answer, as JSON to send back."""
+"""`iac-mcp probe`: answers to the open questions about JXA, from a Mac, as JSON to send back.
 
+One process a script, each with a deadline. Nothing personal stays in the answers: the home folder,
+the names of the user and of the computer are replaced.
+"""
+
+import contextlib
 import json
 import os
 import platform
+import re
 import sys
+import time
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, Literal, NamedTuple
 
 import click
 
 from iac_base.errors import SetupError
 from iac_base.files import write_whole
 from iac_mcp.cli.common import HELP, OUTPUT, writing
-from iac_mcp.setup.probe import FORMAT, ROWS, Person, answers, collisions, redacted
-from iac_mcp.setup.probe_table import APPS, Probe
+from iac_runtime.execution.answers import parse_error_line
 from iac_runtime.execution.mac import permitted, responsible_name
+from iac_runtime.execution.process import Completed, Runner
 from iac_runtime.execution.streams import run_process
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.folders import tool_folders
+from iac_runtime.tools.tables import APPLICATION, Tables
 from iac_runtime.version import VERSION
 
-__all__ = ["probe"]
+__all__ = [
+    "APPS",
+    "PROBES",
+    "ROWS",
+    "Person",
+    "Probe",
+    "answers",
+    "collisions",
+    "probe",
+    "redacted",
+]
 
-_WHOSE = "Whose name stands in the prompt, and is control allowed? (macOS is asked, nobody else)"
+ROWS: Final = range(1, 14)
+"""The rows of the list in docs/mac.md."""
+
+_FORMAT: Final = 1
+"""Of the report; a reader can tell by it what to expect."""
+
+_SECONDS: Final = 20.0
+_MOST: Final = 20_000
+_SHORTEST: Final = 3
+
+APPS: Final = {
+    "com.apple.finder": "Finder",
+    "com.apple.systemevents": "System Events",
+    "com.apple.TextEdit": "TextEdit",
+}
+"""The apps that events are sent to: bundle id -> name."""
+
+_COLLISION: Final = "A command and a property of one name: which wins?"
+_UNANSWERED: Final[Mapping[int, tuple[str, str]]] = {
+    # What to ask is found in the tables of the apps that there are.
+    9: (_COLLISION, "None of the apps that there are tools of has one."),
+    10: (
+        "What does a record as direct parameter become, where the command wants one?",
+        "No command of an app that every Mac has takes one without doing something.",
+    ),
+}
+
+_DEBUGGED: Final = ("/usr/bin/env", "AEDebugSends=1")
+_CHANNELLED: Final = ("/bin/sh", "-c", 'exec "$@" 3<&0 4>&1', "sh")
+
+
+class Probe(NamedTuple):
+    """One script in one process.
+
+    Attributes:
+        id: The row of the list, and what of it this asks.
+        question: What is not known, in a few words.
+        script: The JavaScript. What it prints is the answer.
+        app: The bundle id that it sends events to; then it is run only if that app is running.
+        form: How osascript prints: `h` for people, `s` as source.
+        debug: Let the system print the events that are sent.
+        scratch: It makes a document in TextEdit and closes it unsaved.
+        stdin: What it can read; with `channel` as descriptor 3, and 4 is its standard output.
+    """
+
+    id: str
+    question: str
+    script: str
+    app: str = ""
+    form: Literal["h", "s"] = "h"
+    debug: bool = False
+    scratch: bool = False
+    stdin: str = ""
+    channel: bool = False
+
+    @property
+    def row(self) -> int:
+        """The row of the list that this helps to answer."""
+        return int(self.id.partition(".")[0])
+
+
+def _read_probes() -> Iterator[Probe]:
+    """Yield the scripts of `probe.toml`; in each of the `forms` that their group wants."""
+    text = Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")
+    for group in tomllib.loads(text)["group"]:
+        row, before, scripts = group.pop("row"), group.pop("before", ""), group.pop("scripts")
+        forms = group.pop("forms", "h")
+        for name, script in scripts.items():
+            for form in forms:
+                ident = f"{row}.{name}" if forms == "h" else f"{row}.{name}-{form}"
+                yield Probe(ident, script=before + script, form=form, **group)
+
+
+PROBES: Final = tuple(_read_probes())
+
+
+class Person(NamedTuple):
+    """What must not be sent on: the home folder, and names of the user and the computer."""
+
+    home: str = ""
+    names: tuple[str, ...] = ()
+
+
+_NOBODY: Final = Person()
+
+
+def redacted(text: str, person: Person) -> str:
+    """Return `text` without the person in it; names shorter than three letters are left."""
+    home = person.home.rstrip("/")
+    if home:
+        text = text.replace(home, "~").replace(home.replace(" ", "%20"), "~")
+    for name in sorted(person.names, key=len, reverse=True):
+        if len(name) >= _SHORTEST:
+            text = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", "<name>", text, flags=re.IGNORECASE)
+    return text
+
+
+def collisions(apps: Iterable[Tables], most: int = 5) -> Iterator[Probe]:
+    """Yield questions about commands that have the name of a property; they send no event."""
+    for tables in apps:
+        commands = {spec.jxa for spec in tables.tools.values() if spec.op == "command"}
+        for place, term in _places(tables):
+            for prop in tables.properties(term):
+                if prop.jxa in commands and most > 0:
+                    most -= 1
+                    chain = f"{place}[{json.dumps(prop.jxa)}]"
+                    script = (
+                        f"var a = Application({json.dumps(tables.app.id)}); "
+                        f"typeof {chain} + ' ' + Automation.getDisplayString({chain})"
+                    )
+                    yield Probe(f"9.{tables.key}-{prop.jxa}", _COLLISION, script)
+
+
+def _places(tables: Tables) -> Iterator[tuple[str, str]]:
+    if APPLICATION in tables.classes:
+        yield "a", APPLICATION
+        for element in tables.elements(APPLICATION):
+            row = tables.classes.get(element.term)
+            if row is not None:
+                yield f"a[{json.dumps(row.plural)}][0]", element.term
+
+
+def answers(
+    runner: Runner,
+    program: Sequence[str],
+    rows: Iterable[int] = ROWS,
+    *,
+    more: Sequence[Probe] = (),
+    scratch: bool = False,
+    person: Person = _NOBODY,
+    timeout: float = _SECONDS,
+) -> Iterator[dict[str, Any]]:
+    """Yield an answer for each script of `rows`, in the order of the rows.
+
+    Args:
+        runner: Runs one process.
+        program: The osascript to ask, with what stands before its own arguments.
+        more: Scripts beyond the table: for row 9.
+        scratch: Whether documents may be made in TextEdit.
+        person: Whom to leave out.
+        timeout: Seconds for one script.
+
+    An answer is `{id, row, question, script, arguments, status, stdout, stderr, seconds}`, with
+    `value` where what was printed is JSON, `error` `{number, text}` where osascript's error line
+    says one, `timed_out` where it was killed; or `{id, row, question, unmeasured}` with the
+    reason.
+
+    Raises:
+        OSError: The program cannot be started.
+    """
+    running = _Running(runner, program, timeout)
+    wanted = set(rows)
+    probes = sorted((*PROBES, *more), key=lambda probe: probe.row)
+    for row in sorted(wanted):
+        asked = [probe for probe in probes if probe.row == row]
+        for probe in asked:
+            reason = _reason(probe, running, scratch=scratch)
+            answer = {"id": probe.id, "row": row, "question": probe.question}
+            if reason:
+                yield {**answer, "unmeasured": reason}
+            else:
+                yield {**answer, **_answer(probe, runner, program, timeout, person)}
+        if not asked and row in _UNANSWERED:
+            question, reason = _UNANSWERED[row]
+            yield {"id": str(row), "row": row, "question": question, "unmeasured": reason}
+
+
+class _Running:
+    """Which apps are running; each is asked about once, without an event."""
+
+    def __init__(self, runner: Runner, program: Sequence[str], timeout: float) -> None:
+        self._runner, self._program, self._timeout = runner, program, timeout
+        self._known: dict[str, bool] = {}
+
+    def __contains__(self, app: str) -> bool:
+        if app not in self._known:
+            script = f"String(Application({json.dumps(app)}).running())"
+            argv = [*self._program, "-l", "JavaScript", "-e", script]
+            done = self._runner(argv, b"", self._timeout)
+            self._known[app] = done.stdout.strip() == b"true"
+        return self._known[app]
+
+
+def _reason(probe: Probe, running: _Running, *, scratch: bool) -> str:
+    """Return why a script is not run; empty if it is."""
+    if probe.scratch and not scratch:
+        return "Makes a scratch document in TextEdit; asked for with --textedit."
+    if probe.app and probe.app not in running:
+        return f"{APPS[probe.app]} is not running."
+    return ""
+
+
+def _answer(
+    probe: Probe, runner: Runner, program: Sequence[str], timeout: float, person: Person
+) -> dict[str, Any]:
+    arguments = ["-l", "JavaScript", "-s", probe.form, "-e", probe.script]
+    # The runner gives a process our environment and three descriptors; others add to it.
+    before = _DEBUGGED if probe.debug else _CHANNELLED if probe.channel else ()
+    start = time.monotonic()
+    done = runner([*before, *program, *arguments], probe.stdin.encode(), timeout)
+    seconds = time.monotonic() - start
+    return {
+        "script": probe.script,
+        "arguments": arguments[:-2],
+        **_outcome(done, person),
+        "seconds": round(seconds, 3),
+    }
+
+
+def _outcome(done: Completed, person: Person) -> dict[str, Any]:
+    stdout, stderr = (
+        redacted(stream.decode("utf-8", "backslashreplace")[:_MOST], person)
+        for stream in (done.stdout, done.stderr)
+    )
+    found: dict[str, Any] = {"status": done.status, "stdout": stdout, "stderr": stderr}
+    with contextlib.suppress(ValueError, RecursionError):
+        found["value"] = json.loads(stdout)
+    line = parse_error_line(stderr) if done.status else None
+    if line is not None:
+        found["error"] = {"number": line.number, "text": line.text}
+    if done.timed_out:
+        found["timed_out"] = True
+    return found
+
+
+_WHOSE: Final = (
+    "Whose name stands in the prompt, and is control allowed? (macOS is asked, nobody else)"
+)
 
 
 @click.command(context_settings=HELP)
@@ -50,7 +297,7 @@ def probe(rows: tuple[int, ...], simulate: bool, textedit: bool, output: Path | 
     )
     person = _person()
     wanted = sorted(set(rows)) or list(ROWS)
-    more = _collisions() if 9 in wanted else []
+    more = list(collisions(_every_table())) if 9 in wanted else []
     try:
         found = [*answers(run_process, program, wanted, more=more, scratch=textedit, person=person)]
     except OSError as error:
@@ -59,7 +306,7 @@ def probe(rows: tuple[int, ...], simulate: bool, textedit: bool, output: Path | 
         found.append(_whose(person, simulate=simulate))
         found.sort(key=lambda answer: answer["row"])
     report = {
-        "probe": FORMAT,
+        "probe": _FORMAT,
         "iac": VERSION,
         "simulated": simulate,
         "macos": platform.mac_ver()[0],
@@ -89,9 +336,9 @@ def _person() -> Person:
     return Person(str(Path.home()), tuple({*names, host, host.partition(".")[0]} - {""}))
 
 
-def _collisions() -> list[Probe]:
+def _every_table() -> Iterator[Tables]:
     catalogue = Catalogue(tool_folders())
-    return list(collisions(catalogue.tables(app) for app in catalogue.apps.values()))
+    return (catalogue.tables(app) for app in catalogue.apps.values())
 
 
 def _whose(person: Person, *, simulate: bool) -> dict[str, Any]:

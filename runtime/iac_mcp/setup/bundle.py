@@ -47,39 +47,9 @@ sys.exit(main())
 
 def manifest(apps: Sequence[str]) -> dict[str, Any]:
     """Return the manifest of a bundle with tools of these apps, by name."""
-    named = ", ".join(apps)
-    return {
-        "manifest_version": "0.4",
-        "name": "iac",
-        "display_name": "IAC: the apps of your Mac",
-        "version": VERSION,
-        "description": "Reads and changes the apps of a Mac through their scripting dictionaries.",
-        "long_description": f"Tools of {named}. Changes are asked about before they are made.",
-        "author": {"name": "IAC"},
-        "license": "MIT",
-        "keywords": ["macos", "applescript", "automation"],
-        "server": {
-            "type": "uv",
-            "entry_point": "server/main.py",
-            "mcp_config": {
-                "command": "uv",
-                "args": ["run", "--directory", "${__dirname}", "server/main.py"],
-                "env": {"IAC_READ_ONLY": "${user_config.read_only}"},
-            },
-        },
-        "tools_generated": True,
-        "prompts_generated": True,
-        "compatibility": {"platforms": ["darwin"], "runtimes": {"python": ">=3.11"}},
-        "user_config": {
-            "read_only": {
-                "type": "boolean",
-                "title": "Read only",
-                "description": "Only tools that never change anything.",
-                "required": False,
-                "default": False,
-            }
-        },
-    }
+    fixed = json.loads(Path(__file__).with_name("manifest.json").read_text(encoding="utf-8"))
+    words = f"Tools of {', '.join(apps)}. Changes are asked about before they are made."
+    return {**fixed, "version": VERSION, "long_description": words}
 
 
 def write_bundle(output: Path, folders: Sequence[Path]) -> tuple[int, int]:

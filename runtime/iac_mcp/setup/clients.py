@@ -1,12 +1,12 @@
 """The clients that can be told of this server, and telling them: read, merge, back up, write.
 
-Sources: the vendors' pages on MCP settings; for Codex, its TOML reference. The files of clients
-that are not merged hold comments as a rule, or are TOML: for those there is a snippet to paste.
+The clients themselves, and the sources of what is known of them, are in `clients.toml`.
 """
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
@@ -56,7 +56,7 @@ class Client(NamedTuple):
     """A client.
 
     Attributes:
-        places: Its file by platform (`sys.platform`; "" for every other).
+        places: Its file by platform (`sys.platform`; `other` for every other).
         then: What to do afterwards.
         root: The key under which servers stand.
         shape: What an entry looks like; `typed` says `"type": "stdio"` too.
@@ -72,78 +72,14 @@ class Client(NamedTuple):
     merged: bool = True
 
 
-def _application(folder: str, file: str) -> dict[str, str]:
-    """Return the file of an app by platform, each with its own folder for settings."""
-    return {
-        "darwin": f"~/Library/Application Support/{folder}/{file}",
-        "win32": f"%APPDATA%/{folder}/{file}",
-        "": f"~/.config/{folder}/{file}",
-    }
+def _read_clients() -> Iterator[tuple[str, Client]]:
+    text = Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")
+    for key, row in tomllib.loads(text).items():
+        yield key, Client(key, **row)
 
 
-_ROWS: Final = (
-    Client(
-        "claude-desktop",
-        "Claude Desktop",
-        _application("Claude", "claude_desktop_config.json"),
-        "Quit Claude Desktop and start it again.",
-    ),
-    Client(
-        "claude-code",
-        "Claude Code",
-        {"": "~/.claude.json"},
-        "Start a new session of Claude Code; /mcp shows the server.",
-        shape="typed",
-    ),
-    Client(
-        "cursor",
-        "Cursor",
-        {"": "~/.cursor/mcp.json"},
-        "Switch the server on in Cursor's settings, under MCP.",
-    ),
-    Client(
-        "vscode",
-        "VS Code",
-        _application("Code/User", "mcp.json"),
-        "Run MCP: List Servers in VS Code and start it.",
-        root="servers",
-        shape="typed",
-    ),
-    Client(
-        "windsurf",
-        "Windsurf",
-        {"": "~/.codeium/windsurf/mcp_config.json"},
-        "Refresh the servers in Windsurf's settings.",
-        merged=False,
-    ),
-    Client(
-        "zed",
-        "Zed",
-        {"": "~/.config/zed/settings.json"},
-        "Zed reads its settings at once.",
-        root="context_servers",
-        merged=False,
-    ),
-    Client(
-        "gemini",
-        "Gemini CLI",
-        {"": "~/.gemini/settings.json"},
-        "Start Gemini CLI again; it starts servers in trusted folders only.",
-        merged=False,
-    ),
-    Client(
-        "codex",
-        "Codex CLI",
-        {"": "~/.codex/config.toml"},
-        "Start Codex again.",
-        root="mcp_servers",
-        shape="toml",
-        merged=False,
-    ),
-)
-
-CLIENTS: Final[Mapping[str, Client]] = {row.key: row for row in _ROWS}
-MERGED: Final = tuple(row.key for row in _ROWS if row.merged)
+CLIENTS: Final[Mapping[str, Client]] = dict(_read_clients())
+MERGED: Final = tuple(client.key for client in CLIENTS.values() if client.merged)
 """The clients whose files are changed here."""
 
 
@@ -154,7 +90,7 @@ def place(client: Client, environ: Mapping[str, str], system: str = sys.platform
         environ: HOME (USERPROFILE) and APPDATA are read from it.
         system: The platform, as `sys.platform` names it.
     """
-    pattern = client.places.get(system) or client.places[""]
+    pattern = client.places.get(system) or client.places["other"]
     home = environ.get("HOME") or environ.get("USERPROFILE") or str(Path.home())
     folder, _, rest = pattern.partition("/")
     data = environ.get("APPDATA") or str(Path(home, "AppData", "Roaming"))
@@ -172,20 +108,12 @@ def entry(client: Client, launch: Launch) -> dict[str, Any]:
 
 def snippet(client: Client, name: str, said: Mapping[str, Any]) -> str:
     """Return what to paste into the client's file, as a whole file would have it."""
+    whole = {client.root: {name: dict(said)}}
     if client.shape != "toml":
-        return json.dumps({client.root: {name: dict(said)}}, ensure_ascii=False, indent=2)
-    table = f"{client.root}.{name}"
-    lines = [f"[{table}]", f"command = {_toml(said['command'])}"]
-    lines.append(f"args = [{', '.join(_toml(part) for part in said['args'])}]")
-    if "env" in said:
-        lines += ["", f"[{table}.env]"]
-        lines += [f"{key} = {_toml(value)}" for key, value in said["env"].items()]
-    return "\n".join(lines)
+        return json.dumps(whole, ensure_ascii=False, indent=2)
+    import tomlkit
 
-
-def _toml(text: str) -> str:
-    # A JSON string is a basic string of TOML, but for DEL, which TOML wants escaped.
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return tomlkit.dumps(whole).rstrip("\n")
 
 
 def is_ours(said: Any) -> bool:

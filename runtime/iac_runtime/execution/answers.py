@@ -17,9 +17,9 @@ from iac_runtime.execution.process import Completed
 __all__ = [
     "OUTCOME_UNKNOWN",
     "AppAnswer",
-    "CallFacts",
     "ErrorLine",
     "ExchangeReply",
+    "SentCall",
     "answer_of",
     "describe",
     "framed",
@@ -73,7 +73,7 @@ class ExchangeReply(NamedTuple):
     lost: bool = False
 
 
-class CallFacts(NamedTuple):
+class SentCall(NamedTuple):
     """What an error says of the call: the names of the app and of the tool, what may have happened.
 
     Attributes:
@@ -86,6 +86,26 @@ class CallFacts(NamedTuple):
     command: str
     writes: bool
     timeout: float
+
+    def error(
+        self,
+        kind: ErrorType,
+        message: str,
+        suggestion: str = "",
+        *,
+        retryable: bool = False,
+        original: str = "",
+    ) -> ToolError:
+        """Return an error of this call, of no number."""
+        return ToolError(
+            kind,
+            message,
+            suggestion,
+            retryable=retryable,
+            app=self.app,
+            command=self.command,
+            original=original,
+        )
 
 
 class ErrorLine(NamedTuple):
@@ -142,7 +162,7 @@ def _refuse(constant: str) -> None:
     raise ValueError(constant)
 
 
-def answer_of(reply: ExchangeReply, facts: CallFacts) -> AppAnswer:
+def answer_of(reply: ExchangeReply, call: SentCall) -> AppAnswer:
     """Return the result that a reply holds.
 
     Raises:
@@ -150,9 +170,9 @@ def answer_of(reply: ExchangeReply, facts: CallFacts) -> AppAnswer:
     """
     answer = reply.answer
     if reply.how != "answered" or answer is None:
-        raise _lost_call(reply, facts)
+        raise _lost_call(reply, call)
     if not answer.get("ok"):
-        raise _failure(answer, facts)
+        raise _failure(answer, call)
     notes = answer.get("notes")
     told = tuple(str(note) for note in notes) if isinstance(notes, list) else ()
     if reply.lost:
@@ -161,79 +181,59 @@ def answer_of(reply: ExchangeReply, facts: CallFacts) -> AppAnswer:
     return AppAnswer(answer.get("value"), listing if isinstance(listing, dict) else None, told)
 
 
-def _failure(answer: dict[str, Any], facts: CallFacts) -> ToolError:
+def _failure(answer: dict[str, Any], call: SentCall) -> ToolError:
     if answer.get("kind") == _NOT_RUNNING:
-        return ToolError(
-            "APP_NOT_RUNNING",
-            f"{facts.app} is not running, and reading does not start it.",
-            APPLE_ERRORS[-600].suggestion,
-            retryable=True,
-            app=facts.app,
-            command=facts.command,
-        )
+        message = f"{call.app} is not running, and reading does not start it."
+        return call.error("APP_NOT_RUNNING", message, APPLE_ERRORS[-600].suggestion, retryable=True)
     number = answer.get("number")
     return _described(
-        number if isinstance(number, int) else None, str(answer.get("message", "")), facts
+        number if isinstance(number, int) else None, str(answer.get("message", "")), call
     )
 
 
-def _described(number: int | None, original: str, facts: CallFacts) -> ToolError:
-    return describe(number, original, app=facts.app, command=facts.command, writes=facts.writes)
+def _described(number: int | None, original: str, call: SentCall) -> ToolError:
+    return describe(number, original, app=call.app, command=call.command, writes=call.writes)
 
 
-def _taken_for(number: int, message: str, facts: CallFacts) -> ToolError:
+def _taken_for(number: int, message: str, call: SentCall) -> ToolError:
     """Return the error that `number` would be, where nobody has told it."""
-    error = _described(number, "", facts)
-    return ToolError(
-        error.type,
-        message,
-        error.suggestion,
-        retryable=error.retryable,
-        app=facts.app,
-        command=facts.command,
-    )
+    error = _described(number, "", call)
+    return call.error(error.type, message, error.suggestion, retryable=error.retryable)
 
 
-def _lost_call(reply: ExchangeReply, facts: CallFacts) -> ToolError:
+def _lost_call(reply: ExchangeReply, call: SentCall) -> ToolError:
     """Return the error of a call without an answer: it may have been carried out or not."""
     if reply.how == "timeout":
-        unit = "second" if facts.timeout == 1 else "seconds"
-        return _taken_for(-1712, f"The command timed out after {facts.timeout:g} {unit}.", facts)
+        unit = "second" if call.timeout == 1 else "seconds"
+        return _taken_for(-1712, f"The command timed out after {call.timeout:g} {unit}.", call)
     kind: ErrorType = "EXECUTION_ERROR"
-    retryable, original = not facts.writes, ""
+    retryable, original = not call.writes, ""
     if reply.how == "gone":
         done = reply.left or Completed(b"", b"", 255)
         stderr = done.stderr.decode("utf-8", "replace")
         found = parse_error_line(stderr)
         if found is not None:
-            return _described(found.number, found.text, facts)
+            return _described(found.number, found.text, call)
         original = stderr.strip()[-500:]
         if done.status == 1 and not original and not done.stdout.strip():
             # On some hosts this is a denied permission.
-            denied = f"most likely permission to control {facts.app} was denied"
-            return _taken_for(-1743, f"osascript ended without a word; {denied}.", facts)
+            denied = f"most likely permission to control {call.app} was denied"
+            return _taken_for(-1743, f"osascript ended without a word; {denied}.", call)
         how = "was ended by signal" if done.status < 0 else "ended with status"
-        message = f"osascript {how} {abs(done.status)} and gave no answer to {facts.command}."
+        message = f"osascript {how} {abs(done.status)} and gave no answer to {call.command}."
         suggestion = "Call again; if it stays so, the app may not take these values."
     elif reply.how == "too large":
-        message = f"The answer of {facts.app} was too large to be read."
+        message = f"The answer of {call.app} was too large to be read."
         suggestion = "Ask for fewer items, or for fewer of their properties."
         retryable = False
     elif reply.how == "cancelled":
         kind, message = "USER_CANCELLED", "The call was cancelled."
         suggestion = "Call again if it is still wanted."
     else:
-        message = f"osascript gave no answer to {facts.command} that can be read."
+        message = f"osascript gave no answer to {call.command} that can be read."
         suggestion = "Call again; if it stays so, ask for less at once."
-    return ToolError(
-        kind,
-        message,
-        OUTCOME_UNKNOWN if facts.writes else suggestion,
-        retryable=retryable,
-        app=facts.app,
-        command=facts.command,
-        original=original,
-    )
+    suggestion = OUTCOME_UNKNOWN if call.writes else suggestion
+    return call.error(kind, message, suggestion, retryable=retryable, original=original)
 
 
 def parse_error_line(stderr: str) -> ErrorLine | None:

@@ -24,7 +24,7 @@ from iac_base.cancellation import Cancellation
 from iac_base.errors import InvalidParameterError, ToolError
 from iac_base.files import open_state
 from iac_runtime.apple_errors import APP_ERROR, APPLE_ERRORS
-from iac_runtime.execution.answers import AppAnswer, CallFacts, ExchangeReply, answer_of, framed
+from iac_runtime.execution.answers import AppAnswer, ExchangeReply, SentCall, answer_of, framed
 from iac_runtime.execution.locks import DEFAULT_TIMEOUT, ExecutionLimits, Locks, NoTurnError
 from iac_runtime.execution.process import Completed, Grace, Runner
 from iac_runtime.execution.streams import run_process
@@ -123,7 +123,7 @@ class Executor:
             SetupError: The state folder is not as it must be.
         """
         seconds = self._limits.timeout if timeout is None else timeout
-        facts = CallFacts(app, command, event.writes, seconds)
+        call = SentCall(app, command, event.writes, seconds)
         if (
             event.code == _DELAY
             and isinstance(event.direct, int | float)
@@ -135,8 +135,8 @@ class Executor:
                 "Wait in several calls.",
             )
         wanted = cancel or Cancellation()
-        with self._call(wanted, facts), self._turns((event.app,), facts, wanted):
-            return self._attempts(event, facts, wanted)
+        with self._call(wanted, call), self._turns((event.app,), call, wanted):
+            return self._attempts(event, call, wanted)
 
     def run(
         self,
@@ -161,10 +161,10 @@ class Executor:
             ToolError: No turn could be had, or the executor was closed.
             OSError: The program cannot be started.
         """
-        facts = CallFacts(", ".join(apps), "script", writes=True, timeout=timeout)
+        call = SentCall(", ".join(apps), "script", writes=True, timeout=timeout)
         command = (self._program, *argv[1:]) if argv[0] == "osascript" else tuple(argv)
         wanted = cancel or Cancellation()
-        with self._call(wanted, facts), self._turns(sorted(apps)[:3], facts, wanted):
+        with self._call(wanted, call), self._turns(sorted(apps)[:3], call, wanted):
             return self._process(command, stdin, timeout, wanted)
 
     def available(self) -> bool:
@@ -190,12 +190,12 @@ class Executor:
         from iac_runtime.execution.mac import app_state
 
         event = Event(bundle_id, "application", "test", "", writes=False)
-        facts = CallFacts(bundle_id, "test", writes=False, timeout=timeout)
+        call = SentCall(bundle_id, "test", writes=False, timeout=timeout)
         try:
             wanted = Cancellation()
-            with self._call(wanted, facts):
-                reply = self._single(event, _new_mark(), timeout, wanted, facts)
-            return app_state(answer_of(reply, facts).value, bundle_id)
+            with self._call(wanted, call):
+                reply = self._single(event, _new_mark(), timeout, wanted, call)
+            return app_state(answer_of(reply, call).value, bundle_id)
         except ToolError as error:
             return app_state(None, bundle_id, str(error))
 
@@ -220,17 +220,12 @@ class Executor:
         return self._workers.states() if self._workers is not None else {}
 
     @contextlib.contextmanager
-    def _call(self, wanted: Cancellation, facts: CallFacts) -> Iterator[None]:
+    def _call(self, wanted: Cancellation, call: SentCall) -> Iterator[None]:
         """Make a call known to `close`."""
         with self._change:
             if self._closed:
-                raise ToolError(
-                    "UNAVAILABLE",
-                    "The connection to the apps was closed.",
-                    "Connect again.",
-                    app=facts.app,
-                    command=facts.command,
-                )
+                closed = "The connection to the apps was closed."
+                raise call.error("UNAVAILABLE", closed, "Connect again.")
             self._under_way.add(wanted)
         try:
             yield
@@ -240,17 +235,17 @@ class Executor:
                 self._change.notify_all()
 
     @contextlib.contextmanager
-    def _turns(self, apps: Sequence[str], facts: CallFacts, cancel: Cancellation) -> Iterator[None]:
+    def _turns(self, apps: Sequence[str], call: SentCall, cancel: Cancellation) -> Iterator[None]:
         """Hold the turns of apps, one after the other; those of a runner are nobody else's."""
         with contextlib.ExitStack() as held:
             if self._runner is None:
                 locks = self._open_locks()
                 try:
                     for app in apps:
-                        deadline = time.monotonic() + facts.timeout
+                        deadline = time.monotonic() + call.timeout
                         held.enter_context(locks.turn(app, deadline, cancel))
                 except NoTurnError as error:
-                    raise _no_turn(error, facts, cancelled=cancel.cancelled) from None
+                    raise _no_turn(error, call, cancelled=cancel.cancelled) from None
             yield
 
     def _open_locks(self) -> Locks:
@@ -260,10 +255,10 @@ class Executor:
                 self._locks = Locks(folder, self._limits.running, self._limits.waiting)
             return self._locks
 
-    def _attempts(self, event: Event, facts: CallFacts, cancel: Cancellation) -> AppAnswer:
-        deadline = time.monotonic() + facts.timeout
+    def _attempts(self, event: Event, call: SentCall, cancel: Cancellation) -> AppAnswer:
+        deadline = time.monotonic() + call.timeout
         try:
-            return self._attempt(event, facts, deadline, cancel)
+            return self._attempt(event, call, deadline, cancel)
         except ToolError as error:
             if error.number is None or event.writes:
                 raise
@@ -272,31 +267,31 @@ class Executor:
                 raise
         if retry == "launch":
             launch = Event(event.app, event.kind, "launch", "ascrnoop")
-            self._attempt(launch, facts, deadline, cancel)
-        return self._attempt(event, facts, deadline, cancel)
+            self._attempt(launch, call, deadline, cancel)
+        return self._attempt(event, call, deadline, cancel)
 
     def _attempt(
-        self, event: Event, facts: CallFacts, deadline: float, cancel: Cancellation
+        self, event: Event, call: SentCall, deadline: float, cancel: Cancellation
     ) -> AppAnswer:
         mark = _new_mark()
         reply: ExchangeReply | None = None
         if self._workers is not None:
             line = request_bytes(event, mark) + b"\n"
-            with _started(self._program, facts):
+            with _started(self._program, call):
                 reply = self._workers.exchange(event.app, line, mark, deadline, cancel)
         if reply is None:
             seconds = max(0.0, deadline - time.monotonic())
-            reply = self._single(event, mark, seconds, cancel, facts)
-        return answer_of(reply, facts)
+            reply = self._single(event, mark, seconds, cancel, call)
+        return answer_of(reply, call)
 
     def _single(
-        self, event: Event, mark: str, seconds: float, cancel: Cancellation, facts: CallFacts
+        self, event: Event, mark: str, seconds: float, cancel: Cancellation, call: SentCall
     ) -> ExchangeReply:
         """Carry out a request in a process of its own, or in one run of the runner."""
         request = request_bytes(event, mark)
         if self._runner is not None and cancel.cancelled:
             return ExchangeReply("cancelled")
-        with _started(self._program, facts):
+        with _started(self._program, call):
             return framed(self._process(self._argv, request, seconds, cancel), mark)
 
     def _process(
@@ -320,38 +315,27 @@ def _new_mark() -> str:
 
 
 @contextlib.contextmanager
-def _started(program: str, facts: CallFacts) -> Iterator[None]:
+def _started(program: str, call: SentCall) -> Iterator[None]:
     """Turn the failure to start the program into an error of the call."""
     try:
         yield
     except OSError as error:
         absent = isinstance(error, FileNotFoundError | NotADirectoryError | PermissionError)
         way = "Check IAC_OSASCRIPT." if sys.platform == "darwin" else _NOT_A_MAC
-        raise ToolError(
-            "UNAVAILABLE",
-            f"{program} could not be started: {error.strerror or error}.",
-            way if absent else "Nothing was sent. Call again when this machine is less busy.",
-            retryable=not absent,
-            app=facts.app,
-            command=facts.command,
-        ) from error
+        if not absent:
+            way = "Nothing was sent. Call again when this machine is less busy."
+        message = f"{program} could not be started: {error.strerror or error}."
+        raise call.error("UNAVAILABLE", message, way, retryable=not absent) from error
 
 
-def _no_turn(error: NoTurnError, facts: CallFacts, *, cancelled: bool) -> ToolError:
+def _no_turn(error: NoTurnError, call: SentCall, *, cancelled: bool) -> ToolError:
     """Return the error for a call that was never sent."""
     if cancelled:
-        message = "The call was cancelled before it was sent."
-        return ToolError("USER_CANCELLED", message, app=facts.app, command=facts.command)
+        return call.error("USER_CANCELLED", "The call was cancelled before it was sent.")
     message = (
         "Too many calls are waiting."
         if error.full
-        else f"{facts.app} was busy with other calls for {facts.timeout:g} seconds."
+        else f"{call.app} was busy with other calls for {call.timeout:g} seconds."
     )
-    return ToolError(
-        "BUSY",
-        message,
-        "Nothing was sent. Call again when some of them have ended.",
-        retryable=True,
-        app=facts.app,
-        command=facts.command,
-    )
+    way = "Nothing was sent. Call again when some of them have ended."
+    return call.error("BUSY", message, way, retryable=True)
