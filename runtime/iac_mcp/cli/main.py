@@ -100,7 +100,7 @@ def serve(**raw: Any) -> int:
     \b
     Examples:
       iac-mcp serve                        a few tools that find and call the rest
-      iac-mcp serve --pin notes,search     and the tools of these apps beside them
+      iac-mcp serve --pin notes,finder     and the tools of these apps beside them
       iac-mcp serve --expose 'mail_*'      the tools of Mail alone
       iac-mcp serve --simulate             with simulated apps, on any machine
     """
