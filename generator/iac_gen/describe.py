@@ -5,8 +5,10 @@ docstring and in the listing. Examples of references stand in parameter descript
 """
 
 import re
+import tomllib
 import unicodedata
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
+from importlib.resources import files
 from typing import Final, NamedTuple
 
 from iac_gen.model import SdefCommand
@@ -14,6 +16,7 @@ from iac_gen.naming import jxa, plural
 from iac_gen.resolve import Resolved
 from iac_gen.text import MAX_NAME, clean, clean_prose
 from iac_gen.types import Types, items_of
+from iac_runtime.tool import LEVELS
 from iac_runtime.types import TYPES, alternatives
 
 MAX_SUMMARY = 256
@@ -50,9 +53,11 @@ def kind_words(kind: str, types: Types) -> str:
     words = _plainest_first(found)
     if not words or len(words) > 4:
         return "an object" if types.names_objects(kind) else "a value"
-    if len(words) == 1:
-        return words[0]
-    return f"{', '.join(words[:-1])} or {words[-1]}"
+    return _either(words)
+
+
+def _either(words: Sequence[str]) -> str:
+    return f"{', '.join(words[:-1])} or {words[-1]}" if len(words) > 1 else words[0]
 
 
 def _plainest_first(words: Iterable[str]) -> list[str]:
@@ -69,7 +74,7 @@ def _part_words(part: str, types: Types) -> str:
     if part in types.enums:
         values = types.enumerators(part)
         if len(values) <= 4 and sum(map(len, values)) <= _MAX_VALUES:
-            return f"{', '.join(values[:-1])} or {values[-1]}" if len(values) > 1 else values[0]
+            return _either(values)
         return f"one of {len(values)} values"
     return _article(part) if len(part) <= MAX_NAME else "an object"
 
@@ -122,36 +127,18 @@ def parameter_words(kind: str, example: str, types: Types) -> str:
 
 MARK: Final = "App's own wording, "
 _LEAST_ROOM: Final = 12
-_ROLES: Final = "system|assistant|user|important|developer|human|tool"
-
-# What a sentence about a command never needs. Each was held against 9,351 real descriptions:
-# together they drop one in two hundred.
+_TABLE: Final = tomllib.loads((files("iac_gen") / "wording.toml").read_text(encoding="utf-8"))
 _STRUCTURE: Final = tuple(
-    (re.compile(pattern, re.IGNORECASE), reason)
-    for pattern, reason in (
-        (r"\b[a-z][a-z0-9+.-]*:/|\bwww\.|http|\b(javascript|data|mailto|file):", "a URL"),
-        (r"[\w.+-]+@[\w-]+(\.\w|\b)", "an e-mail address"),
-        (r"</?[a-z!?]", "a tag"),
-        (r"(?<![\w/])~?/[\w.~-]|(?<!\w)[a-z]:\\|\\\\|\.\./", "a path"),
-        (r"`", "a back-tick"),
-        (r"[{}]", "a brace"),
-        (r"[a-z0-9+/=_-]{41,}", "a run of encoded data"),
-        (rf"\b({_ROLES})\s*[:>\]|]", "a role"),
-        (r"own wording", "the mark of an app's words"),
-    )
+    (re.compile(pattern, re.IGNORECASE), what) for what, pattern in _TABLE["structure"].items()
 )
-_LEVEL: Final = re.compile(r"\b(SAFE|MODIFY|DANGEROUS)\b")
+_COMMANDING: Final = re.compile("|".join(_TABLE["commanding"]), re.IGNORECASE)
+_LEVEL: Final = re.compile(rf"\b({'|'.join(LEVELS)})\b")
+_ROLES: Final = "|".join(_TABLE["roles"])
+_ROLE_AT: Final = re.compile(rf"\b({_ROLES})\s*[:>\]|]", re.IGNORECASE)
 # The reader of XML makes spaces of line breaks: in capitals a role word counts anywhere.
 _ROLE_LINE: Final = re.compile(rf"[\W_]*({_ROLES})\b", re.IGNORECASE)
 _ROLE: Final = re.compile(rf"\b({_ROLES.upper()})\b")
 _TOOL: Final = re.compile(r"\b[a-z][a-z0-9]*_[a-z0-9_]+", re.IGNORECASE)
-_COMMANDING: Final = re.compile(
-    r"\bignor(e|ing)\b|\bdisregard|\bbefore (using|calling|running)|\bmust\b|\balways\b|\bnever\b"
-    r"|\b(do not|don't) (tell|mention|ask|say|inform|reveal|warn)|\binstead\b"
-    r"|\byou (are|should|will)\b|\bprevious instruction|\bsecretly\b|\bwithout asking"
-    r"|\bthe model\b|\bcall the\b",
-    re.IGNORECASE,
-)
 _OTHER_ALPHABETS: Final = ("CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "COPTIC", "LISU")
 
 
@@ -187,7 +174,7 @@ def _dropped(lines: list[str], whole: str, tools: Collection[str]) -> str:
     for pattern, what in _STRUCTURE:
         if pattern.search(whole):
             return f"holds {what}"
-    if _ROLE.search(whole):
+    if _ROLE_AT.search(whole) or _ROLE.search(whole):
         return "holds a role"
     if _LEVEL.search(whole):
         return "holds a word for a level"

@@ -94,7 +94,7 @@ def from_paths(paths: Iterable[Path], known: Mapping[str, KnownApp]) -> Discover
     `local.<key>`.
 
     Raises:
-        UsageError: A path is not there, is of no known kind, or is a folder without any.
+        GeneratorError: A path is not there, is of no known kind, or is a folder without any.
     """
     return Discovered(tuple(_bare(file, known) for path in paths for file in _files(path)))
 
@@ -192,7 +192,7 @@ def pick(found: Discovered, names: Sequence[str], nearest: int = 3) -> Discovere
     """Return only the apps called `names`: a key, a name, a file stem or a bundle id.
 
     Raises:
-        UsageError: A name fits none of them.
+        GeneratorError: A name fits none of them.
     """
     if not names:
         return found

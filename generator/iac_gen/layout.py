@@ -4,10 +4,12 @@ Running black over every function is most of a build's time, and the statements 
 are of three simple forms. What this leaves longer than the width, `render` hands to black.
 """
 
+from collections.abc import Iterator
+from itertools import pairwise
+
 from iac_gen.text import SourceText
 
 WIDTH = 100
-_PAIRS = {")": "(", "]": "[", "}": "{"}
 
 
 def fits(text: str) -> bool:
@@ -64,32 +66,26 @@ def _scan(text: str) -> list[tuple[int, str]]:
     return found
 
 
+def _outermost(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the outermost brackets, and the commas that stand in none."""
+    depth = 0
+    for position, ch in _scan(text):
+        depth -= ch in ")]}"
+        if depth == 0:
+            yield position, ch
+        depth += ch in "([{"
+
+
 def _groups(text: str) -> list[tuple[int, int]]:
     """Return the outermost bracket pairs that hold something."""
-    groups = []
-    depth, start = 0, 0
-    for position, ch in _scan(text):
-        if ch in "([{":
-            start = position if depth == 0 else start
-            depth += 1
-        elif ch in _PAIRS:
-            depth -= 1
-            if depth == 0 and position > start + 1:
-                groups.append((start, position))
-    return groups
+    brackets = [position for position, ch in _outermost(text) if ch != ","]
+    pairs = zip(brackets[::2], brackets[1::2], strict=False)
+    return [(start, end) for start, end in pairs if end > start + 1]
 
 
 def _items(body: str) -> list[str]:
     """Return what the outermost commas of `body` separate."""
-    items = []
-    depth, start = 0, 0
-    for position, ch in _scan(body):
-        if ch in "([{":
-            depth += 1
-        elif ch in _PAIRS:
-            depth -= 1
-        elif depth == 0:
-            items.append(body[start:position].strip())
-            start = position + 1
-    last = body[start:].strip()
-    return [*items, last] if last else items
+    commas = [position for position, ch in _outermost(body) if ch == ","]
+    cuts = pairwise((-1, *commas, len(body)))
+    items = [body[start + 1 : end].strip() for start, end in cuts]
+    return items if items[-1] else items[:-1]

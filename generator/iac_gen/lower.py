@@ -55,18 +55,21 @@ def _class(row: model.SdefClass, resolved: Resolved, types: Types, decisions: De
         row.inherits or None,
         make_level(row, resolved).level,
         delete_level(row).level,
-        tuple(_properties(row, row.properties, types, decisions)),
+        tuple(_properties(row, types, decisions)),
         tuple(Element(element.type, element.access) for element in row.elements),
         tuple(word.name for word in row.synonyms if word.name),
     )
 
 
 def _properties(
-    owner: model.SdefClass, rows: Iterable[model.SdefProperty], types: Types, decisions: Decisions
+    owner: model.SdefClass | model.RecordType, types: Types, decisions: Decisions
 ) -> Iterable[Property]:
-    for row in rows:
+    holder = (
+        owner if isinstance(owner, model.SdefClass) else model.SdefClass(owner.name, owner.code)
+    )
+    for row in owner.properties:
         decided = decisions.level("property", (owner.name, row.name))
-        level = decided[0] if decided else judge_setter(owner, row).level
+        level = decided[0] if decided else judge_setter(holder, row).level
         kind = types.string(row.types)
         yield Property(row.name, row.code, jxa(row.name), kind, row.access, level)
 
@@ -82,12 +85,7 @@ def enum_table(resolved: Resolved) -> dict[str, Enum]:
 def record_table(resolved: Resolved, types: Types, decisions: Decisions) -> dict[str, Record]:
     """Return every record type with its fields."""
     return {
-        row.name: Record(
-            row.code,
-            tuple(
-                _properties(model.SdefClass(row.name, row.code), row.properties, types, decisions)
-            ),
-        )
+        row.name: Record(row.code, tuple(_properties(row, types, decisions)))
         for row in resolved.records
     }
 

@@ -85,6 +85,12 @@ def _merged(first: R, row: R, **decided: Any) -> R:
     return replace(first, **{**found, **decided})
 
 
+def _again(what: str, kept: str, code: str) -> str:
+    """Say that `what` is declared again, and which of two codes is kept."""
+    text = f"{what} is declared again"
+    return text if kept == code else f"{text} with the code {code!r}; {kept!r} is kept"
+
+
 def _once(rows: Iterable[N], merge: Callable[[N, N], N]) -> list[N]:
     """Return the rows with those of one name merged, in the order of first declaration."""
     kept: dict[str, N] = {}
@@ -171,15 +177,10 @@ def properties(owner: str, rows: Iterable[SdefProperty], notes: Notes) -> tuple[
         if first is None:
             kept[prop.name] = prop
             continue
-        if first.code == prop.code:
-            text = f"property {prop.name} of {owner} is declared again; the types are merged"
-            notes.add(prop.line, "repeated", text)
-        else:
-            text = (
-                f"property {prop.name} of {owner} is declared again with the code {prop.code!r};"
-                f" {first.code!r} is kept and the types are merged"
-            )
-            notes.add(prop.line, "repeated", text, "warning")
+        same = first.code == prop.code
+        text = _again(f"property {prop.name} of {owner}", first.code, prop.code)
+        text += "; the types are merged" if same else " and the types are merged"
+        notes.add(prop.line, "repeated", text, "note" if same else "warning")
         kept[prop.name] = _merged(first, prop)
     return tuple(kept.values())
 
@@ -202,10 +203,7 @@ def _values(first: Enumeration, row: Enumeration, notes: Notes) -> tuple[Enumera
         if value.name not in known:
             more.append(value)
         elif known[value.name] != value.code:
-            text = (
-                f"enumerator {value.name} of {row.name} is declared again with the code"
-                f" {value.code!r}; {known[value.name]!r} is kept"
-            )
+            text = _again(f"enumerator {value.name} of {row.name}", known[value.name], value.code)
             notes.add(value.line, "repeated", text, "warning")
     return (*first.enumerators, *more)
 
@@ -234,12 +232,9 @@ def values(rows: Iterable[ValueType], notes: Notes) -> list[ValueType]:
 def _note_again(
     what: str, first: RecordType | ValueType, row: RecordType | ValueType, notes: Notes
 ) -> None:
-    text = f"{what} {row.name} is declared again"
-    if row.code == first.code:
-        text += "; merged"
-    else:
-        text += f" with the code {row.code!r}; {first.code!r} is kept, the rest merged"
-    notes.add(row.line, "repeated", text)
+    text = _again(f"{what} {row.name}", first.code, row.code)
+    rest = "; merged" if row.code == first.code else ", the rest merged"
+    notes.add(row.line, "repeated", text + rest)
 
 
 APPLICATION = "application"
@@ -321,10 +316,7 @@ def _borrow(declared: dict[str, SdefClass], notes: Notes) -> None:
 
 def _extended(row: SdefClass, addition: SdefClass, notes: Notes) -> SdefClass:
     if addition.code and addition.code != row.code:
-        text = (
-            f"class {row.name} is declared again with the code {addition.code!r};"
-            f" {row.code!r} is kept"
-        )
+        text = _again(f"class {row.name}", row.code, addition.code)
         notes.add(addition.line, "class-code", text, "warning")
     gone = bool(addition.extends) and addition.hidden
     more = addition

@@ -71,14 +71,7 @@ class AppReport:
 
     def data(self) -> dict[str, Any]:
         """Return the report of the app as JSON-ready data; `read` takes it back."""
-        data = asdict(self)
-        diagnostics = data.pop("diagnostics")
-        return {
-            **data,
-            "skipped": self.skipped,
-            "cleaned": self.cleaned,
-            "diagnostics": diagnostics,
-        }
+        return {**asdict(self), "skipped": self.skipped, "cleaned": self.cleaned}
 
     @classmethod
     def read(cls, data: Mapping[str, Any]) -> "AppReport":

@@ -304,6 +304,7 @@ def generator_digest() -> str:
             "**/*.py",
             "*.js",
             "classify/*.json",
+            "*.toml",
             "*/*.toml",
             "*.jinja",
             "snapshots/standard/*.json",

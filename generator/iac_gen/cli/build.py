@@ -131,10 +131,7 @@ def _tell(report: Report, folder: Path, *, prune: bool, as_json: bool) -> None:
         click.echo(json.dumps(report.data(), indent=1))
     else:
         _print(report, folder, prune)
-    for one in report.failed:
-        click.echo(f"iac-gen: skipped {one}", err=True)
-    if report.failed:
-        sys.exit(1)
+    end_with(report.failed)
     if not report.apps:
         fail("no app with a scripting dictionary was found; see iac-gen list", 1)
 
