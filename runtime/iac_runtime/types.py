@@ -6,8 +6,8 @@ be of several types joins those with a bare bar: `list of text|number` takes bot
 of text | list of number` one or the other. No term has a bar in it, so a reader that splits at
 ` | ` first and the rest at `|` reads both.
 
-Generator, runtime and simulator read this table, whose rows are in types.json. Codes and spellings are those of real dictionaries
-and Apple's intrinsic ones (docs/dictionaries.md, "Types").
+Generator, runtime and simulator read this table, whose rows are in types.json. Codes and spellings
+are those of real dictionaries and Apple's intrinsic ones (docs/dictionaries.md, "Types").
 """
 
 import json

@@ -228,6 +228,7 @@ def module_tables(module: ModuleType) -> Tables:
     return found
 
 
+@lru_cache(maxsize=4096)
 def find_tool(module: ModuleType, function: str, name: str) -> Tool:
     """Return the tool that `function` of `module` is, called `name`."""
     tables = module_tables(module)
@@ -283,6 +284,7 @@ def forget_changed() -> None:
                 continue
             for known in (sys.modules, _TABLES, _STAMPS):
                 known.pop(name, None)
+            find_tool.cache_clear()
             # Its byte code is told apart by whole seconds and the size; a build may be quicker.
             with contextlib.suppress(OSError, NotImplementedError):
                 Path(importlib.util.cache_from_source(str(path))).unlink(missing_ok=True)
