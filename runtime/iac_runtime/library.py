@@ -54,6 +54,7 @@ class Session:
 
     def run(self, function: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
         """Carry out the call that a generated function stands for."""
+        from iac_runtime.gate.gate import Call
         from iac_runtime.tools.catalogue import find_tool, module_tables
 
         module = sys.modules[function.__module__]
@@ -61,7 +62,7 @@ class Session:
         name = f"{key}_{function.__name__.rstrip('_')}"
         tool = find_tool(module, function.__name__, name)
         given = {key: value for key, value in arguments.items() if value is not None}
-        return _value(self._gate.run(tool, given))
+        return _value(self._gate.call(Call(tool.name, given), tool=tool))
 
     def close(self) -> None:
         """End the session and what runs for it: what was connected before holds again."""

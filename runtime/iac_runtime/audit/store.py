@@ -29,7 +29,6 @@ __all__ = [
     "append",
     "begin",
     "connect_read",
-    "database_of",
     "last_place",
     "live_sessions",
     "open_calls",
@@ -64,11 +63,6 @@ SCHEMA: Final = DatabaseSchema(
     application=0x69616341,  # "iacA"
     vacuum=True,
 )
-
-
-def database_of(folder: Path) -> Database:
-    """Return the file of a state folder; it is opened on first need."""
-    return Database(folder / FILE, SCHEMA, wait=BUSY_SECONDS)
 
 
 def connect_read(path: Path) -> sqlite3.Connection:
@@ -176,7 +170,7 @@ class AuditStore:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._database = database_of(folder)
+        self._database = Database(folder / FILE, SCHEMA, wait=BUSY_SECONDS)
         self._session: AuditSession | None = None
         self._begun_on: sqlite3.Connection | None = None
 

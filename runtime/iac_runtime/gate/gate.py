@@ -31,6 +31,8 @@ from iac_runtime.gate.plans import (
     Refused,
     ToolContext,
     ToolResult,
+    other_door,
+    refused,
 )
 from iac_runtime.policy.facts import CallFacts, Decision
 from iac_runtime.policy.permissions import (
@@ -42,7 +44,7 @@ from iac_runtime.policy.permissions import (
 from iac_runtime.tool import Level, at_most
 from iac_runtime.tools.catalogue import Catalogue, forget_changed
 from iac_runtime.tools.checking import check_arguments
-from iac_runtime.tools.own import DOORS, OWN_TOOLS
+from iac_runtime.tools.own import OWN_TOOLS
 from iac_runtime.tools.shape import RESULT_LIMIT, Tool
 
 if TYPE_CHECKING:
@@ -147,37 +149,66 @@ class Gate:
         self.context.catalogue = catalogue
 
     def call(
-        self, call: Call, *, dry_run: bool = False, cancel: Cancellation | None = None
+        self,
+        call: Call,
+        *,
+        tool: Tool | None = None,
+        dry_run: bool = False,
+        cancel: Cancellation | None = None,
     ) -> Outcome:
         """Carry out a call by the tool's name; `cancel` ends it from another thread.
+
+        `tool` is one that was found already. With `dry_run` the call is judged and not carried out.
 
         Raises:
             ToolError: It failed, or an argument is wrong; the error carries the facts.
             SetupError: The tool's module, the policy's state or the audit cannot be used.
         """
         stages = _Stages()
-        plan = self.plan(call)
+        plan = self.plan(call, tool)
         stages.end("plan")
-        return self._run(plan, call, stages, dry_run=dry_run, cancel=cancel)
+        facts, decision = self.judge(plan, call.caller)
+        stages.end("judge")
+        if dry_run:
+            return _done(plan, ToolResult(None), decision)
+        if not at_most(decision.level, call.most):
+            return other_door(plan, decision)
+        if decision.action == "ask" and not call.token:
+            asked = self.permissions.ask(facts, decision)
+            if isinstance(asked, PendingApproval):
+                self._outcome(self._intent(plan, facts, decision), "asked")
+                return Asks(asked.question, asked.token, decision.level)
+            decision = asked
+        delay = 0.0
+        if decision.action == "allow" or call.token:
+            # Before the answer is used up: a call that must wait can come back with it.
+            delay = self._wait(plan, facts, decision, cancel)
+        if call.token:
+            decision = self.permissions.answer(facts, call.token, call.verdict)
+        if decision.action != "allow":
+            self._outcome(self._intent(plan, facts, decision), "refused")
+            return refused(plan, decision, self._way)
+        stages.end("limit and answer")
+        try:
+            return self._carry_out(plan, facts, decision, delay, stages, cancel)
+        finally:
+            stages.say(plan.tool.name)
 
-    def run(
-        self,
-        tool: Tool,
-        arguments: Mapping[str, Any],
-        *,
-        dry_run: bool = False,
-        cancel: Cancellation | None = None,
-    ) -> Outcome:
-        """Carry out a call of a tool that was found already. Raises as `call` does."""
-        stages = _Stages()
-        call = Call(tool.name, arguments)
-        plan = self._plan(tool, call)
-        stages.end("plan")
-        return self._run(plan, call, stages, dry_run=dry_run, cancel=cancel)
-
-    def plan(self, call: Call) -> Plan:
+    def plan(self, call: Call, tool: Tool | None = None) -> Plan:
         """Return what a call would do. Raises as `call` does."""
-        return self._plan(self.tool(call.tool), call)
+        tool = tool or self.tool(call.tool)
+        assert tool.perform is not None
+        try:
+            checked = check_arguments(call.arguments, tool.input)
+            return tool.perform(tool, call._replace(arguments=checked), self.context)
+        except ToolError as error:
+            app = ""
+            if tool.operation is not None:
+                app = tool.operation.tables.app.name
+                hint(error, tool.operation, call.arguments)
+            error.command = error.command or tool.name
+            error.app = error.app or app
+            raise error from None
 
     def tool(self, name: str) -> Tool:
         """Return the tool of a name.
@@ -198,20 +229,6 @@ class Gate:
             return added[name]
         names = [*catalogue.tools, *OWN_TOOLS, *added] if catalogue is not None else []
         raise UnknownToolError(name, nearest(name, names))
-
-    def _plan(self, tool: Tool, call: Call) -> Plan:
-        assert tool.perform is not None
-        try:
-            checked = check_arguments(call.arguments, tool.input)
-            return tool.perform(tool, call._replace(arguments=checked), self.context)
-        except ToolError as error:
-            app = ""
-            if tool.operation is not None:
-                app = tool.operation.tables.app.name
-                hint(error, tool.operation, call.arguments)
-            error.command = error.command or tool.name
-            error.app = error.app or app
-            raise error from None
 
     def judge(self, plan: Plan, caller: Requester) -> tuple[CallFacts, Decision]:
         """Return what is known of a plan, and what is to be done with it."""
@@ -254,42 +271,6 @@ class Gate:
         self.context.close()
         if self._audit is not None:
             self._audit.close()
-
-    def _run(
-        self,
-        plan: Plan,
-        call: Call,
-        stages: _Stages,
-        *,
-        dry_run: bool,
-        cancel: Cancellation | None,
-    ) -> Outcome:
-        facts, decision = self.judge(plan, call.caller)
-        stages.end("judge")
-        if dry_run:
-            return _done(plan, ToolResult(None), decision)
-        if not at_most(decision.level, call.most):
-            return _other_door(plan, decision)
-        if decision.action == "ask" and not call.token:
-            asked = self.permissions.ask(facts, decision)
-            if isinstance(asked, PendingApproval):
-                self._record(plan, facts, decision, result="asked")
-                return Asks(asked.question, asked.token, decision.level)
-            decision = asked
-        delay = 0.0
-        if decision.action == "allow" or call.token:
-            # Before the answer is used up: a call that must wait can come back with it.
-            delay = self._wait(plan, facts, decision, cancel)
-        if call.token:
-            decision = self.permissions.answer(facts, call.token, call.verdict)
-        if decision.action != "allow":
-            self._record(plan, facts, decision, result="refused")
-            return _refused(plan, decision, self._way)
-        stages.end("limit and answer")
-        try:
-            return self._carry_out(plan, facts, decision, delay, stages, cancel)
-        finally:
-            stages.say(plan.tool.name)
 
     def _wait(
         self, plan: Plan, facts: CallFacts, decision: Decision, cancel: Cancellation | None
@@ -351,9 +332,6 @@ class Gate:
             notes.append(self._audit.warning)
         return _done(plan, ToolResult(found.value, tuple(notes)), decision)
 
-    def _record(self, plan: Plan, facts: CallFacts, decision: Decision, result: str) -> None:
-        self._outcome(self._intent(plan, facts, decision), result, 0.0)
-
     def _intent(self, plan: Plan, facts: CallFacts, decision: Decision) -> int | None:
         if self._open_audit is None:
             return None
@@ -379,7 +357,12 @@ class Gate:
         )
 
     def _outcome(
-        self, number: int | None, result: str, seconds: float, error: str = "", delay: float = 0.0
+        self,
+        number: int | None,
+        result: str,
+        seconds: float = 0.0,
+        error: str = "",
+        delay: float = 0.0,
     ) -> None:
         if number is None or self._audit is None:
             return
@@ -398,34 +381,5 @@ def _done(plan: Plan, found: ToolResult, decision: Decision) -> Done:
         plan.tool.output,
         plan.app,
         decision.reasons,
-        decision.source,
-    )
-
-
-def _other_door(plan: Plan, decision: Decision) -> Refused:
-    """Return the refusal of a call that came by a tool for lower levels."""
-    door = DOORS[decision.level]
-    return Refused(
-        plan.tool.name,
-        plan.app[1],
-        decision.level,
-        " ".join((f"This call is {decision.level}.", *decision.reasons)),
-        f"Call it with {door}, the same name and arguments.",
-        plan.line,
-        source="the tool that was used",
-    )
-
-
-def _refused(plan: Plan, decision: Decision, way: str) -> Refused:
-    """Return a refusal; `way` is how more is allowed where nobody can be asked."""
-    way = way.format(level=decision.level) if decision.requires_prompt else ""
-    return Refused(
-        plan.tool.name,
-        plan.app[1],
-        decision.level,
-        " ".join((f"This call is {decision.level} and may not run.", *decision.reasons)),
-        " ".join(filter(None, (way, decision.suggestion))),
-        plan.line,
-        decision.requires_prompt,
         decision.source,
     )

@@ -9,12 +9,13 @@ from iac_base.cancellation import Cancellation
 from iac_base.errors import CallRefusedError
 from iac_runtime.execution.executor import Executor
 from iac_runtime.language.request import Event
-from iac_runtime.policy.facts import Raised
+from iac_runtime.policy.facts import Decision, Raised
 from iac_runtime.policy.permissions import Permissions, Requester
 from iac_runtime.policy.question import Question, Verdict
 from iac_runtime.tool import Level
 from iac_runtime.tools.binding import parameters
 from iac_runtime.tools.catalogue import Catalogue
+from iac_runtime.tools.own import DOORS
 from iac_runtime.tools.shape import Tool
 
 __all__ = [
@@ -27,6 +28,8 @@ __all__ = [
     "Refused",
     "ToolContext",
     "ToolResult",
+    "other_door",
+    "refused",
 ]
 
 
@@ -220,3 +223,32 @@ class Asks:
 
 
 Outcome: TypeAlias = Done | Refused | Asks
+
+
+def other_door(plan: Plan, decision: Decision) -> Refused:
+    """Return the refusal of a call that came by a tool for lower levels."""
+    door = DOORS[decision.level]
+    return Refused(
+        plan.tool.name,
+        plan.app[1],
+        decision.level,
+        " ".join((f"This call is {decision.level}.", *decision.reasons)),
+        f"Call it with {door}, the same name and arguments.",
+        plan.line,
+        source="the tool that was used",
+    )
+
+
+def refused(plan: Plan, decision: Decision, way: str) -> Refused:
+    """Return a refusal; `way` is how more is allowed where nobody can be asked."""
+    way = way.format(level=decision.level) if decision.requires_prompt else ""
+    return Refused(
+        plan.tool.name,
+        plan.app[1],
+        decision.level,
+        " ".join((f"This call is {decision.level} and may not run.", *decision.reasons)),
+        " ".join(filter(None, (way, decision.suggestion))),
+        plan.line,
+        decision.requires_prompt,
+        decision.source,
+    )

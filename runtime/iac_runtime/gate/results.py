@@ -14,10 +14,11 @@ from iac_base.words import fold, text_literal
 from iac_runtime.execution.answers import AppAnswer, describe
 from iac_runtime.gate.plans import ToolResult
 from iac_runtime.language.reader import AppReader
-from iac_runtime.language.request import Absent, Event
-from iac_runtime.language.steps import ById, ByIndex, ByName, RefValue, Step, Value, Whose
+from iac_runtime.language.request import Event
+from iac_runtime.language.steps import ById, ByIndex, ByName, Step, Whose
 from iac_runtime.language.terms import code_key
 from iac_runtime.language.text import steps_text
+from iac_runtime.policy.call_view import steps_in
 from iac_runtime.tools.binding import Operation
 from iac_runtime.tools.tables import Tables
 from iac_runtime.types import parse_type
@@ -49,21 +50,10 @@ def look_again(error: ToolError, event: Event, tool: Operation) -> ToolError:
 
 def _picked(event: Event) -> Iterator[tuple[Step, ...]]:
     """Yield what the request names by id, name or position, up to the last pick of each."""
-    values: list[Value] = [] if isinstance(event.direct, Absent) else [event.direct]
-    values += [value for _, value in event.named]
-    targets = [event.target, *(steps for value in values for steps in _references(value))]
-    for steps in targets:
+    for steps in steps_in(event):
         last = max((n for n, step in enumerate(steps) if isinstance(step, _PICKS)), default=-1)
         if last >= 0:
             yield steps[: last + 1]
-
-
-def _references(value: Value) -> Iterator[tuple[Step, ...]]:
-    if isinstance(value, RefValue):
-        yield value.steps
-    elif isinstance(value, tuple):
-        for part in value:
-            yield from _references(part)
 
 
 def _list_call(steps: tuple[Step, ...], tool: Operation) -> str:

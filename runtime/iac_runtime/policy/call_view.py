@@ -6,14 +6,13 @@ that no spelling of the caller's gets a call out of one rule or into another.
 """
 
 import json
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, NamedTuple, TypeAlias
 
 from iac_base.text import escaped
-from iac_base.words import fold
+from iac_base.words import fold, split_name
 from iac_runtime.language.request import Absent, Event
 from iac_runtime.language.steps import (
     ByName,
@@ -110,15 +109,13 @@ _INTO_NAMES: Final = frozenset(
 )
 _FILE_NAMES: Final = frozenset({"name", "displayed name", "file name"})
 
-_CAMEL: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
-
 
 @lru_cache(maxsize=4096)
 def words_of(name: str) -> str:
     """Return a name in lower-case words: `savingIn`, `saving_in` and `saving in` are one."""
     if not name.isascii():
         return escaped(name.casefold())
-    return " ".join(word.lower() for word in _CAMEL.findall(name))
+    return " ".join(split_name(name))
 
 
 def view_of(

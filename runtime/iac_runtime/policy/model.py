@@ -204,29 +204,25 @@ class Preset(NamedTuple):
 
 DEFAULT: Final = "cautious"
 
+
+def _levels(safe: Action, modify: Action, dangerous: Action) -> Mapping[Level, Action]:
+    return {"SAFE": safe, "MODIFY": modify, "DANGEROUS": dangerous}
+
+
 PRESETS: Final[Mapping[str, Preset]] = {
-    "read-only": Preset(
-        {"SAFE": "allow", "MODIFY": "deny", "DANGEROUS": "deny"},
-        "allow",
-        "reads run, nothing else does",
-    ),
-    "cautious": Preset(
-        {"SAFE": "allow", "MODIFY": "ask", "DANGEROUS": "ask"},
-        "allow",
-        "reads run, changes ask",
-    ),
+    "read-only": Preset(_levels("allow", "deny", "deny"), "allow", "reads run, nothing else does"),
+    "cautious": Preset(_levels("allow", "ask", "ask"), "allow", "reads run, changes ask"),
     "private": Preset(
-        {"SAFE": "allow", "MODIFY": "ask", "DANGEROUS": "ask"},
+        _levels("allow", "ask", "ask"),
         "ask",
         "changes ask, and so do reads of apps that are not under reads",
     ),
     "trusted": Preset(
-        {"SAFE": "allow", "MODIFY": "allow", "DANGEROUS": "ask"},
+        _levels("allow", "allow", "ask"),
         "allow",
         "reads and changes run, what cannot be taken back asks",
     ),
 }
-
 
 Approver = Literal["client", "dialog", "terminal"]
 APPROVERS: Final[tuple[Approver, ...]] = ("client", "dialog", "terminal")

@@ -215,19 +215,17 @@ class Catalogue:
 
 
 _PERFORM: Final = later("iac_runtime.gate.planning:plan_operation")
-_TABLES: dict[str, Tables] = {}
 _STAMPS: dict[str, tuple[Path, tuple[int, int]]] = {}
 _IMPORTING = threading.RLock()
 
 
+@lru_cache(maxsize=1024)
 def module_tables(module: ModuleType) -> Tables:
     """Return the tables of an imported module; they are read once."""
-    found = _TABLES.get(module.__name__)
-    if found is None:
-        found = _TABLES[module.__name__] = tables_of(module)
-    return found
+    return tables_of(module)
 
 
+@lru_cache(maxsize=4096)
 def find_tool(module: ModuleType, function: str, name: str) -> Tool:
     """Return the tool that `function` of `module` is, called `name`."""
     tables = module_tables(module)
@@ -281,8 +279,10 @@ def forget_changed() -> None:
         for name, (path, stamp) in list(_STAMPS.items()):
             if _stamp(path) == stamp:
                 continue
-            for known in (sys.modules, _TABLES, _STAMPS):
-                known.pop(name, None)
+            sys.modules.pop(name, None)
+            del _STAMPS[name]
+            module_tables.cache_clear()
+            find_tool.cache_clear()
             # Its byte code is told apart by whole seconds and the size; a build may be quicker.
             with contextlib.suppress(OSError, NotImplementedError):
                 Path(importlib.util.cache_from_source(str(path))).unlink(missing_ok=True)
