@@ -9,8 +9,11 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
+from iac_base.errors import InvalidParameterError
+from iac_runtime.language.syntax import KeyPart, NamePart, Part, SelectPart, read_syntax
 from iac_simulator.errors import StateError
 
 __all__ = [
@@ -43,12 +46,6 @@ class ChainStep(NamedTuple):
 Chain = tuple[ChainStep, ...]
 
 _NAME: Final = re.compile(r"[A-Za-z_$][\w$]*")
-_TOKEN: Final = re.compile(
-    r"""\.(?P<by>byName|byId|at)\((?P<argument>-?\d+|"(?:[^"\\]|\\.)*")\)
-      | \[(?P<inside>-?\d+|"(?:[^"\\]|\\.)*")\]
-      | \.?(?P<name>[A-Za-z_$][\w$]*)""",
-    re.VERBOSE,
-)
 
 
 def chain_of(wire: Iterable[Any]) -> Chain:
@@ -56,32 +53,31 @@ def chain_of(wire: Iterable[Any]) -> Chain:
     return tuple(ChainStep(kind, value) for kind, value in wire)
 
 
+@lru_cache(maxsize=4096)
 def parse(text: str) -> Chain:
     """Return the chain of a reference as a world writes it: `folders["Work"].notes[0]`.
 
     Raises:
         StateError: It is no such reference.
     """
-    steps: list[ChainStep] = []
-    position = 0
-    while position < len(text):
-        token = _TOKEN.match(text, position)
-        if token is None:
-            raise StateError(f"{text!r} is no reference: stopped at character {position}.")
-        position = token.end()
-        by, inside, name = token["by"], token["inside"], token["name"]
-        if name is not None:
-            steps.append(ChainStep("p", name))
-            continue
-        try:
-            value = json.loads(token["argument"] if by else inside)
-        except ValueError:
-            raise StateError(f"{text!r} is no reference: a text in it has a bad escape.") from None
-        if by == "byId":
-            steps.append(ChainStep("id", value))
-        else:
-            steps.append(ChainStep("i" if isinstance(value, int) else "n", value))
-    return tuple(steps)
+    try:
+        steps = tuple(map(_step, read_syntax(text).parts))
+    except InvalidParameterError as error:
+        raise StateError(str(error)) from None
+    if None in steps:
+        raise StateError(f"{text!r} is no reference to an object of a world.")
+    return tuple(filter(None, steps))
+
+
+def _step(part: Part) -> ChainStep | None:
+    match part:
+        case NamePart(name) if _NAME.fullmatch(name):
+            return ChainStep("p", name)
+        case KeyPart(key) | SelectPart("at" | "byName", str() | int() as key):
+            return ChainStep("i" if isinstance(key, int) else "n", key)
+        case SelectPart("byId", str() | int() as key):
+            return ChainStep("id", key)
+    return None
 
 
 def _quoted(value: Any) -> str:

@@ -45,11 +45,12 @@ D = 'const d = Application("Diary"); '
         ([], "diary: the world of an app must be a table."),
         (
             {"defaultJournal": {"ref": "a b"}},
-            "diary: defaultJournal: 'a b' is no reference: stopped at character 1.",
+            "diary: defaultJournal: 'a b' is no reference to an object of a world.",
         ),
         (
-            {"defaultJournal": {"ref": '["\\q"]'}},
-            "diary: defaultJournal: '[\"\\\\q\"]' is no reference: a text in it has a bad escape.",
+            {"defaultJournal": {"ref": '["q'}},
+            'diary: defaultJournal: A quote is not closed in the reference "["q" at character 2. '
+            'References read like windows[0].tabs["Docs"].',
         ),
         ({"defaultJournal": {"ref": 3}}, "diary: defaultJournal: a ref must be text."),
         (

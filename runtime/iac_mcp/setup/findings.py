@@ -3,18 +3,16 @@
 import os
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol
+from typing import Any, Final, Literal, NamedTuple, Protocol
 
 from iac_mcp.setup.clients import serves
 from iac_runtime.execution.mac import AppState, Version
 from iac_runtime.execution.process import Runner
 from iac_runtime.execution.streams import run_process
 from iac_runtime.tools.freshness import FOLDERS
-
-if TYPE_CHECKING:
-    import psutil
 
 __all__ = [
     "DoctorFinding",
@@ -120,21 +118,13 @@ def server_processes() -> list[ServerProcess]:
 
     found: list[ServerProcess] = []
     for process in psutil.process_iter():
-        try:
-            row = _row(process)
-        except psutil.Error:
-            continue
-        if row is not None:
-            found.append(row)
+        with suppress(psutil.Error):
+            if process.pid == os.getpid() or process.uids().real != os.getuid():
+                continue
+            command = tuple(process.cmdline())
+            if serves(command):
+                parent = process.parent()
+                name = parent.name() if parent is not None else ""
+                orphan = not name or name in _FOSTER
+                found.append(ServerProcess(process.pid, orphan, name, command))
     return sorted(found)
-
-
-def _row(process: "psutil.Process") -> ServerProcess | None:
-    if process.pid == os.getpid() or process.uids().real != os.getuid():
-        return None
-    command = tuple(process.cmdline())
-    if not serves(command):
-        return None
-    parent = process.parent()
-    name = parent.name() if parent is not None else ""
-    return ServerProcess(process.pid, not name or name in _FOSTER, name, command)

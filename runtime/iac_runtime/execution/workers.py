@@ -64,18 +64,39 @@ class Worker:
         self.calls = 0
         self.rested = time.monotonic()
 
-    def hear(self, mark: str, deadline: float, cancel: Cancellation) -> ExchangeReply:
-        """Wait for a line: the one by which a worker says that it is there, or one more."""
-        return self._converse(b"", mark, deadline, cancel)
-
     def exchange(
         self, request: bytes, mark: str, deadline: float, cancel: Cancellation
     ) -> ExchangeReply:
-        """Send a request (a line) and return its answer."""
-        self.calls += 1
-        reply = self._converse(request, mark, deadline, cancel)
+        """Send a request (a line) and return its answer; with none, wait for one line more."""
+        child = self.child
+        how: Ended = "answered"
+        self.calls += bool(request)
+        if request or not self._lines:
+            how = converse(
+                child,
+                request,
+                {self._answers: self._hear, child.stdout: self._stdout.add}
+                | {child.stderr: self._stderr.add},
+                lambda still_open: (
+                    self._lines > 0
+                    or self._answers not in still_open
+                    or len(self._heard) > self._cap
+                ),
+                deadline,
+                cancel,
+            )
         self.rested = time.monotonic()
-        return reply
+        if how != "answered":
+            return ExchangeReply(how)
+        size = self._heard.find(b"\n") + 1
+        if size > self._cap or (not size and len(self._heard) > self._cap):
+            return ExchangeReply("too large")
+        if not size:
+            return ExchangeReply("gone")
+        body = bytes(self._heard[:size])
+        del self._heard[:size]
+        self._lines -= 1
+        return parsed(body, mark)
 
     def left(self) -> Completed:
         """Return the last of what one that has ended wrote, and its exit status."""
@@ -95,37 +116,6 @@ class Worker:
     def _hear(self, data: bytes) -> None:
         self._heard += data
         self._lines += data.count(b"\n")
-
-    def _converse(
-        self, message: bytes, mark: str, deadline: float, cancel: Cancellation
-    ) -> ExchangeReply:
-        child = self.child
-        how: Ended = "answered"
-        if message or not self._lines:
-            how = converse(
-                child,
-                message,
-                {self._answers: self._hear, child.stdout: self._stdout.add}
-                | {child.stderr: self._stderr.add},
-                lambda still_open: (
-                    self._lines > 0
-                    or self._answers not in still_open
-                    or len(self._heard) > self._cap
-                ),
-                deadline,
-                cancel,
-            )
-        if how != "answered":
-            return ExchangeReply(how)
-        size = self._heard.find(b"\n") + 1
-        if size > self._cap or (not size and len(self._heard) > self._cap):
-            return ExchangeReply("too large")
-        if not size:
-            return ExchangeReply("gone")
-        body = bytes(self._heard[:size])
-        del self._heard[:size]
-        self._lines -= 1
-        return parsed(body, mark)
 
 
 class Workers:
@@ -180,7 +170,7 @@ class Workers:
             while reply.how == "stray":
                 # The answer to an earlier request is no answer to this one, nor a fault of it.
                 strays += 1
-                reply = worker.hear(mark, deadline, cancel)
+                reply = worker.exchange(b"", mark, deadline, cancel)
         except BaseException:
             end(worker.child, NO_GRACE)
             raise
@@ -230,7 +220,7 @@ class Workers:
         worker = Worker(self._argv, self._limits.answer)
         patience = time.monotonic() + self._limits.hello
         try:
-            reply = worker.hear(_HELLO, min(patience, deadline), cancel)
+            reply = worker.exchange(b"", _HELLO, min(patience, deadline), cancel)
         except BaseException:
             end(worker.child, NO_GRACE)
             raise

@@ -13,6 +13,7 @@ How a reference is read is the caller's to say (`ReadReference`), for it can hol
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from iac_base.errors import InvalidParameterError, near_text, quoted
@@ -44,21 +45,19 @@ MAX_EXACT: Final = 2**53
 _BOUNDS: Final = ("x", "y", "width", "height")
 
 
+@dataclass(frozen=True, slots=True)
 class ValueReader:
     """Reads values for one app.
 
-    Args:
+    Attributes:
         home: The user's home folder, for `~`; empty where files cannot be meant.
         last: What a path stands for where files are objects.
     """
 
-    def __init__(
-        self, tables: Tables, home: str, read_reference: ReadReference, last: Last = "folder"
-    ) -> None:
-        self.tables = tables
-        self.home = home
-        self.read_reference = read_reference
-        self.last: Last = last
+    tables: Tables
+    home: str
+    read_reference: ReadReference
+    last: Last = "folder"
 
     def value(self, value: Any, kind: str, where: str, *, direct: bool = False) -> Value:
         """Return `value` as a tagged value of the type `kind` (the grammar of `Param.type`).
