@@ -15,7 +15,7 @@ from iac_gen.ir import Module, ToolFunction, level_span
 from iac_gen.model import GeneratorError
 from iac_gen.naming import Bound, is_app_key, is_tool_name
 from iac_gen.text import cleaned
-from iac_runtime.tool import LEVELS, Level
+from iac_runtime.tool import LEVELS, Level, highest
 
 CLASSIFIER: Final = 3
 """Raise it with every change of `classify` that lowers a level on purpose."""
@@ -82,8 +82,8 @@ def _before(
     ]
     if not former:
         return None
-    level = max((row.level for row in former), key=LEVELS.index)
-    ceiling = max((row.ceiling for row in former), key=LEVELS.index)
+    level = highest(row.level for row in former)
+    ceiling = highest(row.ceiling for row in former)
     return Locked(level, ceiling, app, event)
 
 

@@ -32,6 +32,7 @@ class ElementReader(Protocol):
 
         An element that was not reached in that time is a `Silent`.
         """
+        ...
 
 
 def read_one(reader: ElementReader, handle: Handle, want: Want, timeout: float) -> UiNode:
@@ -47,6 +48,7 @@ class UiWatch(Protocol):
 
     def wait(self, seconds: float) -> list[UiEvent]:
         """Return what has come in since the last call; wait for the first up to `seconds`."""
+        ...
 
     def close(self) -> None:
         """End it; a second time does nothing."""
@@ -63,12 +65,15 @@ class Bridge(Protocol):
 
     def apps(self, timeout: float) -> list[UiApp]:
         """Return the running apps that have an interface."""
+        ...
 
     def installed(self, name: str) -> bool:
         """Say whether an app of that name or id is on this machine, running or not."""
+        ...
 
     def alive(self, app: UiApp) -> bool:
         """Say whether the process of `app` still runs, and is not another one of its pid."""
+        ...
 
     def root(self, app: UiApp, timeout: float) -> Handle:
         """Return the app's own element, whose children are its windows (and menu bar).
@@ -77,21 +82,26 @@ class Bridge(Protocol):
             Denied: The app was asked, and this process may not look into it.
             Gone, Silent: The app has ended, or does not answer.
         """
+        ...
 
     def reader(self, app: UiApp, *, whole: bool, timeout: float) -> ElementReader:
         """Return a reader; `whole` says that most of the app is going to be read."""
+        ...
 
     def ancestors(self, app: UiApp, handle: Handle, timeout: float) -> list[Handle]:
         """Return the way to an element: its window first, itself last."""
+        ...
 
     def focused(self, app: UiApp, timeout: float) -> Handle | None:
         """Return the app's element that has the keyboard, or None."""
 
     def settable(self, handle: Handle, timeout: float) -> Settable:
         """Return what the element takes as its value."""
+        ...
 
     def is_default(self, handle: Handle, window: Handle, timeout: float) -> bool:
         """Say whether Return presses this element of the window."""
+        ...
 
     def perform(self, handle: Handle, action: str, timeout: float) -> None:
         """Carry out one of the element's own actions, by the name that `UiNode.actions` has."""
@@ -104,6 +114,7 @@ class Bridge(Protocol):
 
     def watch(self, app: UiApp, kinds: Collection[ChangeKind]) -> UiWatch:
         """Begin to collect changes in the app."""
+        ...
 
     def request_tree(self, app: UiApp) -> str:
         """Ask an app that builds its tree on demand to build it.
@@ -112,6 +123,7 @@ class Bridge(Protocol):
             What was done, as a clause: "accessibility was switched on in Chromium"; empty where
             there is nothing to do.
         """
+        ...
 
     def close(self) -> None:
         """Let go of the platform."""

@@ -12,9 +12,9 @@ from iac_scenario.model import (
     Execution,
     Expectation,
     InjectedFailure,
-    Permissions,
     PromptPattern,
     ResponseRule,
+    ScenarioPermissions,
     ScenarioScript,
     ScriptedReply,
     SessionIdentity,
@@ -131,8 +131,10 @@ def _execution(value: dict[str, Any]) -> Execution:
     return _part(Execution, value, tools=tools)
 
 
-def _permissions(document: dict[str, Any]) -> Permissions:
+def _permissions(document: dict[str, Any]) -> ScenarioPermissions:
     value = document.get("permissions", {})
     mode = value.get("mode", document.get("permission_mode"))
     rules = {kind: tuple(value.get(kind, ())) for kind in ("allow", "ask", "deny")}
-    return _part(Permissions, value, mode="default" if mode == "delegate" else mode, **rules)
+    return _part(
+        ScenarioPermissions, value, mode="default" if mode == "delegate" else mode, **rules
+    )

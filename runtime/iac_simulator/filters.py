@@ -99,8 +99,9 @@ def _compare(left: Any, test: str, right: Any) -> bool:
     texts = isinstance(a, str) and isinstance(b, str)
     if test.startswith("_") and not texts and not (test == "_contains" and isinstance(a, list)):
         return False
+    pair: tuple[Any, Any] = (a, b)
     try:
-        return bool(_TESTS[test](a, b))
+        return bool(_TESTS[test](*pair))
     except TypeError:
         return False
 

@@ -144,9 +144,9 @@ def place_for(world: AppWorld, term: str, at: Any) -> NewObjectPlace:
     owner = target(world, at) if at is not None else world.root
     plural = _plural_for(world, owner, term)
     # `at: folder.notes` names the list itself.
-    named = plural is None and chain and chain[-1].kind == "p"
-    if named and isinstance(follow(world, chain), Many):
-        return NewObjectPlace(object_at(world, chain[:-1]), chain[-1].value)
+    named = chain[-1] if plural is None and chain and chain[-1].kind == "p" else None
+    if named is not None and isinstance(follow(world, chain), Many):
+        return NewObjectPlace(object_at(world, chain[:-1]), named.value)
     if plural is not None and isinstance(owner.data.get(plural), list):
         return NewObjectPlace(owner, plural)
     # The app's own defaults (`defaultList`), then the first object that has such a list; last a

@@ -24,7 +24,7 @@ from iac_applescript.analysis.applescript_shapes import (
     word_at,
 )
 from iac_applescript.analysis.applescript_units import (
-    Declared,
+    OwnDeclarations,
     Unit,
     WordScope,
     declared,
@@ -370,7 +370,7 @@ class _Reader:
 
 def read_applescript(
     scan: Scan, findings: Findings, find: Find, additions: Vocabulary | None
-) -> Declared:
+) -> OwnDeclarations:
     """Read a script, and put what was found into `findings`.
 
     Args:

@@ -12,7 +12,7 @@ from collections.abc import Collection, Container, Iterable, Iterator, Sequence
 from typing import Final
 
 from iac_applescript.analysis import words as language
-from iac_applescript.analysis.applescript_units import Declared, Unit
+from iac_applescript.analysis.applescript_units import OwnDeclarations, Unit
 from iac_applescript.analysis.findings import ScriptToken, brackets_of
 from iac_applescript.analysis.vocabulary import Vocabulary
 from iac_applescript.analysis.words import CONSTANTS, HARMFUL_MEMBERS, PHRASES
@@ -197,7 +197,7 @@ def dangerous_verbs(apps: Iterable[Vocabulary]) -> frozenset[str]:
 
 def misused(
     units: Sequence[Unit],
-    names: Declared,
+    names: OwnDeclarations,
     verbs: frozenset[str],
     *,
     told: bool,

@@ -15,7 +15,7 @@ from iac_applescript.analysis.findings import MAX_SCRIPT, Scan, ScanFault, Scrip
 from iac_applescript.analysis.vocabulary import TermUse, Vocabulary
 
 __all__ = [
-    "Declared",
+    "OwnDeclarations",
     "Unit",
     "UnitKind",
     "WordScope",
@@ -129,7 +129,7 @@ def _unescaped(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Declared:
+class OwnDeclarations:
     """The script's own names, in lower case.
 
     Attributes:
@@ -161,9 +161,9 @@ def statements(tokens: Sequence[ScriptToken]) -> Iterator[tuple[ScriptToken, ...
             found = []
 
 
-def declared(tokens: Sequence[ScriptToken]) -> Declared:
+def declared(tokens: Sequence[ScriptToken]) -> OwnDeclarations:
     """Return the names that a script declares anywhere; scopes are not told apart."""
-    found = Declared()
+    found = OwnDeclarations()
     for line in statements(tokens):
         _labels(line, found)
         first = line[0].folded if line[0].kind == "word" else ""
@@ -184,26 +184,26 @@ def own_name(token: ScriptToken) -> str:
     return token.folded if token.kind in ("word", "quoted") else ""
 
 
-def _declare(token: ScriptToken, value: tuple[ScriptToken, ...], found: Declared) -> None:
+def _declare(token: ScriptToken, value: tuple[ScriptToken, ...], found: OwnDeclarations) -> None:
     if name := own_name(token):
         found.variables.setdefault(name, []).append(value)
 
 
 def _words(
-    line: Sequence[ScriptToken], found: Declared, without: frozenset[str] = frozenset()
+    line: Sequence[ScriptToken], found: OwnDeclarations, without: frozenset[str] = frozenset()
 ) -> None:
     for token in line:
         if own_name(token) not in without:
             _declare(token, (), found)
 
 
-def _labels(line: Sequence[ScriptToken], found: Declared) -> None:
+def _labels(line: Sequence[ScriptToken], found: OwnDeclarations) -> None:
     for token, after in pairwise(line):
         if after.text == ":" and after.kind == "sign" and own_name(token):
             found.labels.add(own_name(token))
 
 
-def _handler(line: Sequence[ScriptToken], found: Declared) -> None:
+def _handler(line: Sequence[ScriptToken], found: OwnDeclarations) -> None:
     opens = len(line) > 2 and line[2].text == "("
     if opens and own_name(line[1]):
         found.handlers.add(own_name(line[1]))
@@ -212,7 +212,7 @@ def _handler(line: Sequence[ScriptToken], found: Declared) -> None:
         _words(line[2:], found)
 
 
-def _assignments(line: Sequence[ScriptToken], found: Declared) -> None:
+def _assignments(line: Sequence[ScriptToken], found: OwnDeclarations) -> None:
     for place, token in enumerate(line):
         if token.kind != "word":
             continue
@@ -229,7 +229,7 @@ def _assignments(line: Sequence[ScriptToken], found: Declared) -> None:
             _declare(rest[0], (), found)
 
 
-def _set(rest: Sequence[ScriptToken], found: Declared) -> None:
+def _set(rest: Sequence[ScriptToken], found: OwnDeclarations) -> None:
     if own_name(rest[1]) == "to":
         _declare(rest[0], tuple(rest[2:]), found)
     elif rest[0].text == "{":

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from iac_applescript.analysis.applescript_units import Declared, Unit
+from iac_applescript.analysis.applescript_units import OwnDeclarations, Unit
 from iac_applescript.analysis.findings import ScriptToken
 from iac_applescript.analysis.texts import is_https
 from iac_applescript.analysis.vocabulary import TermUse, Vocabulary
@@ -62,7 +62,7 @@ class Scene:
 
     apps: Sequence[Vocabulary]
     named: Sequence[Vocabulary]
-    declared: Declared
+    declared: OwnDeclarations
     ui: bool
     told: bool
     object: tuple[Unit, ...] = ()
@@ -96,7 +96,7 @@ def _owned(target: Sequence[Unit]) -> list[tuple[Vocabulary, TermUse]]:
     return rows
 
 
-def is_local(name: str, declared: Declared) -> bool:
+def is_local(name: str, declared: OwnDeclarations) -> bool:
     """Say whether a variable only ever holds values: lists, records, texts, numbers."""
     values = declared.variables.get(name, [])
     return bool(values) and all(map(_is_value, values))
@@ -282,7 +282,7 @@ def _all_told(scene: Scene) -> bool:
     return bool(told) and (_many(told) or _is_all(told[0], [unit.word for unit in told]))
 
 
-def _holds_many(unit: Unit, declared: Declared) -> bool:
+def _holds_many(unit: Unit, declared: OwnDeclarations) -> bool:
     """Say whether a variable is set to all of something anywhere."""
     values = declared.variables.get(unit.word, []) if unit.kind == "variable" else []
     return any(
@@ -301,7 +301,7 @@ def _is_all(first: Unit, moved: Sequence[str]) -> bool:
     )
 
 
-def _built(units: Sequence[Unit], declared: Declared) -> bool:
+def _built(units: Sequence[Unit], declared: OwnDeclarations) -> bool:
     """Say whether a place is put together from parts, here or where its variables are set, or is
     one where things run by themselves."""
     if any(unit.word in _BUILDS for unit in units if unit.kind != "text"):

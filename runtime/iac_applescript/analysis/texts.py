@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
 
-from iac_applescript.analysis.applescript_units import Declared, Unit, UnitKind
+from iac_applescript.analysis.applescript_units import OwnDeclarations, Unit, UnitKind
 from iac_applescript.analysis.findings import Findings, Scan, ScriptToken
 from iac_applescript.analysis.javascript_tokens import Shape
 from iac_applescript.analysis.words import PHRASES, PROMPTS, TEXTS, UNSEEN
@@ -38,7 +38,7 @@ def is_web_address(text: str) -> bool:
     return bool(_HTTPS.match(text)) and len(text.partition("?")[2]) <= _LONG_QUERY
 
 
-def is_https(value: Sequence[Unit], declared: Declared, depth: int = 0) -> bool:
+def is_https(value: Sequence[Unit], declared: OwnDeclarations, depth: int = 0) -> bool:
     """Say whether a value begins with a web address that the script spells out."""
     units = [unit for unit in value if unit.word not in ("(", ")")]
     if not units or depth > _DEEPEST:
@@ -64,7 +64,7 @@ def is_https(value: Sequence[Unit], declared: Declared, depth: int = 0) -> bool:
     return False
 
 
-def _is_spelled_out(units: Sequence[Unit], declared: Declared, depth: int) -> bool:
+def _is_spelled_out(units: Sequence[Unit], declared: OwnDeclarations, depth: int) -> bool:
     """Say whether parts that `&` joins are written out, or are what a person typed for it."""
     if depth > _DEEPEST or not all(unit.word == "&" for unit in units[::2]):
         return False
@@ -76,7 +76,7 @@ def _is_spelled_out(units: Sequence[Unit], declared: Declared, depth: int) -> bo
     )
 
 
-def _is_typed(tokens: Sequence[ScriptToken], declared: Declared) -> bool:
+def _is_typed(tokens: Sequence[ScriptToken], declared: OwnDeclarations) -> bool:
     """Say whether a value is what a person typed into a dialog of this script."""
     words = [token.folded for token in tokens]
     if words[:3] != ["text", "returned", "of"]:
@@ -90,7 +90,7 @@ def _is_typed(tokens: Sequence[ScriptToken], declared: Declared) -> bool:
     )
 
 
-def _is_known(name: str, declared: Declared, depth: int) -> bool:
+def _is_known(name: str, declared: OwnDeclarations, depth: int) -> bool:
     values = declared.variables.get(name, [])
     return bool(values) and all(
         _is_typed(tokens, declared)
@@ -132,7 +132,7 @@ def is_address(shape: Shape, place: int) -> bool:
     return token.kind == "string" and is_web_address(token.text) and ends
 
 
-def judge_applescript(scan: Scan, names: Declared, findings: Findings) -> None:
+def judge_applescript(scan: Scan, names: OwnDeclarations, findings: Findings) -> None:
     """Put into `findings` what the texts of a script say, if it does more than read.
 
     Parts that `&` joins count as one, and so does all that a variable is given.

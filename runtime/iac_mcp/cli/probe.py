@@ -108,10 +108,10 @@ def _read_probes() -> Iterator[Probe]:
     text = Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")
     for group in tomllib.loads(text)["group"]:
         row, before, scripts = group.pop("row"), group.pop("before", ""), group.pop("scripts")
-        forms = group.pop("forms", "h")
+        forms: list[Literal["h", "s"]] = [*group.pop("forms", "h")]
         for name, script in scripts.items():
             for form in forms:
-                ident = f"{row}.{name}" if forms == "h" else f"{row}.{name}-{form}"
+                ident = f"{row}.{name}" if forms == ["h"] else f"{row}.{name}-{form}"
                 yield Probe(ident, script=before + script, form=form, **group)
 
 
