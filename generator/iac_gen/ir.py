@@ -123,6 +123,15 @@ class Module:
         return sorted(odd)
 
 
+def _plain(value: Any) -> Any:
+    """Return rows of the contract as objects and lists of JSON."""
+    if hasattr(value, "_asdict"):
+        value = value._asdict()
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
+    return [_plain(item) for item in value] if isinstance(value, tuple) else value
+
+
 _SHOWN = ("function", "op", "event", "jxa", "level", "ceiling", "reason")
 
 
@@ -132,7 +141,7 @@ def module_data(module: Module, diagnostics: Iterable[Diagnostic]) -> dict[str, 
         {
             **tool.entry(),
             **{name: getattr(tool, name) for name in _SHOWN},
-            "parameters": {p.key: p.row._asdict() for p in tool.parameters},
+            "parameters": _plain({p.key: p.row for p in tool.parameters}),
             "result": tool.result,
             "bind": dict(tool.bind),
         }
@@ -140,23 +149,13 @@ def module_data(module: Module, diagnostics: Iterable[Diagnostic]) -> dict[str, 
     ]
     return {
         "key": module.key,
-        "app": module.app._asdict(),
+        "app": _plain(module.app),
         "version": module.version,
         "digest": module.digest,
         "tools": tools,
-        "classes": {
-            term: {
-                **row._asdict(),
-                "properties": [prop._asdict() for prop in row.properties],
-                "elements": [element._asdict() for element in row.elements],
-            }
-            for term, row in module.classes.items()
-        },
-        "enumerations": {term: [list(row) for row in rows] for term, rows in module.enums.items()},
-        "records": {
-            term: {"code": row.code, "properties": [prop._asdict() for prop in row.properties]}
-            for term, row in module.records.items()
-        },
+        "classes": _plain(module.classes),
+        "enumerations": _plain(module.enums),
+        "records": _plain(module.records),
         "unverified": module.unverified(),
         "diagnostics": [str(one) for one in diagnostics],
     }

@@ -61,15 +61,10 @@ def _class(row: model.SdefClass, resolved: Resolved, types: Types, decisions: De
     )
 
 
-def _properties(
-    owner: model.SdefClass | model.RecordType, types: Types, decisions: Decisions
-) -> Iterable[Property]:
-    holder = (
-        owner if isinstance(owner, model.SdefClass) else model.SdefClass(owner.name, owner.code)
-    )
+def _properties(owner: model.SdefClass, types: Types, decisions: Decisions) -> Iterable[Property]:
     for row in owner.properties:
         decided = decisions.level("property", (owner.name, row.name))
-        level = decided[0] if decided else judge_setter(holder, row).level
+        level = decided[0] if decided else judge_setter(owner, row).level
         kind = types.string(row.types)
         yield Property(row.name, row.code, jxa(row.name), kind, row.access, level)
 
@@ -84,9 +79,10 @@ def enum_table(resolved: Resolved) -> dict[str, Enum]:
 
 def record_table(resolved: Resolved, types: Types, decisions: Decisions) -> dict[str, Record]:
     """Return every record type with its fields."""
+    owners = (model.SdefClass(r.name, r.code, properties=r.properties) for r in resolved.records)
     return {
-        row.name: Record(row.code, tuple(_properties(row, types, decisions)))
-        for row in resolved.records
+        owner.name: Record(owner.code, tuple(_properties(owner, types, decisions)))
+        for owner in owners
     }
 
 
@@ -145,20 +141,18 @@ def lower(
 
 def _too_long(resolved: Resolved) -> Iterator[Diagnostic]:
     """Say which values and classes no schema offers, because their names are too long."""
-    found: list[tuple[int, str]] = []
+    file = resolved.source.dictionary.file
     for row in resolved.enumerations:
         count = sum(len(clean(value.name)) > MAX_ENUMERATOR for value in row.enumerators)
         if count:
             what = f"enumeration {capped(row.name, MAX_NAME)} has values"
             rest = f"more than {MAX_ENUMERATOR} characters; {count} left out of schemas"
-            found.append((row.line, f"{what} of {rest}"))
+            yield Diagnostic(file, row.line, "long", f"{what} of {rest}", "note")
     for item in resolved.classes:
         if len(clean(item.name)) > MAX_NAME:
             what = f"class {capped(item.name, MAX_NAME)} has a name"
             rest = f"more than {MAX_NAME} characters; no schema offers it"
-            found.append((item.line, f"{what} of {rest}"))
-    for line, text in found:
-        yield Diagnostic(resolved.source.dictionary.file, line, "long", text, "note")
+            yield Diagnostic(file, item.line, "long", f"{what} of {rest}", "note")
 
 
 def _aliases(resolved: Resolved) -> list[tuple[str, str]]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeVar
 
 from iac_gen.model import (
+    KINDS,
     Diagnostic,
     Enumeration,
     Enumerator,
@@ -91,11 +92,16 @@ def _again(what: str, kept: str, code: str) -> str:
     return text if kept == code else f"{text} with the code {code!r}; {kept!r} is kept"
 
 
-def _once(rows: Iterable[N], merge: Callable[[N, N], N]) -> list[N]:
+def _once(rows: Iterable[N], notes: Notes, merge: Callable[[N, N], N]) -> list[N]:
     """Return the rows with those of one name merged, in the order of first declaration."""
     kept: dict[str, N] = {}
     for row in rows:
-        kept[row.name] = merge(kept[row.name], row) if row.name in kept else row
+        first = kept.get(row.name)
+        if first is not None:
+            text = _again(f"{KINDS[type(row)]} {row.name}", first.code, row.code)
+            rest = "; merged" if row.code == first.code else ", the rest merged"
+            notes.add(row.line, "repeated", text + rest)
+        kept[row.name] = row if first is None else merge(first, row)
     return list(kept.values())
 
 
@@ -187,13 +193,7 @@ def properties(owner: str, rows: Iterable[SdefProperty], notes: Notes) -> tuple[
 
 def enumerations(rows: Iterable[Enumeration], notes: Notes) -> list[Enumeration]:
     """Return each enumeration once, with the values of all its declarations."""
-
-    def merge(first: Enumeration, row: Enumeration) -> Enumeration:
-        merged = _merged(first, row, enumerators=_values(first, row, notes))
-        notes.add(row.line, "repeated", f"enumeration {row.name} is declared again; merged")
-        return merged
-
-    return _once(rows, merge)
+    return _once(rows, notes, lambda a, b: _merged(a, b, enumerators=_values(a, b, notes)))
 
 
 def _values(first: Enumeration, row: Enumeration, notes: Notes) -> tuple[Enumerator, ...]:
@@ -210,31 +210,13 @@ def _values(first: Enumeration, row: Enumeration, notes: Notes) -> tuple[Enumera
 
 def records(rows: Iterable[RecordType], notes: Notes) -> list[RecordType]:
     """Return each record type once, with the fields of all its declarations."""
-
-    def merge(first: RecordType, row: RecordType) -> RecordType:
-        _note_again("record type", first, row, notes)
-        return _merged(first, row, properties=first.properties + row.properties)
-
-    merged = _once(rows, merge)
+    merged = _once(rows, notes, lambda a, b: _merged(a, b, properties=a.properties + b.properties))
     return [replace(row, properties=properties(row.name, row.properties, notes)) for row in merged]
 
 
 def values(rows: Iterable[ValueType], notes: Notes) -> list[ValueType]:
     """Return each value type once."""
-
-    def merge(first: ValueType, row: ValueType) -> ValueType:
-        _note_again("value type", first, row, notes)
-        return _merged(first, row)
-
-    return _once(rows, merge)
-
-
-def _note_again(
-    what: str, first: RecordType | ValueType, row: RecordType | ValueType, notes: Notes
-) -> None:
-    text = _again(f"{what} {row.name}", first.code, row.code)
-    rest = "; merged" if row.code == first.code else ", the rest merged"
-    notes.add(row.line, "repeated", text + rest)
+    return _once(rows, notes, _merged)
 
 
 APPLICATION = "application"

@@ -89,11 +89,12 @@ def object_tools(
             )
         )  # fmt: skip
     if "make" in merged and parts.elements:
-        level, ceiling = _range([row.make for row in classes.values()], "MODIFY")
-        _, highest = _range([p.level for row in classes.values() for p in row.properties], level)
+        made = [row.make for row in classes.values()]
+        given = [p.level for row in classes.values() for p in row.properties]
+        level = min(made, key=LEVELS.index)
         tools.append(
             ToolFunction(
-                "make", "make", "corecrel", level, _range([ceiling, highest], level)[1],
+                "make", "make", "corecrel", level, max(made + given, key=LEVELS.index),
                 "makes something new",
                 f"Make an object of one class in {app}. Returns its reference. {level}, makes"
                 " something new.",
@@ -105,7 +106,8 @@ def object_tools(
         p.level for row in classes.values() for p in row.properties if p.access != "r"
     ]
     if settable:
-        level, ceiling = _range(settable, "MODIFY")
+        level = min(settable, key=LEVELS.index)
+        ceiling = max(settable, key=LEVELS.index)
         levels = level_span(level, ceiling)
         tools.append(
             ToolFunction(
@@ -143,11 +145,6 @@ def copy_levels(command: SdefCommand, classes: Mapping[str, Class]) -> list[Leve
         rows = (prop for row in classes.values() for prop in row.properties if prop.access != "r")
         found += [LevelVerdict(prop.level, "changes a property") for prop in rows]
     return found
-
-
-def _range(levels: list[Level], floor: Level) -> tuple[Level, Level]:
-    ordered = sorted(levels, key=LEVELS.index) or [floor]
-    return ordered[0], ordered[-1]
 
 
 _OF = ToolParameter(

@@ -215,18 +215,16 @@ def _import(module: str, names: list[str]) -> SourceText:
 
 
 def _imported(name: str, used: str, module: Module) -> bool:
-    if name in ("App", "Class", "Enum", "Record", "Schema"):
-        return True
-    if name == "tool":
-        return bool(module.tools)
-    if name == "Param":
-        return any(tool.parameters for tool in module.tools)
-    if name == "Property":
-        held = [row.properties for row in module.classes.values()]
-        return any((*held, *(row.properties for row in module.records.values())))
-    if name == "Element":
-        return any(row.elements for row in module.classes.values())
-    return name in used
+    classes, records = module.classes.values(), module.records.values()
+    present = {
+        **dict.fromkeys(("App", "Class", "Enum", "Record", "Schema"), True),
+        "tool": bool(module.tools),
+        "Param": any(tool.parameters for tool in module.tools),
+        "Property": any(row.properties for row in classes)
+        or any(row.properties for row in records),
+        "Element": any(row.elements for row in classes),
+    }
+    return present.get(name, name in used)
 
 
 def _app(module: Module) -> SourceText:

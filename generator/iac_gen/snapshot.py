@@ -66,11 +66,7 @@ def write_snapshot(source: Source) -> str:
     """Return the snapshot of `source` as JSON text, one suite item a line."""
     head = {
         "format": FORMAT,
-        "name": source.name,
-        "id": source.id,
-        "stem": source.stem,
-        "version": source.version,
-        "kind": source.kind,
+        **{key: getattr(source, key) for key in ("name", "id", "stem", "version", "kind")},
         "digest": source.dictionary.digest,
         "title": source.dictionary.title,
     }

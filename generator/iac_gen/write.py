@@ -302,11 +302,10 @@ def generator_digest() -> str:
         if root.is_dir()
         for pattern in (
             "**/*.py",
+            "**/*.toml",
             "*.js",
-            "classify/*.json",
-            "*.toml",
-            "*/*.toml",
             "*.jinja",
+            "classify/*.json",
             "snapshots/standard/*.json",
         )
         for path in root.glob(pattern)

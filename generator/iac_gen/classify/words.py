@@ -22,23 +22,6 @@ SECRET_WORDS: Final = _SETS["secrets"]
 _MEANING: Final = CODE_WORDS | SECRET_WORDS | {"url"}
 _VERBS: Final = by_level(table("words")["verbs"])
 _PAIRS: Final = by_level(table("words")["pairs"])
-_VIEW_NOUNS: Final = _SETS["view_nouns"]
-_VIEW_VERBS: Final = _SETS["view_verbs"]
-_WORKS: Final = _SETS["works"]
-_RECORDINGS: Final = _SETS["recordings"]
-_SCREENS: Final = _SETS["screens"]
-_DISKS: Final = _SETS["disks"]
-_PROTOCOLS: Final = _SETS["protocols"]
-_PAYMENTS: Final = _SETS["payments"]
-_TRANSFERS: Final = _SETS["transfers"]
-_URLS: Final = _SETS["urls"]
-_PLACES: Final = _SETS["places"]
-_CHOOSES: Final = _SETS["chooses"]
-_COPULAS: Final = _SETS["copulas"]
-_NOUNS: Final = _SETS["nouns"]
-_NO_CODE: Final = _SETS["no_code"]
-_PRESENCE: Final = _SETS["presence"]
-_ELSEWHERE: Final = _SETS["elsewhere"]
 # Controls of an interface: choosing one does what it does.
 _CONTROLS: Final = (("menu", "item"), ("menu", "bar", "item"), ("button",), ("menu",))
 # Verbs that dictionaries write in one word with what they do it to: `getparagraphlength`.
@@ -71,7 +54,7 @@ def by_verb(words: Phrase, *, answers: bool, direct: Phrase) -> LevelVerdict | N
     pair = _PAIRS.get("_".join(words[:2]))
     if pair is not None:
         return pair
-    if led in _CHOOSES and words[1:] in _CONTROLS:
+    if led in _SETS["chooses"] and words[1:] in _CONTROLS:
         return LevelVerdict("DANGEROUS", "works the controls of an app")
     words = _led_by_verb(words)
     first = _VERBS.get(words[0])
@@ -103,17 +86,18 @@ def _led_by_verb(words: Phrase) -> Phrase:
 def _unless_it_works(words: Phrase, first: LevelVerdict, direct: Phrase) -> LevelVerdict:
     if words[0] == "display" and {"dialog", "alert"} & set(words):
         return LevelVerdict("MODIFY", "asks the user")
-    if words[0] == "go" and _PRESENCE & set(words[1:]):
+    rest = set(words[1:])
+    if words[0] == "go" and _SETS["presence"] & rest:
         return LevelVerdict("MODIFY", "others see it")
-    if _ELSEWHERE & set(words[1:]) and first.reason == "reads":
+    if _SETS["elsewhere"] & rest and first.reason == "reads":
         return LevelVerdict("MODIFY", "asks another computer")
-    if words[0] in ("activate", "deactivate") and words[1:] and not _PLACES & set(words[1:]):
+    if words[0] in ("activate", "deactivate") and rest and not _SETS["places"] & rest:
         return LevelVerdict("MODIFY", "starts or ends something")
-    if _URLS & set(words[1:]) and first.reason == "plays or navigates":
+    if _SETS["urls"] & rest and first.reason == "plays or navigates":
         return LevelVerdict("MODIFY", "opens a URL")
-    things = {*words[1:], *direct}
-    if _WORKS & things and first.reason == "plays or navigates":
-        recording = (_RECORDINGS | {"recorder"}) & things
+    things = {*rest, *direct}
+    if _SETS["works"] & things and first.reason == "plays or navigates":
+        recording = (_SETS["recordings"] | {"recorder"}) & things
         if recording and words[0] in ("start", "resume", "play"):
             return LevelVerdict("DANGEROUS", "captures sound, pictures or the screen")
         return LevelVerdict("MODIFY", "starts or ends something")
@@ -123,17 +107,18 @@ def _unless_it_works(words: Phrase, first: LevelVerdict, direct: Phrase) -> Leve
 def _edited(words: Phrase, first: LevelVerdict, direct: Phrase) -> LevelVerdict:
     """Return the verdict of a verb that changes something: by what it is that changes."""
     rest = set(words[1:])
+    things = {*rest, *direct}
     if SECRET_WORDS & rest:
         return LevelVerdict("DANGEROUS", "touches a secret")
-    if _PAYMENTS & rest or (_TRANSFERS & rest and {"transfer", "transfers"} & rest):
+    if _SETS["payments"] & rest or (_SETS["transfers"] & rest and {"transfer", "transfers"} & rest):
         return LevelVerdict("DANGEROUS", "spends money")
-    if words[0] in ("open", "connect", "mount", "load", "browse") and _PROTOCOLS & rest:
+    if words[0] in ("open", "connect", "mount", "load", "browse") and _SETS["protocols"] & rest:
         return LevelVerdict("DANGEROUS", "connects to another computer")
-    if words[0] in ("load", "make", "new", "begin", "toggle") and _RECORDINGS & rest:
+    if words[0] in ("load", "make", "new", "begin", "toggle") and _SETS["recordings"] & rest:
         return LevelVerdict("DANGEROUS", "captures sound, pictures or the screen")
-    if words[0] == "capture" and _SCREENS & rest:
+    if words[0] == "capture" and _SETS["screens"] & rest:
         return LevelVerdict("DANGEROUS", "captures sound, pictures or the screen")
-    if words[0] in ("format", "reformat", "partition", "initialize") and _DISKS & {*rest, *direct}:
+    if words[0] in ("format", "reformat", "partition", "initialize") and _SETS["disks"] & things:
         return LevelVerdict("DANGEROUS", "destroys")
     if words[0] in ("load", "use", "process") and rest & {
         *CODE_WORDS, "module", "action", "actions", "plugin", "extension", "bundle", "library",
@@ -143,7 +128,7 @@ def _edited(words: Phrase, first: LevelVerdict, direct: Phrase) -> LevelVerdict:
         return LevelVerdict("DANGEROUS", "destroys")
     if words[0] in ("add", "set", "change") and {"environment", "variable"} <= rest:
         return LevelVerdict("DANGEROUS", "decides how programs run")
-    if words[0] in _VIEW_VERBS and words[-1] in _VIEW_NOUNS:
+    if words[0] in _SETS["view_verbs"] and words[-1] in _SETS["view_nouns"]:
         return LevelVerdict("SAFE", "changes the view only")
     return first
 
@@ -152,7 +137,7 @@ def _without_verb(words: Phrase, *, answers: bool) -> LevelVerdict | None:
     """Return what a term says that begins with no known verb."""
     if words[0] == "do" and CODE_WORDS & set(words[1:]):
         return LevelVerdict("DANGEROUS", _RUNS)
-    if any(word.endswith(_ENDINGS) and word not in _NO_CODE for word in words):
+    if any(word.endswith(_ENDINGS) and word not in _SETS["no_code"] for word in words):
         return LevelVerdict("DANGEROUS", _RUNS)
     if {"screenshot", "keystroke"} & set(words):
         return LevelVerdict("DANGEROUS", "captures or types")
@@ -160,14 +145,12 @@ def _without_verb(words: Phrase, *, answers: bool) -> LevelVerdict | None:
     for position in range(1, len(words)):
         pair = _PAIRS.get("_".join(words[position : position + 2]))
         verb = pair or _VERBS.get(words[position])
-        if verb is not None and verb.level == "DANGEROUS" and words[position] not in _NOUNS:
+        if verb is not None and verb.level == "DANGEROUS" and words[position] not in _SETS["nouns"]:
             return verb
     if words[-1] == "preview":
         return LevelVerdict("SAFE", "changes the view only")
     # What is named after its answer: `title for tty`, `module paths`, `unicode numbers`.
-    if answers and _COPULAS & set(words[1:]):
+    if answers and _SETS["copulas"] & set(words[1:]):
         return READS
-    named = words[-1] in _NOUNS or {"of", "for"} & set(words[1:-1]) or words[-1] in ("of", "for")
-    if answers and named:
-        return READS
-    return None
+    named = words[-1] in _SETS["nouns"] or {"of", "for"} & {*words[1:], words[-1]}
+    return READS if answers and named else None

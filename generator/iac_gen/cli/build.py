@@ -72,7 +72,6 @@ def build(
 
     Ends with 0 when every app was built, 1 when one was skipped, 2 for wrong usage.
     """
-
     if prune and apps:
         fail("--prune needs a build of all apps; leave the names out")
     folder = output or default_output()
@@ -111,7 +110,6 @@ def _facts(file: SourceFile) -> list[str]:
 
 def _done(cache: BuildCache | None, generator: str, folder: Path) -> dict[str, AppReport]:
     """Return what need not be built again: nothing, if anything of the last build has changed."""
-
     if cache is None or cache.generator != generator or not cache.stands(folder):
         return {}
     return {digest: AppReport.read(data) for digest, data in cache.jobs.items()}
@@ -181,7 +179,6 @@ def _warn(diagnostics: Iterable[Diagnostic]) -> None:
 @SHIPPED
 def check(apps: tuple[str, ...], find: Find, output: Path | None, shipped: bool) -> None:
     """Fail when a build would change the folder, with the difference and what mends it."""
-
     folder = output or default_output()
     waiting = _warn_unfinished(folder)
     inputs = inputs_of(find(apps), read_previous(folder), whole=not apps)
@@ -219,7 +216,6 @@ def _warn_unfinished(folder: Path) -> bool:
 @click.option("--output", type=PATH, help="The folder to compare (default: your data folder).")
 def diff(apps: tuple[str, ...], find: Find, output: Path | None) -> None:
     """Say in words what a build would change: tools, levels, parameters."""
-
     folder = output or default_output()
     _warn_unfinished(folder)
     previous = read_previous(folder)

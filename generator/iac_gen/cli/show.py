@@ -79,7 +79,6 @@ def snapshot(
 @source_options
 def show(apps: tuple[str, ...], everything: bool, only_unbound: bool, find: Find) -> None:
     """Print the intermediate representation of APPS as JSON."""
-
     if bool(apps) == everything:
         fail("name the apps to show, or give --all")
     failed: list[Diagnostic] = []
@@ -112,7 +111,6 @@ def _unbound_of(key: str, made: Representation) -> str:
 @source_options
 def list_(find: Find) -> None:
     """List the apps that are found, scriptable or why not."""
-
     found = find(())
     failed: list[Diagnostic] = []
     for job in jobs(found.sources, Previous()):
