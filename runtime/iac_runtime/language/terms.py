@@ -104,7 +104,10 @@ def known_class(name: str, tables: Tables, where: str) -> str:
     return found
 
 
-def find_properties(classes: tuple[str, ...] | None, name: str, tables: Tables) -> list[Property]:
+@_kept
+def find_properties(
+    classes: tuple[str, ...] | None, name: str, tables: Tables
+) -> tuple[Property, ...]:
     """Return every property `name` that an object of one of `classes` can have."""
     found = [
         prop
@@ -112,11 +115,14 @@ def find_properties(classes: tuple[str, ...] | None, name: str, tables: Tables) 
         if (prop := field_named(tables.properties(owner), name)) is not None
     ]
     if not found and fold(name) == "class":
-        return [CLASS_PROPERTY]
-    return list(dict.fromkeys(found))
+        return (CLASS_PROPERTY,)
+    return tuple(dict.fromkeys(found))
 
 
-def known_properties(classes: tuple[str, ...] | None, name: str, tables: Tables) -> list[Property]:
+@_kept
+def known_properties(
+    classes: tuple[str, ...] | None, name: str, tables: Tables
+) -> tuple[Property, ...]:
     """Return every property `name`, as `find_properties`; none only where `classes` is None.
 
     Raises:
