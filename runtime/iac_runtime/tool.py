@@ -10,6 +10,7 @@ every start of the server pays for it.
 # type parameter under pyright.
 from builtins import list as ListOf  # noqa: N812
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from typing import Any, Final, Literal, NamedTuple, ParamSpec, Protocol, TypeAlias, TypeVar
 
 __all__ = [
@@ -49,6 +50,7 @@ def highest(levels: Iterable[Level]) -> Level:
     return LEVELS[max((LEVELS.index(level) for level in levels), default=0)]
 
 
+@cache
 def at_most(level: Level, limit: Level) -> bool:
     """Say whether `level` is no higher than `limit`."""
     return LEVELS.index(level) <= LEVELS.index(limit)

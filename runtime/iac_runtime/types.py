@@ -108,6 +108,7 @@ CODES: Final[Mapping[str, str]] = {"list": "list of any", "RGBA": "list of real"
 _ALIASES: Final = {alias: row for row in TYPES.values() for alias in row.aliases}
 
 
+@lru_cache(maxsize=4096)
 def find_type(name: str) -> DataType | None:
     """Return the type that a module means by `name`, None where the name is one of the app."""
     return TYPES.get(name) or _ALIASES.get(name)

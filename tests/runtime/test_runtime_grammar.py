@@ -114,9 +114,9 @@ def test_a_term_without_letters_is_known_by_its_code_key() -> None:
     known = Tables("t", None, {"application": application}, {}, {}, {})  # type: ignore[arg-type]
     assert code_key("prct") == "code_70726374"
     for name in ("%", "code_70726374"):
-        assert find_properties(("application",), name, known) == [row]
+        assert find_properties(("application",), name, known) == (row,)
     assert parse_reference('["%"]', known).steps == (Go("%"),)
-    assert find_properties(("application",), "&", known) == []
+    assert find_properties(("application",), "&", known) == ()
 
 
 def test_names_are_taken_in_either_spelling_and_any_case(tables: Tables) -> None:

@@ -261,6 +261,10 @@ def test_any_text_is_a_reference_or_one_clear_line(text: str, tables: Tables) ->
     assert "\n" not in problem(text, tables)
 
 
+def test_a_number_with_zeros_before_it_is_refused_in_one_line(tables: Tables) -> None:
+    assert problem("entries[00]", tables).startswith('"00" is no number.')
+
+
 @given(text=st.text(alphabet="entris[]().\"'{}0-1 :_,$\\u"))
 def test_near_references_never_escape_as_another_error(text: str, tables: Tables) -> None:
     assert "\n" not in problem("entries" + text, tables)

@@ -42,6 +42,7 @@ from iac_runtime.policy.permissions import (
     default_permissions,
 )
 from iac_runtime.tool import Level, at_most
+from iac_runtime.tools.binding import parameters
 from iac_runtime.tools.catalogue import Catalogue, forget_changed
 from iac_runtime.tools.checking import check_arguments
 from iac_runtime.tools.own import OWN_TOOLS
@@ -341,6 +342,8 @@ class Gate:
         with self._opening:
             if self._audit is None:
                 self._audit = self._open_audit()
+        operation = plan.tool.operation
+        rows = parameters(operation) if operation else {}
         return self._audit.intent(
             AuditIntent(
                 plan.tool.name,
@@ -351,7 +354,7 @@ class Gate:
                 decision=decision.action,
                 source=decision.source,
                 arguments=plan.arguments,
-                types=plan.types,
+                types={key: row.type for key, row in rows.items()},
                 line=plan.line,
             )
         )

@@ -13,7 +13,6 @@ from iac_runtime.policy.facts import Decision, Raised
 from iac_runtime.policy.permissions import Permissions, Requester
 from iac_runtime.policy.question import Question, Verdict
 from iac_runtime.tool import Level
-from iac_runtime.tools.binding import parameters
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.own import DOORS
 from iac_runtime.tools.shape import Tool
@@ -145,13 +144,6 @@ class Plan:
     unsure: str = ""
     outward: bool = False
     memory: str = ""
-
-    @property
-    def types(self) -> dict[str, str]:
-        """Return parameter -> type."""
-        operation = self.tool.operation
-        rows = parameters(operation) if operation else {}
-        return {key: row.type for key, row in rows.items()}
 
 
 @dataclass(frozen=True, slots=True)

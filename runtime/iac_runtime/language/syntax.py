@@ -135,11 +135,15 @@ class ReferenceToken(NamedTuple):
         """Return the number that a literal stands for.
 
         Raises:
-            InvalidParameterError: It has more digits than any number that an app takes.
+            InvalidParameterError: It has more digits than any number that an app takes, or begins
+                with a zero that says nothing.
         """
         if len(self.text) > _MAX_DIGITS:
             raise InvalidParameterError(f"The number {quoted(self.text)} has too many digits.")
-        found: int | float = json.loads(self.text)
+        try:
+            found: int | float = json.loads(self.text)
+        except ValueError:
+            raise InvalidParameterError(f"{quoted(self.text)} is no number.") from None
         return found
 
 

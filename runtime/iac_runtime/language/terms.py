@@ -4,7 +4,8 @@ Names are taken as the dictionary or as JXA spells them, in any case. A name is 
 class, then in its subclasses (a property typed `item` may hold a folder).
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Any, Final, Literal
 
 from iac_base.errors import InvalidParameterError, near_text, quoted
@@ -55,6 +56,10 @@ _MAX_COLUMNS: Final = 80
 What = Literal["property", "element", "property or element"]
 
 
+_kept: Final = lru_cache(maxsize=4096)
+"""Tables never change, and each call of an app asks them the same."""
+
+
 def code_key(code: str) -> str:
     """Return the key of a term that has no letter or digit, as schemas spell it: `code_` + hex."""
     return f"code_{code.encode('mac_roman', 'replace').hex()}"
@@ -73,6 +78,7 @@ def field_named(rows: Iterable[Property], name: str) -> Property | None:
     return next((row for row in known if name == code_key(row.code)), None)
 
 
+@_kept
 def class_named(name: str, tables: Tables) -> str | None:
     """Return the term of the class called `name`, singular, plural or by a synonym."""
     return tables.find_class(name) or next(
@@ -98,7 +104,10 @@ def known_class(name: str, tables: Tables, where: str) -> str:
     return found
 
 
-def find_properties(classes: tuple[str, ...] | None, name: str, tables: Tables) -> list[Property]:
+@_kept
+def find_properties(
+    classes: tuple[str, ...] | None, name: str, tables: Tables
+) -> tuple[Property, ...]:
     """Return every property `name` that an object of one of `classes` can have."""
     found = [
         prop
@@ -106,11 +115,14 @@ def find_properties(classes: tuple[str, ...] | None, name: str, tables: Tables) 
         if (prop := field_named(tables.properties(owner), name)) is not None
     ]
     if not found and fold(name) == "class":
-        return [CLASS_PROPERTY]
-    return list(dict.fromkeys(found))
+        return (CLASS_PROPERTY,)
+    return tuple(dict.fromkeys(found))
 
 
-def known_properties(classes: tuple[str, ...] | None, name: str, tables: Tables) -> list[Property]:
+@_kept
+def known_properties(
+    classes: tuple[str, ...] | None, name: str, tables: Tables
+) -> tuple[Property, ...]:
     """Return every property `name`, as `find_properties`; none only where `classes` is None.
 
     Raises:
@@ -122,12 +134,14 @@ def known_properties(classes: tuple[str, ...] | None, name: str, tables: Tables)
     return found
 
 
+@_kept
 def element_named(classes: tuple[str, ...] | None, name: str, tables: Tables) -> str | None:
     """Return the class of the elements called `name` that an object of one of `classes` holds."""
     found = (element_of(owner, name, tables) for owner in owners(classes, tables))
     return next(filter(None, found), None)
 
 
+@_kept
 def contains(classes: tuple[str, ...], term: str, tables: Tables) -> bool:
     """Say whether an object of one of `classes` has elements of the class `term`."""
     return element_named(classes, tables.classes[term].plural, tables) is not None
@@ -196,6 +210,7 @@ def loose_name(name: str, tables: Tables) -> str:
     return found
 
 
+@_kept
 def only_elements(jxa: str, tables: Tables) -> bool:
     """Say whether a JXA name is that of elements, and of no property of any class."""
     rows = tables.classes.values()
@@ -209,20 +224,21 @@ def _synonyms(row: Class) -> set[str]:
     return {fold(form) for name in row.synonyms for form in (name, f"{name}s")}
 
 
-def owners(classes: tuple[str, ...] | None, tables: Tables) -> Iterator[str]:
-    """Yield the classes to look in: those given, then their subclasses."""
+@_kept
+def owners(classes: tuple[str, ...] | None, tables: Tables) -> tuple[str, ...]:
+    """Return the classes to look in: those given, then their subclasses."""
     if not classes:
-        return
-    yield from classes
-    for term in tables.classes:
-        if term not in classes and any(tables.descends(term, owner) for owner in classes):
-            yield term
+        return ()
+    others = (term for term in tables.classes if term not in classes)
+    below = (term for term in others if any(tables.descends(term, owner) for owner in classes))
+    return (*classes, *below)
 
 
 def _declared(owner: str, tables: Tables) -> list[str]:
     return [row.term for row in tables.elements(owner) if row.term in tables.classes]
 
 
+@_kept
 def element_of(owner: str, name: str, tables: Tables) -> str | None:
     """Return the class of the elements of `owner` that are called `name`."""
     word, declared = fold(name), _declared(owner, tables)
@@ -245,6 +261,7 @@ def element_of(owner: str, name: str, tables: Tables) -> str | None:
     return None
 
 
+@_kept
 def object_classes(text: str, tables: Tables) -> tuple[str, ...] | None:
     """Return the classes whose objects a property of this type can hold.
 
@@ -263,6 +280,7 @@ def object_classes(text: str, tables: Tables) -> tuple[str, ...] | None:
     return tuple(classes)
 
 
+@_kept
 def id_property(term: str, tables: Tables) -> Property | None:
     """Return the property that holds the id of an object; Calendar calls it `uid`."""
     named = tables.find_property(term, "id")
@@ -271,12 +289,14 @@ def id_property(term: str, tables: Tables) -> Property | None:
     return next((row for row in tables.properties(term) if row.code == _ID_CODE), None)
 
 
+@_kept
 def id_classes(tables: Tables) -> tuple[tuple[str, str], ...]:
     """Return the classes whose objects have an id, and its property, by JXA name."""
     found = ((row.jxa, id_property(term, tables)) for term, row in tables.classes.items())
     return tuple((name, ident.jxa) for name, ident in found if ident is not None)
 
 
+@_kept
 def is_text(term: str, tables: Tables) -> bool:
     """Say whether the class is one of the Text Suite."""
     return any(row.code in _TEXT_CODES for _, row in tables.lineage(term))
@@ -308,6 +328,7 @@ def all_columns(term: str, tables: Tables) -> tuple[Column, ...]:
     return tuple(Column(row.term, row.jxa) for row in rows[:_MAX_COLUMNS])
 
 
+@_kept
 def usual_columns(term: str, tables: Tables) -> tuple[Column, ...]:
     """Return what to read of each item where nothing is asked for: name and id.
 

@@ -6,7 +6,7 @@ that no spelling of the caller's gets a call out of one rule or into another.
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, NamedTuple, TypeAlias
@@ -39,7 +39,6 @@ __all__ = [
     "CallView",
     "Items",
     "TargetProcess",
-    "once_per_app",
     "processes",
     "requests",
     "sent_for",
@@ -248,24 +247,6 @@ def steps_in(event: Event) -> list[tuple[Step, ...]]:
         for _, value in (*one.named, *one.more):
             look(value)
     return found
-
-
-def once_per_app(
-    read: Callable[[Tables], frozenset[str]],
-) -> Callable[[Tables | None], frozenset[str]]:
-    """Return `read` with its answers kept, and nothing for no tables."""
-    kept: dict[int, tuple[Tables, frozenset[str]]] = {}
-
-    def ask(tables: Tables | None) -> frozenset[str]:
-        if tables is None:
-            return frozenset()
-        # Tables have no hash; they are kept with their id, so that it means no others.
-        found = kept.get(id(tables))
-        if found is None:
-            found = kept[id(tables)] = (tables, read(tables))
-        return found[1]
-
-    return ask
 
 
 _PROCESSES: Final = frozenset(

@@ -19,7 +19,7 @@ from iac_base.secrets import is_secret
 from iac_base.words import fold
 from iac_runtime.language.request import Event
 from iac_runtime.language.steps import Every, Go
-from iac_runtime.policy.call_view import once_per_app, requests, steps_in, words_of
+from iac_runtime.policy.call_view import requests, steps_in, words_of
 from iac_runtime.tools.tables import Tables
 
 __all__ = ["BOUND", "SHORTEST", "Taint", "pieces", "secrets_read", "without_secrets"]
@@ -89,7 +89,7 @@ def _sounds_secret(name: str) -> bool:
     return is_secret(name)
 
 
-@once_per_app
+@lru_cache(maxsize=256)
 def _harmless(tables: Tables) -> frozenset[str]:
     """Return the properties that sound like a secret but by their type hold none."""
     rows = [row for part in tables.classes.values() for row in part.properties]

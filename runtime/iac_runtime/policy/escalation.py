@@ -12,6 +12,7 @@ many, where it leads, whose it is.
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import pairwise
 from typing import Final
 from urllib.parse import urlsplit
@@ -32,7 +33,6 @@ from iac_runtime.policy.call_view import (
     MOVES,
     CallValue,
     CallView,
-    once_per_app,
     requests,
     words_of,
 )
@@ -107,9 +107,11 @@ _WHOLE: Final = frozenset({"entireContents"})
 """Finder's name of all that a folder holds, however deep; its dictionary does not say so."""
 
 
-@once_per_app
-def _several_in(tables: Tables) -> frozenset[str]:
+@lru_cache(maxsize=256)
+def _several_in(tables: Tables | None) -> frozenset[str]:
     """Return the properties of an app that hold several of its objects, by JXA name."""
+    if tables is None:
+        return frozenset()
     kinds: dict[str, bool] = {}
     for part in tables.classes.values():
         for row in part.properties:
