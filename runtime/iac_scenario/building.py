@@ -12,7 +12,7 @@ from iac_scenario.model import (
     Execution,
     Expectation,
     InjectedFailure,
-    Permissions,
+    PermissionRules,
     PromptPattern,
     ResponseRule,
     ScenarioScript,
@@ -131,8 +131,8 @@ def _execution(value: dict[str, Any]) -> Execution:
     return _part(Execution, value, tools=tools)
 
 
-def _permissions(document: dict[str, Any]) -> Permissions:
+def _permissions(document: dict[str, Any]) -> PermissionRules:
     value = document.get("permissions", {})
     mode = value.get("mode", document.get("permission_mode"))
     rules = {kind: tuple(value.get(kind, ())) for kind in ("allow", "ask", "deny")}
-    return _part(Permissions, value, mode="default" if mode == "delegate" else mode, **rules)
+    return _part(PermissionRules, value, mode="default" if mode == "delegate" else mode, **rules)

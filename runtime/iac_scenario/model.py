@@ -8,9 +8,9 @@ from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 __all__ = [
     "MODES", "PERMISSION_MODES", "Answer", "Elicited", "Execution", "Expectation",
-    "InjectedFailure", "LoadedScenario", "Mode", "PermissionMode", "Permissions", "PromptPattern",
-    "ResponseRule", "ScenarioScript", "ScriptedReply", "SessionIdentity", "StdioServer",
-    "ToolCall", "ToolSetting", "Turn", "public",
+    "InjectedFailure", "LoadedScenario", "Mode", "PermissionMode", "PermissionRules",
+    "PromptPattern", "ResponseRule", "ScenarioScript", "ScriptedReply", "SessionIdentity",
+    "StdioServer", "ToolCall", "ToolSetting", "Turn", "public",
 ]  # fmt: skip
 
 Mode: TypeAlias = Literal["disabled", "mock", "simulated", "real_mcp", "live"]
@@ -137,7 +137,7 @@ class Execution:
 
 
 @dataclass(frozen=True, slots=True)
-class Permissions:
+class PermissionRules:
     """Rules in Claude's syntax; without a mode, what no rule names may run."""
 
     mode: PermissionMode | None = None
@@ -169,7 +169,7 @@ class ScenarioScript:
     rules: tuple[ResponseRule, ...] = ()
     default: ScriptedReply | None = None
     execution: Execution = field(default_factory=Execution)
-    permissions: Permissions = field(default_factory=Permissions)
+    permissions: PermissionRules = field(default_factory=PermissionRules)
     timeouts: Mapping[str, int] = field(default_factory=dict)
     elicitations: tuple[Elicited, ...] = ()
     servers: Mapping[str, StdioServer] = field(default_factory=dict)
