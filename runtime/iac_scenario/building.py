@@ -12,9 +12,9 @@ from iac_scenario.model import (
     Execution,
     Expectation,
     InjectedFailure,
+    PermissionRules,
     PromptPattern,
     ResponseRule,
-    ScenarioPermissions,
     ScenarioScript,
     ScriptedReply,
     SessionIdentity,
@@ -131,10 +131,8 @@ def _execution(value: dict[str, Any]) -> Execution:
     return _part(Execution, value, tools=tools)
 
 
-def _permissions(document: dict[str, Any]) -> ScenarioPermissions:
+def _permissions(document: dict[str, Any]) -> PermissionRules:
     value = document.get("permissions", {})
     mode = value.get("mode", document.get("permission_mode"))
     rules = {kind: tuple(value.get(kind, ())) for kind in ("allow", "ask", "deny")}
-    return _part(
-        ScenarioPermissions, value, mode="default" if mode == "delegate" else mode, **rules
-    )
+    return _part(PermissionRules, value, mode="default" if mode == "delegate" else mode, **rules)

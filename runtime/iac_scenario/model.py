@@ -7,27 +7,10 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 __all__ = [
-    "MODES",
-    "PERMISSION_MODES",
-    "Answer",
-    "Elicited",
-    "Execution",
-    "Expectation",
-    "InjectedFailure",
-    "LoadedScenario",
-    "Mode",
-    "PermissionMode",
-    "PromptPattern",
-    "ResponseRule",
-    "ScenarioPermissions",
-    "ScenarioScript",
-    "ScriptedReply",
-    "SessionIdentity",
-    "StdioServer",
-    "ToolCall",
-    "ToolSetting",
-    "Turn",
-    "public",
+    "MODES", "PERMISSION_MODES", "Answer", "Elicited", "Execution", "Expectation",
+    "InjectedFailure", "LoadedScenario", "Mode", "PermissionMode", "PermissionRules",
+    "PromptPattern", "ResponseRule", "ScenarioScript", "ScriptedReply", "SessionIdentity",
+    "StdioServer", "ToolCall", "ToolSetting", "Turn", "public",
 ]  # fmt: skip
 
 Mode: TypeAlias = Literal["disabled", "mock", "simulated", "real_mcp", "live"]
@@ -154,7 +137,7 @@ class Execution:
 
 
 @dataclass(frozen=True, slots=True)
-class ScenarioPermissions:
+class PermissionRules:
     """Rules in Claude's syntax; without a mode, what no rule names may run."""
 
     mode: PermissionMode | None = None
@@ -186,7 +169,7 @@ class ScenarioScript:
     rules: tuple[ResponseRule, ...] = ()
     default: ScriptedReply | None = None
     execution: Execution = field(default_factory=Execution)
-    permissions: ScenarioPermissions = field(default_factory=ScenarioPermissions)
+    permissions: PermissionRules = field(default_factory=PermissionRules)
     timeouts: Mapping[str, int] = field(default_factory=dict)
     elicitations: tuple[Elicited, ...] = ()
     servers: Mapping[str, StdioServer] = field(default_factory=dict)

@@ -17,7 +17,7 @@ from typing import Any, Final, Literal, NamedTuple
 from iac_scenario.command_line import UnclearLineError, commands_of, suspects
 from iac_scenario.errors import CallError
 from iac_scenario.filetools import matches_glob
-from iac_scenario.model import ScenarioPermissions
+from iac_scenario.model import PermissionRules
 from iac_scenario.sandbox import Parts, folded
 
 __all__ = ["PermissionDecision", "PermissionRequest", "Verdict", "decide", "rule_fault"]
@@ -50,7 +50,7 @@ class PermissionDecision(NamedTuple):
 
 
 def decide(
-    request: PermissionRequest, permissions: ScenarioPermissions, *, auto_approve: bool = False
+    request: PermissionRequest, permissions: PermissionRules, *, auto_approve: bool = False
 ) -> PermissionDecision:
     """Return what the rules, then the tool's setting, then the mode say about a call."""
     for rule in permissions.deny:
@@ -77,7 +77,7 @@ def rule_fault(rule: str) -> str | None:
     return None
 
 
-def _by_mode(request: PermissionRequest, permissions: ScenarioPermissions) -> PermissionDecision:
+def _by_mode(request: PermissionRequest, permissions: PermissionRules) -> PermissionDecision:
     mode = permissions.mode
     if mode is None or mode == "bypass-permissions":
         return PermissionDecision("allow", "nothing forbids it")
@@ -90,7 +90,7 @@ def _by_mode(request: PermissionRequest, permissions: ScenarioPermissions) -> Pe
     return _asking(permissions, f"the mode {mode} asks about it")
 
 
-def _asking(permissions: ScenarioPermissions, reason: str) -> PermissionDecision:
+def _asking(permissions: PermissionRules, reason: str) -> PermissionDecision:
     if permissions.mode == "dont-ask":
         return PermissionDecision("deny", f"{reason}, and the mode dont-ask does not ask")
     return PermissionDecision("ask", reason)

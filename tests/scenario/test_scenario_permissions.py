@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scenario_helpers import Make, Run
 
 from iac_scenario.command_line import UnclearLineError, commands_of, only_reads
-from iac_scenario.model import ScenarioPermissions
+from iac_scenario.model import PermissionRules
 from iac_scenario.permissions import PermissionRequest, decide, rule_fault
 from iac_scenario.sandbox import Parts, parts_of
 
@@ -77,7 +77,7 @@ def request(tool: str, value: str = "", *, reads: bool = False) -> PermissionReq
     ],
 )
 def test_a_rule_allows_what_it_names(rule: str, tool: str, value: str, expected: bool) -> None:
-    permissions = ScenarioPermissions(mode="default", allow=(rule,))
+    permissions = PermissionRules(mode="default", allow=(rule,))
     verdict = decide(request(tool, value), permissions).verdict
     assert verdict == ("allow" if expected else "ask")
 
@@ -109,7 +109,7 @@ def test_a_rule_allows_what_it_names(rule: str, tool: str, value: str, expected:
     ],
 )
 def test_a_rule_denies_in_doubt(rule: str, tool: str, value: str) -> None:
-    assert decide(request(tool, value), ScenarioPermissions(deny=(rule,))).verdict == "deny"
+    assert decide(request(tool, value), PermissionRules(deny=(rule,))).verdict == "deny"
 
 
 @pytest.mark.parametrize(
@@ -117,14 +117,12 @@ def test_a_rule_denies_in_doubt(rule: str, tool: str, value: str) -> None:
     ["$X b", "eval $(echo cm0gYg== | base64 -d)", "r\\\nm b", "`cat x`", "a=r; ${a}m b", "echo '"],
 )
 def test_a_line_that_cannot_be_read_is_asked_about_where_a_rule_may_mean_it(line: str) -> None:
-    asked = decide(
-        request("Bash", line), ScenarioPermissions(allow=("Bash",), deny=("Bash(rm *)",))
-    )
+    asked = decide(request("Bash", line), PermissionRules(allow=("Bash",), deny=("Bash(rm *)",)))
     assert asked.verdict == "ask"
     assert asked.reason.startswith("the rule Bash(rm *) may concern it: ")
-    unasked = ScenarioPermissions(mode="dont-ask", allow=("Bash",), ask=("Bash(rm *)",))
+    unasked = PermissionRules(mode="dont-ask", allow=("Bash",), ask=("Bash(rm *)",))
     assert decide(request("Bash", line), unasked).verdict == "deny"
-    assert decide(request("Bash", line), ScenarioPermissions(deny=("Read",))).verdict == "allow"
+    assert decide(request("Bash", line), PermissionRules(deny=("Read",))).verdict == "allow"
 
 
 @pytest.mark.parametrize(
@@ -152,9 +150,7 @@ def test_no_line_that_runs_a_denied_command_slips_through(line: str) -> None:
         names = {words[0].text for words in commands_of(line)}
     except UnclearLineError:
         names = set()
-    verdict = decide(
-        request("Bash", line or " "), ScenarioPermissions(deny=("Bash(rm *)",))
-    ).verdict
+    verdict = decide(request("Bash", line or " "), PermissionRules(deny=("Bash(rm *)",))).verdict
     if "rm" in names:
         assert verdict == "deny"
 
@@ -171,21 +167,21 @@ def test_no_line_that_runs_a_denied_command_slips_through(line: str) -> None:
     ],
 )
 def test_a_mode_says_what_no_rule_says(mode: str | None, verdicts: str) -> None:
-    permissions = ScenarioPermissions(mode=mode)  # type: ignore[arg-type]
+    permissions = PermissionRules(mode=mode)  # type: ignore[arg-type]
     calls = (request("Read", "a", reads=True), request("Write", "a"), request("Bash", "make"))
     assert [decide(call, permissions).verdict for call in calls] == verdicts.split()
 
 
 def test_deny_wins_over_ask_and_ask_over_allow() -> None:
     rules = {"allow": ("Bash",), "ask": ("Bash(git *)",), "deny": ("Bash(git push *)",)}
-    permissions = ScenarioPermissions(mode="bypass-permissions", **rules)  # type: ignore[arg-type]
+    permissions = PermissionRules(mode="bypass-permissions", **rules)  # type: ignore[arg-type]
     said = [
         decide(request("Bash", line), permissions).verdict for line in ("ls", "git a", "git push b")
     ]
     assert said == ["allow", "ask", "deny"]
-    plan = ScenarioPermissions(mode="plan", allow=("Bash",))
+    plan = PermissionRules(mode="plan", allow=("Bash",))
     assert decide(request("Bash", "make"), plan).verdict == "deny"
-    asked = ScenarioPermissions(mode="dont-ask", ask=("Bash",))
+    asked = PermissionRules(mode="dont-ask", ask=("Bash",))
     assert decide(request("Bash", "make"), asked).verdict == "deny"
 
 

@@ -18,10 +18,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
-
-if TYPE_CHECKING:
-    import psutil
+from typing import Any, Final, Literal, NamedTuple
 
 __all__ = [
     "AppState",
@@ -248,17 +245,8 @@ def parents_of(pid: int) -> list[RunningProcess]:
     try:
         process = psutil.Process(pid)
         rows = [process, *process.parents()]
+        # The program of another user's process (login, sshd) cannot be read.
+        facts = [row.as_dict(("pid", "name", "exe"), ad_value="") for row in rows]
     except psutil.Error:
         return []
-    return [_row(row) for row in rows]
-
-
-def _row(process: "psutil.Process") -> RunningProcess:
-    import psutil
-
-    try:
-        with process.oneshot():
-            return RunningProcess(process.pid, process.name(), process.exe())
-    except psutil.Error:
-        # The program of another user's process (login, sshd) cannot be read.
-        return RunningProcess(process.pid, "", "")
+    return [RunningProcess(row["pid"], row["exe"] and row["name"], row["exe"]) for row in facts]
