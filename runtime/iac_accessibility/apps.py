@@ -16,8 +16,6 @@ from iac_accessibility.traverse import Branch, Walk, WalkLimits, walk
 from iac_base.errors import ToolError, near_text, quoted
 from iac_base.words import fold
 
-__all__ = ["UiSession", "find_app", "walk_app"]
-
 _LISTING_SECONDS: Final = 2.0
 _BROWSERS: Final = re.compile(
     r"chrom|electron|brave|vivaldi|opera|msedge|slack|discord|vscode|signal|notion|figma|spotify"

@@ -21,8 +21,6 @@ from iac_accessibility.model import (
 )
 from iac_base.distribution import pip_install
 
-__all__ = ["Bridge", "ElementReader", "Inbox", "UiWatch", "open_bridge", "read_one"]
-
 
 class ElementReader(Protocol):
     """Reads elements of one app, for the length of one call; may hold what it read in bulk."""

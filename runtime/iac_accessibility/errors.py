@@ -18,8 +18,6 @@ from typing import Any, Final
 from iac_accessibility.model import Denied, Gone, Silent, UiApp, UiFault, Unsupported
 from iac_base.errors import ErrorType, ToolError, quoted
 
-__all__ = ["LOOK_AGAIN", "StaleError", "UiError", "told"]
-
 LOOK_AGAIN: Final = "Call find_element or get_ui_tree, and use a path from the answer."
 
 

@@ -22,8 +22,6 @@ from iac_accessibility.paths import PathStep, parse_path, path_text
 from iac_accessibility.traverse import WalkLimits, steps_of, walk
 from iac_base.errors import near_text, quoted
 
-__all__ = ["Retracing", "path_of", "stale", "target"]
-
 SIBLINGS: Final = 5_000
 """Children of one element among which a path is followed."""
 

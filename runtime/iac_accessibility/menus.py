@@ -20,8 +20,6 @@ from iac_accessibility.toolset import UiCall, changes
 from iac_accessibility.traverse import WalkLimits, walk
 from iac_base.errors import near_text, quoted
 
-__all__ = ["click_menu"]
-
 _MOST: Final = 10
 _ARROW: Final = re.compile(r"\s*(?:>|→|▸|›)\s*")
 _DOTS: Final = re.compile(r"\s*(?:…|\.\.\.)\s*\Z")

@@ -26,8 +26,6 @@ from iac_accessibility.model import (
 from iac_accessibility.render import DATA_NOTE, app_facts, element_state
 from iac_base.cancellation import Cancellation
 
-__all__ = ["Watches"]
-
 KEPT_SECONDS: Final = 60.0
 MOST: Final = 500
 """Changes in one answer."""

@@ -11,8 +11,6 @@ from typing import Any, Final, get_args
 from iac_accessibility.model import Attribute, ChangeKind
 from iac_runtime.tools.shape import Schema, Tool, later
 
-__all__ = ["TOOLS"]
-
 _TEXT: Final[Schema] = {"type": "string"}
 _NUMBER: Final[Schema] = {"type": "number"}
 _COUNT: Final[Schema] = {"type": "integer"}

@@ -33,8 +33,6 @@ from iac_runtime.gate.plans import Call, Plan, ToolContext, ToolResult
 from iac_runtime.policy.facts import Raised
 from iac_runtime.tools.shape import Perform, Tool
 
-__all__ = ["UiCall", "UiToolset", "changes", "open_toolset", "reads"]
-
 _KEPT: Final = 500
 """Changes and elements that are remembered for the answer to a question."""
 

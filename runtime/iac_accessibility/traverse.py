@@ -14,8 +14,6 @@ from iac_accessibility.bridge import ElementReader
 from iac_accessibility.model import Gone, Handle, Silent, UiFault, UiNode, Want
 from iac_accessibility.paths import PathStep
 
-__all__ = ["Branch", "Cut", "Walk", "WalkLimits", "steps_of", "walk"]
-
 BATCH: Final = 256
 _SILENT_IN_A_ROW: Final = 3
 _MOST_CUTS: Final = 10

@@ -13,8 +13,6 @@ from iac_accessibility.toolset import UiCall, changes
 from iac_base.errors import quoted
 from iac_base.text import escaped
 
-__all__ = ["coerce", "perform_action", "set_value"]
-
 _SWITCHES: Final = ("press", "toggle", "check", "uncheck")
 _TRUE: Final = frozenset(("true", "yes", "on", "1", "checked"))
 _FALSE: Final = frozenset(("false", "no", "off", "0", "unchecked"))

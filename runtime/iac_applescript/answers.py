@@ -13,22 +13,6 @@ from iac_base.text import clean, clean_text
 from iac_base.words import fold
 from iac_runtime.search.request import stems
 
-__all__ = [
-    "REASONS",
-    "HitLike",
-    "Result",
-    "ScriptError",
-    "Suggestion",
-    "analysis",
-    "done",
-    "explained",
-    "failed",
-    "line",
-    "pattern",
-    "suggest",
-    "where",
-]
-
 REASONS: Final = 12
 """Reasons that are told at most."""
 

@@ -12,8 +12,6 @@ from iac_base.errors import SetupError
 from iac_base.files import open_state
 from iac_base.text import escaped
 
-__all__ = ["patterns"]
-
 LARGEST = 64 * 1024 * 1024
 """Bytes of a file that is taken in."""
 

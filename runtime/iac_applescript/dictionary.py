@@ -16,16 +16,6 @@ from iac_base.words import fold
 from iac_runtime.tool import Spec
 from iac_runtime.tools.tables import Tables
 
-__all__ = [
-    "PAGE",
-    "InstalledApp",
-    "View",
-    "running_bundles",
-    "scriptable",
-    "view",
-    "weight",
-]
-
 PAGE: Final = 4_200
 """The weight of an answer: below 1,500 tokens, at three ASCII characters or one other a token."""
 

@@ -14,8 +14,6 @@ from typing import Final, NamedTuple
 from iac_runtime.apple_errors import APPLE_ERRORS
 from iac_runtime.execution.answers import parse_error_line
 
-__all__ = ["ScriptFailure", "explain", "number_in"]
-
 _ROWS: Final = Path(__file__).with_name("failures.toml")
 
 _BRACKETED: Final = re.compile(

@@ -12,20 +12,6 @@ from iac_base.secrets import REDACTED, is_secret, redact_text
 from iac_base.text import clean_text
 from iac_runtime.search.request import known_words, read_request, split, stem
 
-__all__ = [
-    "Candidate",
-    "FoundPattern",
-    "RunOutcome",
-    "ScriptPattern",
-    "indexed_words",
-    "pattern_from_json",
-    "pattern_to_json",
-    "query_words",
-    "rank",
-    "stored",
-    "without_personal",
-]
-
 MAX_INTENT: Final = 300
 MAX_STORED: Final = 8_000
 MAX_ERROR: Final = 400

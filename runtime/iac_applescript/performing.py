@@ -42,20 +42,6 @@ from iac_runtime.policy.facts import Raised
 from iac_runtime.tool import LEVELS
 from iac_runtime.tools.shape import Tool
 
-__all__ = [
-    "analyse_failure",
-    "discover",
-    "execute",
-    "find_patterns",
-    "list_apps",
-    "show_dictionary",
-    "show_skill",
-    "show_state",
-    "show_stats",
-    "suggest_ways",
-    "validate",
-]
-
 DEFAULT_TIMEOUT: Final = 30.0
 
 

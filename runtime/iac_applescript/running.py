@@ -26,19 +26,6 @@ from iac_base.errors import ErrorType, ToolError
 from iac_runtime.apple_errors import APPLE_ERRORS
 from iac_runtime.execution.process import Completed, Runner
 
-__all__ = [
-    "SANDBOX",
-    "Confinement",
-    "Ran",
-    "ScriptAnswer",
-    "compile_script",
-    "error_of",
-    "osascript",
-    "profile",
-    "read_answer",
-    "run_script",
-]
-
 SANDBOX: Final = "/usr/bin/sandbox-exec"
 _OSASCRIPT: Final = "/usr/bin/osascript"
 _BUNDLE: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]{0,200}\Z")

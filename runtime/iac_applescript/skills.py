@@ -16,8 +16,6 @@ from iac_base.text import clean_text
 from iac_base.words import fold
 from iac_runtime.tools.folders import check_own
 
-__all__ = ["Skill", "read_skill", "skill_of", "skills"]
-
 SHIPPED: Final = Path(__file__).parent / "skills"
 LARGEST: Final = 16_000
 """Bytes of one file; a guide that is longer is no guide."""

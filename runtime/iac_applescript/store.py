@@ -23,8 +23,6 @@ from iac_applescript.patterns import (
 from iac_base.sqlite import Database, DatabaseSchema
 from iac_runtime.search.request import split, stem
 
-__all__ = ["FILE", "OFF", "PatternStore", "Stats", "learning_is_off"]
-
 FILE: Final = "patterns.db"
 
 LIMIT: Final = 20_000

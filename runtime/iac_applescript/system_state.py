@@ -13,8 +13,6 @@ from iac_base.text import clean
 if TYPE_CHECKING:
     from iac_runtime.execution.process import Runner
 
-__all__ = ["PARTS", "read_state"]
-
 _SECONDS: Final = 5.0
 
 _SCRIPTS: Final[Mapping[str, str]] = {

@@ -5,8 +5,6 @@ from typing import Any, Final
 from iac_applescript.system_state import PARTS
 from iac_runtime.tools.shape import Schema, Tool, later
 
-__all__ = ["TOOLS"]
-
 
 def _text(description: str, most: int, least: int = 0) -> Schema:
     bounds = {"minLength": least, "maxLength": most} if least else {"maxLength": most}

@@ -27,8 +27,6 @@ from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.shape import Perform, Tool
 from iac_runtime.tools.tables import Tables
 
-__all__ = ["Arguments", "ScriptToolset", "Work", "looks_up", "open_toolset"]
-
 Arguments: TypeAlias = Mapping[str, Any]
 Work: TypeAlias = "Callable[[ScriptToolset, Arguments, Runner], Result]"
 """Does what a call asks for; what osascript it needs, it runs by the runner. May raise ToolError,

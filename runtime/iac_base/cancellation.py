@@ -4,8 +4,6 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-__all__ = ["Cancellation"]
-
 
 class Cancellation:
     """Says once, for good, that a call is no longer wanted; whoever waits for it wakes at once.

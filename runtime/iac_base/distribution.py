@@ -2,8 +2,6 @@
 
 from typing import Final
 
-__all__ = ["DISTRIBUTION", "pip_install"]
-
 DISTRIBUTION: Final = "iac-for-mac"
 """Its name in pyproject.toml, and on an index."""
 

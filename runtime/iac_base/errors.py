@@ -14,17 +14,6 @@ from typing import Any, Literal
 
 from iac_base.words import fold
 
-__all__ = [
-    "CallRefusedError",
-    "ErrorType",
-    "IacError",
-    "InvalidParameterError",
-    "SetupError",
-    "ToolError",
-    "UnknownToolError",
-    "nearest",
-]
-
 ErrorType = Literal[
     "APP_NOT_FOUND",
     "APP_NOT_RUNNING",

@@ -18,27 +18,6 @@ from typing import IO, Final, NamedTuple
 
 from iac_base.errors import SetupError
 
-__all__ = [
-    "PRIVATE",
-    "FileContent",
-    "IrregularFileError",
-    "StateFileError",
-    "TooLargeError",
-    "config_file",
-    "data_folder",
-    "find",
-    "locked",
-    "open_state",
-    "private_file",
-    "private_folder",
-    "read_bounded",
-    "remove",
-    "replace",
-    "replacing",
-    "try_lock",
-    "write_whole",
-]
-
 PRIVATE: Final = 0o600
 """The mode of a file that was not there: what is written may hold keys."""
 

@@ -9,8 +9,6 @@ from typing import Final
 from iac_base.errors import SetupError
 from iac_base.text import escaped
 
-__all__ = ["LOGGER", "begin"]
-
 LOGGER: Final = "iac"
 """The logger that every module of ours is below."""
 

@@ -10,8 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, TypeAlias
 
-__all__ = ["Document", "Path", "TextError", "read_json", "read_toml"]
-
 Path: TypeAlias = Sequence[str | int]
 """Keys and indexes from the root to a value."""
 

@@ -13,8 +13,6 @@ from typing import Any, Final
 
 from iac_base.words import split_name, text_literal
 
-__all__ = ["REDACTED", "is_secret", "redact", "redact_text", "secrets_of", "without_secrets"]
-
 REDACTED: Final = "[redacted]"
 
 DEPTH: Final = 32

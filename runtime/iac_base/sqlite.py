@@ -21,19 +21,6 @@ from typing import Final, NamedTuple
 from iac_base.errors import SetupError
 from iac_base.files import PRIVATE, StateFileError, locked, private_file
 
-__all__ = [
-    "WAIT",
-    "Database",
-    "DatabaseSchema",
-    "check_version",
-    "explain",
-    "kept_aside",
-    "open_database",
-    "open_to_read",
-    "set_aside",
-    "transaction",
-]
-
 WAIT: Final = 5.0
 """Seconds that a write waits for another program's; each takes milliseconds."""
 

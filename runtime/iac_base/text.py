@@ -19,8 +19,6 @@ import unicodedata
 from collections.abc import Mapping
 from typing import Any, Final
 
-__all__ = ["MARKS", "clean", "clean_text", "escaped", "hidden"]
-
 MARKS: Final = 4
 """Accents (combining class above 0) kept in a row; the deepest stack of a living language."""
 

@@ -5,8 +5,6 @@ import re
 from functools import lru_cache
 from typing import Final
 
-__all__ = ["fold", "split_name", "text_literal"]
-
 _WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _UNSAFE: Final = re.compile("[\ud800-\udfff\u2028\u2029\x7f-\x9f]")
 

@@ -13,8 +13,6 @@ from typing import Any, Final, Literal, NamedTuple
 
 from iac_base.errors import ErrorType
 
-__all__ = ["APPLE_ERRORS", "APP_ERROR", "APP_GONE", "UNLOADED", "Again", "AppleError", "Retry"]
-
 Again = Literal["never", "read", "always"]
 """Whether a caller may send the same call again without harm: never, if it only reads, or any."""
 

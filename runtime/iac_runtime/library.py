@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from iac_runtime.gate.opening import Simulation
     from iac_runtime.tools.catalogue import Catalogue
 
-__all__ = ["Session", "connect", "dispatch"]
-
 _TIMEOUT: Final = 30.0
 _WAY: Final = "Pass allow='{level}' to connect."
 
@@ -48,13 +46,13 @@ class Session:
         Raises:
             ToolError: The call was refused or failed.
         """
-        from iac_runtime.gate.gate import Call
+        from iac_runtime.gate.plans import Call
 
         return _value(self._gate.call(Call(tool, arguments)))
 
     def run(self, function: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
         """Carry out the call that a generated function stands for."""
-        from iac_runtime.gate.gate import Call
+        from iac_runtime.gate.plans import Call
         from iac_runtime.tools.catalogue import find_tool, module_tables
 
         module = sys.modules[function.__module__]
@@ -183,7 +181,7 @@ def _default() -> Session:
 
 
 def _value(outcome: Any) -> Any:
-    from iac_runtime.gate.gate import Done
+    from iac_runtime.gate.plans import Done
 
     if isinstance(outcome, Done):
         return outcome.value

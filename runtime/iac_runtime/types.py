@@ -16,19 +16,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
-__all__ = [
-    "ANY",
-    "CODES",
-    "SPELLINGS",
-    "TYPES",
-    "Alternative",
-    "DataType",
-    "Reading",
-    "alternatives",
-    "find_type",
-    "parse_type",
-]
-
 Reading: TypeAlias = Literal[
     "any",
     "boolean",

@@ -7,8 +7,6 @@ from typing import Any, Final
 
 from iac_scenario.errors import CallError
 
-__all__ = ["BUILT_IN", "READERS", "refuse_misfit", "validator_of"]
-
 _TEXT: Final = {"type": "string"}
 _FLAG: Final = {"type": "boolean"}
 _COUNT: Final = {"type": "integer", "minimum": 0}

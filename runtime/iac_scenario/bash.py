@@ -29,8 +29,6 @@ from iac_scenario.command_line import LONGEST
 from iac_scenario.errors import CallError
 from iac_scenario.sandbox import PROTECTED, Sandbox
 
-__all__ = ["BashLimits", "BashResult", "BashSession"]
-
 _TICK: Final = 0.05
 """Seconds between two looks at the processes of a call."""
 

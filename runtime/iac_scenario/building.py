@@ -24,8 +24,6 @@ from iac_scenario.model import (
     Turn,
 )
 
-__all__ = ["build", "servers"]
-
 Part = TypeVar("Part")
 
 

@@ -7,8 +7,6 @@ from typing import Any, Final
 from iac_base.positions import Path
 from iac_scenario.schema import ELSEWHERE, ROOT, TABLES, Field
 
-__all__ = ["check", "dotted"]
-
 Say = Callable[[Path, str], None]
 
 _SHAPES: Final = {"table": ("a table", dict), "map": ("a table", dict), "list": ("a list", list)}

@@ -27,8 +27,6 @@ from iac_scenario.play import PlaySettings, play
 from iac_scenario.reader import load
 from iac_scenario.timeouts import TIMEOUTS
 
-__all__ = ["cli", "main"]
-
 _FILE = click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
 
 

@@ -12,8 +12,6 @@ from fnmatch import fnmatchcase
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-__all__ = ["CommandWord", "UnclearLineError", "commands_of", "only_reads", "suspects"]
-
 LONGEST: Final = 100_000
 """Characters of a line."""
 

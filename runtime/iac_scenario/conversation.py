@@ -13,8 +13,6 @@ from iac_scenario.model import (
     Turn,
 )
 
-__all__ = ["Conversation", "Matcher", "NextReply", "matcher", "prompts_of"]
-
 Matcher = Callable[[str], bool]
 
 _RUSTS_OWN: Final = re.compile(

@@ -1,7 +1,5 @@
 """The entry point of `iac-scenario`."""
 
-__all__ = ["main"]
-
 
 def main() -> int:
     """Run the command line and return its status."""

@@ -8,8 +8,6 @@ CallError       a call failed; its text is the result that the assistant sees
 from collections.abc import Sequence
 from typing import NamedTuple
 
-__all__ = ["CallError", "PlayError", "Problem", "ScenarioError"]
-
 
 class Problem(NamedTuple):
     """One finding in a scenario file: where (`file:line`), in which field, and what."""

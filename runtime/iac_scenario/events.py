@@ -7,10 +7,6 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from iac_scenario.model import InjectedFailure
 from iac_scenario.results import CallResult, Miss
 
-__all__ = [
-    "Answered", "Called", "Ended", "Event", "ReplyFailed", "Said", "Told", "as_result", "told",
-]  # fmt: skip
-
 
 class Told(NamedTuple):
     """The kind of error as the Messages API names it, and its message."""

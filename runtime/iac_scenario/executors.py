@@ -15,8 +15,6 @@ from iac_scenario.model import ToolCall
 from iac_scenario.results import CallResult, failed, given, textual
 from iac_scenario.sandbox import Sandbox
 
-__all__ = ["Disabled", "Mock", "Simulated", "ToolExecutor"]
-
 _SHOWN: Final = 30_000
 """Characters of a command's output that the assistant sees, as in Claude Code."""
 

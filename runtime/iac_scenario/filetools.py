@@ -9,8 +9,6 @@ from iac_scenario.errors import CallError
 from iac_scenario.results import CallResult, textual
 from iac_scenario.sandbox import Parts, Sandbox
 
-__all__ = ["FILE_TOOLS", "matches_glob"]
-
 _LINES: Final = 2000
 _COLUMNS: Final = 2000
 _FOUND: Final = 1000

@@ -13,8 +13,6 @@ from iac_scenario.checking import check, dotted
 from iac_scenario.errors import PlayError
 from iac_scenario.model import StdioServer
 
-__all__ = ["expanded", "read_config", "remote_servers", "replaced"]
-
 _VARIABLE: Final = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
 _KEYS: Final = ("command", "args", "env", "cwd", "type")
 """What is read of a server; clients keep keys of their own beside these."""

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from mcp import Client
     from mcp.client.session import ElicitationFnT
 
-__all__ = ["Listed", "RealMcp", "ServerConnection", "connected"]
-
 _TAIL: Final = 6
 """Lines of a server's standard error that an error shows."""
 _PAGES: Final = 1000

@@ -6,13 +6,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
-__all__ = [
-    "MODES", "PERMISSION_MODES", "Answer", "Elicited", "Execution", "Expectation",
-    "InjectedFailure", "LoadedScenario", "Mode", "PermissionMode", "PermissionRules",
-    "PromptPattern", "ResponseRule", "ScenarioScript", "ScriptedReply", "SessionIdentity",
-    "StdioServer", "ToolCall", "ToolSetting", "Turn", "public",
-]  # fmt: skip
-
 Mode: TypeAlias = Literal["disabled", "mock", "simulated", "real_mcp", "live"]
 PermissionMode: TypeAlias = Literal[
     "default", "plan", "accept-edits", "bypass-permissions", "dont-ask"

@@ -6,8 +6,6 @@ from iac_scenario.arguments import BUILT_IN
 from iac_scenario.errors import Problem
 from iac_scenario.model import Mode, ScenarioScript, ScriptedReply, ToolCall
 
-__all__ = ["calls_of", "findings", "mode_of"]
-
 
 def mode_of(call: ToolCall, scenario: ScenarioScript, wanted: Mode | None) -> Mode:
     """Return the mode of a call: the caller's wish, else its tool's, else the file's.

@@ -8,8 +8,6 @@ from iac_scenario.events import Answered, Called, Ended, Event, ReplyFailed, Sai
 from iac_scenario.model import SessionIdentity
 from iac_scenario.results import shown
 
-__all__ = ["FORMATS", "Printer", "missed"]
-
 # One for all lines: json.dumps would make one for each.
 _compact: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=str).encode
 

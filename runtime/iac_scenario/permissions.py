@@ -20,8 +20,6 @@ from iac_scenario.filetools import matches_glob
 from iac_scenario.model import PermissionRules
 from iac_scenario.sandbox import Parts, folded
 
-__all__ = ["PermissionDecision", "PermissionRequest", "Verdict", "decide", "rule_fault"]
-
 Verdict = Literal["allow", "ask", "deny"]
 
 _RULE: Final = re.compile(r"([A-Za-z_][\w*.-]*)(?:\((.*)\))?", re.DOTALL)

@@ -32,8 +32,6 @@ from iac_scenario.results import CallResult, failed, given, misses
 from iac_scenario.sandbox import Sandbox
 from iac_scenario.timeouts import resolve
 
-__all__ = ["PlaySettings", "play"]
-
 _MOUNT: Final = "/sandbox"
 _NO_SETTING: Final = ToolSetting()
 

@@ -10,10 +10,6 @@ from typing import Any
 
 import pytest
 
-__all__ = [
-    "ScenarioFile", "ScenarioItem", "pytest_addoption", "pytest_collect_file", "pytest_configure",
-]  # fmt: skip
-
 _ENDINGS = (".toml", ".json")
 
 

@@ -23,8 +23,6 @@ from iac_scenario.model import LoadedScenario, PromptPattern, SessionIdentity
 from iac_scenario.permissions import rule_fault
 from iac_scenario.results import fault
 
-__all__ = ["LARGEST", "included", "load"]
-
 LARGEST: Final = 10_000_000
 """Bytes of one file, the scenario's own or an included one."""
 _EPOCH: Final = "2025-01-01T00:00:00Z"

@@ -22,8 +22,6 @@ from iac_scenario.errors import PlayError
 from iac_scenario.mcp_config import read_config, remote_servers
 from iac_scenario.model import StdioServer, public
 
-__all__ = ["document", "pass_on", "record_client", "record_server", "recorded"]
-
 PROMPT: Final = "replay"
 """The prompt that a recorded scenario answers."""
 

@@ -8,8 +8,6 @@ from typing import Any, Final, NamedTuple
 from iac_scenario.arguments import validator_of
 from iac_scenario.model import Expectation
 
-__all__ = ["NOT_GIVEN", "CallResult", "Miss", "failed", "fault", "given", "misses", "textual"]
-
 NOT_GIVEN = object()
 """Stands for a value that is not there, where null is one that is."""
 LONGEST: Final = 400

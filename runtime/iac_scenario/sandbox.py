@@ -22,8 +22,6 @@ from urllib.parse import unquote, urlsplit
 
 from iac_scenario.errors import CallError, PlayError
 
-__all__ = ["LARGEST", "PROTECTED", "Parts", "Sandbox", "folded", "parts_of"]
-
 Parts = tuple[str, ...]
 """Names from the root of the sandbox down; empty for the root."""
 

@@ -11,8 +11,6 @@ from typing import Final, NamedTuple
 from iac_scenario.model import MODES, PERMISSION_MODES
 from iac_scenario.timeouts import TIMEOUTS
 
-__all__ = ["ELSEWHERE", "ROOT", "TABLES", "Field", "Table"]
-
 ROOT: Final = "scenario"
 """The table that a file as a whole is."""
 

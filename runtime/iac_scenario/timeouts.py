@@ -6,8 +6,6 @@ from typing import Final, NamedTuple
 
 from iac_scenario.errors import PlayError
 
-__all__ = ["TIMEOUTS", "Timeout", "resolve"]
-
 
 class Timeout(NamedTuple):
     """A time in milliseconds: its default, and what it limits."""

@@ -16,16 +16,6 @@ from iac_runtime.types import parse_type
 from iac_simulator.errors import EventRefusedError
 from iac_simulator.values import UNDEFINED, AppReference, record_in
 
-__all__ = [
-    "STANDARD_EVENTS",
-    "AppCommand",
-    "Arguments",
-    "command_named",
-    "read_arguments",
-    "reflect",
-    "timeout_of",
-]
-
 
 class AppCommand(NamedTuple):
     """A command: `params` by JXA name, without the direct one."""

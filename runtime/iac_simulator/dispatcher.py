@@ -33,8 +33,6 @@ from iac_simulator.values import (
 from iac_simulator.verbs import VERBS, change, shift
 from iac_simulator.world import AppWorld
 
-__all__ = ["CURRENT", "OPERATIONS", "Dispatcher", "SentEvent"]
-
 OPERATIONS: Final = frozenset(
     "application kind member names reflect installed filter get set length call create".split()
 )

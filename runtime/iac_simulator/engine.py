@@ -12,17 +12,6 @@ from importlib import import_module
 from importlib.resources import files
 from typing import Final, Protocol
 
-__all__ = [
-    "ENGINES",
-    "VARIABLE",
-    "Check",
-    "Engine",
-    "EngineError",
-    "MissingEngineError",
-    "engine_name",
-    "new_engine",
-]
-
 VARIABLE: Final = "IAC_SIMULATOR_ENGINE"
 
 ENGINES: Final[Mapping[str, str]] = {

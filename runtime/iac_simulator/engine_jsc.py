@@ -13,8 +13,6 @@ from typing import Any, Final
 
 from iac_simulator.engine import Check, EngineError, MissingEngineError
 
-__all__ = ["library", "new"]
-
 _SONAMES: Final = (
     "libjavascriptcoregtk-4.0.so.18",
     "libjavascriptcoregtk-4.1.so.0",

@@ -17,8 +17,6 @@ except ImportError:
         "The engine quickjs is not installed: pip install quickjs-ng, or use the engine jsc."
     ) from None
 
-__all__ = ["new"]
-
 _STACK: Final = 1024 * 1024
 """Bytes of stack that a script may use; a proxy chain costs more than plain calls do."""
 

@@ -11,16 +11,6 @@ from typing import Any, Final
 
 from iac_runtime.apple_errors import APP_ERROR, APPLE_ERRORS
 
-__all__ = [
-    "LANGUAGES",
-    "EventRefusedError",
-    "StateError",
-    "Unreachable",
-    "error_line",
-    "error_text",
-    "text_of",
-]
-
 LANGUAGES: Final = ("en", "de")
 
 

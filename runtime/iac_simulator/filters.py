@@ -11,8 +11,6 @@ from typing import Any, Final
 from iac_simulator.errors import EventRefusedError
 from iac_simulator.values import Chain, chain_of, from_wire, instant, stored
 
-__all__ = ["fold", "holds"]
-
 _TESTS: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
     "=": operator.eq,
     ">": operator.gt,

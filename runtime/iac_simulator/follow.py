@@ -19,8 +19,6 @@ from iac_simulator.names import (
 from iac_simulator.values import Chain, ChainStep, is_mark, parse, stored
 from iac_simulator.world import TEXT, AppWorld, WorldObject, default_value, text_in
 
-__all__ = ["Found", "Many", "Value", "answer", "follow", "refer"]
-
 
 class Value(NamedTuple):
     """A value of a world, and where a part of it would be kept."""

@@ -14,18 +14,6 @@ from iac_simulator.dispatcher import OPERATIONS, Dispatcher
 from iac_simulator.errors import EventRefusedError, Unreachable, text_of
 from iac_simulator.scenario import InjectedFault
 
-__all__ = [
-    "AVAILABLE",
-    "Buffers",
-    "Descriptors",
-    "Exit",
-    "Outside",
-    "RunSetting",
-    "TimedOut",
-    "handler",
-    "suffer",
-]
-
 AVAILABLE: Final = 0
 """The size that asks for what there is, and waits until there is something."""
 

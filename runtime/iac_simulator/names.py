@@ -12,20 +12,6 @@ from iac_runtime.tools.tables import APPLICATION, Tables
 from iac_runtime.types import parse_type
 from iac_simulator.values import Chain
 
-__all__ = [
-    "STANDARD_PROPERTIES",
-    "Meaning",
-    "class_of_type",
-    "element_class",
-    "is_member",
-    "kin",
-    "names_of",
-    "place_of",
-    "property_named",
-    "property_of_kin",
-    "unknown_name",
-]
-
 Kind = Literal["application", "object", "elements", "value", "unknown", "class"]
 
 STANDARD_PROPERTIES = ("id", "name", "version", "frontmost", "running")

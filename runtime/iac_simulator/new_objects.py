@@ -10,17 +10,6 @@ from iac_simulator.typed_values import check_value, settable
 from iac_simulator.values import AppReference, Chain, stored
 from iac_simulator.world import TEXT, AppWorld, Data, WorldObject
 
-__all__ = [
-    "NewObjectPlace",
-    "VerbCall",
-    "identify",
-    "insert",
-    "make",
-    "object_at",
-    "place_for",
-    "target",
-]
-
 _STAMPS: Final = ("creation date", "modification date", "date created", "date modified")
 
 

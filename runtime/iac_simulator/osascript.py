@@ -32,8 +32,6 @@ from iac_simulator.host import Descriptors, Outside
 from iac_simulator.scenario import read_scenario
 from iac_simulator.simulator import Simulator
 
-__all__ = ["load_tables", "main"]
-
 
 def main() -> int:
     """Run sys.argv as osascript would and return the exit status."""

@@ -10,8 +10,6 @@ from iac_simulator.typed_values import enumerators
 from iac_simulator.values import UNDEFINED, AppReference
 from iac_simulator.world import AppWorld, default_value
 
-__all__ = ["answer_by_type", "plausible_world"]
-
 _COUNT = 2
 _DAY = "2026-01-{:02d}T09:00:00.000Z"
 

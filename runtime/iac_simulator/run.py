@@ -10,8 +10,6 @@ from iac_simulator.engine import Engine, EngineError, MissingEngineError, new_en
 from iac_simulator.errors import error_line, error_text
 from iac_simulator.host import Exit, Outside, RunSetting, handler, suffer
 
-__all__ = ["CommandLine", "CommandLineError", "read_options", "run_script"]
-
 
 class CommandLineError(ValueError):
     """An argument that osascript refuses; the text is its one line."""

@@ -16,8 +16,6 @@ from iac_base.errors import near_text
 from iac_simulator.errors import LANGUAGES, StateError
 from iac_simulator.state import locked, read_table
 
-__all__ = ["FaultScenario", "Faults", "InjectedFault", "read_scenario", "scenario_of"]
-
 
 @dataclass(frozen=True)
 class InjectedFault:

@@ -28,8 +28,6 @@ from iac_simulator.state import check_world
 from iac_simulator.values import instant, to_iso
 from iac_simulator.world import AppWorld
 
-__all__ = ["Simulator", "demo_state"]
-
 _NOW: Final = "@now"
 
 _KEPT: Final = 10_000

@@ -22,17 +22,6 @@ from iac_simulator.names import (
 )
 from iac_simulator.values import instant, is_mark, parse, to_iso
 
-__all__ = [
-    "StateChange",
-    "StateDifference",
-    "check_world",
-    "difference",
-    "locked",
-    "read_state",
-    "read_table",
-    "write_state",
-]
-
 
 def read_table(path: Path, what: str) -> Any:
     """Return the content of a file of ours; the suffix `.toml` or `.json` says how it is written.

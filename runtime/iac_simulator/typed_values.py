@@ -16,8 +16,6 @@ from iac_simulator.errors import EventRefusedError
 from iac_simulator.names import property_named, property_of_kin
 from iac_simulator.values import AppReference, Undefined, notation, record_in
 
-__all__ = ["check_value", "direct_of", "encoded", "enumerators", "properties_of", "settable"]
-
 _STANDARD_ENUMS: Final[Mapping[str, Enum]] = {
     "save options": (("yes", "yes "), ("no", "no  "), ("ask", "ask ")),
 }

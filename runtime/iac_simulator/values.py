@@ -16,25 +16,6 @@ from iac_base.errors import InvalidParameterError
 from iac_runtime.language.syntax import KeyPart, NamePart, Part, SelectPart, read_syntax
 from iac_simulator.errors import StateError
 
-__all__ = [
-    "IN_SCRIPT",
-    "UNDEFINED",
-    "AppReference",
-    "Chain",
-    "ChainStep",
-    "Undefined",
-    "chain_of",
-    "from_wire",
-    "instant",
-    "is_mark",
-    "notation",
-    "parse",
-    "record_in",
-    "stored",
-    "to_iso",
-    "to_wire",
-]
-
 
 class ChainStep(NamedTuple):
     """One step. `kind`: p name, i index, n by name, id by id, w filter, l insertion place, new."""

@@ -23,8 +23,6 @@ from iac_simulator.typed_values import check_value, settable
 from iac_simulator.values import UNDEFINED, AppReference, Chain, parse, record_in, stored
 from iac_simulator.world import AppWorld, WorldObject
 
-__all__ = ["VERBS", "change", "shift"]
-
 
 def _nodes(world: AppWorld, direct: Any) -> list[WorldObject]:
     """Return the objects that a direct parameter names, lists and filters taken apart."""

@@ -19,8 +19,6 @@ from iac_runtime.types import find_type
 from iac_simulator.names import class_of_type, element_class, property_of_kin
 from iac_simulator.values import AppReference, Chain, ChainStep, is_mark
 
-__all__ = ["TEXT", "AppWorld", "Home", "WorldObject", "default_value", "text_in", "text_parts"]
-
 TEXT: Final = "@text"
 
 _PARTS: Final[Mapping[str, Callable[[str], list[str]]]] = {

@@ -10,9 +10,9 @@ from ui_user import User
 from iac_accessibility.tools import TOOLS
 from iac_accessibility.toolset import open_toolset
 from iac_runtime.execution.executor import Executor
-from iac_runtime.gate.gate import Asks, Call, Done, Gate, Refused
+from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.limiter import Limiter, Limits, Window
-from iac_runtime.gate.plans import Outcome
+from iac_runtime.gate.plans import Asks, Call, Done, Outcome, Refused
 from iac_runtime.policy.model import Flags, Policy, read_settings
 from iac_runtime.policy.permissions import Permissions, Requester
 from iac_runtime.tools.catalogue import Catalogue

@@ -12,8 +12,8 @@ from iac_accessibility.model import UiApp
 from iac_accessibility.toolset import UiToolset, open_toolset
 from iac_base.errors import ToolError
 from iac_runtime.execution.executor import Executor
-from iac_runtime.gate.gate import Asks, Call, Done, Gate, Refused
-from iac_runtime.gate.plans import Outcome
+from iac_runtime.gate.gate import Gate
+from iac_runtime.gate.plans import Asks, Call, Done, Outcome, Refused
 from iac_runtime.policy.permissions import Requester
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.own import added_tools

@@ -15,7 +15,8 @@ from iac_accessibility.changes import ElementChange, check_action, element_words
 from iac_accessibility.toolset import UiCall, UiToolset, changes, open_toolset
 from iac_base.errors import UnknownToolError
 from iac_runtime.execution.executor import Executor
-from iac_runtime.gate.gate import Asks, Call, Done, Gate
+from iac_runtime.gate.gate import Gate
+from iac_runtime.gate.plans import Asks, Call, Done
 from iac_runtime.policy.permissions import Requester
 from iac_runtime.tools import own
 from iac_runtime.tools.catalogue import Catalogue

@@ -12,7 +12,8 @@ from samples import complete, route
 from unguarded import unguarded
 
 from iac_base.errors import ToolError
-from iac_runtime.gate.gate import Call, Done, Gate
+from iac_runtime.gate.gate import Gate
+from iac_runtime.gate.plans import Call, Done
 from iac_runtime.tools.binding import Operation
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.tables import APPLICATION, Tables

@@ -7,7 +7,8 @@ from diary_world import WORLD
 
 from iac_runtime.execution.executor import HARNESS, Executor
 from iac_runtime.execution.process import Completed
-from iac_runtime.gate.gate import Call, Done, Gate
+from iac_runtime.gate.gate import Gate
+from iac_runtime.gate.plans import Call, Done
 from iac_runtime.tools.catalogue import Catalogue
 from iac_simulator import Simulator
 

@@ -3,7 +3,8 @@
 from typing import Any
 
 from iac_runtime.execution.executor import Executor
-from iac_runtime.gate.gate import Call, Done, Gate
+from iac_runtime.gate.gate import Gate
+from iac_runtime.gate.plans import Call, Done
 from iac_runtime.tool import Level
 from iac_runtime.tools.catalogue import Catalogue
 from iac_simulator import Simulator

@@ -18,8 +18,9 @@ from iac_base.errors import ToolError
 from iac_base.files import open_state
 from iac_runtime.audit.reading import Query, find, verified
 from iac_runtime.execution.executor import Executor
-from iac_runtime.gate.gate import Asks, Call, Done, Gate, Refused
+from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.opening import open_audit
+from iac_runtime.gate.plans import Asks, Call, Done, Refused
 from iac_runtime.policy.approvals import resume
 from iac_runtime.policy.permissions import Requester, open_permissions
 from iac_runtime.policy.question import Verdict

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from iac_base.cancellation import Cancellation
 from iac_base.errors import SetupError, ToolError
-from iac_runtime.gate.gate import Call, Done, Gate
+from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.limiter import LONGEST_DELAY, Limiter, Limits, Permit, Wait, Window
+from iac_runtime.gate.plans import Call, Done
 from iac_runtime.tools.catalogue import Catalogue
 
 SMALL = Limits(reads=Window(5, 1.0), writes=Window(2, 1.0), dangerous=Window(3, 60.0))

@@ -7,7 +7,8 @@ from diary_gate import gate_of
 from diary_world import WORLD
 
 from iac_base.errors import InvalidParameterError, UnknownToolError
-from iac_runtime.gate.gate import Call, Done, Gate
+from iac_runtime.gate.gate import Gate
+from iac_runtime.gate.plans import Call, Done
 from iac_runtime.tool import Param, Spec
 from iac_runtime.tools.binding import bind
 from iac_runtime.tools.catalogue import Catalogue

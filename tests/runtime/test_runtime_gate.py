@@ -8,7 +8,8 @@ from diary_gate import call, gate_of
 from diary_world import WORLD
 
 from iac_base.errors import ToolError
-from iac_runtime.gate.gate import Call, Done, Gate, Refused
+from iac_runtime.gate.gate import Gate
+from iac_runtime.gate.plans import Call, Done, Refused
 from iac_runtime.gate.results import structured
 from iac_runtime.language.compose import effective_level
 from iac_runtime.language.request import Event

@@ -12,7 +12,8 @@ import iac_runtime
 from iac_base.errors import SetupError, ToolError
 from iac_mcp.cli.main import cli
 from iac_runtime.execution.executor import Executor
-from iac_runtime.gate.gate import Call, Done, Gate
+from iac_runtime.gate.gate import Gate
+from iac_runtime.gate.plans import Call, Done
 from iac_runtime.tools.catalogue import Catalogue
 from iac_simulator import Simulator
 

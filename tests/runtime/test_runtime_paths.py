@@ -10,7 +10,8 @@ from policy_calls import facts_of
 
 from iac_base.errors import InvalidParameterError
 from iac_runtime.execution.executor import Executor
-from iac_runtime.gate.gate import Call, Done, Gate
+from iac_runtime.gate.gate import Gate
+from iac_runtime.gate.plans import Call, Done
 from iac_runtime.language.reader import AppReader
 from iac_runtime.language.references import Last
 from iac_runtime.language.steps import RefValue

@@ -16,7 +16,8 @@ from iac_base.errors import InvalidParameterError, ToolError
 from iac_base.files import open_state
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate import stored
-from iac_runtime.gate.gate import Call, Done, Gate
+from iac_runtime.gate.gate import Gate
+from iac_runtime.gate.plans import Call, Done
 from iac_runtime.gate.results import RefText, structured
 from iac_runtime.gate.stored import read_on, shorten
 from iac_runtime.tools.catalogue import Catalogue

@@ -14,8 +14,6 @@ from iac_accessibility.atspi.reading import get, method
 from iac_accessibility.atspi.wire import BusCall, Pool
 from iac_accessibility.model import Handle, Silent, UiApp, UiFault, cleaned
 
-__all__ = ["APPS", "REGISTRY", "Rounds", "identity", "is_installed", "listed", "started"]
-
 _REVERSE: Final = re.compile(r"[A-Za-z][A-Za-z0-9-]*(\.[A-Za-z0-9_-]+){2,}\Z")
 _OTHER: Final = re.compile(r"[^A-Za-z0-9._-]+")
 

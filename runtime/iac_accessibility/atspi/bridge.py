@@ -23,8 +23,6 @@ from iac_accessibility.model import (
 )
 from iac_accessibility.paths import action_name
 
-__all__ = ["AtspiBridge", "select_all", "type_text"]
-
 _PRESS, _RELEASE, _SYM, _STRING = 0, 1, 3, 4
 _CONTROL_KEYCODE: Final = 37
 """Left Control on a PC keyboard under X11."""

@@ -12,8 +12,6 @@ from typing import Any, Final, NamedTuple
 
 from jeepney.low_level import Message, Parser, calc_msg_size
 
-__all__ = ["ITEMS", "BusReply", "SwiftParser", "decode_items", "decode_reply"]
-
 ITEMS: Final = "a((so)(so)(so)iiassusau)"
 """Reference, app, parent, index, number of children, interfaces, name, role, description,
 states."""

@@ -19,8 +19,6 @@ from iac_accessibility.atspi.wire import BusCall, connect
 from iac_accessibility.bridge import Inbox
 from iac_accessibility.model import ChangeKind, Silent, UiApp, UiEvent, cleaned
 
-__all__ = ["AtspiWatch"]
-
 _STATES: Final = frozenset(("checked", "enabled", "expanded", "selected", "sensitive", "pressed"))
 _REGISTERED: Final[dict[ChangeKind, tuple[str, ...]]] = {
     "value_changed": (

@@ -33,8 +33,6 @@ from iac_accessibility.atspi.wire import BusCall, Pool
 from iac_accessibility.model import VALUE_LIMIT, Handle, Silent, UiFault, UiNode, Want, cleaned
 from iac_accessibility.paths import TEXT_ROLES
 
-__all__ = ["CHILD_LIMIT", "AtspiReader", "get", "method", "named", "snapshot"]
-
 CHILD_LIMIT: Final = 2_000
 """Children of one element that are read; a table of a million rows answers with its first."""
 

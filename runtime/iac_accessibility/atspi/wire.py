@@ -21,8 +21,6 @@ from jeepney.low_level import Message
 from iac_accessibility.atspi.decode import BusReply, SwiftParser
 from iac_accessibility.model import ActionFailed, Denied, Gone, Silent, UiFault, Unsupported
 
-__all__ = ["BusCall", "Pool", "connect"]
-
 AHEAD: Final = 100
 """Calls that may be under way at once; a bus refuses more than 128 of one client."""
 

@@ -31,8 +31,6 @@ from iac_accessibility.model import (
 )
 from iac_accessibility.paths import BOOLEAN_ROLES, action_name, role_name
 
-__all__ = ["MacBridge"]
-
 _DEFAULT_SECONDS: Final = 1.0
 _MAX_DEPTH: Final = 200
 _FOLDERS: Final = ("/Applications", "/System/Applications", "/System/Applications/Utilities")

@@ -13,8 +13,6 @@ from iac_accessibility.bridge import Inbox
 from iac_accessibility.macos.frameworks import CoreFoundation, HIServices, fault_of, objc
 from iac_accessibility.model import ChangeKind, UiApp, UiEvent
 
-__all__ = ["MacWatch"]
-
 _NOTIFICATIONS: Final[dict[str, ChangeKind]] = {
     HIServices.kAXValueChangedNotification: "value_changed",
     HIServices.kAXTitleChangedNotification: "title_changed",

@@ -23,8 +23,6 @@ from iac_accessibility.model import (
 )
 from iac_accessibility.paths import BOOLEAN_ROLES, action_name, role_name
 
-__all__ = ["CHILD_LIMIT", "MacReader"]
-
 CHILD_LIMIT: Final = 2_000
 
 _BASE: Final = (

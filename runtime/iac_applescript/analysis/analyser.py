@@ -17,17 +17,6 @@ from iac_applescript.analysis.vocabulary import Vocabulary, vocabulary_of
 from iac_runtime.tool import Level
 from iac_runtime.tools.catalogue import Catalogue
 
-__all__ = [
-    "SYSTEM_EVENTS",
-    "Analyser",
-    "Analysis",
-    "Language",
-    "Reach",
-    "reach_of",
-    "scanned",
-    "with_starts",
-]
-
 Language = Literal["applescript", "javascript"]
 
 ADDITIONS: Final = "standard_additions"

@@ -46,8 +46,6 @@ from iac_base.secrets import is_secret
 from iac_runtime.policy.blocklist import BUILT_IN
 from iac_runtime.tool import Level, highest
 
-__all__ = ["read_applescript"]
-
 Find = Callable[[str], Vocabulary | None]
 
 _PROCESSES: Final = frozenset(("process", "application process", "processes"))

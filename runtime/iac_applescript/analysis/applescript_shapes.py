@@ -17,21 +17,6 @@ from iac_applescript.analysis.findings import ScriptToken, brackets_of
 from iac_applescript.analysis.vocabulary import Vocabulary
 from iac_applescript.analysis.words import CONSTANTS, HARMFUL_MEMBERS, PHRASES
 
-__all__ = [
-    "asked_about",
-    "condition",
-    "dangerous_verbs",
-    "is_silent",
-    "lasts",
-    "misused",
-    "on_screen",
-    "operations",
-    "outside",
-    "proves_running",
-    "text_after",
-    "word_at",
-]
-
 _OPENS: Final = language.STARTS | {"using"}
 _LIST_WORDS: Final = frozenset(("every", "whose", "where"))
 

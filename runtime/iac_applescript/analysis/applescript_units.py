@@ -14,17 +14,6 @@ from iac_applescript.analysis import words as language
 from iac_applescript.analysis.findings import MAX_SCRIPT, Scan, ScanFault, ScriptToken, hidden_in
 from iac_applescript.analysis.vocabulary import TermUse, Vocabulary
 
-__all__ = [
-    "OwnDeclarations",
-    "Unit",
-    "UnitKind",
-    "WordScope",
-    "declared",
-    "scan_applescript",
-    "statements",
-    "units_of",
-]
-
 _WORD: Final = re.compile(r"[^\W\d]\w*")
 _NUMBER: Final = re.compile(r"\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?")
 _STRING: Final = re.compile(r'"((?:[^"\\]|\\.)*)"', re.DOTALL)

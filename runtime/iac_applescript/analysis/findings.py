@@ -9,22 +9,6 @@ from typing import Final, Literal, NamedTuple
 
 from iac_runtime.tool import Level, highest
 
-__all__ = [
-    "MAX_SCRIPT",
-    "Brackets",
-    "Findings",
-    "Kind",
-    "Reason",
-    "Scan",
-    "ScanFault",
-    "ScriptPlace",
-    "ScriptToken",
-    "Start",
-    "brackets_of",
-    "hidden_in",
-    "text_at",
-]
-
 MAX_SCRIPT: Final = 64 * 1024
 """Characters of a script; a longer one is not read at all."""
 

@@ -7,8 +7,6 @@ from typing import Final
 from iac_applescript.analysis.findings import ScriptToken
 from iac_applescript.analysis.javascript_tokens import KEYWORDS, Shape, is_keyword
 
-__all__ = ["ScriptNames", "script_names"]
-
 _DECLARES: Final = frozenset(("var", "let", "const", "function"))
 _LONGEST: Final = 200
 """Tokens of a value that are looked at."""

@@ -24,8 +24,6 @@ from iac_applescript.analysis.words import (
 from iac_base.secrets import is_secret
 from iac_runtime.tool import Level, highest
 
-__all__ = ["read_javascript"]
-
 Find = Callable[[str], Vocabulary | None]
 
 _ASSIGNS: Final = frozenset(("=", "+=", "-=", "*=", "/=", "%=", "++", "--", "??="))

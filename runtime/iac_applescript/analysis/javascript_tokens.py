@@ -22,8 +22,6 @@ from iac_applescript.analysis.findings import (
 )
 from iac_applescript.analysis.words import KNOWN_MEMBERS
 
-__all__ = ["KEYWORDS", "Shape", "is_keyword", "scan_javascript", "shape_of"]
-
 KEYWORDS: Final = frozenset(
     "break case catch const continue default do else false finally for function if in instanceof"
     " let new null of return switch this throw true try typeof undefined var void while".split()

@@ -11,15 +11,6 @@ from iac_applescript.analysis.vocabulary import TermUse, Vocabulary
 from iac_applescript.analysis.words import LEADS
 from iac_runtime.tool import Level, highest
 
-__all__ = [
-    "SAFE",
-    "SPECIAL",
-    "CommandVerdict",
-    "Scene",
-    "judge_fields",
-    "judge_set",
-]
-
 _ORDINALS: Final = frozenset(("first", "last", "some", "front", "back", "middle", "second"))
 _FOLDERS: Final = frozenset(
     "folder|folders|home|desktop|disk|disks|startup disk|trash|computer|container|home folder"

@@ -9,8 +9,6 @@ from iac_applescript.analysis.findings import Findings, Scan, ScriptToken
 from iac_applescript.analysis.javascript_tokens import Shape
 from iac_applescript.analysis.words import PHRASES, PROMPTS, TEXTS, UNSEEN
 
-__all__ = ["is_address", "is_https", "judge_applescript", "judge_javascript", "phrases"]
-
 _HTTPS: Final = re.compile(r"(?i)https?://[^\s\"']*\Z")
 _LONG_QUERY: Final = 200
 _DEEPEST: Final = 3

@@ -12,8 +12,6 @@ from iac_base.secrets import is_secret
 from iac_runtime.tool import Level, Property
 from iac_runtime.tools.tables import Tables
 
-__all__ = ["TermUse", "Use", "Vocabulary", "spelled", "vocabulary_of"]
-
 Use = Literal["command", "property", "class", "enum", "label"]
 
 _CONTENTS: Final = frozenset(("body", "ctxt", "pcnt", "PCnt", "text"))

@@ -15,26 +15,6 @@ from typing import Final
 from iac_runtime.policy.blocklist import BUILT_IN, FIXED
 from iac_runtime.tool import Level
 
-__all__ = [
-    "BEYOND",
-    "COMMANDS",
-    "CONSTANTS",
-    "HANDED_ON",
-    "HARMFUL_MEMBERS",
-    "HARMFUL_NAMES",
-    "KEYWORDS",
-    "KNOWN_GLOBALS",
-    "KNOWN_MEMBERS",
-    "LEADS",
-    "PHRASES",
-    "PROMPTS",
-    "STARTS",
-    "TERMS",
-    "TEXTS",
-    "UNSEEN",
-    "WEAK",
-]
-
 
 def _entries(text: str) -> list[str]:
     return [entry for line in text.splitlines() for entry in line.split(" | ")]

@@ -18,9 +18,6 @@ from iac_runtime.tool import LEVELS
 if TYPE_CHECKING:
     from iac_runtime.audit.reading import AuditEntry
 
-__all__ = ["audit"]
-
-
 _AGE: Final = re.compile(r"(\d{1,6})([mhdw])")
 _UNITS: Final = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 

@@ -12,17 +12,6 @@ import click
 
 from iac_base.errors import SetupError
 
-__all__ = [
-    "HELP",
-    "NAME",
-    "OUTPUT",
-    "TOOLS",
-    "json_object",
-    "print_json",
-    "with_examples",
-    "writing",
-]
-
 HELP: Final = {"help_option_names": ["-h", "--help"]}
 
 NAME: Final = click.option(

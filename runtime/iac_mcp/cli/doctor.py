@@ -14,8 +14,6 @@ from iac_base.text import escaped
 from iac_mcp.cli.common import NAME, TOOLS, print_json
 from iac_mcp.setup.findings import DoctorFinding, Surroundings
 
-__all__ = ["doctor", "status"]
-
 _COLOURS: Final = {"ok": "green", "warning": "yellow", "problem": "red"}
 
 

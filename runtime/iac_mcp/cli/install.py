@@ -29,8 +29,6 @@ from iac_mcp.setup.clients import uninstall as take
 from iac_mcp.setup.interpreter import Interpreter, examine, launch_arguments
 from iac_runtime.serve.options import SERVE_OPTIONS, read_quickly
 
-__all__ = ["bundle", "completion", "install", "uninstall"]
-
 _PATHS: Final = ("--tools", "--policy", "--log-file", "--simulate")
 """Options of `serve` whose value is a path: a client starts the server in a folder of its own."""
 

@@ -23,8 +23,6 @@ from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.folders import tool_folders
 from iac_runtime.version import VERSION
 
-__all__ = ["ask_terminal", "cli", "main", "terminal_at_hand"]
-
 
 def _options(rows: Sequence[Option]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Return a decorator that gives a command the options of a table, as texts."""

@@ -28,8 +28,6 @@ from iac_runtime.serve.pages import through_door
 from iac_runtime.tools.catalogue import Catalogue, lock_digest
 from iac_runtime.tools.folders import tool_folders
 
-__all__ = ["policy"]
-
 _OPTIONS: Final = (
     click.option(
         "--policy",

@@ -30,18 +30,6 @@ from iac_runtime.tools.folders import tool_folders
 from iac_runtime.tools.tables import APPLICATION, Tables
 from iac_runtime.version import VERSION
 
-__all__ = [
-    "APPS",
-    "PROBES",
-    "ROWS",
-    "Person",
-    "Probe",
-    "answers",
-    "collisions",
-    "probe",
-    "redacted",
-]
-
 ROWS: Final = range(1, 14)
 """The rows of the list in docs/mac.md."""
 

@@ -18,8 +18,6 @@ from iac_base.files import find, replace
 from iac_runtime.tools.catalogue import read_tool_folders
 from iac_runtime.version import VERSION
 
-__all__ = ["manifest", "requirements", "write_bundle"]
-
 _EPOCH: Final = (1980, 1, 1, 0, 0, 0)
 """The earliest time that a zip file can say."""
 

@@ -33,8 +33,6 @@ from iac_runtime.tools.folders import tool_folders
 from iac_runtime.tools.freshness import freshness
 from iac_runtime.version import VERSION
 
-__all__ = ["CHECKS", "examined"]
-
 _SDK: Final = ("mcp>=2.3,<3", (2, 3))
 """The MCP SDK that the server was made for: as pip takes it, and the oldest."""
 

@@ -10,8 +10,6 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple, NoReturn
 
-__all__ = ["NotJsonError", "entry_of", "merged", "servers_of", "undone", "without"]
-
 _SPACE: Final = re.compile(r"[ \t\n\r]*")
 _INDENT: Final = "  "
 _BOM: Final = "\ufeff"

@@ -17,25 +17,6 @@ from iac_base.errors import SetupError
 from iac_base.files import FileContent, find, remove, replace
 from iac_mcp.setup.client_files import NotJsonError, entry_of, merged, undone
 
-__all__ = [
-    "CLIENTS",
-    "MERGED",
-    "Client",
-    "Installed",
-    "Launch",
-    "NotMergedError",
-    "Removed",
-    "entry",
-    "install",
-    "installed_entry",
-    "is_former",
-    "is_ours",
-    "place",
-    "serves",
-    "snippet",
-    "uninstall",
-]
-
 Shape = Literal["plain", "typed", "toml"]
 
 _SUFFIX: Final = ".before-iac"

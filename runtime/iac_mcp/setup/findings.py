@@ -14,18 +14,6 @@ from iac_runtime.execution.process import Runner
 from iac_runtime.execution.streams import run_process
 from iac_runtime.tools.freshness import FOLDERS
 
-__all__ = [
-    "DoctorFinding",
-    "Examiner",
-    "ServerProcess",
-    "State",
-    "Surroundings",
-    "ok",
-    "problem",
-    "server_processes",
-    "warning",
-]
-
 State = Literal["ok", "warning", "problem"]
 
 _FOSTER: Final = frozenset({"init", "launchd", "systemd"})

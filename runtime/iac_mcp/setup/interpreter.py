@@ -19,17 +19,6 @@ from iac_base.errors import SetupError
 from iac_runtime.execution.process import Runner
 from iac_runtime.execution.streams import run_process
 
-__all__ = [
-    "Interpreter",
-    "Signature",
-    "better",
-    "examine",
-    "framework_program",
-    "judged",
-    "launch_arguments",
-    "signature",
-]
-
 _OLDEST: Final = (3, 11)
 _SECONDS: Final = 20.0
 

@@ -12,8 +12,6 @@ from typing import Final, NamedTuple
 
 from iac_base.errors import ToolError
 
-__all__ = ["START", "AuditError", "AuditRow", "ChainCheck", "chained", "link", "verify"]
-
 START: Final = bytes(32)
 """The hash before the first row."""
 

@@ -25,19 +25,6 @@ from iac_runtime.audit.store import (
     open_calls,
 )
 
-__all__ = [
-    "AuditEntry",
-    "Dropped",
-    "Query",
-    "drop",
-    "dropped_places",
-    "find",
-    "opened",
-    "row_lines",
-    "rows",
-    "verified",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Query:

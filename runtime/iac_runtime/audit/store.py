@@ -20,21 +20,6 @@ from iac_base.files import StateFileError, try_lock
 from iac_base.sqlite import Database, DatabaseSchema, kept_aside, open_to_read
 from iac_runtime.audit.chain import START, AuditError, chained
 
-__all__ = [
-    "FILE",
-    "SCHEMA",
-    "AuditSession",
-    "AuditStore",
-    "Part",
-    "append",
-    "begin",
-    "connect_read",
-    "last_place",
-    "live_sessions",
-    "open_calls",
-    "sweep",
-]
-
 FILE: Final = "audit.db"
 BUSY_SECONDS: Final = 5.0
 """How long a write waits for another program's."""

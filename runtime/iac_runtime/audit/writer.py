@@ -23,17 +23,6 @@ from iac_runtime.audit.chain import AuditError
 from iac_runtime.audit.store import AuditStore, Part
 from iac_runtime.tool import Level
 
-__all__ = [
-    "Audit",
-    "AuditIntent",
-    "AuditOutcome",
-    "Decision",
-    "digest",
-    "intent_body",
-    "outcome_body",
-    "shorten",
-]
-
 Decision = Literal["allow", "ask", "deny"]
 
 TEXT_LIMIT: Final = 2_000

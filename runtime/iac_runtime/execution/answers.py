@@ -14,19 +14,6 @@ from iac_base.errors import ErrorType, ToolError
 from iac_runtime.apple_errors import APP_ERROR, APP_GONE, APPLE_ERRORS, UNLOADED, AppleError
 from iac_runtime.execution.process import Completed
 
-__all__ = [
-    "OUTCOME_UNKNOWN",
-    "AppAnswer",
-    "ErrorLine",
-    "ExchangeReply",
-    "SentCall",
-    "answer_of",
-    "describe",
-    "framed",
-    "parse_error_line",
-    "parsed",
-]
-
 OUTCOME_UNKNOWN: Final = "Whether it was done is not known: look before you try again."
 
 _NOT_RUNNING: Final = "not-running"

@@ -35,8 +35,6 @@ from iac_runtime.language.text import event_json
 if TYPE_CHECKING:
     from iac_runtime.execution.mac import AppState, Version
 
-__all__ = ["DEFAULT_TIMEOUT", "HARNESS", "Executor", "request_bytes"]
-
 HARNESS: Final = Path(__file__).parent / "jxa" / "harness.js"
 _NUMBERS: Final = {
     role: [number for number, row in APPLE_ERRORS.items() if row.harness == role]

@@ -21,8 +21,6 @@ from iac_base.cancellation import Cancellation
 from iac_base.errors import SetupError
 from iac_base.files import private_folder, try_lock
 
-__all__ = ["DEFAULT_TIMEOUT", "ExecutionLimits", "Locks", "NoTurnError", "Turnstile"]
-
 DEFAULT_TIMEOUT: Final = 30.0
 """Seconds. Below the 60 after which some clients give up on a call."""
 

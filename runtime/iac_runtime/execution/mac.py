@@ -20,20 +20,6 @@ from functools import cache
 from pathlib import PurePosixPath
 from typing import Any, Final, Literal, NamedTuple
 
-__all__ = [
-    "AppState",
-    "Permitted",
-    "RunningProcess",
-    "Version",
-    "app_state",
-    "parents_of",
-    "permitted",
-    "resolve",
-    "responsible_name",
-    "responsible_of",
-    "shown_name",
-]
-
 Permitted = Literal["yes", "no", "would ask", "unknown"]
 YesNo = Literal["yes", "no", "unknown"]
 

@@ -22,22 +22,6 @@ from iac_base.cancellation import Cancellation
 if TYPE_CHECKING:
     import psutil
 
-__all__ = [
-    "ANSWERS",
-    "MARK",
-    "NO_GRACE",
-    "REQUESTS",
-    "Child",
-    "Completed",
-    "Grace",
-    "Runner",
-    "end",
-    "has_ended",
-    "see_off",
-    "spawn",
-    "wait_for",
-]
-
 REQUESTS: Final = 3
 ANSWERS: Final = 4
 """The descriptors on which a worker reads requests and writes answers."""

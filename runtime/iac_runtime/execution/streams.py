@@ -20,8 +20,6 @@ from iac_runtime.execution.process import (
     wait_for,
 )
 
-__all__ = ["WORDS_KEPT", "Ended", "Tail", "converse", "run_process"]
-
 Ended = Literal["answered", "gone", "timeout", "cancelled"]
 """How a conversation ended: with all that was wanted, because the process ended first, or by us."""
 

@@ -30,8 +30,6 @@ from iac_runtime.execution.process import (
 )
 from iac_runtime.execution.streams import WORDS_KEPT, Ended, Tail, converse
 
-__all__ = ["Worker", "Workers"]
-
 _PATIENCE: Final = 1.0
 """Seconds that a worker has to end by itself."""
 

@@ -28,7 +28,6 @@ from iac_runtime.gate.plans import (
     Done,
     Outcome,
     Plan,
-    Refused,
     ToolContext,
     ToolResult,
     other_door,
@@ -50,8 +49,6 @@ from iac_runtime.tools.shape import RESULT_LIMIT, Tool
 
 if TYPE_CHECKING:
     from iac_runtime.audit import Audit
-
-__all__ = ["Asks", "Call", "Done", "Gate", "Refused"]
 
 
 class _Stages:

@@ -23,8 +23,6 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 from iac_base.errors import SetupError
 from iac_base.files import locked, write_whole
 
-__all__ = ["DEFAULT", "Kind", "Limiter", "Limits", "Permit", "Wait", "Window"]
-
 LONGEST_DELAY: Final = 1.0
 """Seconds that a call is delayed at most."""
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from iac_base.distribution import pip_install
 from iac_base.errors import SetupError, near_text, quoted
 from iac_base.files import open_state
-from iac_runtime.execution.executor import DEFAULT_TIMEOUT, Executor
+from iac_runtime.execution.executor import Executor
+from iac_runtime.execution.locks import DEFAULT_TIMEOUT
 from iac_runtime.execution.process import Completed
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.limiter import Limiter, Limits, Window
@@ -24,17 +25,6 @@ from iac_runtime.tools.tables import Tables
 
 if TYPE_CHECKING:
     from iac_runtime.audit import Audit
-
-__all__ = [
-    "HOME",
-    "GateOptions",
-    "Simulation",
-    "limiter_of",
-    "open_audit",
-    "open_gate",
-    "read_options",
-    "simulation",
-]
 
 HOME: Final = "/Users/me"
 """The home folder of the simulated user."""

@@ -23,15 +23,6 @@ from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.shape import RESULT_LIMIT, Tool
 from iac_runtime.tools.tables import APPLICATION
 
-__all__ = [
-    "hint",
-    "list_apps",
-    "plan_app_event",
-    "plan_list_apps",
-    "plan_operation",
-    "plan_read_more",
-]
-
 _APP_EVENTS: Final[Mapping[str, tuple[EventOp, str]]] = {
     "app_activate": ("activate", "miscactv"),
     "app_launch": ("launch", "ascrnoop"),

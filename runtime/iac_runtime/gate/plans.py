@@ -17,21 +17,6 @@ from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.own import DOORS
 from iac_runtime.tools.shape import Tool
 
-__all__ = [
-    "Asks",
-    "Call",
-    "Done",
-    "Outcome",
-    "Perform",
-    "Plan",
-    "Refused",
-    "ToolContext",
-    "ToolResult",
-    "other_door",
-    "refused",
-]
-
-
 T = TypeVar("T")
 
 

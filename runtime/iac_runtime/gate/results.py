@@ -23,8 +23,6 @@ from iac_runtime.tools.binding import Operation
 from iac_runtime.tools.tables import Tables
 from iac_runtime.types import parse_type
 
-__all__ = ["RefText", "cap", "clean", "look_again", "plain_result", "structured"]
-
 _PICKS: Final = (ById, ByIndex, ByName)
 
 

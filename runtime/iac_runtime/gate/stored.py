@@ -18,8 +18,6 @@ from iac_base.errors import InvalidParameterError, SetupError, ToolError, quoted
 from iac_base.files import open_state, private_folder, write_whole
 from iac_runtime.gate.results import RefText, cap
 
-__all__ = ["MAX_AGE", "MAX_BYTES", "read_on", "shorten"]
-
 MAX_AGE: Final = 6 * 3600
 MAX_BYTES: Final = 64_000_000
 

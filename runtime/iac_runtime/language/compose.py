@@ -28,8 +28,6 @@ from iac_runtime.tools.binding import Operation, parameters
 from iac_runtime.tools.tables import Tables
 from iac_runtime.types import parse_type
 
-__all__ = ["compose", "effective_level"]
-
 _INTO: Final = frozenset({"of", "at", "to", "folder"})
 """Parameters whose file path is a folder to look or put into, not an item."""
 

@@ -48,8 +48,6 @@ from iac_runtime.language.values import ValueReader
 from iac_runtime.tool import Property
 from iac_runtime.tools.tables import Tables
 
-__all__ = ["AppReader"]
-
 _SAID: Final[Mapping[Operator, tuple[str, ...]]] = {
     "=": ("=", "==", "equals", "is"),
     ">": (">", "greaterthan", "after"),

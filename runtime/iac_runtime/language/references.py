@@ -45,19 +45,6 @@ from iac_runtime.language.text import steps_text
 from iac_runtime.tool import Property
 from iac_runtime.tools.tables import APPLICATION, Tables
 
-__all__ = [
-    "Last",
-    "ReadTest",
-    "Reference",
-    "folder_reference",
-    "full_path",
-    "has_folders",
-    "insertion",
-    "is_path",
-    "start",
-    "walk",
-]
-
 ReadTest: TypeAlias = Callable[[Any, tuple[str, ...] | None], Filter]
 """How to read a filter over objects of some classes (None: not known)."""
 

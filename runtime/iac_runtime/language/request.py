@@ -6,8 +6,6 @@ from typing import Literal, NamedTuple
 from iac_runtime.language.steps import Step, Value
 from iac_runtime.tool import Kind
 
-__all__ = ["ABSENT", "Absent", "Column", "Event", "EventOp", "Order"]
-
 EventOp = Literal[
     "command",
     "get",

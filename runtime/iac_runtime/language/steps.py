@@ -10,27 +10,6 @@ from typing import Final, Literal, TypeAlias
 
 from iac_base.errors import InvalidParameterError, quoted
 
-__all__ = [
-    "Boundary",
-    "ById",
-    "ByIndex",
-    "ByName",
-    "Compare",
-    "DateValue",
-    "Every",
-    "Filter",
-    "Go",
-    "Join",
-    "Operator",
-    "PathValue",
-    "RecordValue",
-    "RefValue",
-    "Step",
-    "Value",
-    "Whose",
-    "read_date",
-]
-
 _EPOCH: Final = datetime(1970, 1, 1)
 _STEP: Final = timedelta(milliseconds=1)
 _FIRST: Final = (datetime.min - _EPOCH) // _STEP

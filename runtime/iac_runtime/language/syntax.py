@@ -15,18 +15,6 @@ from typing import Any, Final, Literal, NamedTuple, NoReturn, TypeAlias
 from iac_base.errors import InvalidParameterError, quoted
 from iac_base.words import fold
 
-__all__ = [
-    "MAX_DEPTH",
-    "Chain",
-    "KeyPart",
-    "Moment",
-    "NamePart",
-    "Part",
-    "SelectPart",
-    "Written",
-    "read_syntax",
-]
-
 _MAX_LENGTH: Final = 10_000
 _MAX_DIGITS: Final = 40
 _MAX_PARTS: Final = 64

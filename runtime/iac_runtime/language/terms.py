@@ -15,31 +15,6 @@ from iac_runtime.tool import Class, Property
 from iac_runtime.tools.tables import Tables
 from iac_runtime.types import find_type, parse_type
 
-__all__ = [
-    "CLASS_PROPERTY",
-    "all_columns",
-    "camel",
-    "class_named",
-    "code_key",
-    "contains",
-    "element_named",
-    "element_of",
-    "field_named",
-    "find_properties",
-    "id_classes",
-    "id_property",
-    "is_text",
-    "known_class",
-    "known_properties",
-    "loose_name",
-    "named_columns",
-    "object_classes",
-    "only_elements",
-    "owners",
-    "unknown_name",
-    "usual_columns",
-]
-
 CLASS_PROPERTY = Property("class", "pcls", "class", "type", "r", "SAFE")
 """Every object answers its class, whether the dictionary says so or not."""
 

@@ -33,16 +33,6 @@ from iac_runtime.language.steps import (
     Whose,
 )
 
-__all__ = [
-    "event_json",
-    "filter_text",
-    "jxa_line",
-    "member",
-    "object_text",
-    "steps_text",
-    "value_text",
-]
-
 _IDENTIFIER = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*\Z")
 
 

@@ -34,8 +34,6 @@ from iac_runtime.tool import Property
 from iac_runtime.tools.tables import APPLICATION, Tables
 from iac_runtime.types import ANY, Alternative, Reading, find_type, parse_type
 
-__all__ = ["MAX_EXACT", "ReadReference", "ValueReader"]
-
 ReadReference: TypeAlias = Callable[[str], Reference]
 
 _MAX_DEPTH: Final = 32

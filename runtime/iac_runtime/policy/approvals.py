@@ -37,28 +37,6 @@ from iac_runtime.policy.facts import CallFacts, Decision, call_digest
 from iac_runtime.policy.sealing import fits, load_key, seal
 from iac_runtime.tool import Level
 
-__all__ = [
-    "FILE",
-    "LIFETIME",
-    "MOST",
-    "SECONDS",
-    "ApprovalStore",
-    "ApprovalToken",
-    "Remembered",
-    "Stopped",
-    "TokenError",
-    "accepted",
-    "declined",
-    "find",
-    "issue",
-    "left",
-    "listed",
-    "redeem",
-    "remember",
-    "resume",
-    "revoke",
-]
-
 FILE: Final = "approvals.db"
 
 _SCHEMA: Final = DatabaseSchema(

@@ -12,8 +12,6 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Final, NamedTuple
 
-__all__ = ["BUILT_IN", "FIXED", "Blocked", "blocked", "is_identity"]
-
 _DATA: Final = json.loads(Path(__file__).with_suffix(".json").read_bytes())
 
 FIXED: Final[Mapping[str, str]] = _DATA["fixed"]

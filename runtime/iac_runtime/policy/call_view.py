@@ -33,21 +33,6 @@ from iac_runtime.policy.places import FILE_APPS, SYSTEM_EVENTS, from_file_url, p
 from iac_runtime.tool import Param
 from iac_runtime.tools.tables import APPLICATION, Tables
 
-__all__ = [
-    "MOVES",
-    "CallValue",
-    "CallView",
-    "Items",
-    "TargetProcess",
-    "processes",
-    "requests",
-    "sent_for",
-    "steps_in",
-    "view_of",
-    "words_of",
-]
-
-
 MOVES: Final = frozenset({"coremove", "coreclon"})
 """Events that put what is there somewhere else too, or instead."""
 

@@ -22,9 +22,6 @@ from iac_runtime.language.steps import Every, Go
 from iac_runtime.policy.call_view import requests, steps_in, words_of
 from iac_runtime.tools.tables import Tables
 
-__all__ = ["BOUND", "SHORTEST", "Taint", "pieces", "secrets_read", "without_secrets"]
-
-
 _ALL: Final = "properties"
 """JXA's name of the record of all properties, which cannot be asked for in part."""
 

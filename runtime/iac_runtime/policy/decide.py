@@ -39,8 +39,6 @@ from iac_runtime.policy.facts import Action, CallFacts, Decision, Raised
 from iac_runtime.policy.model import PRESETS, LevelRule, Match, Policy, PolicySettings, matches
 from iac_runtime.tool import LEVELS, Level, at_most, highest
 
-__all__ = ["ApprovalScope", "decide", "raised_level", "scope_of"]
-
 
 class ApprovalScope(NamedTuple):
     """What is remembered: the app, the event with its command, and the kind, all compared whole."""

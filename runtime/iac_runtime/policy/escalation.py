@@ -48,8 +48,6 @@ from iac_runtime.policy.places import is_executable
 from iac_runtime.tools.tables import Tables
 from iac_runtime.types import parse_type
 
-__all__ = ["RULES", "escalate"]
-
 
 def escalate(view: CallView, context: RuleContext) -> tuple[Raised, ...]:
     """Return the rules that hold for a request, in the order of the table."""

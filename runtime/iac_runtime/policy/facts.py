@@ -11,8 +11,6 @@ from iac_runtime.language.request import Event
 from iac_runtime.language.text import event_json
 from iac_runtime.tool import Level
 
-__all__ = ["Action", "CallFacts", "Decision", "Raised", "call_digest"]
-
 Action = Literal["allow", "ask", "deny"]
 
 

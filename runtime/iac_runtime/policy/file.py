@@ -18,8 +18,6 @@ from iac_runtime.policy.escalation import RULES
 from iac_runtime.policy.model import APPROVERS, BUNDLE_GLOB, PRESETS, LevelRule, Match, Policy
 from iac_runtime.tool import LEVELS, Level
 
-__all__ = ["load_policy", "parse_policy", "policy_path"]
-
 MAX_SIZE: Final = 1_000_000
 """Bytes."""
 

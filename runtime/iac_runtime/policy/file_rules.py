@@ -22,8 +22,6 @@ from iac_runtime.policy.places import (
 )
 from iac_runtime.tool import Level
 
-__all__ = ["FILE_RULES", "EscalationRule", "RuleContext", "RuleTable", "RuleTest"]
-
 
 class RuleContext(NamedTuple):
     """The file system, the texts of recent results, and the folders of this program.

@@ -21,27 +21,6 @@ from iac_base.words import fold
 from iac_runtime.policy.facts import Action, CallFacts
 from iac_runtime.tool import LEVELS, Level
 
-__all__ = [
-    "APPROVERS",
-    "BUNDLE_GLOB",
-    "DEFAULT",
-    "DEFAULT_RATE",
-    "PRESETS",
-    "REGISTERED",
-    "Approver",
-    "Flags",
-    "LevelRule",
-    "Match",
-    "Policy",
-    "PolicySetting",
-    "PolicySettings",
-    "Preset",
-    "matches",
-    "read_settings",
-    "register_rule",
-    "unregister_rule",
-]
-
 
 class Match(NamedTuple):
     """Which calls a rule speaks of; every part that is given must match.

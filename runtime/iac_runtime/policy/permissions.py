@@ -43,16 +43,6 @@ from iac_runtime.tools.catalogue import Catalogue
 if TYPE_CHECKING:
     from iac_runtime.policy.approvals import ApprovalStore
 
-__all__ = [
-    "PendingApproval",
-    "Permissions",
-    "Requester",
-    "default_permissions",
-    "identify_in",
-    "open_permissions",
-    "unsure_of",
-]
-
 _TOO_MANY: Final = "The user declined too many questions of {}: none is asked for {} more."
 _FINAL: Final = "Do not call again; ask the user what he wants instead."
 _UNANSWERED: Final = "Ask the user whether it should run before you call again."

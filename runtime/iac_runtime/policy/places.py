@@ -25,24 +25,6 @@ from urllib.parse import unquote, urlsplit
 
 from iac_runtime.language.steps import Boundary, ByIndex, ByName, Every, Go, Step, Whose
 
-__all__ = [
-    "FILE_APPS",
-    "FINDER",
-    "SYSTEM_EVENTS",
-    "Files",
-    "Kind",
-    "Mac",
-    "ProtectedPlace",
-    "from_file_url",
-    "identity",
-    "in_documents",
-    "is_document",
-    "is_executable",
-    "of_programs",
-    "path_of_steps",
-    "place_of",
-]
-
 Kind = Literal["none", "file", "folder", "special", "unknown"]
 
 

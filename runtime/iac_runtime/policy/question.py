@@ -30,26 +30,6 @@ from iac_runtime.execution.process import Runner
 from iac_runtime.execution.streams import run_process
 from iac_runtime.policy.facts import CallFacts, Decision
 
-__all__ = [
-    "ALWAYS",
-    "ANSWERS",
-    "DENY",
-    "KEY",
-    "ONCE",
-    "SCRIPT",
-    "SECONDS",
-    "Question",
-    "Verdict",
-    "ask_dialog",
-    "dialog_at_hand",
-    "form",
-    "input_required",
-    "question_for",
-    "read_answer",
-    "read_responses",
-    "shown",
-]
-
 Verdict = Literal["once", "always", "denied", "unanswered"]
 """What a person said; `unanswered` where he said nothing: it was closed, timed out or failed."""
 

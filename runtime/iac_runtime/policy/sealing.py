@@ -16,8 +16,6 @@ from typing import Final
 from iac_base.errors import SetupError
 from iac_base.files import private_file, write_whole
 
-__all__ = ["KEY_FILE", "fits", "load_key", "seal"]
-
 KEY_FILE: Final = "approvals.key"
 _KEY_SIZE: Final = 32
 

@@ -19,19 +19,6 @@ from iac_runtime.tools.catalogue import AppRow, Catalogue
 from iac_runtime.tools.shape import Tool
 from iac_runtime.tools.tables import APPLICATION, Tables
 
-__all__ = [
-    "OWN",
-    "AppNames",
-    "AppWords",
-    "ClassWords",
-    "Hint",
-    "Reach",
-    "ToolWords",
-    "added_words",
-    "app_words",
-    "listing_entry",
-]
-
 _NAMED: Final = 2.0
 _KNOWN_FOR: Final = 0.55
 _LONGEST: Final = 4

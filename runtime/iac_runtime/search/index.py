@@ -23,8 +23,6 @@ from iac_runtime.tool import Level, Op, at_most
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.own import OWN_TOOLS
 
-__all__ = ["LIMIT", "Index", "SearchHit"]
-
 LIMIT: Final = 5
 """Hits that are given where nobody says how many."""
 

@@ -6,8 +6,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["Lexicon", "lexicon"]
-
 
 class Lexicon(NamedTuple):
     """What people say and what dictionaries call it, as `words.toml` explains it."""

@@ -14,8 +14,6 @@ from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.tables import APPLICATION, Tables
 from iac_runtime.types import TYPES, find_type
 
-__all__ = ["Page", "page", "tokens"]
-
 _EXAMPLES: Final[Mapping[str, Any]] = {
     name: row.example for name, row in TYPES.items() if row.example is not None
 } | {"folder": "~/Documents"}

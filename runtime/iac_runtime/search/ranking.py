@@ -9,8 +9,6 @@ from iac_runtime.search.lexicon import lexicon
 from iac_runtime.search.request import SearchRequest, SearchTerm, stem
 from iac_runtime.tool import Level, Op
 
-__all__ = ["IndexedApp", "Offer", "OperationTool", "SearchRow", "rank"]
-
 _FIELDS: Final = (1.0, 0.8, 0.35)
 """What a word is worth in the name, the properties and the purpose."""
 

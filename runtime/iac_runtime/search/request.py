@@ -16,18 +16,6 @@ from typing import Final, NamedTuple
 
 from iac_runtime.search.lexicon import lexicon
 
-__all__ = [
-    "MAX_QUERY",
-    "SearchRequest",
-    "SearchTerm",
-    "Speller",
-    "known_words",
-    "read_request",
-    "split",
-    "stem",
-    "stems",
-]
-
 MAX_QUERY: Final = 400
 """Characters of a request that are read; people say it in fewer."""
 

@@ -10,8 +10,6 @@ from iac_runtime.search.ranking import IndexedApp, OperationTool
 from iac_runtime.search.request import split, stem
 from iac_runtime.tool import Op
 
-__all__ = ["COLUMNS", "IndexRow", "app_of", "owners", "rows_of"]
-
 COLUMNS: Final = "name, owned, purpose, app UNINDEXED, kind UNINDEXED, data UNINDEXED"
 """What a row holds: three columns of stems, the place of its app, its kind, and facts as JSON."""
 

@@ -41,17 +41,6 @@ from iac_runtime.policy.question import (
 )
 from iac_runtime.serve.routing import CLIENT_INFO, MODERN_VERSION
 
-__all__ = [
-    "PATIENCE",
-    "THREADS",
-    "Deadline",
-    "call_gate",
-    "caller_of",
-    "done_result",
-    "failure_result",
-    "outcome_result",
-]
-
 THREADS: Final = 80
 """Calls at once: all that the executor lets run or wait (4 and 64), and some that it answers with
 BUSY at once. Without room for these, a client would wait for that answer too."""

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from iac_runtime.serve.status import StatusFile
     from iac_runtime.tools.catalogue import Catalogue
 
-__all__ = ["PAUSE", "BuildWatch", "Changes", "LazyGate"]
-
 PAUSE: Final = 1.0
 """Seconds between two looks; a build is seen at the second look after it."""
 

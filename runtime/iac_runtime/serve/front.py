@@ -25,8 +25,6 @@ from iac_runtime.serve.wire import Connection, claim
 from iac_runtime.tools.folders import tool_folders
 from iac_runtime.version import VERSION
 
-__all__ = ["GRACE", "INSTRUCTIONS", "identity", "notifications", "serve", "start"]
-
 GRACE: Final = 0.45
 """Seconds that calls have to end when the client closes its end or a signal arrives."""
 

@@ -59,8 +59,6 @@ from iac_runtime.serve.status import StatusFile, status_facts
 from iac_runtime.tool import Level, at_most
 from iac_runtime.tools.catalogue import Catalogue
 
-__all__ = ["MOST", "build_server"]
-
 MOST: Final = 100
 """Values of one answer, as the protocol limits them."""
 

@@ -15,8 +15,6 @@ from iac_runtime.tools.catalogue import ToolFolder, damaged, read_tool_folders
 from iac_runtime.tools.own import META_TOOLS, OWN_TOOLS, TOOLSETS, toolset_tools
 from iac_runtime.tools.shape import Tool, entry
 
-__all__ = ["SEARCH", "Choice", "Listings", "chosen_lines", "own_lines"]
-
 SEARCH: Final = "search"
 """The surface of a handful of tools that find and call the others."""
 

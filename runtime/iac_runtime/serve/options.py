@@ -7,8 +7,6 @@ missing value is left to click, which explains it and takes its time.
 from collections.abc import Sequence
 from typing import Any, Final, Literal, NamedTuple
 
-__all__ = ["CALL_OPTIONS", "SERVE_OPTIONS", "Option", "read_quickly"]
-
 
 class Option(NamedTuple):
     """One option.

@@ -27,17 +27,6 @@ from iac_runtime.tools.own import (
 from iac_runtime.tools.shape import Tool
 from iac_runtime.tools.tables import APPLICATION, Tables
 
-__all__ = [
-    "MOST",
-    "ToolSearch",
-    "any_page",
-    "beside",
-    "known_names",
-    "model_text",
-    "reach",
-    "through_door",
-]
-
 MOST: Final[Mapping[str, Level]] = {door: level for level, door in DOORS.items()}
 """The door's name -> the highest level that it takes."""
 

@@ -10,8 +10,6 @@ from typing import Any, Final, NamedTuple
 
 from iac_base.errors import InvalidParameterError, near_text, quoted
 
-__all__ = ["PROMPTS", "Argument", "Prompt", "find_prompt", "offered", "prompt_entry", "prompt_text"]
-
 
 class Argument(NamedTuple):
     """What a person may fill in.

@@ -18,20 +18,6 @@ from iac_runtime.tools.shape import RESULT_LIMIT
 if TYPE_CHECKING:
     from iac_runtime.tools.catalogue import Catalogue
 
-__all__ = [
-    "TEMPLATES",
-    "Address",
-    "Kind",
-    "Sources",
-    "guide_entries",
-    "guide_names",
-    "guide_text",
-    "provenance",
-    "read_address",
-    "read_resource",
-    "resource_entries",
-]
-
 Kind = Literal["apps", "model", "tool", "skill", "result", "audit", "status"]
 
 TAIL: Final = 50

@@ -13,17 +13,6 @@ from typing import Any, Final, Literal, NamedTuple, Protocol, TypeGuard
 
 from iac_base.errors import IacError
 
-__all__ = [
-    "CLIENT_INFO",
-    "LIST_TTL_MS",
-    "MODERN_VERSION",
-    "Backend",
-    "Era",
-    "Router",
-    "ServerIdentity",
-    "failure",
-]
-
 Era = Literal["legacy", "modern"]
 
 HANDSHAKE_VERSIONS: Final = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from anyio.abc import TaskGroup
     from anyio.streams.memory import MemoryObjectSendStream
 
-__all__ = ["Sessions"]
-
 _IMPORT: Final = 5.0
 """Seconds that importing the SDK may take on a busy machine."""
 

@@ -18,8 +18,6 @@ from iac_base.errors import SetupError
 from iac_base.files import open_state, private_folder
 from iac_runtime.version import VERSION
 
-__all__ = ["RunningServer", "StatusFile", "servers", "servers_folder", "status_facts"]
-
 _FOLDER: Final = "servers"
 _FORMAT: Final = 1
 _PAUSE: Final = 1.0

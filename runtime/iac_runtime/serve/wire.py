@@ -7,8 +7,6 @@ import threading
 from collections.abc import Iterator
 from typing import Final, Protocol
 
-__all__ = ["MAX_LINE", "PATIENCE", "Connection", "Wire", "claim"]
-
 MAX_LINE: Final = 32 * 1024 * 1024
 """Bytes of a message; longer ones are dropped, for they would have to be kept whole."""
 

@@ -8,8 +8,6 @@ from typing import Any, Final
 from iac_runtime.tool import Param, Spec
 from iac_runtime.tools.tables import Tables
 
-__all__ = ["OBJECT_PARAMS", "Operation", "bind", "parameters"]
-
 OBJECT_PARAMS: Final[Mapping[str, Param]] = {
     "target": Param("", "----", "specifier"),
     "element": Param("", "", "class"),

@@ -25,19 +25,6 @@ from iac_runtime.tools.binding import Operation
 from iac_runtime.tools.shape import Tool, later
 from iac_runtime.tools.tables import Tables, tables_of
 
-__all__ = [
-    "AppRow",
-    "Catalogue",
-    "ToolFolder",
-    "ToolRow",
-    "damaged",
-    "find_tool",
-    "forget_changed",
-    "lock_digest",
-    "module_tables",
-    "read_tool_folders",
-]
-
 FORMAT: Final = 1
 
 

@@ -11,8 +11,6 @@ from typing import Any, Final, TypeAlias
 from iac_base.errors import InvalidParameterError, near_text, quoted
 from iac_base.words import fold
 
-__all__ = ["check_arguments"]
-
 _Schema: TypeAlias = Mapping[str, Any]
 
 MAX_TEXT: Final = 1_000_000

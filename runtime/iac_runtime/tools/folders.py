@@ -13,13 +13,6 @@ from pathlib import Path
 from iac_base.errors import SetupError
 from iac_base.files import data_folder
 
-__all__ = [
-    "check_own",
-    "shipped_folder",
-    "tool_folders",
-    "user_folders",
-]
-
 
 def check_own(folder: Path) -> None:
     """Refuse a folder that is not this user's or that others can write to.

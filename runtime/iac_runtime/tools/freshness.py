@@ -16,8 +16,6 @@ from iac_base.text import escaped
 from iac_runtime.tools.catalogue import ToolFolder
 from iac_runtime.tools.folders import shipped_folder
 
-__all__ = ["FOLDERS", "Freshness", "Scriptable", "Stale", "freshness", "scriptable"]
-
 FOLDERS: Final = (
     "/System/Applications",
     "/System/Applications/Utilities",

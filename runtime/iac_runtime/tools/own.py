@@ -11,8 +11,6 @@ from typing import Any, Final
 from iac_runtime.tool import LEVELS, Level
 from iac_runtime.tools.shape import Tool, later
 
-__all__ = ["DOORS", "META_TOOLS", "OWN_TOOLS", "TOOLSETS", "added_tools", "toolset_tools"]
-
 TOOLSETS: Final[Mapping[str, str]] = {
     "accessibility": "iac_accessibility.tools",
     "applescript": "iac_applescript.tools",

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from iac_runtime.gate.plans import Call, Plan, ToolContext
     from iac_runtime.tools.binding import Operation
 
-__all__ = ["RESULT_LIMIT", "Perform", "Schema", "Tool", "entry", "later"]
-
 Schema: TypeAlias = Mapping[str, Any]
 
 Perform: TypeAlias = "Callable[[Tool, Call, ToolContext], Plan]"

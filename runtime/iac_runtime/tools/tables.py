@@ -9,8 +9,6 @@ from typing import TypeVar
 from iac_base.words import fold
 from iac_runtime.tool import App, Class, Element, Enum, Property, Record, Spec, spec_of
 
-__all__ = ["APPLICATION", "Tables", "tables_of"]
-
 APPLICATION = "application"
 """The class at which every reference begins; each module with classes has it."""
 
