@@ -4,12 +4,15 @@ Running black over every function is most of a build's time, and the statements 
 are of three simple forms. What this leaves longer than the width, `render` hands to black.
 """
 
+import re
 from collections.abc import Iterator
 from itertools import pairwise
 
 from iac_gen.text import SourceText
 
 WIDTH = 100
+# A string is passed whole: what stands in it is no bracket.
+_SIGN = re.compile(r"""[][(){},]|"(?:[^"\\]|\\.)*+"|'(?:[^'\\]|\\.)*+'""")
 
 
 def fits(text: str) -> bool:
@@ -46,34 +49,15 @@ def _lines(text: str, indent: int) -> list[str]:
     return [pad + head, *inner, pad + tail]
 
 
-def _scan(text: str) -> list[tuple[int, str]]:
-    """Return the position of each bracket and comma that stands outside of strings."""
-    found = []
-    quote = ""
-    position = 0
-    while position < len(text):
-        ch = text[position]
-        if quote:
-            if ch == "\\":
-                position += 1
-            elif ch == quote:
-                quote = ""
-        elif ch in "\"'":
-            quote = ch
-        elif ch in "([{)]},":
-            found.append((position, ch))
-        position += 1
-    return found
-
-
 def _outermost(text: str) -> Iterator[tuple[int, str]]:
     """Yield the outermost brackets, and the commas that stand in none."""
     depth = 0
-    for position, ch in _scan(text):
-        depth -= ch in ")]}"
-        if depth == 0:
-            yield position, ch
-        depth += ch in "([{"
+    for found in _SIGN.finditer(text):
+        sign = found[0]
+        depth -= sign in ")]}"
+        if depth == 0 and sign[0] not in "\"'":
+            yield found.start(), sign
+        depth += sign in "([{"
 
 
 def _groups(text: str) -> list[tuple[int, int]]:

@@ -48,13 +48,15 @@ XINCLUDE = ("{http://www.w3.org/2001/XInclude}include", "{http://www.w3.org/2003
 
 def _attribute(node: etree._Element, name: str) -> str:
     """Return an attribute without the blanks around it (codes are read by `code`)."""
-    return " ".join((node.get(name) or "").split())
+    value = node.get(name)
+    return " ".join(value.split()) if value else ""
 
 
 def _yes(node: etree._Element, name: str) -> bool:
     """Return a boolean attribute; absent means no."""
     # Three real files write `optional="optional"`, the old minimised form.
-    return (node.get(name) or "").strip().lower() in ("yes", "true", name)
+    value = node.get(name)
+    return value is not None and value.strip().lower() in ("yes", "true", name)
 
 
 def _children(node: etree._Element, depth: int = 0) -> Iterator[etree._Element]:
@@ -79,7 +81,7 @@ def _decoded(code: str) -> str:
         return ""
 
 
-def _synonyms(node: etree._Element) -> tuple[Synonym, ...]:
+def _synonyms(node: etree._Element, _: str) -> tuple[Synonym, ...]:
     """Return the synonyms of `node`: each another name, another code, or both.
 
     A malformed code stays as it is written: nothing is found by it.
@@ -90,23 +92,19 @@ def _synonyms(node: etree._Element) -> tuple[Synonym, ...]:
     return tuple(Synonym(name, _decoded(code) or code) for name, code in raw)
 
 
-def _groups(node: etree._Element) -> tuple[str, ...]:
+def _groups(node: etree._Element, _: str) -> tuple[str, ...]:
     return tuple(_attribute(c, "identifier") for c in node if c.tag == "access-group")
 
 
-_SHARED: Final[Mapping[str, Callable[[etree._Element], Any]]] = {
-    "id": lambda node: _attribute(node, "id"),
-    "plural": lambda node: _attribute(node, "plural"),
-    "inherits": lambda node: _attribute(node, "inherits"),
-    "optional": lambda node: _yes(node, "optional"),
-    "hidden": lambda node: _yes(node, "hidden"),
+_SHARED: Final[Mapping[str, Callable[[etree._Element, str], Any]]] = {
+    **dict.fromkeys(("id", "plural", "inherits", "description"), _attribute),
+    **dict.fromkeys(("optional", "hidden"), _yes),
     "synonyms": _synonyms,
     "access_groups": _groups,
-    "description": lambda node: _attribute(node, "description"),
-    "line": lambda node: node.sourceline or 0,
+    "line": lambda node, _: node.sourceline or 0,
 }
 """Fields of the model that are read alike wherever they stand."""
-_READ: Final[Mapping[type, list[tuple[str, Callable[[etree._Element], Any]]]]] = {
+_READ: Final[Mapping[type, list[tuple[str, Callable[[etree._Element, str], Any]]]]] = {
     kind: [(name, read) for name, read in _SHARED.items() if name in kind.__slots__]
     for kind in KINDS
 }
@@ -115,7 +113,7 @@ _READ: Final[Mapping[type, list[tuple[str, Callable[[etree._Element], Any]]]]] =
 def _made(kind: type[T], node: etree._Element, **given: Any) -> T:
     """Return a value of the model: what is `given`, and the fields that are read alike."""
     for name, read in _READ[kind]:
-        given[name] = read(node)
+        given[name] = read(node, name)
     return kind(**given)
 
 

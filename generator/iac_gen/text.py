@@ -189,10 +189,10 @@ def is_plain(content: bytes) -> bool:
     if content.isascii():
         return True
     try:
-        used = {ch for ch in content.decode() if ch > "\x7f"}
+        used = set(content.decode())
     except UnicodeDecodeError:
         return False
-    return all(clean(ch) == ch and not unicodedata.combining(ch) for ch in used)
+    return all(ch < "\x7f" or (clean(ch) == ch and not unicodedata.combining(ch)) for ch in used)
 
 
 def on_one_line(text: str, most: int = 200) -> str:
