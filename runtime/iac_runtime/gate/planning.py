@@ -3,6 +3,7 @@
 A tool's `perform` makes the plan; here are those of generated tools and of the runtime's own.
 """
 
+import json
 from collections.abc import Mapping
 from dataclasses import replace
 from fnmatch import fnmatchcase
@@ -139,7 +140,7 @@ def list_apps(catalogue: Catalogue, limit: Level) -> dict[str, Any]:
 
 def _kept(found: ToolResult, limit: int | None) -> ToolResult:
     """Return a result that is short enough; of a longer one the rest is kept."""
-    if limit is None:
+    if limit is None or len(json.dumps(found.value, ensure_ascii=False)) <= limit:
         return found
     # Needed by results that are too large, and by no other.
     from iac_runtime.gate.stored import shorten
