@@ -47,12 +47,12 @@ def test_a_value_of_the_wrong_kind_is_told_in_one_line(
     assert module(source(), [one])[0].tools
 
 
-@pytest.mark.parametrize("content", [b"app = 3\n", b"app = \xff\n"])
-def test_a_file_for_no_app_costs_that_file(tmp_path: Path, content: bytes) -> None:
+@pytest.mark.parametrize(("content", "place"), [(b"app = 3\n", ":1"), (b"app = \xff\n", "")])
+def test_a_file_for_no_app_costs_that_file(tmp_path: Path, content: bytes, place: str) -> None:
     (tmp_path / "diary.toml").write_bytes(content)
     found, (fault,) = load_quirks(tmp_path)
     assert found == []
-    assert str(fault).startswith("quirks/diary.toml: error: ")
+    assert str(fault).startswith(f"quirks/diary.toml{place}: error: ")
 
 
 @pytest.mark.parametrize(("code", "expected"), [("diarpeek", "MODIFY"), ("coredosc", "DANGEROUS")])
