@@ -133,6 +133,15 @@ def test_times_far_ahead_lock_nobody_out(tmp_path: Path, clock: Clock) -> None:
     assert Limiter(tmp_path, SMALL, clock).take("dangerous") == Permit(0.0)
 
 
+@pytest.mark.parametrize("ahead", [0.5, LONGEST_DELAY])
+def test_places_that_another_server_took_ahead_count_when_they_come(
+    tmp_path: Path, clock: Clock, ahead: float
+) -> None:
+    taken = json.dumps({"dangerous": [clock.now + ahead] * 3})
+    (tmp_path / "limits.json").write_text(taken)
+    assert Limiter(tmp_path, SMALL, clock).take("dangerous") == Wait(60.0 + ahead)
+
+
 def test_where_the_window_cannot_be_kept_no_dangerous_call_runs(
     tmp_path: Path, clock: Clock
 ) -> None:
