@@ -14,9 +14,10 @@ import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from tempfile import NamedTemporaryFile, TemporaryDirectory
+from tempfile import TemporaryDirectory
 from typing import IO, Any, Final, Literal
 
+from iac_base.files import write_whole
 from iac_base.secrets import secrets_of, without_secrets
 from iac_scenario.errors import PlayError
 from iac_scenario.mcp_config import read_config, remote_servers
@@ -290,11 +291,7 @@ def _written(calls: list[Recorded], servers: Mapping[str, StdioServer], output: 
     else:
         text = _as_toml(table)
     try:
-        with NamedTemporaryFile(
-            "w", dir=output.parent, prefix=f".{output.name}.", delete=False, encoding="utf-8"
-        ) as draft:
-            draft.write(text)
-        Path(draft.name).replace(output)
+        write_whole(output, text)
     except OSError as error:
         raise PlayError(f"--output {output}: {error.strerror}.") from None
     return len(calls)

@@ -14,13 +14,13 @@ from difflib import SequenceMatcher
 from functools import lru_cache
 from typing import Final, NamedTuple
 
+from iac_base.words import split_name
 from iac_runtime.search.lexicon import lexicon
 
 MAX_QUERY: Final = 400
 """Characters of a request that are read; people say it in fewer."""
 
 _WORD: Final = re.compile(r"[^\W_]+")
-_PARTS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _VOWEL: Final = re.compile(r"[aeiouy]")
 
 
@@ -29,9 +29,9 @@ def split(text: str) -> list[str]:
     found: list[str] = []
     for word in _WORD.findall(unicodedata.normalize("NFKC", text)):
         found.append(word.casefold())
-        parts = _PARTS.findall(word)
+        parts = split_name(word)
         if len(parts) > 1:
-            found += [part.casefold() for part in parts if len(part) > 1]
+            found += [part for part in parts if len(part) > 1]
     return found
 
 
