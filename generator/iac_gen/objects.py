@@ -22,7 +22,7 @@ from iac_gen.quirks import Recipe
 from iac_gen.resolve import Resolved
 from iac_gen.text import MAX_NAME, capped_enums, clean, clean_prose
 from iac_gen.types import Types
-from iac_runtime.tool import LEVELS, Class, Level, Op, Param
+from iac_runtime.tool import LEVELS, Class, Level, Op, Param, highest
 
 OBJECT_EVENTS: Final[Mapping[str, Op]] = {
     "coregetd": "get",
@@ -89,12 +89,12 @@ def object_tools(
             )
         )  # fmt: skip
     if "make" in merged and parts.elements:
-        made = [row.make for row in classes.values()]
-        given = [p.level for row in classes.values() for p in row.properties]
+        made: list[Level] = [row.make for row in classes.values()]
+        given: list[Level] = [p.level for row in classes.values() for p in row.properties]
         level = min(made, key=LEVELS.index)
         tools.append(
             ToolFunction(
-                "make", "make", "corecrel", level, max(made + given, key=LEVELS.index),
+                "make", "make", "corecrel", level, highest([*made, *given]),
                 "makes something new",
                 f"Make an object of one class in {app}. Returns its reference. {level}, makes"
                 " something new.",
@@ -107,7 +107,7 @@ def object_tools(
     ]
     if settable:
         level = min(settable, key=LEVELS.index)
-        ceiling = max(settable, key=LEVELS.index)
+        ceiling = highest(settable)
         levels = level_span(level, ceiling)
         tools.append(
             ToolFunction(
