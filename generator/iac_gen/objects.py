@@ -22,7 +22,7 @@ from iac_gen.quirks import Recipe
 from iac_gen.resolve import Resolved
 from iac_gen.text import MAX_NAME, capped_enums, clean, clean_prose
 from iac_gen.types import Types
-from iac_runtime.tool import LEVELS, Class, Level, Op, Param, highest
+from iac_runtime.tool import LEVELS, Class, Level, Op, Param
 
 OBJECT_EVENTS: Final[Mapping[str, Op]] = {
     "coregetd": "get",
@@ -94,7 +94,7 @@ def object_tools(
         level = min(made, key=LEVELS.index)
         tools.append(
             ToolFunction(
-                "make", "make", "corecrel", level, highest([*made, *given]),
+                "make", "make", "corecrel", level, max((*made, *given), key=LEVELS.index),
                 "makes something new",
                 f"Make an object of one class in {app}. Returns its reference. {level}, makes"
                 " something new.",
@@ -107,7 +107,7 @@ def object_tools(
     ]
     if settable:
         level = min(settable, key=LEVELS.index)
-        ceiling = highest(settable)
+        ceiling = max(settable, key=LEVELS.index)
         levels = level_span(level, ceiling)
         tools.append(
             ToolFunction(
