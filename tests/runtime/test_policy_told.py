@@ -86,12 +86,12 @@ def deny(
         ),
         (
             WRITE,
-            "[[deny]]\ntool = '*'\nwhy = 'Not mine.'",
+            "[[deny]]\ntool = '*'\nwhy = 'Only on OS X.'",
             deny(
                 "MODIFY",
                 "policy.toml line 1",
                 "The user can change policy.toml line 1.",
-                "policy.toml line 1 denies it: Not mine.",
+                "policy.toml line 1 denies it: Only on OS X.",
             ),
         ),
         (
@@ -233,6 +233,7 @@ def test_a_decision_says_who_why_and_what_to_do(
 def test_an_answer_that_is_remembered_is_named() -> None:
     expected = Decision("allow", "MODIFY", ("You allowed it always: decision 1.",), "decision 1")
     assert told(WRITE, remembered="decision 1") == expected
+    assert decide(WRITE, parse_policy(""), settings_of()).action == "ask"
 
 
 def test_where_nobody_can_be_asked_a_way_that_was_told_stays() -> None:
@@ -263,6 +264,7 @@ def test_read_only_names_the_switch(
     eased = parse_policy(f"{policy}\n[[rule]]\ntool = '*'\nlevel = 'SAFE'")
     assert decide(DELETE, eased, settings).action == "deny"
     assert decide(known(READ, ceiling="MODIFY"), found, settings).action == "deny"
+    assert decide(known(READ, raised=(HIGH,)), found, settings).action == "deny"
     assert decide(READ, found, settings).action == "allow"
 
 
@@ -291,6 +293,7 @@ def test_a_rule_of_an_app_holds_what_may_reach_it() -> None:
     assert told(hidden, "[[deny]]\napp = 'Mail'").action == "ask"
     assert told(hidden, "[[deny]]\napp = 'Mail'\ntool = 'mail_*'").action == "allow"
     assert told(hidden, "[[deny]]\napp = 'Mail'\nlevel = 'DANGEROUS'").action == "allow"
+    assert told(hidden, "[[deny]]\napp = 'Mail'\nlevel = 'MODIFY'").action == "ask"
     assert told(known(hidden, unsure=""), "[[deny]]\napp = 'Mail'").action == "allow"
     trusted = "preset = 'trusted'\n"
     model = known(hidden, vouched=None)
@@ -341,6 +344,11 @@ def test_a_rule_that_loosens_fits_all_and_one_that_raises_fits_any() -> None:
     assert level(accepts, raised=(MANY,)) == "DANGEROUS"
     assert level(accepts._replace(match=Match(argument=every)), raised=(MANY,)) == "MODIFY"
     assert level(accepts._replace(match=Match(level=("SAFE",))), raised=(MANY,)) == "DANGEROUS"
+    assert level(LevelRule(Match(level=("MODIFY",)), "DANGEROUS")) == "DANGEROUS"
+    several = known(WRITE, sent=lambda _key: (("a",), ("b",)))
+    assert told(several, "[[allow]]\nargument = { names = 'b' }").action == "ask"
+    assert told(several, "[[allow]]\nargument = { names = ['a', 'b'] }").action == "allow"
+    assert told(several, "[[deny]]\nargument = { names = 'b' }").action == "deny"
 
 
 def test_what_is_forbidden_for_good_cannot_be_accepted() -> None:
