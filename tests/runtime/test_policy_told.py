@@ -1,0 +1,381 @@
+"""What is said of a decision: who decided, for which reason, and what the user can do."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from policy_calls import facts_of, settings_of
+
+from iac_runtime.policy.decide import decide, raised_level
+from iac_runtime.policy.facts import CallFacts, Decision, Raised
+from iac_runtime.policy.file import parse_policy
+from iac_runtime.policy.model import Flags, LevelRule, Match, read_settings
+from iac_runtime.tool import Level
+
+READ = facts_of("notes list", {"element": "note"})
+WRITE = facts_of("notes make_note", {"name": "Milk", "body": ""})
+DELETE = facts_of("notes delete", {"target": "notes[0]"})
+TERMINAL = facts_of("terminal do_script", {"command": "ls"})
+SCRIPT = CallFacts("run_script", "", "", "MODIFY", "DANGEROUS", {}, None, can_ask=True)
+BY_HAND = "No setting allows it; do it by hand."
+ONLY_READS = "Only reads run here, and this tool can change something."
+MANY, HIGH = Raised("many", "Many of them.", "up"), Raised("high", "A place.", "MODIFY")
+DENIED = Raised("ours", "It is ours.", "deny")
+
+
+def told(facts: CallFacts, policy: str = "", remembered: str = "", **flags: Any) -> Decision:
+    found = parse_policy(policy)
+    return decide(facts, found, settings_of(found, **flags), remembered=remembered)
+
+
+def known(facts: CallFacts, **more: Any) -> CallFacts:
+    return replace(facts, **more)
+
+
+def deny(
+    level: Level, source: str, suggestion: str, *reasons: str, rules: tuple[str, ...] = ()
+) -> Decision:
+    return Decision("deny", level, reasons, source, rules, suggestion=suggestion)
+
+
+@pytest.mark.parametrize(
+    ("facts", "policy", "expected"),
+    [
+        (
+            known(READ, secrets=("password", "pin\u202e")),
+            "",
+            deny(
+                "SAFE",
+                "secrets are never read",
+                BY_HAND,
+                "password, pin\\u202e holds a secret.",
+            ),
+        ),
+        (
+            known(READ, raised=(HIGH, DENIED)),
+            "",
+            deny(
+                "MODIFY",
+                "rule ours",
+                BY_HAND,
+                "A place. [high]",
+                "It is ours. [ours]",
+                rules=("high", "ours"),
+            ),
+        ),
+        (
+            TERMINAL,
+            "",
+            deny(
+                "DANGEROUS",
+                "blocklist entry com.apple.Terminal",
+                "The user can take it off the blocklist in policy.toml:"
+                ' [blocklist] remove = ["com.apple.Terminal"].',
+                "No tool writes to Terminal.",
+            ),
+        ),
+        (
+            known(WRITE, app_id=""),
+            "",
+            deny(
+                "MODIFY",
+                "blocklist entry without identity",
+                "It cannot be taken off the blocklist; do it by hand.",
+                "No tool writes to an app whose identity could not be read.",
+            ),
+        ),
+        (
+            WRITE,
+            "[[deny]]\ntool = '*'\nwhy = 'Only on OS X.'",
+            deny(
+                "MODIFY",
+                "policy.toml line 1",
+                "The user can change policy.toml line 1.",
+                "policy.toml line 1 denies it: Only on OS X.",
+            ),
+        ),
+        (
+            known(SCRIPT, unsure="a name\u202e"),
+            "[[deny]]\napp = 'Mail'",
+            Decision(
+                "ask",
+                "MODIFY",
+                (
+                    "It cannot be told which apps this reaches (a name\\u202e),"
+                    " and policy.toml line 1 denies some.",
+                ),
+                "policy.toml line 1",
+                suggestion="Use the tools of the app that is meant, or name the app in plain"
+                " words.",
+            ),
+        ),
+        (
+            DELETE,
+            "",
+            Decision(
+                "ask",
+                "DANGEROUS",
+                ("DANGEROUS calls always require approval.",),
+                "DANGEROUS always asks",
+            ),
+        ),
+        (
+            DELETE,
+            "[[ask]]\ntool = '*'",
+            Decision(
+                "ask",
+                "DANGEROUS",
+                ("DANGEROUS calls always require approval.",),
+                "policy.toml line 1",
+            ),
+        ),
+        (
+            READ,
+            "[[ask]]\ntool = '*'",
+            Decision("ask", "SAFE", ("policy.toml line 1 asks about it.",), "policy.toml line 1"),
+        ),
+        (
+            WRITE,
+            "[[allow]]\ntool = '*'\nwhy = 'Mine'",
+            Decision(
+                "allow", "MODIFY", ("policy.toml line 1 allows it: Mine.",), "policy.toml line 1"
+            ),
+        ),
+        (
+            known(WRITE, vouched="MODIFY"),
+            "",
+            Decision("allow", "MODIFY", (), "the caller allows up to MODIFY"),
+        ),
+        (
+            WRITE,
+            "",
+            Decision(
+                "ask",
+                "MODIFY",
+                (),
+                "preset cautious",
+                offers_always=True,
+                scope="Notes: make note with properties {body, name}",
+            ),
+        ),
+        (READ, "", Decision("allow", "SAFE", (), "preset cautious")),
+        (
+            READ,
+            "preset = 'private'",
+            Decision(
+                "ask", "SAFE", ("Notes is not under reads in policy.toml.",), "preset private"
+            ),
+        ),
+        (
+            known(SCRIPT, level="SAFE", targets=("",)),
+            "preset = 'private'",
+            Decision(
+                "ask",
+                "SAFE",
+                ("What it reaches is not under reads in policy.toml.",),
+                "preset private",
+            ),
+        ),
+        (
+            known(DELETE, raised=(MANY, HIGH)),
+            "[[rule]]\ntool = '*'\nlevel = 'SAFE'\nwhy = 'Scratch.'",
+            Decision(
+                "ask",
+                "MODIFY",
+                (
+                    "policy.toml line 1 sets SAFE: Scratch.",
+                    "Many of them. [many]",
+                    "A place. [high]",
+                ),
+                "preset cautious",
+                ("many", "high"),
+                "policy.toml line 1",
+            ),
+        ),
+        (
+            known(WRITE, can_ask=False),
+            "",
+            Decision(
+                "deny",
+                "MODIFY",
+                ("No approval prompt is available in this client.",),
+                "preset cautious",
+                requires_prompt=True,
+                suggestion="The user can allow it in policy.toml: [[allow]] with tool = "
+                '"notes_make_note".',
+            ),
+        ),
+        (
+            known(DELETE, can_ask=False),
+            "",
+            Decision(
+                "deny",
+                "DANGEROUS",
+                (
+                    "DANGEROUS calls always require approval.",
+                    "No approval prompt is available in this client.",
+                ),
+                "DANGEROUS always asks",
+                requires_prompt=True,
+                suggestion="The user can run it in a terminal with iac-mcp call, or use a client"
+                ' that asks; a [[rule]] with tool = "notes_delete" in policy.toml sets another'
+                " level.",
+            ),
+        ),
+    ],
+)
+def test_a_decision_says_who_why_and_what_to_do(
+    facts: CallFacts, policy: str, expected: Decision
+) -> None:
+    assert told(facts, policy) == expected
+
+
+def test_an_answer_that_is_remembered_is_named() -> None:
+    expected = Decision("allow", "MODIFY", ("You allowed it always: decision 1.",), "decision 1")
+    assert told(WRITE, remembered="decision 1") == expected
+    assert decide(WRITE, parse_policy(""), settings_of()).action == "ask"
+
+
+def test_where_nobody_can_be_asked_a_way_that_was_told_stays() -> None:
+    facts = known(SCRIPT, unsure="x", can_ask=False)
+    found = told(facts, "[[deny]]\napp = 'Mail'")
+    assert (found.action, found.requires_prompt) == ("deny", True)
+    assert found.suggestion.startswith("Use the tools of the app")
+    assert len(found.reasons) == 2
+
+
+@pytest.mark.parametrize(
+    ("policy", "flags", "environ", "source", "way"),
+    [
+        ("", {"read_only": True}, {}, "--read-only", "start it without --read-only"),
+        ("", {}, {"IAC_READ_ONLY": "1"}, "IAC_READ_ONLY", "change IAC_READ_ONLY"),
+        ("\nread_only = true", {}, {}, "policy.toml line 2", "change policy.toml line 2"),
+        ("\npreset = 'read-only'", {}, {}, "preset read-only", "change policy.toml line 2"),
+    ],
+)
+def test_read_only_names_the_switch(
+    policy: str, flags: dict[str, Any], environ: dict[str, str], source: str, way: str
+) -> None:
+    found = parse_policy(policy)
+    settings = read_settings(Flags(**flags), environ, found)
+    expected = deny("MODIFY", source, f"The user can {way}.", ONLY_READS)
+    assert decide(WRITE, found, settings) == expected
+    # It reads, as the user himself said; it still can change something.
+    eased = parse_policy(f"{policy}\n[[rule]]\ntool = '*'\nlevel = 'SAFE'")
+    assert decide(DELETE, eased, settings).action == "deny"
+    assert decide(known(READ, ceiling="MODIFY"), found, settings).action == "deny"
+    assert decide(known(READ, raised=(HIGH,)), found, settings).action == "deny"
+    assert decide(READ, found, settings).action == "allow"
+
+
+@pytest.mark.parametrize("raised", [MANY, HIGH, Raised("low", "x", "SAFE")])
+def test_what_an_argument_raised_is_never_remembered(raised: Raised) -> None:
+    for facts in (READ, WRITE):
+        found = told(known(facts, raised=(raised,)), remembered="decision 1")
+        assert (found.action, found.offers_always) == (
+            "allow" if found.level == "SAFE" else "ask",
+            False,
+        )
+        assert found.source != "decision 1"
+
+
+def test_a_level_that_the_user_set_is_never_remembered() -> None:
+    for facts in (READ, DELETE):
+        for remembered in ("", "decision 1"):
+            found = told(facts, "[[rule]]\ntool = '*'\nlevel = 'MODIFY'", remembered)
+            assert (found.action, found.offers_always, found.scope) == ("ask", False, "")
+            assert found.source == "preset cautious"
+
+
+def test_a_rule_of_an_app_holds_what_may_reach_it() -> None:
+    hidden = known(SCRIPT, unsure="a name that is built", vouched="DANGEROUS")
+    assert told(hidden).action == "allow"
+    assert told(hidden, "[[deny]]\napp = 'Mail'").action == "ask"
+    assert told(hidden, "[[deny]]\napp = 'Mail'\ntool = 'mail_*'").action == "allow"
+    assert told(hidden, "[[deny]]\napp = 'Mail'\nlevel = 'DANGEROUS'").action == "allow"
+    assert told(hidden, "[[deny]]\napp = 'Mail'\nlevel = 'MODIFY'").action == "ask"
+    assert told(known(hidden, unsure=""), "[[deny]]\napp = 'Mail'").action == "allow"
+    trusted = "preset = 'trusted'\n"
+    model = known(hidden, vouched=None)
+    assert told(model, trusted).action == "allow"
+    asks = trusted + "[[ask]]\napp = 'Mail'\nwhy = 'Post'"
+    expected = ("policy.toml line 2 asks about it: Post.",)
+    assert (told(model, asks).action, told(model, asks).reasons) == ("ask", expected)
+    several = known(model, sent=lambda _key: (("a",), ("b",)))
+    argument = "[[deny]]\napp = 'Mail'\nargument = { names = 'b' }"
+    assert told(several, trusted + argument).action == "ask"
+
+
+def test_every_app_that_a_call_reaches_is_looked_up_on_the_blocklist() -> None:
+    for targets in (("com.apple.Terminal", "com.apple.Notes"), ("com.apple.Notes", "")):
+        assert told(known(SCRIPT, targets=targets, vouched="DANGEROUS")).action == "deny"
+        assert told(known(WRITE, targets=targets, vouched="DANGEROUS")).action == "deny"
+    assert told(known(SCRIPT, targets=("com.apple.Notes",))).action == "ask"
+    assert told(known(SCRIPT, app_id="com.apple.Terminal")).action == "deny"
+    added = ["com.apple.mail"]
+    assert told(known(SCRIPT, targets=("com.apple.mail",)), blocklist=added).action == "deny"
+    assert told(known(WRITE), blocklist=added).action == "ask"
+
+
+def test_reads_that_the_user_named_cover_all_that_is_reached() -> None:
+    reads = "preset = 'private'\nreads = ['Notes', 'com.apple.iCal']"
+    script = known(SCRIPT, level="SAFE")
+    both = known(script, targets=("com.apple.Notes", "com.apple.iCal"), names=("Notes", ""))
+    more = known(script, targets=("com.apple.Notes", "com.apple.mail"), names=("Notes", "Mail"))
+    assert told(both, reads).action == "allow"
+    assert told(more, reads).action == "ask"
+    assert told(more, reads).reasons == ("Notes, Mail is not under reads in policy.toml.",)
+    assert told(known(both, unsure="x"), reads).action == "ask"
+    assert told(DELETE, f"{reads}\n[[rule]]\ntool = '*'\nlevel = 'SAFE'").action == "allow"
+
+
+def test_a_rule_that_loosens_fits_all_and_one_that_raises_fits_any() -> None:
+    def level(rule: LevelRule, **more: Any) -> Level:
+        facts = known(WRITE, sent=lambda _key: (("a",), ("b",)), **more)
+        policy = parse_policy("")
+        return decide(facts, policy, settings_of(policy), registered=(rule,)).level
+
+    one = (("names", ("b",)),)
+    assert level(LevelRule(Match(argument=one), "DANGEROUS")) == "DANGEROUS"
+    assert level(LevelRule(Match(argument=one), "SAFE")) == "MODIFY"
+    every = (("names", ("a", "b")),)
+    assert level(LevelRule(Match(argument=every), "SAFE")) == "SAFE"
+    accepts = LevelRule(Match(argument=one), "MODIFY", ("many",))
+    assert level(accepts, raised=(MANY,)) == "DANGEROUS"
+    assert level(accepts._replace(match=Match(argument=every)), raised=(MANY,)) == "MODIFY"
+    assert level(accepts._replace(match=Match(level=("SAFE",))), raised=(MANY,)) == "DANGEROUS"
+    assert level(LevelRule(Match(level=("MODIFY",)), "DANGEROUS")) == "DANGEROUS"
+    several = known(WRITE, sent=lambda _key: (("a",), ("b",)))
+    assert told(several, "[[allow]]\nargument = { names = 'b' }").action == "ask"
+    assert told(several, "[[allow]]\nargument = { names = ['a', 'b'] }").action == "allow"
+    assert told(several, "[[deny]]\nargument = { names = 'b' }").action == "deny"
+
+
+def test_what_is_forbidden_for_good_cannot_be_accepted() -> None:
+    accepts = LevelRule(Match(tool=("*",)), "SAFE", ("ours",))
+    facts = known(WRITE, raised=(DENIED,), vouched="DANGEROUS")
+    found = decide(facts, parse_policy(""), settings_of(), registered=(accepts,))
+    assert (found.action, found.source, found.rules) == ("deny", "rule ours", ("ours",))
+
+
+@pytest.mark.parametrize(
+    ("level", "to", "expected"),
+    [
+        ("MODIFY", [], "MODIFY"),
+        ("SAFE", ["up"], "MODIFY"),
+        ("SAFE", ["up", "up"], "DANGEROUS"),
+        ("MODIFY", ["up", "up"], "DANGEROUS"),
+        ("DANGEROUS", ["up"], "DANGEROUS"),
+        ("SAFE", ["MODIFY", "DANGEROUS"], "DANGEROUS"),
+        ("SAFE", ["MODIFY", "up"], "MODIFY"),
+        ("SAFE", ["SAFE"], "SAFE"),
+        ("DANGEROUS", ["SAFE", "MODIFY"], "DANGEROUS"),
+        ("SAFE", ["deny"], "SAFE"),
+        ("MODIFY", ["up", "SAFE"], "DANGEROUS"),
+    ],
+)
+def test_rules_raise_to_the_highest_that_they_name_and_one_for_each_up(
+    level: Level, to: list[Any], expected: Level
+) -> None:
+    rows = tuple(Raised("a rule", "It says why.", row) for row in to)
+    assert raised_level(level, rows) == expected
