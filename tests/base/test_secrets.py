@@ -101,6 +101,8 @@ def test_what_is_no_secret_stays(text: str) -> None:
     ("text", "shown"),
     [
         ("password=letmein;x=1", "password=[redacted];x=1"),
+        ("token=ab", "token=[redacted]"),
+        ('password: token="ab cd"', 'password: [redacted]"[redacted]"'),
         (
             "https://e.example/?access_token=abc&x=1",
             "https://e.example/?access_token=[redacted]&x=1",
@@ -180,6 +182,27 @@ def test_a_secret_of_any_spelling_leaves_the_line(secret: str) -> None:
 def test_a_short_number_goes_where_it_is_a_word() -> None:
     _, secrets = redact({"pin_code": 12})
     assert redact_text("enter(12); wait(120)", secrets) == "enter([redacted]); wait(120)"
+
+
+@pytest.mark.parametrize(
+    ("text", "secrets", "shown"),
+    [
+        # One lies in another, in either order of the alphabet.
+        ("it is abzzz1cd!", ("zzz1", "abzzz1cd"), "it is [redacted]!"),
+        ("it is zabc1z, no abc1", ("zabc1z", "abc1"), "it is [redacted], no [redacted]"),
+        (r'f("pa\"ssw")', ('pa"ssw',), 'f("[redacted]")'),
+        (r'f("my pa\"ssw is")', ('pa"ssw',), 'f("my [redacted] is")'),
+        ('say pa"ssw is', ('pa"ssw',), "say [redacted] is"),
+        ("say ab1z, abab1zab", ("ab1z",), "say [redacted], ab[redacted]ab"),
+        # So short a text is a part of many words.
+        ('say ab1, f("ab1", null)', ("ab1",), 'say ab1, f("[redacted]", null)'),
+        ("ab1z", ("ab1z", ""), "[redacted]"),
+    ],
+)
+def test_a_given_secret_goes_wherever_it_stands(
+    text: str, secrets: tuple[str, ...], shown: str
+) -> None:
+    assert redact_text(text, secrets) == shown
 
 
 def test_types_tell_of_secrets_and_of_raw_data() -> None:
@@ -303,6 +326,22 @@ def test_a_name_of_a_secret_is_known_in_any_spelling(name: str) -> None:
 )  # fmt: skip
 def test_other_names_are_none(name: str) -> None:
     assert not is_secret(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "type", "secret"),
+    [
+        ("require password", "boolean | missing value", False),
+        ("password changed", "date", False),
+        ("token", "boolean | date | point | rectangle", False),
+        ("token", "boolean | text", True),
+        ("token", "missing value", True),
+        ("value", "text | missing value", False),
+        ("value", "secure text | missing value", True),
+    ],
+)
+def test_a_type_tells_whether_a_name_is_believed(name: str, type: str, secret: bool) -> None:
+    assert is_secret(name, type) == secret
 
 
 # Each was redacted by one of the readers that were here before: (before, secret, after).
