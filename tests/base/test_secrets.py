@@ -102,6 +102,8 @@ def test_what_is_no_secret_stays(text: str) -> None:
     [
         ("password=letmein;x=1", "password=[redacted];x=1"),
         ("token=ab", "token=[redacted]"),
+        ("ghp_16C7e42F292c6912E7710c838347Ae178B4a", "[redacted]"),
+        ('-----BEGIN PRIVATE KEY-----\npassword="', "[redacted]"),
         ('password: token="ab cd"', 'password: [redacted]"[redacted]"'),
         (
             "https://e.example/?access_token=abc&x=1",
@@ -203,6 +205,12 @@ def test_a_given_secret_goes_wherever_it_stands(
     text: str, secrets: tuple[str, ...], shown: str
 ) -> None:
     assert redact_text(text, secrets) == shown
+
+
+def test_a_secret_deep_in_an_argument_is_replaced_and_known() -> None:
+    kept, secrets = redact({"a": {"b": [{"password": "hunter2", "c": 1}], "d": {"token": "ab"}}})
+    assert kept == {"a": {"b": [{"password": REDACTED, "c": 1}], "d": {"token": REDACTED}}}
+    assert secrets == ("hunter2", "ab")
 
 
 def test_types_tell_of_secrets_and_of_raw_data() -> None:

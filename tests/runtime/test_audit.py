@@ -119,8 +119,11 @@ def test_a_second_outcome_is_left_out(folder: Path) -> None:
     audit.close()
     audit.outcome(call, AuditOutcome("done", 0.0))
     assert rows_of(folder, "SELECT count(*) FROM rows WHERE event = 'outcome'") == [(1,)]
-    with pytest.raises(AuditError, match="it is closed"):
+    with pytest.raises(AuditError, match="it is closed") as caught:
         audit.intent(AuditIntent("t", "MODIFY"))
+    error = caught.value
+    assert (error.type, error.retryable, error.why) == ("UNAVAILABLE", True, "it is closed")
+    assert error.suggestion
     audit.outcome(audit.intent(AuditIntent("t", "SAFE")), AuditOutcome("done", 0.0))
     audit.close()
 
