@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from iac_base.secrets import (
+    DEPTH,
     REDACTED,
     is_secret,
     redact,
@@ -54,6 +55,10 @@ SHAPES = [
     "xoxb-1234567890",
     "npm_abcdefghijklmnopqrstuvwxyz0123456789",
     "eyJhbGciOiJI.eyJzdWIiOiIx.SflKxwRJ",
+    # The shortest that is taken for random text; its parts are short, or it has a long one.
+    "wJ4lrX7UtnF2EMI9K7MD8ENGbPxR3fiCYzk5Ea1b",
+    "sk-ab12-cd34-ef56",
+    "pk_abcdefghij123456",
 ]
 HARMLESS = [
     "/Users/anna/Documents/Projects/2026-Invoices/March/Invoice_0042_final.pdf",
@@ -66,6 +71,16 @@ HARMLESS = [
     "The meeting is on 2026-03-01 at 10:30: bring passwords? No.",
     "window.title = Report",
     "supercalifragilisticexpialidocioussupercalifragilistic",
+    # One kind of letter, no digit, or long pieces.
+    "A1-B2/C3-D4/A1-B2/C3-D4/A1-B2/C3-D4/A1-B2/C3-D4",
+    "a1-b2/c3-d4/a1-b2/c3-d4/a1-b2/c3-d4/a1-b2/c3-d4",
+    "aB-cD/eF-gH/aB-cD/eF-gH/aB-cD/eF-gH/aB-cD/eF-gH",
+    "Xyz123Xyz123Xyz123Xyz123Xyz123Xyz123Xyz123",
+    "1234567890123456789012345678901234567890",
+    "abcdefababcdefababcdefababcdefababcdefab",
+    "pk-this-is-a-name-with-dashes",
+    # Short random text stays short beside an object's id.
+    "wJ4lrX7UtnF2EMI9K7MD8ENGbPxR3fiCYzk5Ea/5B4C2C1A-8F2D-4E36-9B5E-0E7A3F0C9D11",
 ]
 
 
@@ -86,6 +101,10 @@ def test_what_is_no_secret_stays(text: str) -> None:
     ("text", "shown"),
     [
         ("password=letmein;x=1", "password=[redacted];x=1"),
+        ("token=ab", "token=[redacted]"),
+        ("ghp_16C7e42F292c6912E7710c838347Ae178B4a", "[redacted]"),
+        ('-----BEGIN PRIVATE KEY-----\npassword="', "[redacted]"),
+        ('password: token="ab cd"', 'password: [redacted]"[redacted]"'),
         (
             "https://e.example/?access_token=abc&x=1",
             "https://e.example/?access_token=[redacted]&x=1",
@@ -100,6 +119,7 @@ def test_what_is_no_secret_stays(text: str) -> None:
         ("session_key=ab12&x=1", "session_key=[redacted]&x=1"),
         ('sessionKey = "ab 12"', 'sessionKey = "[redacted]"'),
         ("API key: ab12, x", "API key: [redacted], x"),
+        ("API keys: ab12, x", "API keys: [redacted], x"),
         ("PGPASSWORD=letmein psql", "PGPASSWORD=[redacted] psql"),
         ("_token=abcd", "_token=[redacted]"),
         ("secret => 'abcd'", "secret => '[redacted]'"),
@@ -166,6 +186,33 @@ def test_a_short_number_goes_where_it_is_a_word() -> None:
     assert redact_text("enter(12); wait(120)", secrets) == "enter([redacted]); wait(120)"
 
 
+@pytest.mark.parametrize(
+    ("text", "secrets", "shown"),
+    [
+        # One lies in another, in either order of the alphabet.
+        ("it is abzzz1cd!", ("zzz1", "abzzz1cd"), "it is [redacted]!"),
+        ("it is zabc1z, no abc1", ("zabc1z", "abc1"), "it is [redacted], no [redacted]"),
+        (r'f("pa\"ssw")', ('pa"ssw',), 'f("[redacted]")'),
+        (r'f("my pa\"ssw is")', ('pa"ssw',), 'f("my [redacted] is")'),
+        ('say pa"ssw is', ('pa"ssw',), "say [redacted] is"),
+        ("say ab1z, abab1zab", ("ab1z",), "say [redacted], ab[redacted]ab"),
+        # So short a text is a part of many words.
+        ('say ab1, f("ab1", null)', ("ab1",), 'say ab1, f("[redacted]", null)'),
+        ("ab1z", ("ab1z", ""), "[redacted]"),
+    ],
+)
+def test_a_given_secret_goes_wherever_it_stands(
+    text: str, secrets: tuple[str, ...], shown: str
+) -> None:
+    assert redact_text(text, secrets) == shown
+
+
+def test_a_secret_deep_in_an_argument_is_replaced_and_known() -> None:
+    kept, secrets = redact({"a": {"b": [{"password": "hunter2", "c": 1}], "d": {"token": "ab"}}})
+    assert kept == {"a": {"b": [{"password": REDACTED, "c": 1}], "d": {"token": REDACTED}}}
+    assert secrets == ("hunter2", "ab")
+
+
 def test_types_tell_of_secrets_and_of_raw_data() -> None:
     kept, _ = redact(
         {"value": "abc", "blob": "00ff", "ask": True},
@@ -199,6 +246,34 @@ def test_what_json_cannot_hold_is_told_by_its_kind() -> None:
     kept, _ = redact(values)
     assert (kept["a"], kept["b"], kept["c"]) == ("nan", "[bytes]", "[integer of 60001 bits]")
     assert "[deeper]" in json.dumps(kept, allow_nan=False)
+    for _ in range(5_000):
+        deep = {"a": deep}
+    redact({"password": deep})
+
+
+def test_what_json_can_hold_stays_as_it_is() -> None:
+    values = {"a": 2.5, "b": None, "c": True, "d": 1 << 511, "e": -7, "f": [None, {"g": 0.5}]}
+    assert redact(values) == (values, ())
+    assert redact({"a": 1 << 512})[0] == {"a": "[integer of 513 bits]"}
+
+
+@pytest.mark.parametrize("lists", [True, False])
+def test_an_argument_is_looked_at_as_deep_as_it_says(lists: bool) -> None:
+    def nested(value: Any, levels: int) -> Any:
+        for _ in range(levels):
+            value = [value] if lists else {"a": value}
+        return value
+
+    assert redact({"password": nested("hunter2", DEPTH)})[1] == ("hunter2",)
+    assert redact({"password": nested("hunter2", DEPTH + 1)})[1] == ()
+    assert redact({"x": nested(7, DEPTH)})[0] == {"x": nested(7, DEPTH)}
+    assert redact({"x": nested(7, DEPTH + 1)})[0] == {"x": nested("[deeper]", DEPTH + 1)}
+
+
+def test_under_a_secret_name_only_texts_and_numbers_are_looked_for() -> None:
+    kept, secrets = redact({"password": [None, True, b"x", "hunter2", 1234, 2.5, "hunter2"]})
+    assert kept == {"password": REDACTED}
+    assert secrets == ("hunter2", "1234", "2.5")
 
 
 JSON = st.recursive(
@@ -216,8 +291,9 @@ def test_any_arguments_can_be_stored(arguments: dict[str, Any]) -> None:
 
 
 def test_a_value_loses_its_secrets_and_keeps_the_rest() -> None:
-    known = secrets_of({"DB_PASSWORD": "hunter22", "HOME": "/home/me", "TOKEN": "ab"})
-    assert known == {"hunter22"}
+    environment = {"DB_PASSWORD": "hunter22", "HOME": "/home/me", "PIN_CODE": "123456"}
+    known = secrets_of(environment | {"TOKEN": "abcde"})
+    assert known == {"hunter22", "123456"}
     value = {
         "password": "p",
         "session_key": 7,
@@ -226,6 +302,7 @@ def test_a_value_loses_its_secrets_and_keeps_the_rest() -> None:
         "note": "it is hunter22",
         "header": "Bearer abcdefghij",
         "n": [1, 2.5, ("a",)],
+        "notes": ["hunter22 it is", {"x": ["hunter22"]}],
     }
     assert without_secrets(value, known) == {
         "password": REDACTED,
@@ -235,6 +312,7 @@ def test_a_value_loses_its_secrets_and_keeps_the_rest() -> None:
         "note": f"it is {REDACTED}",
         "header": f"Bearer {REDACTED}",
         "n": [1, 2.5, ("a",)],
+        "notes": [f"{REDACTED} it is", {"x": [REDACTED]}],
     }
     assert without_secrets("postgres://me:pw1@host/db") == f"postgres://{REDACTED}@host/db"
 
@@ -256,6 +334,22 @@ def test_a_name_of_a_secret_is_known_in_any_spelling(name: str) -> None:
 )  # fmt: skip
 def test_other_names_are_none(name: str) -> None:
     assert not is_secret(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "type", "secret"),
+    [
+        ("require password", "boolean | missing value", False),
+        ("password changed", "date", False),
+        ("token", "boolean | date | point | rectangle", False),
+        ("token", "boolean | text", True),
+        ("token", "missing value", True),
+        ("value", "text | missing value", False),
+        ("value", "secure text | missing value", True),
+    ],
+)
+def test_a_type_tells_whether_a_name_is_believed(name: str, type: str, secret: bool) -> None:
+    assert is_secret(name, type) == secret
 
 
 # Each was redacted by one of the readers that were here before: (before, secret, after).

@@ -1,6 +1,7 @@
 """Paths where files are objects: in a small app, and in the committed Finder and System Events."""
 
 import importlib
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,9 @@ from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.plans import Call, Done
 from iac_runtime.language.reader import AppReader
-from iac_runtime.language.references import Last
+from iac_runtime.language.references import Last, folder_reference, full_path, has_folders
 from iac_runtime.language.steps import RefValue
-from iac_runtime.language.text import value_text
+from iac_runtime.language.text import steps_text, value_text
 from iac_runtime.tool import App, Class, Element, Property
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.tables import Tables, tables_of
@@ -83,6 +84,57 @@ def test_where_files_are_objects_a_path_is_a_folder_or_an_item(
     found = marshal(path, kind, FILES, last=last)
     assert isinstance(found, RefValue)
     assert value_text(found, "app") == f"app.{text}"
+
+
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [
+        ("/", "/"),
+        ("~", HOME),
+        ("~/", HOME),
+        ("~/a/./b//../c/", f"{HOME}/a/c"),
+        ("/Xcode/X", "/Xcode/X"),
+        ("/../..//x", "/x"),
+        ("//Volumes/USB", "/Volumes/USB"),
+        ("/a/~/b", "/a/~/b"),
+    ],
+)
+def test_a_path_is_made_absolute_and_plain(text: str, path: str) -> None:
+    assert full_path(text, HOME) == path
+
+
+@pytest.mark.parametrize(
+    ("text", "home", "message"),
+    [
+        ("a/b", HOME, 'path: "a/b" is no absolute path. Begin it with / or ~/.'),
+        ("~root/x", HOME, 'path: "~root/x" is no absolute path. Begin it with / or ~/.'),
+        # Without a home it would be a path from the root.
+        ("~/x", "", 'path: "~/x" is no absolute path. Begin it with / or ~/.'),
+        ("/a\0b", HOME, 'path: the path "/a b" holds a NUL character.'),
+    ],
+)
+def test_what_is_no_absolute_path_is_refused(text: str, home: str, message: str) -> None:
+    with pytest.raises(InvalidParameterError) as caught:
+        full_path(text, home)
+    assert f"{caught.value.message} {caught.value.suggestion}".strip() == message
+
+
+@pytest.mark.parametrize(
+    ("missing", "found"), [("", True), ("application", False), ("folder", False)]
+)
+def test_only_an_app_with_folders_and_a_startup_disk_names_files_by_objects(
+    missing: str, found: bool
+) -> None:
+    classes = {name: row for name, row in FILES.classes.items() if name != missing}
+    assert has_folders(replace(FILES, classes=classes)) == found
+    bare = APPLICATION._replace(properties=())
+    assert not has_folders(replace(FILES, classes={**classes, "application": bare}))
+
+
+def test_a_path_ends_in_a_folder_where_nothing_else_is_said() -> None:
+    assert steps_text(folder_reference(f"{HOME}/a/b", HOME, FILES)) == (
+        'home.folders["a"].folders["b"]'
+    )
 
 
 def committed(generated: Path, key: str) -> Tables:
