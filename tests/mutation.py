@@ -32,7 +32,7 @@ MUTATED: Final = (
     "iac_runtime/audit/*",
     "iac_runtime/gate/gate.py",
     "iac_runtime/gate/limiter.py",
-    "iac_runtime/language/paths.py",
+    "iac_runtime/language/references.py",
     "iac_runtime/policy/*",
 )
 TESTS: Final = (
