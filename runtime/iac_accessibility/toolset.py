@@ -30,7 +30,8 @@ from iac_base.cancellation import Cancellation
 from iac_base.errors import quoted
 from iac_base.text import clean
 from iac_runtime.gate.plans import Call, Plan, ToolContext, ToolResult
-from iac_runtime.policy.facts import Raised
+from iac_runtime.policy.effects import Effect
+from iac_runtime.policy.facts import CallFacts, Raised
 from iac_runtime.tools.shape import Perform, Tool
 
 _KEPT: Final = 500
@@ -143,8 +144,11 @@ class UiToolset:
                 return ToolResult(clean(read(session, now)))
 
         line = f"{tool.name} {quoted(app.name, 60)}" if app else tool.name
-        names = (app.id, app.name) if app else ("", "")
-        return Plan(tool, names, call.arguments, "SAFE", perform, line=line)
+        whose = (app.id, app.name) if app else ("", "")
+        doubt = "" if app and app.id else "it reads whatever app is in front"
+        effect = Effect("read", *whose, "interface", asked.path, doubt=doubt)
+        facts = CallFacts(tool.name, (effect,), call.arguments, line=line)
+        return Plan(tool, facts, perform)
 
     def change(self, tool: Tool, call: Call, find: _Change) -> Plan:
         """Return the plan of a call that changes an element; nothing is changed yet.
@@ -170,21 +174,19 @@ class UiToolset:
         if "value" in shown and holds_secret(change.found.node):
             # They are asked about and recorded.
             shown["value"] = "[secret]"
-        return Plan(
-            tool,
-            (app.id, app.name),
+        effect = Effect("unknown", app.id, app.name, "element", change.found.path, level=level)
+        facts = CallFacts(
+            tool.name,
+            (effect,),
             shown,
-            level,
-            perform,
             line=f"{change.line}, element {self._tag(key, app, change)}",
             raised=tuple(
                 Raised("interface", f"{reason[:1].upper()}{reason[1:]}.", level)
                 for reason in reasons
             ),
-            # An app whose identity cannot be read is blocked for what changes something.
-            targets=(app.id,),
             memory=remembered(app, change.found) if level == "MODIFY" else "",
         )
+        return Plan(tool, facts, perform)
 
     def close(self) -> None:
         """End all watches and let go of the platform."""

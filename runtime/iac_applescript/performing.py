@@ -5,7 +5,7 @@ under `looks_up`; one that reaches apps plans its call itself.
 """
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from iac_applescript import dictionary
@@ -13,6 +13,7 @@ from iac_applescript.analysis.analyser import (
     SYSTEM_EVENTS,
     Analysis,
     Language,
+    Reach,
     reach_of,
     scanned,
     with_starts,
@@ -38,8 +39,9 @@ from iac_applescript.toolset import Arguments, ScriptToolset, looks_up, open_too
 from iac_base.errors import SetupError, ToolError, quoted
 from iac_runtime.execution.process import Runner
 from iac_runtime.gate.plans import Call, Plan, ToolContext
+from iac_runtime.policy.effects import OWN, Effect, Verb
 from iac_runtime.policy.facts import Raised
-from iac_runtime.tool import LEVELS
+from iac_runtime.tool import LEVELS, Level
 from iac_runtime.tools.shape import Tool
 
 DEFAULT_TIMEOUT: Final = 30.0
@@ -162,6 +164,8 @@ def execute(tool: Tool, call: Call, context: ToolContext) -> Plan:
     found = with_starts(toolset.analyser.analyse(script, language), toolset.runs)
     confined = toolset.confines(found)
     reach = reach_of(script, language, found)
+    told = (*found.targets, *found.unknown)
+    effects = _effects(toolset, told, reach, found.level)
     raised = (
         Raised("script", f"{reason.says} ({reason.text})", found.level)
         for reason in found.reasons[:5]
@@ -171,14 +175,25 @@ def execute(tool: Tool, call: Call, context: ToolContext) -> Plan:
         tool,
         call,
         lambda toolset, given, run: _run(toolset, given, run, found, confined=confined),
-        level=found.level,
+        tuple(effects),
         line=line(script, language, found, confined=confined),
         raised=tuple(raised),
-        told=(*found.targets, *found.unknown),
-        reached=reach.processes,
-        unsure=reach.unsure,
-        outward=True,
+        turns=[app for app, _ in map(toolset.app, told) if app],
     )
+
+
+def _effects(
+    toolset: ScriptToolset, told: Iterable[str], reach: Reach, level: Level
+) -> Iterator[Effect]:
+    """Yield what a script does: to each app that it tells or works, and to what is not known."""
+    verb: Verb = "read" if level == "SAFE" else "unknown"
+    for app, name in dict.fromkeys(map(toolset.app, (*told, *reach.processes))):
+        doubt = "" if app else f"{name} is not known here"
+        yield Effect(verb, app, name, level=level, doubt=doubt)
+    if reach.unsure:
+        yield Effect(verb, level=level, doubt=reach.unsure)
+    elif not told:
+        yield Effect(verb, OWN, "osascript", level=level)
 
 
 def _run(
@@ -274,12 +289,13 @@ def show_stats(toolset: ScriptToolset, _given: Arguments, _run: Runner) -> Resul
 def show_state(tool: Tool, call: Call, context: ToolContext) -> Plan:
     """Plan a look at the Mac; windows are asked of System Events."""
     parts = call.arguments.get("parts") or PARTS
-    windows = "windows" in parts
+    effects = [Effect("read", OWN, "this Mac", "state")]
+    if "windows" in parts:
+        doubt = "the windows are those of the app in front"
+        effects += [Effect("read", SYSTEM_EVENTS, "System Events"), Effect("read", doubt=doubt)]
     return context.kept(open_toolset).plan(
         tool,
         call,
         lambda _toolset, _given, run: dict(read_state(run, parts)),
-        reached=(SYSTEM_EVENTS,) if windows else (),
-        unsure="the windows are those of the app in front" if windows else "",
-        outward=True,
+        tuple(effects),
     )

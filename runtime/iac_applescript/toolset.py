@@ -3,7 +3,7 @@
 Planning a call starts nothing: it says what the call needs, so that a gate can judge it first.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import wraps
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
@@ -20,9 +20,9 @@ from iac_base.files import open_state
 from iac_base.text import clean
 from iac_runtime.execution.process import Completed, Runner
 from iac_runtime.gate.plans import Call, Plan, ToolContext, ToolResult
-from iac_runtime.policy.facts import Raised
+from iac_runtime.policy.effects import Effect
+from iac_runtime.policy.facts import CallFacts, Raised
 from iac_runtime.search import Index
-from iac_runtime.tool import Level
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.shape import Perform, Tool
 from iac_runtime.tools.tables import Tables
@@ -100,49 +100,29 @@ class ScriptToolset:
         tool: Tool,
         call: Call,
         work: Work,
+        effects: tuple[Effect, ...] = (),
         *,
-        level: Level | None = None,
         line: str = "",
         raised: tuple[Raised, ...] = (),
-        told: Iterable[str] = (),
-        reached: Iterable[str] = (),
-        unsure: str = "",
-        outward: bool = False,
+        turns: Collection[str] = (),
     ) -> Plan:
         """Return the plan of a call that does `work`.
 
         Args:
-            tool, call, work: What is called, and what that does.
-            level, line, raised, outward: As the plan has them; the level is the tool's and the line
-                its name if left out.
-            told: Apps that a script tells, by bundle id, or by name where they are not known.
-            reached: Apps that are reached beside them, or the names of processes.
-            unsure: Why it cannot be told which apps are reached; empty where it can.
+            tool, call, work, effects: What is called, and what that does.
+            line, raised: As the facts have them; the line is the tool's name if left out.
+            turns: Bundle ids of the apps that are told one thing at a time.
         """
-        named = [self._app(name) for name in told]
-        apps = dict.fromkeys((*named, *map(self._app, reached)))
-        unknown = next((name for app, name in apps if not app), "")
 
         def perform(cancel: Cancellation | None) -> ToolResult:
             def run(argv: Sequence[str], stdin: bytes, timeout: float) -> Completed:
-                turns = [app for app, _ in named if app]
                 return self.run(argv, stdin, timeout, apps=turns, cancel=cancel)
 
             return ToolResult(self._answer(work, call.arguments, run))
 
-        return Plan(
-            tool,
-            ("", ""),
-            call.arguments,
-            level or tool.level,
-            perform,
-            line=line or tool.name,
-            raised=raised,
-            targets=tuple(app for app, _ in apps),
-            names=tuple(name for _, name in apps),
-            unsure=unsure or (f"{unknown} is not known here" if unknown else ""),
-            outward=outward,
-        )
+        shown = line or tool.name
+        facts = CallFacts(tool.name, effects, call.arguments, line=shown, raised=raised)
+        return Plan(tool, facts, perform)
 
     def _answer(self, work: Work, given: Arguments, run: Runner) -> Result:
         """Return `{success, data, error}`; a failure is an answer too."""
@@ -155,7 +135,7 @@ class ScriptToolset:
         except SetupError as error:
             return failed(ToolError("UNAVAILABLE", str(error)))
 
-    def _app(self, name: str) -> tuple[str, str]:
+    def app(self, name: str) -> tuple[str, str]:
         """Return bundle id and name of a target; the id is empty for an app that is not known."""
         found = self.catalogue.find_app(name)
         if found is not None:

@@ -53,8 +53,8 @@ def test_a_secret_is_set_at_the_highest_level_only_and_never_shown(gtk: User) ->
     path = gtk.path(title="Passphrase")
     answer = gtk("set_value", element_path=path, value="correct horse")
     assert gtk.plan is not None
-    assert gtk.plan.level == "DANGEROUS"
-    assert "correct horse" not in gtk.plan.line
+    assert gtk.plan.facts.level == "DANGEROUS"
+    assert "correct horse" not in gtk.plan.facts.line
     assert "correct horse" not in str(answer)
     assert answer["previous_value"] == answer["new_value"] == "[secret]"
 
@@ -75,7 +75,7 @@ def test_levels_say_what_is_dangerous_and_why(gtk: User) -> None:
     def level(tool: str, **arguments: str) -> tuple[str, str]:
         plan = prepare(gtk.toolset, tool, {"app": gtk.app.pid, **arguments})
         assert plan.app == (gtk.app.id, gtk.app.name)
-        return plan.level, "; ".join(row.says for row in plan.raised)
+        return plan.facts.level, "; ".join(row.says for row in plan.facts.raised)
 
     press = {"action": "press"}
     path = gtk.path(title="Press", role="button")
@@ -93,12 +93,12 @@ def test_the_default_button_of_a_dialog_is_dangerous_and_cancel_is_not(gtk: User
     plan = prepare(
         gtk.toolset, "perform_action", {"app": gtk.app.pid, "element_path": ok, "action": "press"}
     )
-    assert plan.level == "DANGEROUS"
-    assert [row.says for row in plan.raised] == ["It is the default button of a dialog."]
+    assert plan.facts.level == "DANGEROUS"
+    assert [row.says for row in plan.facts.raised] == ["It is the default button of a dialog."]
     cancel = gtk.path(title="Cancel", role="button")
     answer = gtk("perform_action", element_path=cancel, action="press")
     assert gtk.plan is not None
-    assert gtk.plan.level == "MODIFY"
+    assert gtk.plan.facts.level == "MODIFY"
     assert answer["success"]
     stack.wait_until(lambda: gtk.sees("no"), "the answer of the dialog")
 
@@ -120,7 +120,7 @@ def test_an_element_that_took_anothers_place_is_never_acted_on(gtk: User) -> Non
     plan = prepare(
         gtk.toolset, "perform_action", {"app": gtk.app.pid, "element_path": path, "action": "press"}
     )
-    assert plan.line.startswith('press button "Press"')
+    assert plan.facts.line.startswith('press button "Press"')
     gtk.press("Shift")
     with pytest.raises(ToolError) as caught:
         perform(plan)

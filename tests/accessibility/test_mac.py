@@ -237,7 +237,7 @@ def test_stale_and_default_over_the_macs_bridge(user: User) -> None:
     plan = prepare(
         user.toolset, "perform_action", {"app": user.app.pid, "element_path": ok, "action": "press"}
     )
-    assert plan.level == "DANGEROUS"
+    assert plan.facts.level == "DANGEROUS"
 
 
 @needs_wheels

@@ -209,14 +209,14 @@ def test_a_plan_names_what_a_gate_judges() -> None:
     plan = prepare(
         toolset, "perform_action", {"app": "Memory", "element_path": path, "action": "AXPress"}
     )
-    assert (plan.app, plan.targets) == ((APP.id, "Memory"), (APP.id,))
+    assert plan.facts.apps == ((APP.id, "Memory"),)
     line = 'press button "Go" in window "Doc" of Memory (com.example.Memory, process 100), element '
-    assert plan.line.startswith(line)
+    assert plan.facts.line.startswith(line)
     other = prepare(
         toolset, "set_value", {"app": 100, "element_path": "window[0]/text_field[0]", "value": "x"}
     )
     # One answer covers what is changed in one window.
-    assert plan.memory == other.memory != ""
+    assert plan.facts.memory == other.facts.memory != ""
 
 
 def test_what_cannot_be_set_is_typed_and_that_is_said() -> None:
@@ -228,7 +228,7 @@ def test_what_cannot_be_set_is_typed_and_that_is_said() -> None:
         "set_value",
         {"app": 100, "element_path": "window[0]/text_field[0]", "value": "new"},
     )
-    assert ("with synthetic keys" in plan.line, plan.level) == (True, "DANGEROUS")
+    assert ("with synthetic keys" in plan.facts.line, plan.facts.level) == (True, "DANGEROUS")
     answer = perform(plan)
     assert (answer["success"], answer["method"]) == (True, "synthetic keys")
     assert "typed" in answer["notes"][0]
@@ -242,7 +242,7 @@ def test_a_call_that_reaches_further_than_was_judged_is_refused() -> None:
         "perform_action",
         {"app": 100, "element_path": "dialog[0]/button[0]", "action": "press"},
     )
-    assert plan.level == "MODIFY"
+    assert plan.facts.level == "MODIFY"
     bridge.default = "ok"
     with pytest.raises(ToolError) as caught:
         perform(plan)

@@ -167,7 +167,7 @@ def test_a_path_that_was_not_made_here_is_followed_each_time() -> None:
     bridge.rows["p"] = node("p", "group", "Alice", "new", "go")
     bridge.rows["new"] = node("new", "button", "New", actions=("press",))
     plan = prepared(bridge, toolset, path)
-    assert plan.line.startswith('press button "New"')
+    assert plan.facts.line.startswith('press button "New"')
 
 
 def test_a_path_that_was_made_anew_means_the_newer_element() -> None:

@@ -63,7 +63,7 @@ def rose(user: User, _start: Any) -> Facts:
         "perform_action",
         {"app": user.app.pid, "element_path": path, "action": "press"},
     )
-    assert plan.level == "MODIFY"
+    assert plan.facts.level == "MODIFY"
     check = user.path(title="Prefer Cancel")
     assert user("set_value", element_path=check, value=True)["success"]
     facts = raised(lambda: perform(plan))

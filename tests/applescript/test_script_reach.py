@@ -58,7 +58,7 @@ def test_confinement_is_tried_once_and_used_only_where_it_works(
     assert not program.with_suffix(".seen").exists()
     for _ in range(2):
         plan = plan_of(toolset, "execute_applescript", script=MENDED)
-        assert HELD in plan.line
+        assert HELD in plan.facts.line
     assert plan.perform(None).value["data"]["result"] == 42
     probe, run, end = Path(f"{program}.seen").read_text(encoding="utf-8").split("\1")
     assert "appleevent-send" not in probe
@@ -79,7 +79,7 @@ def test_where_confinement_does_not_work_the_question_says_so(
     program = sandbox(tmp_path, held=held) if exists else tmp_path / "nothing"
     toolset.confinement = Confinement(run_process, str(program), platform)
     plan = plan_of(toolset, "execute_applescript", script=MENDED)
-    assert "(not held to these apps by macOS)" in plan.line
+    assert "(not held to these apps by macOS)" in plan.facts.line
 
 
 def test_a_probe_that_cannot_be_started_confines_nothing(tmp_path: Path) -> None:
@@ -114,7 +114,7 @@ def test_what_was_asked_to_reach_beyond_its_apps_is_not_confined(
     held = Completed(b"42\n", b"", 0)
     toolset.confinement = Confinement(lambda *_: held, sys.executable, "darwin")
     plan = plan_of(toolset, "execute_applescript", script=script)
-    assert (HELD in plan.line) == confined
+    assert (HELD in plan.facts.line) == confined
 
 
 @pytest.mark.parametrize(
@@ -183,12 +183,12 @@ def test_what_was_asked_to_reach_beyond_its_apps_is_not_confined(
 def test_reading_starts_no_app(toolset: ScriptToolset, script: str, starts: list[str]) -> None:
     toolset.runs = lambda _app: False
     plan = plan_of(toolset, "execute_applescript", script=script)
-    assert [row.says.removeprefix("would start ").partition(" (")[0] for row in plan.raised] == (
-        starts
-    )
-    assert plan.level == ("MODIFY" if starts else "SAFE")
+    assert [
+        row.says.removeprefix("would start ").partition(" (")[0] for row in plan.facts.raised
+    ] == starts
+    assert plan.facts.level == ("MODIFY" if starts else "SAFE")
     toolset.runs = lambda _app: True
-    assert plan_of(toolset, "execute_applescript", script=script).level == "SAFE"
+    assert plan_of(toolset, "execute_applescript", script=script).facts.level == "SAFE"
 
 
 def test_what_runs_is_asked_of_scripts_that_else_read(toolset: ScriptToolset) -> None:
@@ -199,7 +199,7 @@ def test_what_runs_is_asked_of_scripts_that_else_read(toolset: ScriptToolset) ->
     assert asked == []
     plan = plan_of(toolset, "execute_applescript", script=MENDED)
     assert asked == ["com.apple.finder"]
-    assert "would start Finder" in plan.line
+    assert "would start Finder" in plan.facts.line
     found = data(toolset, "validate_applescript", script=MENDED)
     assert found["valid"]
     assert (found["level"], found["reasons"][0]["says"]) == ("MODIFY", "would start Finder")

@@ -134,16 +134,16 @@ def test_the_script_goes_by_standard_input_never_as_an_argument(toolset: ScriptT
 def test_a_plan_tells_what_it_needs_before_anything_runs(toolset: ScriptToolset) -> None:
     empties = 'tell application "Finder" to empty the trash'
     plan = plan_of(toolset, "execute_applescript", script=empties)
-    assert plan.level == "DANGEROUS"
-    assert plan.targets == ("com.apple.finder",)
-    assert "com.apple.finder" in plan.line
-    assert "not held to these apps" in plan.line
-    assert "\n" not in plan.line
+    assert plan.facts.level == "DANGEROUS"
+    assert plan.app[0] == "com.apple.finder"
+    assert "com.apple.finder" in plan.facts.line
+    assert "not held to these apps" in plan.facts.line
+    assert "\n" not in plan.facts.line
     reads = plan_of(
         toolset, "execute_applescript", script='tell application "Finder" to get name of home'
     )
-    assert reads.level == "SAFE"
-    assert plan_of(toolset, "get_learning_stats").level == "SAFE"
+    assert reads.facts.level == "SAFE"
+    assert plan_of(toolset, "get_learning_stats").facts.level == "SAFE"
 
 
 def test_the_other_tools_answer(toolset: ScriptToolset) -> None:

@@ -59,30 +59,34 @@ def test_a_script_that_reads_is_safe_while_its_app_runs(
     toolset: ScriptToolset, executor: Executor
 ) -> None:
     running = plan(toolset, READS)
-    assert (running.level, running.tool.ceiling, running.raised) == ("SAFE", "DANGEROUS", ())
+    assert (running.facts.level, running.tool.ceiling, running.facts.raised) == (
+        "SAFE",
+        "DANGEROUS",
+        (),
+    )
     executor.execute(
         Event(PLAYER, "application", "quit", "aevtquit"), app="Music", command="app_quit"
     )
     stopped = plan(toolset, READS)
-    assert stopped.level == "MODIFY"
-    assert [row.says for row in stopped.raised] == ["would start Music (com.apple.Music)"]
-    assert stopped.targets == (PLAYER,)
-    assert "would start Music" in stopped.line
+    assert stopped.facts.level == "MODIFY"
+    assert [row.says for row in stopped.facts.raised] == ["would start Music (com.apple.Music)"]
+    assert [app for app, _ in stopped.facts.apps] == [PLAYER]
+    assert "would start Music" in stopped.facts.line
     assert executor.test_app(PLAYER).running == "no"
-    assert plan(toolset, ASKS).level == "SAFE"
+    assert plan(toolset, ASKS).facts.level == "SAFE"
 
 
 def test_what_cannot_be_known_to_run_is_asked_about(
     toolset: ScriptToolset, executor: Executor
 ) -> None:
     executor.close()
-    assert plan(toolset, READS).level == "MODIFY"
-    assert plan(toolset, "return 1 + 1").level == "SAFE"
+    assert plan(toolset, READS).facts.level == "MODIFY"
+    assert plan(toolset, "return 1 + 1").facts.level == "SAFE"
 
 
 def test_nothing_is_confined_among_simulated_apps(toolset: ScriptToolset) -> None:
     found = plan(toolset, READS)
-    assert "not held to these apps by macOS" in found.line
+    assert "not held to these apps by macOS" in found.facts.line
     assert "osacompile" not in data(toolset, "validate_applescript", script=READS)["checks"]
 
 

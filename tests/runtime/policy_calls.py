@@ -4,20 +4,18 @@ import importlib
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 from iac_runtime.language.compose import compose, effective_level
-from iac_runtime.language.text import jxa_line
 from iac_runtime.policy.approvals import ApprovalStore, left
-from iac_runtime.policy.call_view import processes, sent_for, view_of
-from iac_runtime.policy.dataflow import secrets_read, without_secrets
-from iac_runtime.policy.escalation import escalate
+from iac_runtime.policy.dataflow import without_secrets
 from iac_runtime.policy.facts import CallFacts
 from iac_runtime.policy.file_rules import RuleContext
 from iac_runtime.policy.model import Flags, Policy, PolicySettings, read_settings
-from iac_runtime.policy.permissions import unsure_of
+from iac_runtime.policy.permissions import Permissions
 from iac_runtime.policy.places import Kind
-from iac_runtime.tools.binding import Operation, bind, parameters
+from iac_runtime.tools.binding import Operation, bind
 from iac_runtime.tools.tables import tables_of
 
 HOME = "/Users/me"
@@ -68,34 +66,43 @@ def facts_of(
     found = Operation(f"{app}_{function}", tables, spec)
     operation = bind(spec, arguments)
     event = without_secrets(compose(found, operation, HOME), tables)
-    rows = parameters(found)
-    view = view_of(event, rows, HOME, tables)
-    reached = processes(event)
-    targets = tuple(
-        row.bundle or ("com.apple.Notes" if row.name == "Notes" else "") for row in reached
-    )
     facts = CallFacts(
         found.name,
-        tables.app.id,
-        tables.app.name,
-        effective_level(found, operation, HOME),
-        spec.ceiling,
-        operation,
-        event,
-        jxa_line(event),
-        raised=escalate(view, world),
-        targets=targets,
-        names=tuple(
-            "Notes" if app else row.name for row, app in zip(reached, targets, strict=True)
-        ),
-        unsure=unsure_of(zip(reached, targets, strict=True)),
-        secrets=secrets_read(event, tables),
+        arguments=operation,
+        given=arguments if spec.bind else {},
         digest="d1",
         client="Claude",
         can_ask=True,
-        sent=lambda key: sent_for(key, view, rows),
     )
+    level = effective_level(found, operation, HOME)
+    facts = _permissions(world).request(facts, event, level, found)
     return replace(facts, **more)
+
+
+def on(facts: CallFacts, app: str, **more: Any) -> CallFacts:
+    """Return a call with its first effect on another app, or otherwise changed."""
+    first, *others = facts.effects
+    return replace(facts, effects=(first._replace(app=app, **more), *others))
+
+
+def also(facts: CallFacts, *apps: tuple[str, str], doubt: str = "") -> CallFacts:
+    """Return a call that does the same to other apps, by bundle id and name."""
+    (first, *_) = facts.effects
+    more = tuple(first._replace(app=app, name=name) for app, name in apps)
+    unknown = (first._replace(app="", name="", doubt=doubt),) if doubt else ()
+    return replace(facts, effects=(*facts.effects, *more, *unknown))
+
+
+@cache
+def _permissions(world: RuleContext) -> Permissions:
+    notes = ("com.apple.Notes", "Notes")
+    return Permissions(
+        CAUTIOUS,
+        settings_of(),
+        context=world,
+        home=HOME,
+        identify=lambda name: notes if name in notes else ("", ""),
+    )
 
 
 def settings_of(policy: Policy = CAUTIOUS, **flags: Any) -> PolicySettings:

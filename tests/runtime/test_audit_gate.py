@@ -29,7 +29,7 @@ class Taken(Limiter):
         self.answer = answer
         self.kinds: list[str] = []
 
-    def take(self, kind: str) -> Permit | Wait:
+    def take(self, kind: str, _places: int = 1) -> Permit | Wait:
         self.kinds.append(kind)
         return self.answer
 

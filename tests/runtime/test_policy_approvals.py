@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from policy_calls import facts_of, settings_of, stopped
+from policy_calls import facts_of, on, settings_of, stopped
 
 from iac_base.errors import SetupError
 from iac_runtime.policy import approvals as budget
@@ -85,7 +85,7 @@ def test_a_token_is_good_once_across_processes(store: ApprovalStore, folder: Pat
         OTHER,
         DELETE,
         replace(WRITE, tool="notes_make"),
-        replace(WRITE, app_id="com.example.Notes"),
+        on(WRITE, "com.example.Notes"),
         replace(WRITE, arguments={**WRITE.arguments, "extra": 1}),
         replace(WRITE, digest="d2"),
         replace(WRITE, event=OTHER.event),
@@ -210,7 +210,7 @@ def test_an_answer_is_remembered_for_its_kind_of_call(store: ApprovalStore) -> N
         assert found.says == "Notes: make note with properties {body, name}"
     assert find(store, DELETE) is None
     assert find(store, facts_of("notes make", {"element": "folder"})) is None
-    assert find(store, replace(WRITE, app_id="com.example.Notes")) is None
+    assert find(store, on(WRITE, "com.example.Notes")) is None
     remember(store, WRITE)
     assert len(listed(store)) == 1
     (row,) = listed(store)

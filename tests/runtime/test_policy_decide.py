@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from policy_calls import facts_of, settings_of
+from policy_calls import facts_of, on, settings_of
 
 import iac_runtime
 from iac_base.errors import SetupError
@@ -38,6 +38,11 @@ def judged(call: tuple[str, dict[str, Any]], policy: str = "", **more: Any) -> D
     )
 
 
+def judged_on(call: tuple[str, dict[str, Any]], app: str) -> Decision:
+    policy = parse_policy("")
+    return decide(on(facts_of(*call), app), policy, settings_of(policy))
+
+
 def actions(policy: str, **more: Any) -> list[str]:
     return [judged(call, policy, **more).action for call in (READ, WRITE, DELETE)]
 
@@ -66,7 +71,7 @@ def test_private_reads_run_for_the_apps_that_the_user_named() -> None:
     found = judged(READ, "preset = 'private'\nreads = 'com.apple.mail'")
     assert found.reasons == ("Notes is not under reads in policy.toml.",)
     assert not found.offers_always
-    bare = CallFacts("list_apps", "", "", "SAFE", "SAFE", {}, None)
+    bare = CallFacts("list_apps")
     policy = parse_policy("preset = 'private'")
     assert decide(bare, policy, settings_of(policy)).action == "allow"
 
@@ -162,10 +167,13 @@ def test_a_rule_can_be_registered_from_python() -> None:
         iac_runtime.register_rule("SAFE")
 
 
-def test_read_only_refuses_every_tool_that_can_write_and_says_why() -> None:
-    safe_set = (
-        "mail set",
-        {"target": "messageViewers[0]", "properties": {"mailbox list visible": True}},
+def test_read_only_refuses_every_call_that_changes_something_and_says_why() -> None:
+    view, kept = (
+        ("mail set", {"target": target, "properties": {name: True}})
+        for target, name in (
+            ("messageViewers[0]", "mailbox list visible"),
+            ("inbox.messages[0]", "read status"),
+        )
     )
     for flags, policy, source in (
         ({"read_only": True}, "", "--read-only"),
@@ -173,10 +181,11 @@ def test_read_only_refuses_every_tool_that_can_write_and_says_why() -> None:
         ({}, "preset = 'read-only'", "preset read-only"),
     ):
         assert judged(READ, policy, flags=flags).action == "allow"
-        for call in (WRITE, DELETE, safe_set):
+        assert judged(view, policy, flags=flags).action == "allow"
+        for call in (WRITE, DELETE, kept):
             found = judged(call, policy, flags=flags)
             assert (found.action, found.source) == ("deny", source)
-            assert found.reasons == ("Only reads run here, and this tool can change something.",)
+            assert found.reasons == ("Only reads run here, and this call changes something.",)
             assert found.suggestion.startswith("The user can")
     rule = "read_only = true\n[[rule]]\ntool='*'\nlevel='SAFE'\n[[allow]]\ntool='*'"
     assert judged(DELETE, rule, vouched="DANGEROUS").action == "deny"
@@ -194,20 +203,24 @@ def test_nothing_writes_to_an_app_of_the_blocklist() -> None:
     assert judged(WRITE, "[blocklist]\nadd = 'com.apple.notes'").action == "deny"
     assert judged(WRITE, flags={"blocklist": ["com.apple.Notes"]}).action == "deny"
     for identity in ("", "com apple notes", "com.apple.securityAgent"):
-        found = judged(WRITE, app_id=identity)
+        found = judged_on(WRITE, identity)
         assert found.action == "deny"
         assert "cannot be taken off" in found.suggestion
-        assert judged(READ, app_id=identity).action == "allow"
-    assert judged(WRITE, app_id="local.notes").action == "ask"
+        assert judged_on(READ, identity).action == "allow"
+    assert judged_on(WRITE, "local.notes").action == "ask"
 
 
 def test_a_process_that_is_reached_through_another_app_is_judged_too() -> None:
-    def front(process: str) -> Decision:
-        return judged(("system_events set", {"target": process, "properties": {"frontmost": True}}))
+    def typed(process: str) -> Decision:
+        field = f"{process}.windows[0].textFields[0]"
+        given = {"target": field, "properties": {"value": "x"}}
+        return judged(("system_events set", given))
 
-    assert front('processes["Notes"]').action == "allow"
+    assert typed('processes["Notes"]').action == "ask"
     for process in ('processes["Terminal"]', "processes[0]", 'applicationProcesses["x"]'):
-        assert front(process).action == "deny"
+        assert typed(process).action == "deny"
+        shown = {"target": process, "properties": {"frontmost": True}}
+        assert judged(("system_events set", shown)).action == "allow"
     assert judged(("system_events get", {"target": "processes[0].name"})).action == "allow"
 
 
@@ -314,7 +327,7 @@ def test_whatever_the_policy_deny_is_final_and_dangerous_is_asked(
 ) -> None:
     facts = replace(facts, can_ask=can_ask)
     if identity is not None:
-        facts = replace(facts, app_id=identity)
+        facts = on(facts, identity)
     found = decide(facts, policy, settings_of(policy), remembered=remembered)
     if found.level == "DANGEROUS":
         assert found.action != "allow"
@@ -322,9 +335,9 @@ def test_whatever_the_policy_deny_is_final_and_dangerous_is_asked(
         assert can_ask
     if facts.secrets or any(row.to == "deny" for row in facts.raised):
         assert found.action == "deny"
-    if facts.writes and (policy.read_only or policy.preset == "read-only"):
+    if not facts.looks and (policy.read_only or policy.preset == "read-only"):
         assert found.action == "deny"
-    if facts.writes and identity in ("", *FIXED):
+    if not facts.looks and identity in ("", *FIXED):
         assert found.action == "deny"
     if found.offers_always:
         assert found.level == facts.level == "MODIFY"

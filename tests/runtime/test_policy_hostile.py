@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from policy_calls import DISK, facts_of, settings_of
+from policy_calls import DISK, facts_of, on, settings_of
 
 from iac_base.errors import SetupError
 from iac_runtime.policy.approvals import FILE, ApprovalStore, listed, remember
@@ -60,7 +60,7 @@ def m17(tmp_path: Path) -> None:
 def u03(tmp_path: Path) -> None:
     """An app of the blocklist stays on it in any case, and under any name."""
     assert blocked("COM.APPLE.KeychainAccess") is not None
-    renamed = replace(MOVE, app_id="com.apple.keychainaccess", app_name="Notes")
+    renamed = on(MOVE, "com.apple.keychainaccess", name="Notes")
     assert permissions_in(tmp_path / "s").judge(renamed).action == "deny"
 
 
@@ -75,7 +75,7 @@ def u02(tmp_path: Path) -> None:
         "com.1password.1password",
         "com.apple.osascript",
     ):
-        assert permissions_in(tmp_path / "s").judge(replace(MOVE, app_id=app)).action == "deny"
+        assert permissions_in(tmp_path / "s").judge(on(MOVE, app)).action == "deny"
 
 
 def u11(tmp_path: Path) -> None:

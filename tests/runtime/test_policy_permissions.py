@@ -135,24 +135,23 @@ def test_the_facts_of_a_call_are_gathered(
     arguments = bind(tool.spec, given)
     event = permissions.guarded(compose(tool, arguments, "/Users/me"), tool)
     caller = Requester("Claude", "client")
-    assert tool.spec.ceiling is not None
-    levels = (tool.spec.level, tool.spec.ceiling)
-    known = CallFacts("diary_export", row.app.id, row.app.name, *levels, arguments, event)
-    facts = permissions.facts(known, tool, caller)
+    known = CallFacts("diary_export", arguments=arguments)
+    facts = permissions.of(permissions.request(known, event, "MODIFY", tool), caller)
+    assert facts.apps == (("com.example.Diary", "Diary"),)
     assert facts.can_ask
     assert "own-state" in [raised.rule for raised in facts.raised]
     assert permissions.judge(facts).action == "deny"
-    listing = CallFacts("list_apps", "", "", "SAFE", "SAFE", {}, None)
-    nobody = permissions.facts(listing, None, Requester())
+    listing = CallFacts("list_apps")
+    nobody = permissions.of(listing, Requester())
     assert not nobody.can_ask
     assert permissions.judge(nobody).action == "allow"
     permissions.saw({"a": "something strange"})
     assert permissions.taint.holds("Something Strange")
-    assert identify_in(catalogue)("diary") == "com.example.Diary"
-    assert identify_in(catalogue)("Nobody") == ""
+    assert identify_in(catalogue)("diary") == ("com.example.Diary", "Diary")
+    assert identify_in(catalogue)("Nobody") == ("", "")
     closed = replace(permissions.policy, approvers=("dialog",))
     permissions.policy = closed
-    again = permissions.facts(listing, None, caller)
+    again = permissions.of(listing, caller)
     assert not again.can_ask
 
 

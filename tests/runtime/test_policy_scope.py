@@ -18,6 +18,7 @@ from iac_runtime.language.steps import (
     Value,
 )
 from iac_runtime.policy.decide import ApprovalScope, scope_of
+from iac_runtime.policy.effects import Effect
 from iac_runtime.policy.facts import CallFacts
 
 NOTES = "com.apple.Notes"
@@ -78,8 +79,8 @@ def kind(direct: Value | Absent = ABSENT, *named: tuple[str, Value], **more: Any
         named=named,
         **more,
     )
-    app = ("com.example.App", "App")
-    scope = scope_of(CallFacts("app_send_it", *app, "MODIFY", "MODIFY", {}, event))
+    effect = Effect("send", "com.example.App", "App", level="MODIFY")
+    scope = scope_of(CallFacts("app_send_it", (effect,), event=event))
     assert scope is not None
     return scope.kind
 

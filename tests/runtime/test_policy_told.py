@@ -4,9 +4,10 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from policy_calls import facts_of, settings_of
+from policy_calls import also, facts_of, on, settings_of
 
 from iac_runtime.policy.decide import decide, raised_level
+from iac_runtime.policy.effects import OWN, Effect
 from iac_runtime.policy.facts import CallFacts, Decision, Raised
 from iac_runtime.policy.file import parse_policy
 from iac_runtime.policy.model import Flags, LevelRule, Match, read_settings
@@ -16,9 +17,13 @@ READ = facts_of("notes list", {"element": "note"})
 WRITE = facts_of("notes make_note", {"name": "Milk", "body": ""})
 DELETE = facts_of("notes delete", {"target": "notes[0]"})
 TERMINAL = facts_of("terminal do_script", {"command": "ls"})
-SCRIPT = CallFacts("run_script", "", "", "MODIFY", "DANGEROUS", {}, None, can_ask=True)
+SCRIPT = CallFacts(
+    "run_script", (Effect("unknown", OWN, "osascript", level="MODIFY"),), can_ask=True
+)
+LOOKS = replace(SCRIPT, effects=(Effect("read", OWN, "osascript"),))
+NOTES, MAIL = ("com.apple.Notes", "Notes"), ("com.apple.mail", "Mail")
 BY_HAND = "No setting allows it; do it by hand."
-ONLY_READS = "Only reads run here, and this tool can change something."
+ONLY_READS = "Only reads run here, and this call changes something."
 MANY, HIGH = Raised("many", "Many of them.", "up"), Raised("high", "A place.", "MODIFY")
 DENIED = Raised("ours", "It is ours.", "deny")
 
@@ -75,7 +80,7 @@ def deny(
             ),
         ),
         (
-            known(WRITE, app_id=""),
+            on(WRITE, ""),
             "",
             deny(
                 "MODIFY",
@@ -95,7 +100,7 @@ def deny(
             ),
         ),
         (
-            known(SCRIPT, unsure="a name\u202e"),
+            also(SCRIPT, doubt="a name\u202e"),
             "[[deny]]\napp = 'Mail'",
             Decision(
                 "ask",
@@ -167,7 +172,7 @@ def deny(
             ),
         ),
         (
-            known(SCRIPT, level="SAFE", targets=("",)),
+            also(LOOKS, ("", "")),
             "preset = 'private'",
             Decision(
                 "ask",
@@ -237,7 +242,7 @@ def test_an_answer_that_is_remembered_is_named() -> None:
 
 
 def test_where_nobody_can_be_asked_a_way_that_was_told_stays() -> None:
-    facts = known(SCRIPT, unsure="x", can_ask=False)
+    facts = known(also(SCRIPT, doubt="x"), can_ask=False)
     found = told(facts, "[[deny]]\napp = 'Mail'")
     assert (found.action, found.requires_prompt) == ("deny", True)
     assert found.suggestion.startswith("Use the tools of the app")
@@ -263,7 +268,7 @@ def test_read_only_names_the_switch(
     # It reads, as the user himself said; it still can change something.
     eased = parse_policy(f"{policy}\n[[rule]]\ntool = '*'\nlevel = 'SAFE'")
     assert decide(DELETE, eased, settings).action == "deny"
-    assert decide(known(READ, ceiling="MODIFY"), found, settings).action == "deny"
+    assert decide(on(READ, NOTES[0], verb="change"), found, settings).action == "deny"
     assert decide(known(READ, raised=(HIGH,)), found, settings).action == "deny"
     assert decide(READ, found, settings).action == "allow"
 
@@ -288,13 +293,13 @@ def test_a_level_that_the_user_set_is_never_remembered() -> None:
 
 
 def test_a_rule_of_an_app_holds_what_may_reach_it() -> None:
-    hidden = known(SCRIPT, unsure="a name that is built", vouched="DANGEROUS")
+    hidden = known(also(SCRIPT, doubt="a name that is built"), vouched="DANGEROUS")
     assert told(hidden).action == "allow"
     assert told(hidden, "[[deny]]\napp = 'Mail'").action == "ask"
     assert told(hidden, "[[deny]]\napp = 'Mail'\ntool = 'mail_*'").action == "allow"
     assert told(hidden, "[[deny]]\napp = 'Mail'\nlevel = 'DANGEROUS'").action == "allow"
     assert told(hidden, "[[deny]]\napp = 'Mail'\nlevel = 'MODIFY'").action == "ask"
-    assert told(known(hidden, unsure=""), "[[deny]]\napp = 'Mail'").action == "allow"
+    assert told(known(SCRIPT, vouched="DANGEROUS"), "[[deny]]\napp = 'Mail'").action == "allow"
     trusted = "preset = 'trusted'\n"
     model = known(hidden, vouched=None)
     assert told(model, trusted).action == "allow"
@@ -307,25 +312,25 @@ def test_a_rule_of_an_app_holds_what_may_reach_it() -> None:
 
 
 def test_every_app_that_a_call_reaches_is_looked_up_on_the_blocklist() -> None:
-    for targets in (("com.apple.Terminal", "com.apple.Notes"), ("com.apple.Notes", "")):
-        assert told(known(SCRIPT, targets=targets, vouched="DANGEROUS")).action == "deny"
-        assert told(known(WRITE, targets=targets, vouched="DANGEROUS")).action == "deny"
-    assert told(known(SCRIPT, targets=("com.apple.Notes",))).action == "ask"
-    assert told(known(SCRIPT, app_id="com.apple.Terminal")).action == "deny"
+    terminal = ("com.apple.Terminal", "Terminal")
+    for apps in ((terminal, NOTES), (NOTES, ("", "A process"))):
+        assert told(known(also(SCRIPT, *apps), vouched="DANGEROUS")).action == "deny"
+        assert told(known(also(WRITE, *apps), vouched="DANGEROUS")).action == "deny"
+    assert told(also(SCRIPT, NOTES)).action == "ask"
+    assert told(on(SCRIPT, terminal[0])).action == "deny"
     added = ["com.apple.mail"]
-    assert told(known(SCRIPT, targets=("com.apple.mail",)), blocklist=added).action == "deny"
+    assert told(also(SCRIPT, MAIL), blocklist=added).action == "deny"
     assert told(known(WRITE), blocklist=added).action == "ask"
 
 
 def test_reads_that_the_user_named_cover_all_that_is_reached() -> None:
     reads = "preset = 'private'\nreads = ['Notes', 'com.apple.iCal']"
-    script = known(SCRIPT, level="SAFE")
-    both = known(script, targets=("com.apple.Notes", "com.apple.iCal"), names=("Notes", ""))
-    more = known(script, targets=("com.apple.Notes", "com.apple.mail"), names=("Notes", "Mail"))
+    both = also(LOOKS, NOTES, ("com.apple.iCal", ""))
+    more = also(LOOKS, NOTES, MAIL)
     assert told(both, reads).action == "allow"
     assert told(more, reads).action == "ask"
     assert told(more, reads).reasons == ("Notes, Mail is not under reads in policy.toml.",)
-    assert told(known(both, unsure="x"), reads).action == "ask"
+    assert told(also(both, doubt="x"), reads).action == "ask"
     assert told(DELETE, f"{reads}\n[[rule]]\ntool = '*'\nlevel = 'SAFE'").action == "allow"
 
 

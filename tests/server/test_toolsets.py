@@ -11,6 +11,8 @@ from iac_base.errors import ToolError, UnknownToolError
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.plans import Asks, Call, Done, Plan, Refused, ToolResult
+from iac_runtime.policy.effects import Effect, Verb
+from iac_runtime.policy.facts import CallFacts
 from iac_runtime.policy.permissions import Requester
 from iac_runtime.serve.listing import Choice, own_lines
 from iac_runtime.tool import Level
@@ -51,16 +53,11 @@ class Windows:
             self.pressed += 1
             return ToolResult({"pressed": self.pressed})
 
-        return Plan(
-            tool,
-            (self._app, "An app"),
-            call.arguments,
-            self._level,
-            perform,
-            line="press it",
-            targets=(self._app,) if self._level != "SAFE" else (),
-            memory=self._memory,
-        )
+        verb: Verb = "read" if self._level == "SAFE" else "unknown"
+        effect = Effect(verb, self._app, "An app", level=self._level)
+        line = "press it"
+        facts = CallFacts(tool.name, (effect,), call.arguments, line=line, memory=self._memory)
+        return Plan(tool, facts, perform)
 
 
 @pytest.fixture

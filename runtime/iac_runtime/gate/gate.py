@@ -12,15 +12,13 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
-from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from iac_base.cancellation import Cancellation
 from iac_base.errors import ToolError, UnknownToolError, nearest
 from iac_base.logs import LOGGER
 from iac_runtime.execution.executor import Executor
-from iac_runtime.gate.limiter import Limiter, Permit
+from iac_runtime.gate.limiter import Kind, Limiter, Permit
 from iac_runtime.gate.planning import hint
 from iac_runtime.gate.plans import (
     Asks,
@@ -178,7 +176,10 @@ class Gate:
                 return Asks(asked.question, asked.token, decision.level)
             decision = asked
         delay = 0.0
-        if decision.action == "allow" or call.token:
+        runs = decision.action == "allow"
+        if call.token:
+            runs = self.permissions.honours(facts, call.token, call.verdict)
+        if runs:
             # Before the answer is used up: a call that must wait can come back with it.
             delay = self._wait(plan, facts, decision, cancel)
         if call.token:
@@ -230,33 +231,9 @@ class Gate:
 
     def judge(self, plan: Plan, caller: Requester) -> tuple[CallFacts, Decision]:
         """Return what is known of a plan, and what is to be done with it."""
-        known = CallFacts(
-            plan.tool.name,
-            *plan.app,
-            plan.level,
-            plan.tool.ceiling,
-            plan.arguments,
-            plan.event,
-            plan.line,
-            plan.raised,
-            plan.targets,
-            plan.names,
-            plan.unsure,
-            digest=plan.tool.digest,
-            memory=plan.memory,
-        )
         caller = caller._replace(vouched=caller.vouched or self._vouched)
-        facts = self.permissions.facts(known, plan.tool.operation, caller)
-        facts = replace(facts, names=self._names(facts))
+        facts = self.permissions.of(plan.facts, caller)
         return facts, self.permissions.judge(facts)
-
-    def _names(self, facts: CallFacts) -> tuple[str, ...]:
-        """Return the names of the apps that a call reaches; rules may speak of them by these."""
-        found = []
-        for app, name in zip_longest(facts.targets, facts.names, fillvalue=""):
-            row = self.catalogue.find_app(app) if app and self.catalogue else None
-            found.append(row.name if row else name)
-        return tuple(found)
 
     @property
     def read_only(self) -> bool:
@@ -274,12 +251,12 @@ class Gate:
         self, plan: Plan, facts: CallFacts, decision: Decision, cancel: Cancellation | None
     ) -> float:
         """Wait for a place among the calls, and return the seconds that it took."""
-        if self._limiter is None or not (plan.app[0] or plan.outward):
+        if self._limiter is None or not facts.effects:
             return 0.0
-        dangerous = decision.level == "DANGEROUS"
-        permit = self._limiter.take(
-            "dangerous" if dangerous else "write" if facts.writes else "read"
-        )
+        kind: Kind = "read" if facts.looks else "write"
+        if decision.level == "DANGEROUS":
+            kind = "dangerous"
+        permit = self._limiter.take(kind, len(facts.effects))
         if isinstance(permit, Permit):
             if permit.delay:
                 (cancel or Cancellation()).wait(permit.delay)
@@ -319,8 +296,8 @@ class Gate:
         finally:
             stages.end("execute")
             self._outcome(number, result, time.monotonic() - began, error, delay)
-        if plan.app[0] or plan.outward:
-            self.permissions.saw(found.value)
+        if facts.effects:
+            self.permissions.saw(found.value if found.whole is None else found.whole)
         notes = [*found.notes]
         if delay and "rate_limit_warning" in (plan.tool.output or {}).get("properties", {}):
             found.value["rate_limit_warning"] = f"waited {delay:.1f} seconds; calls come too fast"
@@ -350,9 +327,9 @@ class Gate:
                 reasons=decision.reasons,
                 decision=decision.action,
                 source=decision.source,
-                arguments=plan.arguments,
+                arguments=facts.arguments,
                 types={key: row.type for key, row in rows.items()},
-                line=plan.line,
+                line=facts.line,
             )
         )
 
@@ -375,7 +352,7 @@ def _done(plan: Plan, found: ToolResult, decision: Decision) -> Done:
     """Return what came of a call that was carried out."""
     return Done(
         found.value,
-        plan.line,
+        plan.facts.line,
         decision.level,
         "; ".join(found.notes),
         plan.tool.output,

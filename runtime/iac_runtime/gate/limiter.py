@@ -89,29 +89,29 @@ class Limiter:
         self._writes: list[float] = []
         self._dangerous: list[float] = []
 
-    def take(self, kind: Kind) -> Answer:
-        """Take a place for a call.
+    def take(self, kind: Kind, places: int = 1) -> Answer:
+        """Take the places of a call: one for each of its effects, a whole window at most.
 
         Raises:
             SetupError: The stored window cannot be read or written; the call must not run.
         """
         with self._lock:
             if kind == "read":
-                return self._place((self._limits.reads, self._reads))
+                return self._place(places, (self._limits.reads, self._reads))
             if kind == "write":
-                return self._place((self._limits.writes, self._writes))
+                return self._place(places, (self._limits.writes, self._writes))
             with self._stored(self._dangerous) as times:
                 return self._place(
-                    (self._limits.dangerous, times), (self._limits.writes, self._writes)
+                    places, (self._limits.dangerous, times), (self._limits.writes, self._writes)
                 )
 
-    def _place(self, *windows: tuple[Window, list[float]]) -> Answer:
+    def _place(self, places: int, *windows: tuple[Window, list[float]]) -> Answer:
         now = self._clock()
-        start = max((now, *(_free(window, times) for window, times in windows)))
+        start = max((now, *(_free(window, times, places) for window, times in windows)))
         if start - now > LONGEST_DELAY:
             return Wait(start - now)
         for window, times in windows:
-            times.append(start)
+            times += [start] * places
             times.sort()
             del times[: -window.calls]
         return Permit(start - now)
@@ -140,11 +140,12 @@ class Limiter:
             ) from error
 
 
-def _free(window: Window, times: list[float]) -> float:
-    """Return when a window has a free place, given the sorted times of the last calls."""
+def _free(window: Window, times: list[float], places: int) -> float:
+    """Return when a window has that many free places, given the sorted times of the last ones."""
     if window.calls < 1:
         return math.inf
-    return times[-window.calls] + window.seconds if len(times) >= window.calls else -math.inf
+    before = max(window.calls - places, 0)
+    return times[-before - 1] + window.seconds if len(times) > before else -math.inf
 
 
 def _read(path: Path) -> list[float] | None:

@@ -183,7 +183,7 @@ def open_gate(options: GateOptions) -> Gate:
     launch = [_bundle_id(catalogue, app) for app in options.launch]
     home = None if options.simulate is None else HOME
 
-    def identify(name: str) -> str:
+    def identify(name: str) -> tuple[str, str]:
         return identify_in(gate.catalogue or catalogue)(name)
 
     def stale() -> list[str]:

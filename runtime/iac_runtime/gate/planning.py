@@ -17,7 +17,7 @@ from iac_runtime.gate.results import look_again, plain_result
 from iac_runtime.language.compose import compose, effective_level
 from iac_runtime.language.request import Event, EventOp
 from iac_runtime.language.terms import contains
-from iac_runtime.language.text import jxa_line
+from iac_runtime.policy.facts import CallFacts
 from iac_runtime.tool import Level, at_most
 from iac_runtime.tools.binding import Operation, bind
 from iac_runtime.tools.catalogue import Catalogue
@@ -59,15 +59,9 @@ def plan_operation(tool: Tool, call: Call, context: ToolContext) -> Plan:
             raise look_again(error, event, operation) from None
         return _kept(plain_result(answer, event, operation), context.limit)
 
-    return Plan(
-        tool,
-        (app.id, app.name),
-        bound,
-        level,
-        perform,
-        event,
-        jxa_line(event),
-    )
+    given = call.arguments if operation.spec.bind else {}
+    facts = CallFacts(tool.name, arguments=bound, given=given, digest=tool.digest)
+    return Plan(tool, context.permissions.request(facts, event, level, operation), perform)
 
 
 def plan_app_event(tool: Tool, call: Call, context: ToolContext) -> Plan:
@@ -88,9 +82,8 @@ def plan_app_event(tool: Tool, call: Call, context: ToolContext) -> Plan:
         answer = context.executor.execute(event, app=app.name, command=tool.name, cancel=cancel)
         return ToolResult(answer.value)
 
-    return Plan(
-        tool, (app.id, app.name), call.arguments, tool.level, perform, event, jxa_line(event)
-    )
+    facts = CallFacts(tool.name, arguments=call.arguments)
+    return Plan(tool, context.permissions.request(facts, event, tool.level), perform)
 
 
 def plan_list_apps(tool: Tool, call: Call, context: ToolContext) -> Plan:
@@ -101,7 +94,7 @@ def plan_list_apps(tool: Tool, call: Call, context: ToolContext) -> Plan:
         most: Level = "SAFE" if context.read_only else "DANGEROUS"
         return ToolResult(list_apps(catalogue, most), tuple(context.stale()))
 
-    return Plan(tool, ("", ""), call.arguments, tool.level, perform)
+    return Plan(tool, CallFacts(tool.name, arguments=call.arguments), perform)
 
 
 def plan_read_more(tool: Tool, call: Call, context: ToolContext) -> Plan:
@@ -113,7 +106,7 @@ def plan_read_more(tool: Tool, call: Call, context: ToolContext) -> Plan:
         limit = context.limit or RESULT_LIMIT
         return ToolResult(read_on(call.arguments["result"], call.arguments["offset"], limit))
 
-    return Plan(tool, ("", ""), call.arguments, tool.level, perform)
+    return Plan(tool, CallFacts(tool.name, arguments=call.arguments), perform)
 
 
 def _catalogue(tool: Tool, context: ToolContext) -> Catalogue:
@@ -146,7 +139,7 @@ def _kept(found: ToolResult, limit: int | None) -> ToolResult:
     from iac_runtime.gate.stored import shorten
 
     value, cut = shorten(found.value, limit)
-    return ToolResult(value, (*found.notes, cut)) if cut else found
+    return ToolResult(value, (*found.notes, cut), found.value) if cut else found
 
 
 def _may_launch(event: Event, level: Level, listed: frozenset[str]) -> bool:

@@ -8,8 +8,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 from iac_base.cancellation import Cancellation
 from iac_base.errors import CallRefusedError
 from iac_runtime.execution.executor import Executor
-from iac_runtime.language.request import Event
-from iac_runtime.policy.facts import Decision, Raised
+from iac_runtime.policy.facts import CallFacts, Decision
 from iac_runtime.policy.permissions import Permissions, Requester
 from iac_runtime.policy.question import Question, Verdict
 from iac_runtime.tool import Level
@@ -41,10 +40,11 @@ class Call(NamedTuple):
 
 
 class ToolResult(NamedTuple):
-    """What came of a plan: a value, and what is to be said about it."""
+    """What came of a plan: a value, what is to be said of it, and the whole where it was cut."""
 
     value: Any
     notes: tuple[str, ...] = ()
+    whole: Any = None
 
 
 @dataclass(slots=True, eq=False)
@@ -100,35 +100,18 @@ class Plan:
 
     Attributes:
         tool: The tool.
-        app: Bundle id and name; both empty for a tool that reaches no app.
-        arguments: Those of the operation behind a recipe.
-        level: What this call needs.
+        facts: What it does, as the policy looks at it.
         perform: Does it.
-        event: The request, where it is one.
-        line: The request as a line of JXA, or another line that a person can read.
-        raised: Of a plan without an event: what raised its level.
-        targets: Of a plan without an event: the bundle ids that it reaches; an empty one is an
-            app whose identity could not be read.
-        names: The names of `targets`, in their order, as far as they are known.
-        unsure: Why it cannot be told which apps it reaches; empty where it can.
-        outward: Whether it reaches beyond this program though it has no app of its own: it counts
-            for the limits, and what it returns is a stranger's.
-        memory: What an approval also covers while this program runs; empty for the call alone.
     """
 
     tool: Tool
-    app: tuple[str, str]
-    arguments: Mapping[str, Any]
-    level: Level
+    facts: CallFacts
     perform: Perform = field(repr=False)
-    event: Event | None = None
-    line: str = ""
-    raised: tuple[Raised, ...] = ()
-    targets: tuple[str, ...] = ()
-    names: tuple[str, ...] = ()
-    unsure: str = ""
-    outward: bool = False
-    memory: str = ""
+
+    @property
+    def app(self) -> tuple[str, str]:
+        """Bundle id and name of the app that it is about first; both empty if it reaches none."""
+        return next(iter(self.facts.apps), ("", ""))
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +194,7 @@ def other_door(plan: Plan, decision: Decision) -> Refused:
         decision.level,
         " ".join((f"This call is {decision.level}.", *decision.reasons)),
         f"Call it with {door}, the same name and arguments.",
-        plan.line,
+        plan.facts.line,
         source="the tool that was used",
     )
 
@@ -225,7 +208,7 @@ def refused(plan: Plan, decision: Decision, way: str) -> Refused:
         decision.level,
         " ".join((f"This call is {decision.level} and may not run.", *decision.reasons)),
         " ".join(filter(None, (way, decision.suggestion))),
-        plan.line,
+        plan.facts.line,
         decision.requires_prompt,
         decision.source,
     )

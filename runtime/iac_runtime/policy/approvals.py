@@ -235,25 +235,52 @@ def redeem(
     It is used up even where it turns out to be for another call.
 
     Raises:
-        TokenError: It is not one of ours, was used, is too old, or is for another call.
+        TokenError: As `check` does.
         SetupError: The state cannot be written.
     """
     found = _read_token(store, token)
-    moment = now()
     with store.change() as connection:
         cursor = connection.execute(
             "UPDATE questions SET used = 1 WHERE nonce = ? AND NOT used", (found.nonce,)
         )
         fresh = cursor.rowcount == 1
     if not fresh:
-        raise TokenError("This approval was used already, or was never asked for here.")
+        raise TokenError(_USED)
+    _fit(found, facts, decision, now())
+    return found
+
+
+def check(
+    store: ApprovalStore,
+    token: str,
+    facts: CallFacts,
+    decision: Decision,
+    now: Callable[[], float] = time.time,
+) -> None:
+    """Look at a token without using it up.
+
+    Raises:
+        TokenError: It is not one of ours, was used, is too old, or is for another call.
+        SetupError: The state cannot be read.
+    """
+    found = _read_token(store, token)
+    with store.change() as connection:
+        asked = "SELECT 1 FROM questions WHERE nonce = ? AND NOT used"
+        if connection.execute(asked, (found.nonce,)).fetchone() is None:
+            raise TokenError(_USED)
+    _fit(found, facts, decision, now())
+
+
+_USED: Final = "This approval was used already, or was never asked for here."
+
+
+def _fit(found: ApprovalToken, facts: CallFacts, decision: Decision, moment: float) -> None:
     if not found.issued - 1 <= moment <= found.issued + LIFETIME:
         raise TokenError("This approval is too old; ask again.")
     if found.tool != facts.tool or not fits(call_digest(facts), found.digest):
         raise TokenError("This approval is for another call; ask again.")
     if found.level != decision.level:
         raise TokenError("This call needs another level than was approved; ask again.")
-    return found
 
 
 _DECISION_PURPOSE: Final = "iac decision 1"
@@ -292,7 +319,7 @@ def remember(store: ApprovalStore, facts: CallFacts) -> None:
     if scope is None or not facts.digest:
         return
     made = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    told = (escaped(scope.says(facts.app_name)), facts.digest, made, escaped(facts.client))
+    told = (escaped(scope.says(facts.effects[0].name)), facts.digest, made, escaped(facts.client))
     fields = (*scope, facts.tool, *told)
     mac = seal(store.key, _DECISION_PURPOSE, fields)
     with store.change() as connection:

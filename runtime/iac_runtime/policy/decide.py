@@ -58,7 +58,7 @@ def scope_of(facts: CallFacts) -> ApprovalScope | None:
     if event is None:
         return None
     command = f"{event.op} {event.code} {event.command}".strip()
-    return ApprovalScope(facts.app_id, command, _kind(event, facts.tool))
+    return ApprovalScope(facts.effects[0].app, command, _kind(event, facts.tool))
 
 
 def _kind(event: Event, tool: str) -> str:
@@ -162,7 +162,7 @@ def decide(
     judged = _judge(facts, (*policy.rules, *registered))
     decision = (
         _forbidden(facts, judged)
-        or _read_only(facts, judged, settings)
+        or _read_only(judged, settings)
         or _blocklist(facts, judged, policy, settings)
         or _ruled(facts, judged, policy, settings, remembered)
     )
@@ -183,7 +183,7 @@ def _judge(facts: CallFacts, rules: tuple[LevelRule, ...]) -> _Judged:
     accept = own.accept if own else ()
     raised = tuple(row for row in facts.raised if row.rule not in accept or row.to == "deny")
     level = raised_level(own.level if own else facts.level, raised)
-    return _Judged(level, raised, own, level == "SAFE" and not facts.writes)
+    return _Judged(level, raised, own, level == "SAFE" and facts.looks)
 
 
 def _speaks(rule: LevelRule, facts: CallFacts) -> bool:
@@ -217,8 +217,8 @@ def _forbidden(facts: CallFacts, judged: _Judged) -> Decision | None:
     return None
 
 
-def _read_only(facts: CallFacts, judged: _Judged, settings: PolicySettings) -> Decision | None:
-    if facts.ceiling == "SAFE" and judged.reads:
+def _read_only(judged: _Judged, settings: PolicySettings) -> Decision | None:
+    if judged.reads:
         return None
     if settings.read_only.value:
         source = settings.read_only.source
@@ -227,7 +227,7 @@ def _read_only(facts: CallFacts, judged: _Judged, settings: PolicySettings) -> D
         source, way = f"preset {_READ_ONLY}", f"change {settings.preset.source}"
     else:
         return None
-    reason = "Only reads run here, and this tool can change something."
+    reason = "Only reads run here, and this call changes something."
     return _deny(judged, source, reason, f"The user can {way}.")
 
 
@@ -238,11 +238,10 @@ _blocked: Final = lru_cache(maxsize=1024)(blocked)
 def _blocklist(
     facts: CallFacts, judged: _Judged, policy: Policy, settings: PolicySettings
 ) -> Decision | None:
-    if judged.reads or not facts.reaches:
+    if judged.reads:
         return None
     added = settings.added if settings.blocklist else ()
-    own = (facts.app_id,) if facts.event is not None or facts.app_id else ()
-    for app in (*own, *facts.targets):
+    for app, _ in facts.apps:
         found = _blocked(app, added, policy.blocklist_remove)
         if found is not None:
             reason = f"No tool writes to {escaped(found.what)}."
@@ -277,7 +276,7 @@ def _ruled(
     hidden = _hidden(policy.deny, facts, judged)
     if hidden is not None:
         # Nobody vouches for what he cannot know: it may be the app that he denied.
-        reach = f"It cannot be told which apps this reaches ({escaped(facts.unsure)})"
+        reach = f"It cannot be told which apps this reaches ({escaped(facts.doubt)})"
         reason = f"{reach}, and {hidden.source} denies some."
         return Decision("ask", level, (reason,), hidden.source, suggestion=_PLAIN)
     if facts.vouched is not None and at_most(level, facts.vouched):
@@ -298,7 +297,7 @@ def _ruled(
 
 def _hidden(rows: tuple[Match, ...], facts: CallFacts, judged: _Judged) -> Match | None:
     """Return the first rule about an app that speaks of a call if that reaches the app."""
-    about = (row for row in rows if row.app) if facts.unsure else ()
+    about = (row for row in rows if row.app) if facts.doubt else ()
     return next(
         (row for row in about if matches(row._replace(app=()), facts, judged.level, loosens=False)),
         None,
@@ -317,7 +316,7 @@ def _by_preset(
     preset = PRESETS[name]
     source = f"preset {name}"
     action: Action = preset.levels[judged.level]
-    if action == "allow" and judged.level == "SAFE" and preset.reads != "allow" and facts.reaches:
+    if action == "allow" and judged.level == "SAFE" and preset.reads != "allow" and facts.effects:
         opted = Match(app=policy.reads)
         if not (policy.reads and matches(opted, facts, judged.level, loosens=True)):
             whom = escaped(facts.whom) or "What it reaches"
@@ -327,7 +326,7 @@ def _by_preset(
     if action == "ask" and _rememberable(facts, judged) and facts.digest:
         scope = scope_of(facts)
         if scope is not None:
-            return replace(decision, offers_always=True, scope=scope.says(facts.app_name))
+            return replace(decision, offers_always=True, scope=scope.says(facts.effects[0].name))
     return decision
 
 

@@ -36,6 +36,7 @@ from iac_runtime.policy.call_view import (
     requests,
     words_of,
 )
+from iac_runtime.policy.effects import LOOKS, Flow, Verb
 from iac_runtime.policy.facts import Raised
 from iac_runtime.policy.file_rules import (
     FILE_RULES,
@@ -299,10 +300,12 @@ def _later(view: CallView, _context: RuleContext) -> str:
     return view.made if _LATER.search(view.made) else ""
 
 
+_RECIPIENTS: Final = re.compile(
+    r"\b(?:address|recipient|email|e mail|participant|buddy|handle|phone|attendee|invitee)s?\b"
+)
 _CARRIERS: Final = re.compile(
-    # A recipient, a script, a path; a URL is known by its form too.
-    r"\b(?:(?:address|recipient|email|e mail|participant|buddy|handle|phone|attendee|invitee)s?"
-    r"|script|java ?script|command|source|code|expression|shell|macro|formula"
+    # A script, a path; a URL is known by its form too.
+    r"\b(?:script|java ?script|command|source|code|expression|shell|macro|formula"
     r"|path|file|folder|posix path)\b"
 )
 _SCRIPT_EVENTS: Final = re.compile(r"sysoexec|sysodsct|....dosc|sfridojs|CrSuExJa|prcskprs")
@@ -314,7 +317,8 @@ def _carries(view: CallView, row: CallValue, links: list[str]) -> bool:
         return True
     if row.code == "----" and _SCRIPT_EVENTS.fullmatch(view.event.code):
         return True
-    return any(_CARRIERS.search(text) for text in (f"{row.name} {row.owner}", row.type))
+    texts = (f"{row.name} {row.owner}", row.type)
+    return any(_CARRIERS.search(text) or _RECIPIENTS.search(text) for text in texts)
 
 
 @VALUE_RULES(
@@ -330,6 +334,28 @@ def _tainted(view: CallView, context: RuleContext) -> str:
             if piece:
                 return piece
     return ""
+
+
+def flows_of(view: CallView, verb: Verb) -> tuple[Flow, ...]:
+    """Return what goes out by a request: to hosts, to recipients, into files."""
+    found: list[Flow] = [Flow("file", path) for row, path in view.paths if row.into]
+    found += [Flow("file", path) for path in view.landings]
+    if verb not in LOOKS:
+        found += [Flow("host", host_of(url)) for url in _links(view)]
+        named = ((row, f"{row.name} {row.type}") for row, _ in view.texts)
+        found += [
+            Flow("recipient", str(row.value)) for row, says in named if _RECIPIENTS.search(says)
+        ]
+    return tuple(dict.fromkeys(found))
+
+
+def host_of(url: str) -> str:
+    """Return the host of a URL; of one without, its scheme; else the text."""
+    try:
+        parts = urlsplit(url.strip())
+        return (parts.hostname or parts.scheme or url).lower()
+    except ValueError:
+        return url
 
 
 VALUE_RULES("write-permission", "DANGEROUS", "It opens a file for writing ({}).")(

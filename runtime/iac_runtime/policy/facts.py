@@ -4,12 +4,12 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from itertools import zip_longest
 from typing import Any, Literal, NamedTuple
 
 from iac_runtime.language.request import Event
 from iac_runtime.language.text import event_json
-from iac_runtime.tool import Level
+from iac_runtime.policy.effects import OWN, Effect
+from iac_runtime.tool import Level, highest
 
 Action = Literal["allow", "ask", "deny"]
 
@@ -31,18 +31,12 @@ class CallFacts:
 
     Attributes:
         tool: Its name on the wire.
-        app_id: The bundle id, or `local.<key>`; empty where the identity could not be read.
-        app_name: The app's name.
-        level: What the tables say that these arguments need.
-        ceiling: The most that arguments of this tool can reach.
+        effects: All that it does; none for a call that reaches nothing but its own program.
         arguments: The checked arguments, those of the operation behind a recipe.
-        event: The request; None for a call that sends nothing.
-        line: The request as a line of JXA.
+        given: The arguments as the caller knows them, where the tool is a recipe.
+        event: The request; None for a call that is none.
+        line: What runs, as a line that a person can read: of a request its JXA.
         raised: The rules of escalation that hold (`escalation.escalate`).
-        targets: Other apps that the call reaches into by their identity; an empty identity is one
-            that could not be read.
-        names: The names of `targets`, in their order, as far as they are known.
-        unsure: Why it cannot be told which apps the call reaches; empty where it can.
         secrets: Properties that hold a secret and would be read.
         digest: The tool's digest in tools.lock; empty where there is none.
         client: Who calls, as it named itself.
@@ -51,21 +45,17 @@ class CallFacts:
             `--allow`), and are not asked about; None where a model writes them.
         memory: What an approval of this call also covers while this program runs (a window);
             empty where it covers the call alone.
-        sent: Argument -> what would be sent for it (`sent.sent_for`); None where nothing is known.
+        sent: Argument -> what would be sent for it (`call_view.sent_for`); None where nothing is
+            known.
     """
 
     tool: str
-    app_id: str
-    app_name: str
-    level: Level
-    ceiling: Level
-    arguments: Mapping[str, Any]
-    event: Event | None
+    effects: tuple[Effect, ...] = ()
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    given: Mapping[str, Any] = field(default_factory=dict)
+    event: Event | None = None
     line: str = ""
     raised: tuple[Raised, ...] = ()
-    targets: tuple[str, ...] = ()
-    names: tuple[str, ...] = ()
-    unsure: str = ""
     secrets: tuple[str, ...] = ()
     digest: str = ""
     client: str = ""
@@ -77,27 +67,30 @@ class CallFacts:
     )
 
     @property
-    def reaches(self) -> bool:
-        """Say whether the call reaches any app at all."""
-        return self.event is not None or bool(self.app_id or self.targets)
+    def level(self) -> Level:
+        """What the effects need by themselves."""
+        return highest(effect.level for effect in self.effects)
 
     @property
     def apps(self) -> tuple[tuple[str, str], ...]:
-        """Every app that the call reaches, as bundle id and name, its own first; each once."""
-        others = zip_longest(self.targets, self.names, fillvalue="")
-        own = (self.app_id, self.app_name)
-        known = [row for row in dict.fromkeys((own, *others)) if any(row)]
-        return tuple(row for row in known if row == own or row[0] != own[0] or not own[0])
+        """Every app that the call reaches, as bundle id and name, each once."""
+        known = (row for row in self.effects if row.app != OWN and not row.anywhere)
+        return tuple(dict.fromkeys((row.app, row.name) for row in known))
+
+    @property
+    def doubt(self) -> str:
+        """Why it cannot be told which apps the call reaches; empty where it can."""
+        return next((effect.doubt for effect in self.effects if effect.doubt), "")
 
     @property
     def whom(self) -> str:
         """The apps by name, for a person; empty where none is known."""
-        return ", ".join(name or app for app, name in self.apps)
+        return ", ".join(filter(None, (name or app for app, name in self.apps)))
 
     @property
-    def writes(self) -> bool:
-        """Say whether the call may change anything, whatever level a user gave it."""
-        return self.level != "SAFE" or (self.event is not None and self.event.writes)
+    def looks(self) -> bool:
+        """Whether every effect leaves things as they are, whatever level a user gave it."""
+        return all(effect.looks for effect in self.effects)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +130,7 @@ def call_digest(facts: CallFacts) -> str:
     """
     request = None if facts.event is None else event_json(facts.event, "")
     body = {
-        "app": facts.app_id,
+        "app": facts.apps[0][0] if facts.apps else "",
         "arguments": facts.arguments,
         "code": facts.event.code if facts.event else "",
         "line": "" if facts.event else facts.line,

@@ -73,15 +73,13 @@ def matches(match: Match, facts: CallFacts, level: Level, *, loosens: bool) -> b
 def _reaches(facts: CallFacts, globs: tuple[str, ...], *, loosens: bool) -> bool:
     """Say whether a rule about apps speaks of a call.
 
-    A script has no app of its own. What loosens speaks only of scripts that provably read, and
-    only if all that they reach is known and meant; what does not, speaks of any app reached.
+    What loosens speaks of a call only if all that it reaches is known and meant; what does not,
+    speaks of any app reached.
     """
     if not loosens:
         return any(_like(app, globs) for app in facts.apps)
-    if facts.app_id or facts.app_name:
-        return _like((facts.app_id, facts.app_name), globs)
-    known = facts.level == "SAFE" and not facts.unsure and bool(facts.apps)
-    return known and all(app[0] and _like(app, globs) for app in facts.apps)
+    known = bool(facts.apps) and not facts.doubt
+    return known and all(app and _like((app, name), globs) for app, name in facts.apps)
 
 
 def _like(texts: Iterable[str], globs: Iterable[str]) -> bool:
@@ -93,11 +91,12 @@ def _like(texts: Iterable[str], globs: Iterable[str]) -> bool:
 
 def _argument(facts: CallFacts, key: str, globs: tuple[str, ...], loosens: bool) -> bool:
     sent = facts.sent(key)
-    written = _written(facts.arguments, key)
+    # A recipe's own arguments count beside those that it is bound to.
+    written = [row for row in (_written(facts.arguments, key), _written(facts.given, key)) if row]
     if sent is None:
-        sent = () if written is None else ((written[0],),)
-    elif not loosens and written is not None:
-        sent = (*sent, written)
+        sent = tuple((row[0],) for row in written)
+    elif not loosens:
+        sent = (*sent, *written)
     fits = [_like(forms, globs) or ("" in forms and "" in globs) for forms in sent]
     return bool(fits) and (all(fits) if loosens else any(fits))
 

@@ -10,19 +10,21 @@ import contextlib
 import math
 import os
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from iac_base.errors import SetupError
 from iac_base.files import data_folder
 from iac_base.text import escaped
 from iac_runtime.language.request import Event
-from iac_runtime.policy.call_view import CallView, TargetProcess, processes, sent_for, view_of
+from iac_runtime.language.text import jxa_line
+from iac_runtime.policy.call_view import CallView, processes, sent_for, view_of
 from iac_runtime.policy.dataflow import Taint, secrets_read, without_secrets
 from iac_runtime.policy.decide import decide
-from iac_runtime.policy.escalation import escalate
+from iac_runtime.policy.effects import Effect, object_of, verb_of_event
+from iac_runtime.policy.escalation import escalate, flows_of
 from iac_runtime.policy.facts import CallFacts, Decision
 from iac_runtime.policy.file import load_policy, policy_path
 from iac_runtime.policy.file_rules import RuleContext
@@ -52,6 +54,16 @@ _RESUME: Final = (
 )
 
 
+Identify: TypeAlias = Callable[[str], tuple[str, str]]
+"""From an app's bundle id, or its name or a process's, to its bundle id and name; empty if neither
+is known."""
+
+
+def nobody(_name: str) -> tuple[str, str]:
+    """Know no app."""
+    return "", ""
+
+
 class Requester(NamedTuple):
     """Who calls, and who can ask there.
 
@@ -79,7 +91,7 @@ class Permissions:
         store: Opens the approvals, on first need; those of this user if left out.
         context: What the rules of escalation look at.
         home: The user's home folder.
-        identify: The bundle id of a running process by its name or id; empty where it is not known.
+        identify: Knows apps by the names of their processes.
         now: The time of day in seconds.
     """
 
@@ -90,12 +102,12 @@ class Permissions:
         store: "Callable[[], ApprovalStore] | None" = None,
         context: RuleContext | None = None,
         home: str | None = None,
-        identify: Callable[[str], str] = lambda _name: "",
+        identify: Identify = nobody,
         now: Callable[[], float] = time.time,
     ) -> None:
         self.policy = policy
         self.settings = settings
-        self.taint = Taint()
+        self.taint = (context and context.taint) or Taint()
         own = (str(data_folder()), policy.path or str(policy_path()))
         self._context = (context or RuleContext(own=own))._replace(taint=self.taint)
         self._home = os.path.expanduser("~") if home is None else home  # noqa: PTH111 (a text)
@@ -123,35 +135,54 @@ class Permissions:
         """Return a request as it may be sent: all of an object means all but its secrets."""
         return without_secrets(event, tool.tables if tool else None, self.policy.secrets)
 
-    def facts(self, facts: CallFacts, tool: Operation | None, caller: Requester) -> CallFacts:
-        """Return the facts of a call that is ready to be sent, with what its request holds.
+    def request(
+        self, facts: CallFacts, event: Event, level: Level, operation: Operation | None = None
+    ) -> CallFacts:
+        """Return the facts of a request: what it does, what raises it, what it would read.
 
         Args:
-            facts: What is known without looking into the request, which went through `guarded`.
-            tool: What the tool does in its app; None for one of the runtime's own.
-            caller: Who calls.
+            facts: Tool, arguments and line; what is of the app is filled in here.
+            event: The request, which went through `guarded`.
+            level: What it needs by the tables of its app.
+            operation: What the tool does in its app; None for one of the runtime's own.
         """
-        can_ask = caller.asks_by is not None and caller.asks_by in self.policy.approvers
-        facts = replace(facts, client=caller.client, can_ask=can_ask, vouched=caller.vouched)
-        event = facts.event
-        if event is None:
-            return facts
-        tables = tool.tables if tool else None
-        rows = parameters(tool) if tool else {}
+        tables = operation.tables if operation else None
+        rows = parameters(operation) if operation else {}
         view = view_of(event, rows, self._home, tables)
-        reached = [
-            (row, self._identify(row.name or row.bundle))
-            for row in (processes(event) if event.app.casefold() == SYSTEM_EVENTS else ())
-        ]
+        answers = operation is None or bool(operation.spec.result)
+        name = tables.app.name if tables else self._identify(event.app)[1]
+        verb = verb_of_event(event, level, answers=answers)
+        thing = object_of(event, tables)
+        own = Effect(verb, event.app, name, *thing, flows_of(view, verb), level)
+        raised = escalate(view, self._context) if _can_raise(view) else ()
         return replace(
             facts,
-            raised=escalate(view, self._context) if _can_raise(view) else (),
-            targets=tuple(row.bundle or app_id for row, app_id in reached),
-            names=tuple(row.name for row, _ in reached),
-            unsure=unsure_of(reached) if reached else "",
+            effects=(own, *self._processes(event, own)),
+            event=event,
+            line=facts.line or jxa_line(event),
+            raised=raised,
             secrets=secrets_read(event, tables, self.policy.secrets),
             sent=lambda key: sent_for(key, view, rows),
         )
+
+    def _processes(self, event: Event, effect: Effect) -> Iterator[Effect]:
+        """Yield the same on each app whose process a request of System Events goes through."""
+        for row in processes(event) if event.app.casefold() == SYSTEM_EVENTS else ():
+            said = row.name or row.bundle
+            app, name = self._identify(said) if said else ("", "")
+            app, name = row.bundle or app, name or row.name
+            if effect.looks and not (said or row.inside):
+                continue
+            doubt = ""
+            if not app and (name or row.inside):
+                whose = f"the process {name}" if name else "a process without a name"
+                doubt = f"it goes through {whose}, whose app is not known here"
+            yield effect._replace(app=app, name=name or "a process", flow=(), doubt=doubt)
+
+    def of(self, facts: CallFacts, caller: Requester) -> CallFacts:
+        """Return the facts of a call with what is known of who calls."""
+        can_ask = caller.asks_by is not None and caller.asks_by in self.policy.approvers
+        return replace(facts, client=caller.client, can_ask=can_ask, vouched=caller.vouched)
 
     def judge(self, facts: CallFacts) -> Decision:
         """Return what is to be done with a call."""
@@ -190,6 +221,22 @@ class Permissions:
             requires_prompt=True,
             suggestion=_RESUME,
         )
+
+    def honours(self, facts: CallFacts, token: str, verdict: Verdict) -> bool:
+        """Say whether an answer would let a call run, without using it up.
+
+        Raises:
+            SetupError: The state cannot be read.
+        """
+        from iac_runtime.policy.approvals import TokenError, check
+
+        decision = self.judge(replace(facts, can_ask=True))
+        if verdict not in ("once", "always") or decision.action == "deny":
+            return False
+        with contextlib.suppress(TokenError):
+            check(self.store, token, facts, decision, self._now)
+            return True
+        return False
 
     def answer(self, facts: CallFacts, token: str, verdict: Verdict) -> Decision:
         """Return what is to be done with a call after its question was answered.
@@ -260,25 +307,15 @@ def _refused(decision: Decision, reason: str, source: str, way: str = _FINAL) ->
     )
 
 
-def unsure_of(reached: Iterable[tuple[TargetProcess, str]]) -> str:
-    """Return why it cannot be told into which apps a request of System Events reaches."""
-    for process, app in reached:
-        name = process.name or process.bundle
-        if not app and (name or process.inside):
-            whose = f"the process {name}" if name else "a process without a name"
-            return f"it goes through {whose}, whose app is not known here"
-    return ""
-
-
-def identify_in(catalogue: Catalogue) -> Callable[[str], str]:
-    """Return a function from the name of a running process to a bundle id, by a catalogue's apps.
+def identify_in(catalogue: Catalogue) -> Identify:
+    """Return what knows the apps of a catalogue.
 
     On a Mac the process itself could be asked; what no catalogue knows has no identity here.
     """
 
-    def identify(name: str) -> str:
+    def identify(name: str) -> tuple[str, str]:
         found = catalogue.find_app(name)
-        return found.id if found else ""
+        return (found.id, found.name) if found else ("", "")
 
     return identify
 
@@ -289,7 +326,7 @@ def open_permissions(
     *,
     environ: Mapping[str, str] | None = None,
     home: str | None = None,
-    identify: Callable[[str], str] = lambda _name: "",
+    identify: Identify = nobody,
 ) -> Permissions:
     """Return the permissions of this user.
 
