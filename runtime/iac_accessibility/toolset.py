@@ -181,7 +181,7 @@ class UiToolset:
             shown,
             line=f"{change.line}, element {self._tag(key, app, change)}",
             raised=tuple(
-                Raised("interface", f"{reason[:1].upper()}{reason[1:]}.", level)
+                Raised("interface", f"{reason[:1].upper()}{reason[1:]}.", "SAFE")
                 for reason in reasons
             ),
             memory=remembered(app, change.found) if level == "MODIFY" else "",

@@ -167,7 +167,7 @@ def execute(tool: Tool, call: Call, context: ToolContext) -> Plan:
     told = (*found.targets, *found.unknown)
     effects = _effects(toolset, told, reach, found.level)
     raised = (
-        Raised("script", f"{reason.says} ({reason.text})", found.level)
+        Raised("script", f"{reason.says} ({reason.text})", "SAFE")
         for reason in found.reasons[:5]
         if found.level != "SAFE"
     )
