@@ -14,7 +14,8 @@ from audit_trial import WORKER, rows_of, trial
 
 from iac_base.errors import SetupError
 from iac_runtime.audit import Audit, AuditError, AuditIntent, AuditOutcome, writer
-from iac_runtime.audit.reading import AuditEntry, Query, drop, find, row_lines, verified
+from iac_runtime.audit.dropping import drop
+from iac_runtime.audit.reading import AuditEntry, Query, find, row_lines, verified
 from iac_runtime.tool import Level
 
 NOW = "2100-01-01T00:00:00.000Z"

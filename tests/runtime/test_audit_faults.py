@@ -13,10 +13,11 @@ import pytest
 from audit_trial import rows_of
 
 from iac_base.errors import SetupError
-from iac_runtime.audit import Audit, AuditError, AuditIntent, AuditOutcome, reading
+from iac_runtime.audit import Audit, AuditError, AuditIntent, AuditOutcome
 from iac_runtime.audit import store as schema
 from iac_runtime.audit import writer as writer_module
-from iac_runtime.audit.reading import Query, drop, find, verified
+from iac_runtime.audit.dropping import drop
+from iac_runtime.audit.reading import Query, find, verified
 
 WRITE = AuditIntent("notes_set", "MODIFY")
 READ = AuditIntent("notes_get", "SAFE")
@@ -250,7 +251,7 @@ def test_an_older_file_is_brought_forward(folder: Path, monkeypatch: pytest.Monk
     call(audit, WRITE)
     audit.close()
     assert rows_of(folder, "SELECT count(*) FROM more") == [(0,)]
-    assert rows_of(folder, "PRAGMA user_version") == [(2,)]
+    assert rows_of(folder, "PRAGMA user_version") == [(3,)]
     assert verified(folder).holds
 
 
@@ -287,7 +288,6 @@ def test_a_program_that_holds_the_file_is_told_of(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(schema, "BUSY_SECONDS", 0.05)
-    monkeypatch.setattr(reading, "BUSY_SECONDS", 0.05)
     audit = Audit.open(folder)
     call(audit, WRITE)
     holder = sqlite3.connect(folder / "audit.db", isolation_level=None)

@@ -6,13 +6,13 @@ import sys
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from iac_base.files import PRIVATE, open_state, replacing
 from iac_base.text import escaped
-from iac_mcp.cli.common import HELP, OUTPUT, writing
+from iac_mcp.cli.common import HELP, OUTPUT, print_json, writing
 from iac_runtime.tool import LEVELS
 
 if TYPE_CHECKING:
@@ -78,27 +78,87 @@ def tail(limit: int, as_json: bool) -> None:
 )
 @_LIMIT
 @_JSON
-def search(limit: int, as_json: bool, **query: str | None) -> None:
+def search(limit: int, as_json: bool, **query: Any) -> None:
     """Show the last calls that hold TEXT and fit the options."""
     from iac_runtime.audit.reading import Query, find
 
-    asked = Query(**{name: value or "" for name, value in query.items()})
-    _show(find(open_state(), asked, limit), as_json=as_json)
+    asked: dict[str, Any] = {name: value or "" for name, value in query.items()}
+    _show(find(open_state(), Query(**asked), limit), as_json=as_json)
 
 
 @audit.command()
-def verify() -> int:
-    """Follow the chain of the record; exit status 1 if it does not hold."""
+@click.argument("row", type=click.IntRange(1))
+def show(row: int) -> None:
+    """Show the call whose number tail and search print first, with all that was written of it."""
+    from iac_runtime.audit.reading import Query, find
+
+    found = find(open_state(), Query(seq=row), 1)
+    if not found:
+        raise click.UsageError(f"Row {row} is no call; iac-mcp audit tail lists the last ones.")
+    print_json(found[0].facts())
+
+
+@audit.command()
+@click.option("--file", type=click.Path(path_type=Path, dir_okay=False), help="Append to it.")
+@click.option("--syslog", is_flag=True, help="Hand it to the system's log.")
+@click.argument("command", nargs=-1, type=click.UNPROCESSED)
+def anchor(file: Path | None, syslog: bool, command: tuple[str, ...]) -> None:
+    """Keep the head of the chain elsewhere, so that a rollback or another file is found later.
+
+    COMMAND, after --, gets it as a line of JSON on its standard input.
+    """
+    from iac_runtime.audit import anchor as anchors
+
+    if [file is not None, syslog, bool(command)].count(True) != 1:
+        raise click.UsageError("Say where: --file PATH, --syslog, or -- COMMAND.")
+    state = open_state()
+    if file is not None and file.resolve().is_relative_to(state.resolve()):
+        raise click.UsageError("What changes the record can change this file too; take another.")
+    head = anchors.anchor(state, _written(datetime.now(UTC)))
+    if file is not None:
+        with writing(file):
+            anchors.to_file(file, head.line)
+    elif syslog:
+        anchors.to_syslog(head.line)
+    else:
+        anchors.to_command(command, head.line)
+    click.echo(f"Anchored at row {head.row}.")
+
+
+@audit.command()
+@click.option(
+    "--anchor",
+    "anchors",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Check against each anchor in this file.",
+)
+def verify(anchors: Path | None) -> int:
+    """Follow the chain of the record; exit status 1 if it, or an anchor, does not hold."""
+    from iac_runtime.audit.anchor import judge, read
     from iac_runtime.audit.reading import verified
 
-    found = verified(open_state())
+    kept, others = read(anchors) if anchors else ({}, 0)
+    found = verified(open_state(), {one.row for one in kept.values()})
     for fault in found.faults:
         click.echo(fault)
     for name in found.kept:
         click.echo(f"The record before this one was damaged; it is kept as {escaped(name)}.")
+    if others:
+        click.echo(f"{others} lines of {anchors} hold no anchor and were passed over.")
+    judged = {number: judge(one, found) for number, one in kept.items()}
+    failed = [number for number, meaning in judged.items() if meaning]
+    if failed:
+        one = kept[failed[0]]
+        more = f" ({len(failed)} of {len(kept)} anchors fail)" if failed[1:] else ""
+        place = f"Anchor in line {failed[0]}, row {one.row} of {one.time}"
+        click.echo(f"{place}: {judged[failed[0]]}{more}.")
+    elif kept:
+        gone = sum(one.row <= found.drop.through for one in kept.values())
+        of_them = f", {gone} of rows that were dropped since" if gone else ""
+        click.echo(f"{len(kept)} anchors hold{of_them}.")
     places = f"{found.rows} rows, {found.first} to {found.last}"
     click.echo(f"{places}: the chain {'holds' if found.holds else 'does not hold'}.")
-    return 0 if found.holds else 1
+    return 0 if found.holds and not failed else 1
 
 
 @audit.command()
@@ -130,11 +190,14 @@ def drop(before: str | None, keep: int | None, yes: bool) -> None:
         raise click.UsageError("Say which rows: --before TIME, --keep NUMBER, or both.")
     if not yes:
         click.confirm("The rows cannot be brought back. Drop them?", abort=True, err=True)
-    from iac_runtime.audit.reading import drop as run
+    from iac_runtime.audit.dropping import drop as run
 
     now = _written(datetime.now(UTC))
     done = run(open_state(), now, before=before or "", keep=keep)
-    click.echo(f"{done.rows} rows dropped." if done.rows else "There was nothing to drop.")
+    what = f"{done.rows} rows dropped" if done.rows else "There was nothing to drop"
+    click.echo(what + (f"; {done.freed / 1e6:.1f} MB given back." if done.freed else "."))
+    if done.held:
+        click.echo("Another program still reads the record; the file shrinks when that has ended.")
 
 
 def _write(path: Path, lines: Iterable[str]) -> int:
@@ -176,5 +239,5 @@ def _cells(entry: "AuditEntry") -> tuple[str, ...]:
         " by ".join(filter(None, (entry.decision, entry.source))),
         entry.result,
         "" if entry.ms is None else f"{entry.ms:.0f}",
-        entry.line,
+        "\n".join((entry.line, *(" ".join(filter(None, effect)) for effect in entry.effects))),
     )

@@ -5,9 +5,10 @@ can write the file and knows this page can make a new chain that holds.
 """
 
 import hashlib
-import json
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from json.encoder import encode_basestring_ascii as quoted
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from iac_base.errors import ToolError
@@ -26,8 +27,8 @@ class AuditRow(NamedTuple):
         time: UTC, ISO 8601 with milliseconds.
         session: The run of a program that the row tells of, 16 hexadecimal digits.
         call: The number of the call in the session; 0 for rows about the session.
-        event: `opened`, `intent`, `outcome`, `interrupted`, `lost`, `closed`, `dropped` or
-            `replaced` (the chain before this one was damaged, and is kept elsewhere).
+        event: `opened`, `intent`, `outcome`, `interrupted`, `lost`, `closed`, `anchored`,
+            `dropped` or `replaced` (the chain before this one was damaged, and is kept elsewhere).
         body: JSON on one line, ASCII.
         hash: 32 bytes.
     """
@@ -41,18 +42,43 @@ class AuditRow(NamedTuple):
     hash: bytes
 
 
+class LastDrop(NamedTuple):
+    """What the last row about a drop says; all empty without one.
+
+    Attributes:
+        seq, time: The place of that row, and when.
+        through, hash: The last row that went.
+        store: The id of the store, if the row says it.
+        heads: Place -> hash, as hexadecimal digits, of the rows that went and were anchored.
+    """
+
+    seq: int = 0
+    time: str = ""
+    through: int = 0
+    hash: bytes = b""
+    store: str = ""
+    heads: Mapping[str, str] = MappingProxyType({})
+
+
+NO_DROP: Final = LastDrop()
+
+
 @dataclass(frozen=True, slots=True)
 class ChainCheck:
     """What verifying found: how many rows, from which to which, and one line a fault.
 
-    `kept` are the names of damaged files of an earlier chain, as the rows tell.
+    `hashes` are those of the places that were asked for, `kept` the names of damaged files of an
+    earlier chain, as the rows tell; `store` names the chain, and `drop` is the last.
     """
 
     rows: int
     first: int
     last: int
     faults: tuple[str, ...]
+    hashes: Mapping[int, bytes] = field(default_factory=dict)
     kept: tuple[str, ...] = ()
+    store: str = ""
+    drop: LastDrop = NO_DROP
 
     @property
     def holds(self) -> bool:
@@ -64,11 +90,17 @@ def link(
     before: bytes, seq: int, time: str, session: str, call: int, event: str, body: str
 ) -> bytes:
     """Return the hash of a row that stands after the hash `before`."""
-    text = json.dumps([seq, time, session, call, event, body], separators=(",", ":"))
+    # As `json.dumps` writes them, in a third of its time: a million rows are verified at once.
+    text = f"[{seq},{quoted(time)},{quoted(session)},{call},{quoted(event)},{quoted(body)}]"
     return hashlib.sha256(before + text.encode()).digest()
 
 
-def verify(rows: Iterable[AuditRow], dropped: Mapping[int, bytes], counter: int) -> ChainCheck:
+def verify(
+    rows: Iterable[AuditRow],
+    dropped: Mapping[int, bytes],
+    counter: int,
+    places: Collection[int] = (),
+) -> ChainCheck:
     """Follow the chain.
 
     Args:
@@ -76,7 +108,9 @@ def verify(rows: Iterable[AuditRow], dropped: Mapping[int, bytes], counter: int)
         dropped: Place -> hash of the last row of each part that was dropped from the front, as
             later rows of the chain say.
         counter: The highest place ever given.
+        places: Those whose hashes are asked for.
     """
+    hashes: dict[int, bytes] = {}
     faults: list[str] = []
     first = last = count = 0
     before: bytes | None = START
@@ -92,15 +126,25 @@ def verify(rows: Iterable[AuditRow], dropped: Mapping[int, bytes], counter: int)
             faults.append(f"{_rows(last + 1, row.seq - 1)} missing")
             before = None
         # Where the row before is missing, this one's hash cannot be made again.
-        if before is not None and link(before, *row[:6]) != row.hash:
+        if before is not None and not _follows(row, before):
             faults.append(f"row {row.seq} was changed, or the row before it was")
         before, last = row.hash, row.seq
+        if last in places:
+            hashes[last] = before
         if len(faults) >= MOST_FAULTS:
             break
     else:
         if counter > last:
             faults.append(f"{_rows(last + 1, counter)} missing from the end")
-    return ChainCheck(count, first, last, tuple(faults))
+    return ChainCheck(count, first, last, tuple(faults), hashes)
+
+
+def _follows(row: AuditRow, before: bytes) -> bool:
+    try:
+        return link(before, *row[:6]) == row.hash
+    except TypeError:
+        # Bytes where a text was written.
+        return False
 
 
 def _rows(first: int, last: int) -> str:

@@ -16,9 +16,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from iac_base.errors import SetupError
 from iac_base.files import StateFileError, try_lock
-from iac_base.sqlite import Database, DatabaseSchema, kept_aside, open_to_read
-from iac_runtime.audit.chain import START, AuditError, chained
+from iac_base.sqlite import (
+    Database,
+    DatabaseSchema,
+    explain,
+    kept_aside,
+    open_database,
+    open_to_read,
+)
+from iac_runtime.audit import index
+from iac_runtime.audit.chain import NO_DROP, START, AuditError, LastDrop, chained
 
 FILE: Final = "audit.db"
 BUSY_SECONDS: Final = 5.0
@@ -44,6 +53,7 @@ SCHEMA: Final = DatabaseSchema(
                 started TEXT NOT NULL
             ) WITHOUT ROWID""",
         ),
+        index.TABLES,
     ),
     application=0x69616341,  # "iacA"
     vacuum=True,
@@ -58,6 +68,28 @@ def connect_read(path: Path) -> sqlite3.Connection:
         StateFileError: It cannot be read.
     """
     return open_to_read(path, SCHEMA, wait=BUSY_SECONDS)
+
+
+@contextlib.contextmanager
+def changing(folder: Path) -> Iterator[sqlite3.Connection]:
+    """Give a connection to one who keeps the audit in order, for no run of a program.
+
+    A damaged file is not set aside: whoever drops rows wants them gone, not the rest.
+
+    Raises:
+        SetupError: There is no audit.
+        StateFileError: It cannot be written.
+    """
+    path = folder / FILE
+    if not path.exists():
+        raise SetupError(f"There is no audit in {folder} yet; the first call begins it.")
+    connection = open_database(path, SCHEMA, wait=BUSY_SECONDS, repair=False)
+    try:
+        yield connection
+    except sqlite3.Error as error:
+        raise explain(error, path) from error
+    finally:
+        connection.close()
 
 
 FOLDER: Final = "audit-sessions"
@@ -168,6 +200,21 @@ class AuditStore:
         with self._writing(now) as (connection, run):
             append(connection, (part._replace(session=part.session or run) for part in parts))
 
+    def index(self, *, idle: bool) -> bool:
+        """Bring the index forward by a batch, if it is worth it; return whether more may wait.
+
+        Raises:
+            StateFileError: It cannot be; nothing is lost, for the rows themselves are there.
+        """
+        if self._session is None:
+            return False
+        with self._database.reading() as connection:
+            waiting = index.waiting(connection)
+        if waiting < (index.BATCH if idle else index.LAG):
+            return waiting >= index.BATCH
+        with self._database.writing() as connection:
+            return index.extend(connection)
+
     def close(self, now: str) -> None:
         """End the run: calls without an outcome are marked, and its lock goes.
 
@@ -230,6 +277,44 @@ def last_place(connection: sqlite3.Connection) -> int:
     """Return the highest place that was ever given."""
     found = connection.execute("SELECT seq FROM sqlite_sequence WHERE name = 'rows'").fetchone()
     return int(found[0]) if found else 0
+
+
+def upkeep(connection: sqlite3.Connection, event: str) -> list[tuple[int, str, str, bytes]]:
+    """Return (place, time, body, hash) of the rows of an event that keeps the audit in order."""
+    return connection.execute(
+        # The list is the condition of their index, word for word, or it is not used.
+        """SELECT seq, time, body, hash FROM rows
+        WHERE event IN ('anchored', 'dropped', 'replaced') AND event = ? ORDER BY seq""",
+        (event,),
+    ).fetchall()
+
+
+def last_drop(connection: sqlite3.Connection) -> LastDrop:
+    """Return what the last row about a drop says."""
+    found = upkeep(connection, "dropped")
+    try:
+        seq, time, text, _ = found[-1]
+        body = json.loads(text)
+        end = bytes.fromhex(body["hash"])
+        drop = LastDrop(
+            seq, time, body["through"], end, body.get("store", ""), body.get("heads", {})
+        )
+    except (TypeError, ValueError, LookupError, AttributeError):
+        # None; or one that was changed by hand, which verifying finds.
+        return NO_DROP
+    # What it says of itself, or of rows to come, it cannot mean.
+    return drop if 0 < drop.through < seq else NO_DROP
+
+
+def store_id(connection: sqlite3.Connection) -> str:
+    """Return what names this chain for good: the hash of its first row, 32 hexadecimal digits.
+
+    A drop carries it on. In a file that an older version dropped the first row of, it is the hash
+    with which the rest began.
+    """
+    drop = last_drop(connection)
+    first = connection.execute("SELECT hash FROM rows WHERE seq = 1").fetchone()
+    return drop.store or (first[0] if first else drop.hash).hex()[:32]
 
 
 def _ended(run: str, calls: Iterable[int], now: str, body: str = "{}") -> list[Part]:

@@ -30,6 +30,8 @@ TEXT_LIMIT: Final = 2_000
 
 NAME_LIMIT: Final = 200
 
+MOST_EFFECTS: Final = 50
+
 
 @dataclass(frozen=True, slots=True)
 class AuditIntent:
@@ -46,6 +48,8 @@ class AuditIntent:
         arguments: As they were checked; secrets in them are redacted before they are stored.
         types: Parameter -> type, where the type tells more than the name.
         line: The request as a line of JXA; redacted too.
+        effects: What it does, each as verb, app, object and flow; all apps are kept, and object
+            and flow are redacted.
     """
 
     tool: str
@@ -58,6 +62,7 @@ class AuditIntent:
     arguments: Mapping[str, Any] = field(default_factory=dict)
     types: Mapping[str, str] = field(default_factory=dict)
     line: str = ""
+    effects: tuple[tuple[str, str, str, str], ...] = ()
 
     @property
     def durable(self) -> bool:
@@ -96,8 +101,29 @@ def intent_body(intent: AuditIntent) -> tuple[str, tuple[str, ...]]:
         "arguments": shorten(arguments),
         "digest": digest(arguments),
         "line": shorten(redact_text(intent.line, secrets), TEXT_LIMIT),
+        "effects": _effects(intent.effects, secrets),
     }
     return _json(body), secrets
+
+
+def _effects(
+    effects: tuple[tuple[str, str, str, str], ...], secrets: tuple[str, ...]
+) -> list[list[str]]:
+    """Return effects as they are stored: the first, then one for each app that these leave out."""
+    kept, named = list(effects[:MOST_EFFECTS]), {effect[1] for effect in effects[:MOST_EFFECTS]}
+    for effect in effects[MOST_EFFECTS:]:
+        if effect[1] not in named:
+            named.add(effect[1])
+            kept.append(effect)
+    stored = [
+        [
+            *(shorten(part, NAME_LIMIT) for part in effect[:2]),
+            *(shorten(redact_text(part, secrets), NAME_LIMIT) for part in effect[2:]),
+        ]
+        for effect in kept
+    ]
+    cut = [] if len(kept) == len(effects) else [[f"… [{len(effects)} effects]", "", "", ""]]
+    return stored + cut
 
 
 def outcome_body(outcome: AuditOutcome, secrets: tuple[str, ...]) -> str:
@@ -257,9 +283,10 @@ class Audit:
         return row
 
     def _run(self) -> None:
+        behind = False
         while True:
             with self._wake:
-                self._wait()
+                self._wait(behind=behind)
                 rows, self._rows = self._rows, []
                 self._urgent = False
                 lost, closing = self._lost, self._closing
@@ -267,11 +294,13 @@ class Audit:
             if closing:
                 self._close()
                 return
+            behind = self._index(idle=not rows)
 
-    def _wait(self) -> None:
+    def _wait(self, *, behind: bool) -> None:
         while not self._urgent and not self._closing:
             if not self._rows:
-                self._wake.wait()
+                if not self._wake.wait(GROUP_SECONDS if behind else None):
+                    return
                 continue
             # What could not be written is as old as it is; it is tried again in its own time.
             due = RETRY_SECONDS if self._problem else GROUP_SECONDS
@@ -301,6 +330,13 @@ class Audit:
             for row in rows:
                 if row.done is not None:
                     row.done.set()
+
+    def _index(self, *, idle: bool) -> bool:
+        try:
+            return self._store.index(idle=idle)
+        except Exception:
+            # Calls are then found by reading them; a file that is at fault fails the next write.
+            return False
 
     def _failed(self, rows: list[_Waiting], error: AuditError) -> None:
         self._problem, self._tried = error, time.monotonic()

@@ -1,0 +1,182 @@
+"""Dropping the front of the audit for good, and giving its room back to the file system.
+
+First a row says how far and with which hash; from then on what it names counts as gone, though it
+be still there. Then rows go a slice at a time, with pauses for those who write, and the file
+shrinks with each. Where that is cut short, the next drop goes on.
+"""
+
+import json
+import os
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from iac_base.errors import SetupError
+from iac_base.files import StateFileError
+from iac_base.sqlite import transaction
+from iac_runtime.audit import index
+from iac_runtime.audit.chain import LastDrop, verify
+from iac_runtime.audit.reading import rows
+from iac_runtime.audit.store import (
+    FILE,
+    Part,
+    append,
+    changing,
+    last_drop,
+    last_place,
+    live_sessions,
+    open_calls,
+    store_id,
+    upkeep,
+)
+
+SLICE: Final = 5_000
+"""Rows that go in one transaction, of about 20 ms."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """What was dropped.
+
+    Attributes:
+        rows, through: How many rows went, and the place of the last of them; 0 and 0 for none.
+        freed: Bytes that the file system has back.
+        held: Whether another program still reads what was there; the file shrinks after it.
+    """
+
+    rows: int = 0
+    through: int = 0
+    freed: int = 0
+    held: bool = False
+
+
+def drop(folder: Path, now: str, *, before: str = "", keep: int | None = None) -> Dropped:
+    """Remove rows from the front: those older than a time, or all but the last `keep`.
+
+    Rows from the first call on that still runs are kept. What was removed is overwritten.
+
+    Args:
+        folder: The state folder.
+        now: The time of the row that tells of it, UTC.
+        before: The first row of this time or later is kept, and all after it.
+        keep: How many rows are kept at least.
+
+    Raises:
+        SetupError: There is no audit, it cannot be written, or its chain does not hold (to drop
+            the broken part would hide it).
+    """
+    path, done = folder / FILE, Dropped()
+    size = _size(path)
+    try:
+        with changing(folder) as connection:
+            done = _say(connection, folder, now, before, keep)
+            held = _remove(connection)
+    except StateFileError as error:
+        what, way = "Nothing was dropped", error.way
+        if done.rows:
+            what, way = "The rows are dropped, but still take up room", f"{way} Then drop again."
+        raise SetupError(f"{what} ({error.why}). {way}") from error
+    return Dropped(done.rows, done.through, max(size - _size(path), 0), held)
+
+
+def _size(path: Path) -> int:
+    files = (path, path.with_name(f"{path.name}-wal"))
+    return sum(file.stat().st_size for file in files if file.exists())
+
+
+def _say(
+    connection: sqlite3.Connection, folder: Path, now: str, before: str, keep: int | None
+) -> Dropped:
+    """Append the row that says what is dropped, if anything is."""
+    # Looked at as it was at one moment, so that nobody waits while the chain is followed.
+    connection.execute("BEGIN")
+    old = last_drop(connection)
+    through = _last(connection, folder, before, keep)
+    body = _body(connection, old, through)
+    if body is not None:
+        found = verify(rows(connection), {old.through: old.hash}, last_place(connection))
+        if not found.holds:
+            raise SetupError(
+                f"The chain does not hold ({found.faults[0]}), so nothing was dropped;"
+                f" keep {folder / FILE} and move it away to begin a new one."
+            )
+    connection.execute("COMMIT")
+    if body is None:
+        return Dropped()
+    with transaction(connection):
+        if last_drop(connection) != old:
+            raise SetupError("Another program drops rows just now; run it again later.")
+        append(connection, [Part(now, "", 0, "dropped", json.dumps(body, separators=(",", ":")))])
+    return Dropped(body["rows"], through)
+
+
+def _body(connection: sqlite3.Connection, old: LastDrop, through: int) -> dict[str, Any] | None:
+    count, first, last = connection.execute(
+        "SELECT count(*), min(time), max(time) FROM rows WHERE seq > ? AND seq <= ?",
+        (old.through, through),
+    ).fetchone()
+    if not count:
+        return None
+    (end,) = connection.execute("SELECT hash FROM rows WHERE seq = ?", (through,)).fetchone()
+    anchored = upkeep(connection, "anchored")
+    heads = {str(seq): row.hex() for seq, _, _, row in anchored if seq <= through}
+    return {
+        "through": through,
+        "hash": end.hex(),
+        "rows": count,
+        "from": first,
+        "to": last,
+        "pid": os.getpid(),
+        "store": store_id(connection),
+        "heads": {**old.heads, **heads},
+    }
+
+
+def _last(connection: sqlite3.Connection, folder: Path, before: str, keep: int | None) -> int:
+    """Return the place of the last row to go."""
+    last = int(connection.execute("SELECT coalesce(max(seq), 0) FROM rows").fetchone()[0])
+    ends = [last]
+    if before:
+        # By place, not by time alone: a clock that was set back must not tear a hole.
+        kept = connection.execute("SELECT min(seq) FROM rows WHERE time >= ?", (before,)).fetchone()
+        ends.append(last if kept[0] is None else kept[0] - 1)
+    if keep is not None:
+        ends.append(last - keep)
+    for session in live_sessions(connection, folder):
+        ends.extend(seq - 1 for seq, _ in open_calls(connection, session)[:1])
+    return max(min(ends), 0)
+
+
+def _remove(connection: sqlite3.Connection) -> bool:
+    """Remove what was dropped, and return whether a reader keeps the file from shrinking."""
+    through = last_drop(connection).through
+    connection.execute("PRAGMA secure_delete = ON")
+    first = connection.execute("SELECT min(seq) FROM rows").fetchone()[0]
+    if first is not None and first <= through:
+        # The end of each transaction then moves pages from the end of the file into the gaps and
+        # cuts it. Bit by bit (incremental_vacuum), SQLite seeks each page in the list of free ones.
+        connection.execute("PRAGMA auto_vacuum = FULL")
+        with _slice(connection):
+            index.clear(connection)
+        for end in range(first + SLICE - 1, through + SLICE, SLICE):
+            with _slice(connection):
+                connection.execute("DELETE FROM rows WHERE seq <= ?", (min(end, through),))
+        more = True
+        while more:
+            with _slice(connection):
+                more = index.extend(connection)
+        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+    return bool(connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0])
+
+
+@contextmanager
+def _slice(connection: sqlite3.Connection) -> Iterator[None]:
+    """Hold one transaction, and leave others the same time to write."""
+    start = time.monotonic()
+    with transaction(connection):
+        yield
+    time.sleep(min(time.monotonic() - start, 0.1))
