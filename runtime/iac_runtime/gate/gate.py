@@ -323,6 +323,7 @@ class Gate:
                 plan.tool.name,
                 decision.level,
                 app=",".join(app or name.replace(",", " ") for app, name in facts.apps),
+                effects=tuple(effect.row() for effect in facts.effects),
                 client=facts.client,
                 reasons=decision.reasons,
                 decision=decision.action,

@@ -92,11 +92,11 @@ class Effect(NamedTuple):
         """Whether it may be on any app at all."""
         return bool(self.doubt) and not (self.app or self.name)
 
-    def row(self) -> list[str]:
+    def row(self) -> tuple[str, str, str, str]:
         """Return it as the audit keeps it: verb, app, object, flow."""
         thing = " ".join(filter(None, (self.kind, self.reference)))
         flows = ", ".join(f"{flow.kind} {flow.to}" for flow in self.flow)
-        return [self.verb, self.app or self.name or "unknown", thing, flows]
+        return self.verb, self.app or self.name or "unknown", thing, flows
 
 
 _DATA: Final = json.loads(Path(__file__).with_suffix(".json").read_bytes())

@@ -28,6 +28,7 @@ from iac_base.text import escaped
 from iac_runtime.execution.answers import framed
 from iac_runtime.execution.process import Runner
 from iac_runtime.execution.streams import run_process
+from iac_runtime.policy.effects import in_words
 from iac_runtime.policy.facts import CallFacts, Decision
 
 Verdict = Literal["once", "always", "denied", "unanswered"]
@@ -41,6 +42,9 @@ ANSWERS: Final[Mapping[str, Verdict]] = {ONCE: "once", ALWAYS: "always", DENY: "
 VALUE_LIMIT: Final = 800
 TEXT_LIMIT: Final = 4000
 """Characters of one value and of a whole question; a dialog grows past the screen beyond."""
+
+_EFFECTS: Final = 5
+"""Effects of a call that are shown."""
 
 _HEADS: Final = {
     "SAFE": "Reads.",
@@ -74,6 +78,7 @@ def question_for(facts: CallFacts, decision: Decision) -> Question:
     parts = [head, f"{decision.level}: {_HEADS[decision.level]}"]
     if decision.reasons:
         parts.append("\n".join(f"- {_cut(escaped(reason), 300)}" for reason in decision.reasons))
+    parts.append(_effects(facts))
     parts.append(_arguments(facts.arguments))
     parts.append(f"It runs: {_cut(escaped(facts.line), VALUE_LIMIT)}")
     if decision.offers_always:
@@ -81,6 +86,13 @@ def question_for(facts: CallFacts, decision: Decision) -> Question:
     answers = (DENY, ONCE, ALWAYS) if decision.offers_always else (DENY, ONCE)
     text = _cut("\n\n".join(part for part in parts if part), TEXT_LIMIT)
     return Question(app, facts.tool, decision.level, text, facts.line, answers, decision.scope)
+
+
+def _effects(facts: CallFacts) -> str:
+    """Return what the call does, a line each; of many the first few and their number."""
+    rows = [f"  {_cut(in_words(effect), 200)}" for effect in facts.effects[:_EFFECTS]]
+    more = len(facts.effects) - len(rows)
+    return "\n".join(("It:", *rows, *([f"  and {more} more"] if more else ())) if rows else ())
 
 
 def _arguments(arguments: Mapping[str, Any]) -> str:
