@@ -20,7 +20,7 @@ from iac_base.files import StateFileError
 from iac_base.sqlite import transaction
 from iac_runtime.audit import index
 from iac_runtime.audit.chain import LastDrop, verify
-from iac_runtime.audit.reading import rows
+from iac_runtime.audit.reading import links
 from iac_runtime.audit.store import (
     FILE,
     Part,
@@ -36,6 +36,8 @@ from iac_runtime.audit.store import (
 
 SLICE: Final = 5_000
 """Rows that go in one transaction, of about 20 ms."""
+
+PAUSE_SECONDS: Final = 0.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +100,7 @@ def _say(
     through = _last(connection, folder, before, keep)
     body = _body(connection, old, through)
     if body is not None:
-        found = verify(rows(connection), {old.through: old.hash}, last_place(connection))
+        found = verify(links(connection), {old.through: old.hash}, last_place(connection))
         if not found.holds:
             raise SetupError(
                 f"The chain does not hold ({found.faults[0]}), so nothing was dropped;"
@@ -154,29 +156,33 @@ def _last(connection: sqlite3.Connection, folder: Path, before: str, keep: int |
 def _remove(connection: sqlite3.Connection) -> bool:
     """Remove what was dropped, and return whether a reader keeps the file from shrinking."""
     through = last_drop(connection).through
-    connection.execute("PRAGMA secure_delete = ON")
-    first = connection.execute("SELECT min(seq) FROM rows").fetchone()[0]
-    if first is not None and first <= through:
-        # The end of each transaction then moves pages from the end of the file into the gaps and
-        # cuts it. Bit by bit (incremental_vacuum), SQLite seeks each page in the list of free ones.
-        connection.execute("PRAGMA auto_vacuum = FULL")
+    first = connection.execute("SELECT min(seq) FROM rows").fetchone()[0] or 1
+    # What a crash undoes here, the next drop does again.
+    connection.execute("PRAGMA synchronous = NORMAL")
+    # The end of a transaction then moves pages from the end of the file into the gaps and cuts it.
+    # Bit by bit (incremental_vacuum), SQLite would seek each page in the list of free ones.
+    connection.execute("PRAGMA auto_vacuum = FULL")
+    if first <= through:
+        connection.execute("PRAGMA secure_delete = ON")
         with _slice(connection):
             index.clear(connection)
         for end in range(first + SLICE - 1, through + SLICE, SLICE):
             with _slice(connection):
                 connection.execute("DELETE FROM rows WHERE seq <= ?", (min(end, through),))
-        more = True
-        while more:
-            with _slice(connection):
-                more = index.extend(connection)
-        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+        connection.execute("PRAGMA secure_delete = OFF")
+    connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+    more = True
+    while more:
+        with _slice(connection):
+            more = index.extend(connection)
+    connection.execute("PRAGMA auto_vacuum = FULL")
+    connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
     return bool(connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0])
 
 
 @contextmanager
 def _slice(connection: sqlite3.Connection) -> Iterator[None]:
-    """Hold one transaction, and leave others the same time to write."""
-    start = time.monotonic()
+    """Hold one transaction, and leave others a moment to write: they look every few."""
     with transaction(connection):
         yield
-    time.sleep(min(time.monotonic() - start, 0.1))
+    time.sleep(PAUSE_SECONDS)

@@ -295,15 +295,13 @@ def last_drop(connection: sqlite3.Connection) -> LastDrop:
     try:
         seq, time, text, _ = found[-1]
         body = json.loads(text)
-        end = bytes.fromhex(body["hash"])
-        drop = LastDrop(
-            seq, time, body["through"], end, body.get("store", ""), body.get("heads", {})
-        )
+        through, end = int(body["through"]), bytes.fromhex(body["hash"])
+        store, heads = str(body.get("store", "")), dict(body.get("heads", {}))
     except (TypeError, ValueError, LookupError, AttributeError):
         # None; or one that was changed by hand, which verifying finds.
         return NO_DROP
     # What it says of itself, or of rows to come, it cannot mean.
-    return drop if 0 < drop.through < seq else NO_DROP
+    return LastDrop(seq, time, through, end, store, heads) if 0 < through < seq else NO_DROP
 
 
 def store_id(connection: sqlite3.Connection) -> str:

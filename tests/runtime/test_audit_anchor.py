@@ -1,0 +1,247 @@
+"""Anchors: a rollback or another file is found, and a drop is told from both."""
+
+import json
+import shutil
+import sys
+from pathlib import Path
+
+import click
+import pytest
+from audit_trial import rows_of
+from click.testing import CliRunner, Result
+
+from iac_base.errors import SetupError
+from iac_base.files import open_state
+from iac_base.sqlite import open_database
+from iac_mcp.cli import audit as cli_audit
+from iac_runtime.audit import Audit, AuditIntent, AuditOutcome, store
+from iac_runtime.audit.anchor import Anchor, read
+from iac_runtime.audit.chain import link, text_of
+from iac_runtime.audit.dropping import drop
+
+NOW = "2100-01-01T00:00:00.000Z"
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(
+        cli_audit.audit, arguments, standalone_mode=False, catch_exceptions=False
+    )
+
+
+def record(count: int = 3) -> Path:
+    folder = open_state()
+    audit = Audit.open(folder)
+    for number in range(count):
+        call = audit.intent(AuditIntent("notes_set", "MODIFY", arguments={"number": number}))
+        audit.outcome(call, AuditOutcome("done", 0.25))
+    audit.close()
+    return folder
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> Path:
+    return tmp_path / "anchors.jsonl"
+
+
+def anchored(kept: Path) -> None:
+    record()
+    assert run("anchor", "--file", str(kept)).stdout.startswith("Anchored at row ")
+
+
+def checked(kept: Path) -> tuple[int, list[str]]:
+    result = run("verify", "--anchor", str(kept))
+    return result.return_value, result.stdout.splitlines()
+
+
+def test_an_anchor_holds_the_head_and_is_appended(kept: Path) -> None:
+    anchored(kept)
+    anchored(kept)
+    first, second = map(json.loads, kept.read_text().splitlines())
+    assert first["store"] == second["store"]
+    (last,) = rows_of(open_state(), "SELECT seq, time, event, hex(hash) FROM rows ORDER BY seq")[
+        -1:
+    ]
+    assert last == (second["row"], second["time"], "anchored", second["hash"].upper())
+    assert kept.stat().st_mode & 0o077 == 0
+    record()
+    status, lines = checked(kept)
+    assert (status, lines[0]) == (0, "2 anchors hold.")
+
+
+def rolled_back(folder: Path) -> None:
+    shutil.copy(folder / "earlier", folder / store.FILE)
+
+
+def rolled_back_and_written_on(folder: Path) -> None:
+    rolled_back(folder)
+    record(9)
+
+
+def rolled_back_written_on_and_dropped(folder: Path) -> None:
+    rolled_back_and_written_on(folder)
+    drop(folder, NOW, keep=2)
+
+
+def replaced(folder: Path) -> None:
+    (folder / store.FILE).unlink()
+    record(9)
+
+
+def replaced_and_dropped(folder: Path) -> None:
+    replaced(folder)
+    drop(folder, NOW, keep=2)
+
+
+def rewritten(folder: Path) -> None:
+    """Change a row, and make all later hashes anew: a chain that holds."""
+    connection = open_database(folder / store.FILE, store.SCHEMA)
+    connection.execute("UPDATE rows SET body = replace(body, '\"number\":1', '\"number\":7')")
+    before = bytes(32)
+    for row in connection.execute("SELECT * FROM rows ORDER BY seq").fetchall():
+        before = link(before, text_of(*row[:6]))
+        connection.execute("UPDATE rows SET hash = ? WHERE seq = ?", (before, row[0]))
+    connection.close()
+
+
+@pytest.mark.parametrize(
+    ("change", "meaning"),
+    [
+        (rolled_back, "the record was rolled back: it ends at row 8."),
+        (rolled_back_and_written_on, "rolled back and written on, or rewritten: the row has"),
+        (rolled_back_written_on_and_dropped, "that drop does not know the anchor"),
+        (replaced, "the record was replaced: another one stands in its place"),
+        (replaced_and_dropped, "the record was replaced: another one stands in its place"),
+        (rewritten, "rolled back and written on, or rewritten: the row has another hash"),
+    ],
+)
+def test_a_valid_chain_that_is_not_the_anchored_one_is_found(
+    change: object, meaning: str, kept: Path
+) -> None:
+    folder = record()
+    shutil.copy(folder / store.FILE, folder / "earlier")
+    anchored(kept)
+    head = json.loads(kept.read_text())
+    assert checked(kept)[0] == 0
+    change(folder)  # type: ignore[operator]
+    assert run("verify").return_value == 0
+    status, lines = checked(kept)
+    assert status == 1
+    assert lines[0].startswith(f"Anchor in line 1, row {head['row']} of {head['time']}: ")
+    assert meaning in lines[0]
+
+
+def test_the_first_anchor_that_fails_is_named(kept: Path) -> None:
+    anchored(kept)
+    folder = open_state()
+    shutil.copy(folder / store.FILE, folder / "earlier")
+    anchored(kept)
+    anchored(kept)
+    rolled_back(folder)
+    status, lines = checked(kept)
+    assert status == 1
+    assert lines[0].startswith("Anchor in line 2, ")
+    assert lines[0].endswith("(2 of 3 anchors fail).")
+
+
+def test_an_anchor_older_than_drops_is_still_judged(kept: Path) -> None:
+    anchored(kept)
+    anchored(kept)
+    folder = open_state()
+    for keep in (3, 1):
+        record()
+        assert drop(folder, NOW, keep=keep).rows
+        assert checked(kept)[1][0] == "2 anchors hold, 2 of rows that were dropped since."
+    anchored(kept)
+    assert checked(kept)[1][0] == "3 anchors hold, 2 of rows that were dropped since."
+    # One of a row that was dropped, and never was what it says.
+    line = json.loads(kept.read_text().splitlines()[0])
+    kept.write_text(Anchor(line["store"], line["row"], "0" * 64, line["time"]).line)
+    status, lines = checked(kept)
+    assert status == 1
+    assert "that drop does not know the anchor" in lines[0]
+
+
+def test_a_file_that_an_older_version_dropped_from_has_one_name(kept: Path) -> None:
+    folder = record()
+    drop(folder, NOW, keep=2)
+    connection = open_database(folder / store.FILE, store.SCHEMA)
+    ((seq, time, body, _),) = store.upkeep(connection, "dropped")
+    old = {name: value for name, value in json.loads(body).items() if name in ("through", "hash")}
+    (before,) = connection.execute("SELECT hash FROM rows WHERE seq = ?", (seq - 1,)).fetchone()
+    connection.execute("DELETE FROM rows WHERE seq = ?", (seq,))
+    connection.execute("UPDATE sqlite_sequence SET seq = ? WHERE name = 'rows'", (seq - 1,))
+    store.append(connection, [store.Part(time, "", 0, "dropped", json.dumps(old))])
+    connection.close()
+    assert before
+    anchored(kept)
+    drop(folder, NOW, keep=3)
+    anchored(kept)
+    assert len({json.loads(line)["store"] for line in kept.read_text().splitlines()}) == 1
+    assert checked(kept)[0] == 0
+
+
+def test_anchors_are_found_between_other_lines_of_a_log(kept: Path) -> None:
+    anchored(kept)
+    line = kept.read_text().strip()
+    kept.write_text(f'{line[:40]}Nov 22 host iac-mcp[7]: {line} end\nother {{"row":1}}\n\n\xff\n')
+    anchors, others = read(kept)
+    assert (list(anchors), others) == ([1], 2)
+    status, lines = checked(kept)
+    assert status == 0
+    assert f"2 lines of {kept} hold no anchor and were passed over." in lines
+    kept.write_text("nothing\n")
+    with pytest.raises(SetupError, match="holds no anchor"):
+        run("verify", "--anchor", str(kept))
+    with pytest.raises(SetupError, match="cannot be read: No such file"):
+        run("verify", "--anchor", str(kept.with_name("none")))
+
+
+def test_a_command_gets_the_head_and_its_failure_is_one_line(kept: Path) -> None:
+    record()
+    keep = "import sys; open(sys.argv[1], 'a').write(sys.stdin.read())"
+    run("anchor", "--", sys.executable, "-c", keep, str(kept))
+    assert checked(kept)[0] == 0
+    wrong = "import sys; sys.stderr.write('first\\nno \\x1b[2J room\\n'); sys.exit(3)"
+    with pytest.raises(SetupError) as caught:
+        run("anchor", "--", sys.executable, "-c", wrong)
+    assert "ended with status 3: no " in str(caught.value)
+    assert "\x1b" not in str(caught.value)
+    assert "\n" not in str(caught.value)
+    with pytest.raises(SetupError, match=r"cannot be started \(No such file"):
+        run("anchor", "--", "/nowhere/command")
+
+
+def test_a_command_that_does_not_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    record()
+    monkeypatch.setattr("iac_runtime.audit.anchor.COMMAND_SECONDS", 0.5)
+    with pytest.raises(SetupError, match="did not end"):
+        run("anchor", "--", sys.executable, "-c", "while True: pass")
+
+
+def test_the_systems_log_gets_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    record()
+    sent: list[tuple[int, str]] = []
+    monkeypatch.setattr("syslog.syslog", lambda *said: sent.append(said))
+    run("anchor", "--syslog")
+    ((_, line),) = sent
+    assert json.loads(line)["iac_audit_anchor"] == 1
+
+
+def test_one_place_elsewhere_is_asked_for(kept: Path) -> None:
+    with pytest.raises(SetupError, match="There is no audit in"):
+        run("anchor", "--file", str(kept))
+    folder = record()
+    for options in ((), ("--syslog", "--file", str(kept)), ("--syslog", "--", "cat")):
+        with pytest.raises(click.UsageError, match="Say where"):
+            run("anchor", *options)
+    with pytest.raises(click.UsageError, match="take another"):
+        run("anchor", "--file", str(folder / "anchors"))
+    with pytest.raises(SetupError, match="cannot be written"):
+        run("anchor", "--file", str(kept / "none" / "anchors"))
+
+
+def test_a_record_that_is_gone_is_told(kept: Path) -> None:
+    anchored(kept)
+    (open_state() / store.FILE).unlink()
+    with pytest.raises(SetupError, match="no audit"):
+        checked(kept)

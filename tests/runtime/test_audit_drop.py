@@ -1,0 +1,177 @@
+"""Dropping rows: the file shrinks, others write meanwhile, and what is cut short goes on."""
+
+import sqlite3
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+from audit_trial import rows_of
+from test_audit_faults import Fault
+
+from iac_base.errors import SetupError
+from iac_base.sqlite import open_database
+from iac_runtime.audit import Audit, AuditIntent, AuditOutcome, dropping, index
+from iac_runtime.audit.chain import START, chained
+from iac_runtime.audit.dropping import drop
+from iac_runtime.audit.reading import Query, find, row_lines, verified
+from iac_runtime.audit.store import FILE, SCHEMA, Part, append
+from iac_runtime.audit.writer import intent_body
+
+NOW = "2100-01-01T00:00:00.000Z"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """An audit of 4,000 calls, some megabytes, with its index."""
+    folder = tmp_path / "state"
+    folder.mkdir(mode=0o700)
+    connection = open_database(folder / FILE, SCHEMA)
+    with connection:
+        connection.execute("BEGIN")
+        parts = (
+            (f"t{n:05}", "s", n, "intent", intent_body(AuditIntent(f"secret{n}", "SAFE"))[0])
+            for n in range(4_000)
+        )
+        made = chained(START, 0, parts)
+        connection.executemany("INSERT INTO rows VALUES (?, ?, ?, ?, ?, ?, ?)", made)
+        while index.extend(connection):
+            pass
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    connection.close()
+    return folder
+
+
+def whole(folder: Path) -> None:
+    assert verified(folder).holds
+    assert rows_of(folder, "PRAGMA integrity_check") == [("ok",)]
+    assert rows_of(folder, "PRAGMA freelist_count") == [(0,)]
+    assert rows_of(folder, "SELECT min(seq) FROM calls") == rows_of(
+        folder, "SELECT min(seq) FROM rows WHERE event = 'intent'"
+    )
+
+
+def test_the_space_goes_back_and_nothing_of_it_is_left(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dropping, "SLICE", 500)
+    path = folder / FILE
+    before = path.stat().st_size
+    done = drop(folder, NOW, keep=400)
+    assert (done.rows, done.through, done.held) == (3_600, 3_600, False)
+    assert path.stat().st_size < before / 5
+    assert done.freed == before - path.stat().st_size
+    content = b"".join(file.read_bytes() for file in folder.glob("audit.db*"))
+    assert b"secret3599" not in content
+    assert b"secret3999" in content
+    whole(folder)
+    assert [entry.seq for entry in find(folder, Query(text="secret3999"), 9)] == [4_000]
+    assert drop(folder, NOW, keep=400).rows == 1
+
+
+def test_a_reader_keeps_the_file_large_and_is_told_of(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("iac_runtime.audit.store.BUSY_SECONDS", 0.05)
+    reader = sqlite3.connect(folder / FILE, isolation_level=None)
+    reader.execute("BEGIN")
+    assert reader.execute("SELECT count(*) FROM rows").fetchone() == (4_000,)
+    before = (folder / FILE).stat().st_size
+    assert drop(folder, NOW, keep=400).held
+    assert (folder / FILE).stat().st_size >= before
+    assert reader.execute("SELECT count(*) FROM rows").fetchone() == (4_000,)
+    reader.close()
+    assert (folder / FILE).stat().st_size < before / 5
+    whole(folder)
+
+
+@pytest.mark.process
+def test_a_program_that_writes_meanwhile_is_not_refused(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dropping, "SLICE", 100)
+    audit = Audit.open(folder)
+    stop, sent = threading.Event(), 0
+
+    def work() -> None:
+        nonlocal sent
+        while not stop.is_set():
+            audit.outcome(audit.intent(AuditIntent("live", "MODIFY")), AuditOutcome("done", 0.0))
+            sent += 1
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    command = "import sys; from pathlib import Path; from iac_runtime.audit.dropping import drop; "
+    command += f"print(drop(Path(sys.argv[1]), {NOW!r}, keep=1_000).rows)"
+    other = subprocess.Popen([sys.executable, "-c", command, str(folder)], stdout=subprocess.PIPE)
+    here = 0
+    try:
+        here = drop(folder, NOW, keep=2_000).rows
+    except SetupError as error:
+        # Of two who drop at once one may be the later.
+        assert "Another program drops rows" in str(error)
+    there = int(other.communicate()[0] or 0)
+    stop.set()
+    thread.join()
+    audit.close()
+    assert max(here, there) >= 2_000
+    assert sent
+    assert verified(folder).holds
+    assert len(find(folder, Query(tool="live", result="done"), 99_999)) == sent
+
+
+def test_what_is_cut_short_at_any_step_still_verifies_and_is_gone_on_with(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dropping, "SLICE", 10)
+    monkeypatch.setattr(dropping, "PAUSE_SECONDS", 0.0)
+    fault = Fault(monkeypatch)
+
+    def prepared(name: str) -> Path:
+        folder = tmp_path / name
+        audit = Audit.open(folder)
+        for number in range(20):
+            call = audit.intent(AuditIntent(f"t{number}", "SAFE"))
+            audit.outcome(call, AuditOutcome("done", 0.0))
+        audit.close()
+        return folder
+
+    folder = prepared("whole")
+    fault.count = 0
+    drop(folder, NOW, keep=10)
+    for number in range(fault.count):
+        folder = prepared(str(number))
+        fault.left = number
+        with pytest.raises(SetupError, match="disk is full") as caught:
+            drop(folder, NOW, keep=10)
+        fault.left = -1
+        assert verified(folder).holds
+        left = len(list(row_lines(folder)))
+        assert ("still take up room" in str(caught.value)) == (left == 11)
+        assert left in (11, 42)
+        assert len(find(folder, Query(), 99)) == (20 if left == 42 else 4)
+        drop(folder, NOW, keep=left - 32 if left == 42 else 99)
+        assert rows_of(folder, "SELECT min(seq) FROM rows")[0][0] == 33
+        whole(folder)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "{}",
+        "[]",
+        '{"through":9,"hash":"00"}',
+        '{"through":0,"hash":""}',
+        '{"through',
+        '{"through":1,"hash":"no"}',
+    ],
+)
+def test_a_row_about_a_drop_that_cannot_be_hides_nothing(folder: Path, body: str) -> None:
+    connection = open_database(folder / FILE, SCHEMA)
+    connection.execute("DELETE FROM rows WHERE seq > 5")
+    connection.execute("UPDATE sqlite_sequence SET seq = 5 WHERE name = 'rows'")
+    append(connection, [Part(NOW, "", 0, "dropped", body)])
+    connection.close()
+    found = verified(folder)
+    assert (found.rows, found.first, found.last, found.holds) == (6, 1, 6, True)
