@@ -122,7 +122,7 @@ _RUNNERS: Final = (
     *("com.parallels.*", "com.vmware.*", "org.virtualbox.*", "*.remmina*", "*.vncviewer"),
     *("*.virt-manager", "*.xdotool", "*.accerciser*", "com.carriez.rustdesk"),
 )
-
+"""Identities of interpreters and remote controls."""
 
 _OPEN_TEXTS: Final = frozenset(
     ("com.apple.Terminal", "com.googlecode.iterm2", "com.apple.systempreferences")
@@ -180,7 +180,7 @@ def level_of(facts: ChangeFacts) -> ChangeLevel:
         found = danger_word(window.title)
     if found is not None:
         reasons.append(f'"{found[0]}" {found[1]}')
-    if _runs_things(facts.app_id):
+    if any(fnmatchcase(facts.app_id.casefold(), pattern) for pattern in _RUNNERS):
         reasons.append("the app runs what it is given, or works other apps")
     if facts.synthetic:
         reasons.append("keys are synthesised")
@@ -210,12 +210,6 @@ def holds_secret(node: UiNode) -> bool:
         return True
     named = f"{node.title} {node.identifier}"
     return node.role in TEXT_ROLES and is_secret(named, "text")
-
-
-def _runs_things(app_id: str) -> bool:
-    """Say whether an app is an interpreter or a remote control, by its identity."""
-    name = app_id.casefold()
-    return any(fnmatchcase(name, pattern) for pattern in _RUNNERS)
 
 
 def _is_dialog(window: UiNode) -> bool:
