@@ -102,38 +102,19 @@ class Index:
         self._asking = threading.Lock()
 
     @classmethod
-    def build(cls, catalogue: Catalogue, beside: Beside = tuple) -> "Index":
-        """Return the index of every tool of `catalogue` and of the runtime's own, ready.
+    def open(cls, catalogue: Catalogue, beside: Beside = tuple) -> "Index":
+        """Return the index of every tool of `catalogue` and of the runtime's own.
+
+        It is made in a thread, and a search waits for it.
 
         Args:
-            catalogue: The generated tools.
             beside: The other tools; of equal ones, the generated come first.
-
-        Raises:
-            SetupError: A folder is not what its catalogue says.
         """
-        index = cls(
-            lambda: [added_words(OWN_TOOLS.values(), "known"), *app_words(catalogue), *beside()]
-        )
-        index.warm()
-        return index
-
-    @classmethod
-    def open(cls, catalogue: Catalogue, beside: Beside = tuple) -> "Index":
-        """Return the same at once; it is made in a thread, and a search waits for it."""
         index = cls(
             lambda: [added_words(OWN_TOOLS.values(), "known"), *app_words(catalogue), *beside()]
         )
         threading.Thread(target=index._try, name="iac-search", daemon=True).start()
         return index
-
-    def warm(self) -> None:
-        """Make the index if it is not made yet.
-
-        Raises:
-            SetupError: A folder is not what its catalogue says.
-        """
-        self._core()
 
     def find(
         self,
@@ -221,7 +202,7 @@ class Index:
 
     def _try(self) -> None:
         try:
-            self.warm()
+            self._core()
         except IacError:
             # Whoever searches makes it again, and is told why it cannot be.
             return
