@@ -170,7 +170,7 @@ def rank(
     base = {
         place: _HINT * hints.get(place, _NONE).strength
         + _COVER * cover.get(place, 0)
-        + _AT_HAND * _at_hand(apps[place])
+        + _AT_HAND * (apps[place].reach != "own" or apps[place].id.startswith(_SYSTEM))
         for place in {*cover, *hints, *only}
     }
     for match in matches:
@@ -192,10 +192,6 @@ def rank(
         for op in apps[place].operations:
             offer(base[place] + wanted[op], place, op, None, is_class=True)
     return _varied(sorted(best.values(), key=_order))
-
-
-def _at_hand(app: IndexedApp) -> bool:
-    return app.reach != "own" or app.id.startswith(_SYSTEM)
 
 
 def _order(offer: Offer) -> tuple[float, int, str, int]:
