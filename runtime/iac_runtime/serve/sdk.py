@@ -8,9 +8,9 @@ import contextlib
 import json
 import os
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 from iac_runtime.serve.routing import Era, failure
 
@@ -19,21 +19,13 @@ if TYPE_CHECKING:
 
     from anyio.abc import TaskGroup
     from anyio.streams.memory import MemoryObjectSendStream
+    from mcp.server.lowlevel import Server
 
 _IMPORT: Final = 5.0
 """Seconds that importing the SDK may take on a busy machine."""
 
 _ROOM: Final = 1_000
 """Messages that wait for a session; a client that sends more is not read on."""
-
-
-class _Server(Protocol):
-    """The part of the SDK's low-level server that a session needs."""
-
-    def run(
-        self, read_stream: Any, write_stream: Any, initialization_options: Any
-    ) -> Awaitable[None]: ...
-    def create_initialization_options(self, notification_options: Any = None) -> Any: ...
 
 
 class Sessions:
@@ -47,7 +39,7 @@ class Sessions:
 
     def __init__(
         self,
-        build: Callable[[], _Server],
+        build: "Callable[[], Server[Any]]",
         write: Callable[[bytes], None],
         options: Callable[[], Any] = lambda: None,
     ) -> None:
@@ -159,7 +151,7 @@ class Sessions:
             # What was asked has had its time in `_settle`.
             group.cancel_scope.cancel()
 
-    async def _dispatch(self, group: "TaskGroup", server: _Server, arrived: "Event") -> None:
+    async def _dispatch(self, group: "TaskGroup", server: "Server[Any]", arrived: "Event") -> None:
         """Hand messages to the sessions, in order, until the input ends; then end their input."""
         import anyio
 
@@ -204,7 +196,9 @@ class Sessions:
                 await arrived.wait()
                 arrived.clear()
 
-    async def _connect(self, era: Era, server: _Server, incoming: Any, arrived: "Event") -> None:
+    async def _connect(
+        self, era: Era, server: "Server[Any]", incoming: Any, arrived: "Event"
+    ) -> None:
         import anyio
 
         outgoing, sent = anyio.create_memory_object_stream[Any](_ROOM)
