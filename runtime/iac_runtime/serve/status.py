@@ -64,7 +64,6 @@ class StatusFile:
     Args:
         surface, apps, tools: As in `RunningServer`.
         workers: Says the state of the workers when asked.
-        folder: The state folder; this user's if left out.
 
     Raises:
         SetupError: The state folder is not as it must be.
@@ -77,11 +76,10 @@ class StatusFile:
         tools: Mapping[str, int],
         *,
         workers: Callable[[], Mapping[str, str]] = dict,
-        folder: Path | None = None,
     ) -> None:
-        self._folder = servers_folder(folder)
         self._workers = workers
         self._server = RunningServer(os.getpid(), _started(), VERSION, surface, apps, dict(tools))
+        self._path = servers_folder() / f"{self._server.pid}.json"
         self._change = threading.Condition()
         self._dirty = False
         self._closed = False
@@ -117,10 +115,6 @@ class StatusFile:
         with contextlib.suppress(OSError):
             self._path.unlink()
 
-    @property
-    def _path(self) -> Path:
-        return self._folder / f"{self._server.pid}.json"
-
     def _note(self, server: RunningServer) -> None:
         self._server = server
         self._dirty = True
@@ -150,23 +144,23 @@ class StatusFile:
             part.replace(self._path)
 
 
-def servers_folder(state: Path | None = None) -> Path:
+def servers_folder() -> Path:
     """Return the folder of the status files, made if need be.
 
     Raises:
         SetupError: It is not safe, or cannot be made.
     """
-    return private_folder((state or open_state()) / _FOLDER)
+    return private_folder(open_state() / _FOLDER)
 
 
-def servers(state: Path | None = None) -> list[RunningServer]:
+def servers() -> list[RunningServer]:
     """Return the running servers of this user, the oldest first; files of others are removed.
 
     Raises:
         SetupError: The state folder is not as it must be.
     """
     found: list[RunningServer] = []
-    for path in sorted(servers_folder(state).glob("*.json")):
+    for path in sorted(servers_folder().glob("*.json")):
         server = _read(path)
         if server is not None and _is_alive(server):
             found.append(server)
@@ -182,13 +176,11 @@ def status_facts(own: StatusFile | None = None) -> dict[str, Any]:
     Args:
         own: The board of this process, whose numbers are newer than its file's.
     """
+    note: dict[str, str] = {}
     try:
         rows = [server.facts() for server in servers()]
     except SetupError as error:
-        rows = []
-        note = {"note": str(error)}
-    else:
-        note = {}
+        rows, note = [], {"note": str(error)}
     if own is not None:
         mine = own.facts()
         rows = [mine, *(row for row in rows if row["pid"] != mine["pid"])]
