@@ -134,7 +134,7 @@ def start(raw: Mapping[str, Any]) -> int:
         begin(verbose=bool(raw.get("verbose")), file=raw.get("log_file"))
 
     def find() -> list[Any]:
-        return tool_folders(_paths(raw.get("tools")))
+        return tool_folders([Path(folder) for folder in raw.get("tools") or ()])
 
     folders = find()
     opened = _early(raw)
@@ -207,10 +207,6 @@ def _choice(raw: Mapping[str, Any], *, read_only: bool) -> Choice:
 
 def _words(text: str) -> tuple[str, ...]:
     return tuple(word.strip() for word in text.split(",") if word.strip())
-
-
-def _paths(folders: Any) -> list[Path]:
-    return [Path(folder) for folder in folders or ()]
 
 
 def _transport(raw: Mapping[str, Any]) -> Callable[[], Connection]:
