@@ -4,9 +4,7 @@ Real dictionaries stay far below: the largest known has 303 kB, 7 levels, about 
 and 6 attributes an element (docs/dictionaries.md).
 """
 
-import os
 import signal
-import stat
 import threading
 import time
 from collections.abc import Iterator
@@ -16,6 +14,8 @@ from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 from xml.parsers import expat
+
+from iac_base.files import IrregularFileError, TooLargeError, read_bounded
 
 MAX_BYTES = 4 * 1024 * 1024
 MAX_OUTPUT = 64 * 1024 * 1024
@@ -57,28 +57,15 @@ def read_file(path: Path, most: int = MAX_BYTES, *, follow: bool = True) -> byte
     """
     if not follow and path.is_symlink():
         raise LimitError("link", "is a link, which is not followed; remove it")
-    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | (0 if follow else os.O_NOFOLLOW)
     try:
-        handle = os.open(path, flags)
-    except (FileNotFoundError, NotADirectoryError):
+        return read_bounded(path, most, follow=follow)[0]
+    except (FileNotFoundError, NotADirectoryError, IrregularFileError):
         raise LimitError("missing", "is no file; check the path") from None
+    except TooLargeError as error:
+        raise LimitError("size", f"is {error.size} bytes; {most} are the limit") from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "the path is none"
         raise LimitError("read", f"cannot be read: {reason}") from None
-    try:
-        facts = os.fstat(handle)
-        if not stat.S_ISREG(facts.st_mode):
-            raise LimitError("missing", "is no file; check the path")
-        with open(handle, "rb", closefd=False) as file:
-            content = file.read(most + 1) if facts.st_size <= most else b""
-    except OSError as error:
-        raise LimitError("read", f"cannot be read: {error.strerror}") from None
-    finally:
-        os.close(handle)
-    size = max(facts.st_size, len(content))
-    if size > most:
-        raise LimitError("size", f"is {size} bytes; {most} are the limit")
-    return content
 
 
 @dataclass(slots=True)
