@@ -42,11 +42,6 @@ from iac_gen.types import Types
 from iac_runtime.tool import App, Class, Element, Enum, Param, Property, Record
 
 
-def class_table(resolved: Resolved, types: Types, decisions: Decisions) -> dict[str, Class]:
-    """Return every class, hidden ones too: references run through them."""
-    return {row.name: _class(row, resolved, types, decisions) for row in resolved.classes}
-
-
 def _class(row: model.SdefClass, resolved: Resolved, types: Types, decisions: Decisions) -> Class:
     return Class(
         row.code,
@@ -96,7 +91,8 @@ def lower(
     """
     aliases = _aliases(resolved)
     types = Types(resolved, {name: alias for alias, name in aliases})
-    classes = class_table(resolved, types, decisions)
+    # Hidden ones too: references run through them.
+    classes = {row.name: _class(row, resolved, types, decisions) for row in resolved.classes}
     builder = _Builder(resolved, decisions, types, classes, wording)
     merged = merged_commands(resolved)
     for tool in object_tools(resolved, classes, types):
