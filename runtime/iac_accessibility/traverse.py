@@ -127,83 +127,15 @@ def walk(
     Args:
         enough: Says after each level, given all that was found so far, whether to end there.
     """
-    found = Walk(Branch(root, 0, None))
-    batches = _Batches(reader, want | Want.CHILDREN, limits)
-    seen: dict[Handle, UiNode] = {root.handle: root}
+    walker = _Walker(reader, root, want | Want.CHILDREN, limits)
+    found = walker.found
     level = [found.root]
     while level and not enough(found.order):
         if level[0].depth >= limits.depth:
             found.deeper = any(branch.node.total for branch in level)
             break
-        level = _below(level, found, batches, seen, limits)
+        level = walker.below(level)
     return found
-
-
-def _below(
-    level: Sequence[Branch],
-    found: Walk,
-    batches: "_Batches",
-    seen: dict[Handle, UiNode],
-    limits: WalkLimits,
-) -> list[Branch]:
-    """Read the children of a level; return those to go on with."""
-    for branch in level:
-        if branch.node.total > min(len(branch.node.children), limits.children):
-            shown = min(len(branch.node.children), limits.children)
-            found.cut(branch.path, f"{branch.node.total} children; the first {shown} were read")
-    asked = [
-        handle
-        for branch in level
-        for handle in branch.node.children[: limits.children]
-        if handle not in seen
-    ]
-    room = max(limits.nodes - len(seen), 0)
-    unique = list(dict.fromkeys(asked))
-    if len(unique) > room:
-        found.end(level[0].path, f"{limits.nodes} elements were read")
-    answers = batches.read(unique[:room])
-    if batches.ended:
-        found.end(level[0].path, batches.ended)
-    following: list[Branch] = []
-    for branch in level:
-        following += _place(branch, answers, found, seen, limits)
-    return following
-
-
-def _place(
-    branch: Branch,
-    answers: dict[Handle, UiNode | UiFault],
-    found: Walk,
-    seen: dict[Handle, UiNode],
-    limits: WalkLimits,
-) -> list[Branch]:
-    siblings: list[UiNode] = []
-    fresh: list[tuple[int, UiNode]] = []
-    whole = branch.node.total <= min(len(branch.node.children), limits.children)
-    for handle in branch.node.children[: limits.children]:
-        if handle in seen:
-            siblings.append(seen[handle])
-            found.cut(branch.path, "an element that was met before (a cycle)", planned=True)
-            continue
-        answer = answers.get(handle)
-        if isinstance(answer, UiNode):
-            fresh.append((len(siblings), answer))
-            siblings.append(answer)
-            continue
-        whole = False
-        if isinstance(answer, Silent):
-            found.cut(branch.path, "an element did not answer")
-        elif answer is not None and not isinstance(answer, Gone):
-            found.cut(branch.path, f"an element could not be read ({answer})")
-    for _, node in fresh:
-        seen[node.handle] = node
-    branch.read, branch.whole = siblings, whole
-    for place, node in fresh:
-        if node.visible:
-            below = Branch(node, branch.depth + 1, branch, place)
-            branch.children.append(below)
-            found.order.append(below)
-    return branch.children
 
 
 def steps_of(siblings: Sequence[UiNode], *, whole: bool = True) -> list[PathStep]:
@@ -236,42 +168,93 @@ _LONGEST: Final = 60
 """Characters of a title that names an element in a path."""
 
 
-class _Batches:
-    """Reads handles in batches that shrink around what does not answer."""
+class _Walker:
+    """Walks level by level; reads in batches that shrink around what does not answer."""
 
-    def __init__(self, reader: ElementReader, want: Want, limits: WalkLimits) -> None:
+    def __init__(self, reader: ElementReader, root: UiNode, want: Want, limits: WalkLimits) -> None:
+        self.found = Walk(Branch(root, 0, None))
         self._reader = reader
         self._want = want
         self._limits = limits
         self._end = time.monotonic() + limits.seconds
+        self._seen: dict[Handle, UiNode] = {root.handle: root}
         self._size = BATCH
         self._silent = 0
-        self.ended = ""
+        self._ended = ""
         """Why reading ended for good; empty while it goes on."""
 
-    def read(self, handles: Sequence[Handle]) -> dict[Handle, UiNode | UiFault]:
+    def below(self, level: Sequence[Branch]) -> list[Branch]:
+        """Read the children of a level; return those to go on with."""
+        limits, found = self._limits, self.found
+        for branch in level:
+            shown = min(len(branch.node.children), limits.children)
+            if branch.node.total > shown:
+                found.cut(branch.path, f"{branch.node.total} children; the first {shown} were read")
+        asked = [
+            handle
+            for branch in level
+            for handle in branch.node.children[: limits.children]
+            if handle not in self._seen
+        ]
+        room = max(limits.nodes - len(self._seen), 0)
+        unique = list(dict.fromkeys(asked))
+        if len(unique) > room:
+            found.end(level[0].path, f"{limits.nodes} elements were read")
+        answers = self._read(unique[:room])
+        if self._ended:
+            found.end(level[0].path, self._ended)
+        return [below for branch in level for below in self._place(branch, answers)]
+
+    def _place(self, branch: Branch, answers: dict[Handle, UiNode | UiFault]) -> list[Branch]:
+        siblings: list[UiNode] = []
+        fresh: list[tuple[int, UiNode]] = []
+        held = branch.node.children[: self._limits.children]
+        whole = branch.node.total <= len(held)
+        for handle in held:
+            if handle in self._seen:
+                siblings.append(self._seen[handle])
+                self.found.cut(
+                    branch.path, "an element that was met before (a cycle)", planned=True
+                )
+                continue
+            answer = answers.get(handle)
+            if isinstance(answer, UiNode):
+                fresh.append((len(siblings), answer))
+                siblings.append(answer)
+                continue
+            whole = False
+            if isinstance(answer, Silent):
+                self.found.cut(branch.path, "an element did not answer")
+            elif answer is not None and not isinstance(answer, Gone):
+                self.found.cut(branch.path, f"an element could not be read ({answer})")
+        for _, node in fresh:
+            self._seen[node.handle] = node
+        branch.read, branch.whole = siblings, whole
+        for place, node in fresh:
+            if node.visible:
+                branch.children.append(Branch(node, branch.depth + 1, branch, place))
+        self.found.order += branch.children
+        return branch.children
+
+    def _read(self, handles: Sequence[Handle]) -> dict[Handle, UiNode | UiFault]:
         answers: dict[Handle, UiNode | UiFault] = {}
         waiting = list(handles)[::-1]
-        while waiting and not self.ended:
+        while waiting and not self._ended:
             left = self._end - time.monotonic()
             if left <= 0:
-                self.ended = f"the time was up ({self._limits.seconds:g} s)"
+                self._ended = f"the time was up ({self._limits.seconds:g} s)"
                 break
             batch = [waiting.pop() for _ in range(min(self._size, len(waiting)))]
             got = self._reader.read(batch, self._want, min(self._limits.node_seconds, left))
-            silent = [
-                handle
-                for handle, answer in zip(batch, got, strict=True)
-                if isinstance(answer, Silent)
-            ]
             answers.update(zip(batch, got, strict=True))
+            silent = [handle for handle in batch if isinstance(answers[handle], Silent)]
             if silent and len(batch) > 1:
                 self._size = max(len(batch) // 4, 1)
                 waiting += silent[::-1]
             elif silent:
                 self._silent += 1
                 if self._silent >= _SILENT_IN_A_ROW:
-                    self.ended = "the app stopped answering"
+                    self._ended = "the app stopped answering"
             else:
                 self._silent = 0
                 self._size = min(self._size * 2, BATCH)
