@@ -14,9 +14,7 @@ from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from iac_accessibility.bridge import Bridge
-from iac_accessibility.identity import ElementFound
-from iac_accessibility.model import UiApp, UiFault, UiNode
+from iac_accessibility.model import UiNode
 from iac_accessibility.paths import TEXT_ROLES
 from iac_base.secrets import is_secret
 from iac_runtime.tool import Level
@@ -130,7 +128,6 @@ _OPEN_TEXTS: Final = frozenset(
 """Entries of the blocklist whose texts may be read: they hold no secrets by trade."""
 
 _SHOWN_ROLES: Final = TEXT_ROLES | {"static_text", "cell", "row", "link", "list_item", "tree_item"}
-_DEFAULT_SECONDS: Final = 0.5
 
 
 class ChangeFacts(NamedTuple):
@@ -166,7 +163,7 @@ def level_of(facts: ChangeFacts) -> ChangeLevel:
     reasons: list[str] = []
     if holds_secret(node):
         reasons.append("the element holds a secret")
-    in_dialog = _is_dialog(window)
+    in_dialog = is_dialog(window)
     if facts.default and in_dialog:
         reasons.append("it is the default button of a dialog")
     texts = (node.title, node.description, node.identifier, *facts.words)
@@ -189,21 +186,6 @@ def level_of(facts: ChangeFacts) -> ChangeLevel:
     return ChangeLevel("DANGEROUS" if reasons else "MODIFY", tuple(reasons))
 
 
-def reach_of(
-    bridge: Bridge, app: UiApp, found: ElementFound, words: tuple[str, ...], *, synthetic: bool
-) -> ChangeLevel:
-    """Return how far a change of an element reaches; the app is asked for its default button."""
-    node, window = found.node, found.window
-    default = "default" in node.states
-    if not default and _is_dialog(window):
-        try:
-            default = bridge.is_default(node.handle, window.handle, _DEFAULT_SECONDS)
-        except UiFault:
-            # What cannot be known is taken for the worse.
-            default = node.role == "button"
-    return level_of(ChangeFacts(app.id, node, window, default, synthetic, words))
-
-
 def holds_secret(node: UiNode) -> bool:
     """Say whether an element holds a secret: by its role, or by what it is called."""
     if node.secure:
@@ -212,7 +194,8 @@ def holds_secret(node: UiNode) -> bool:
     return node.role in TEXT_ROLES and is_secret(named, "text")
 
 
-def _is_dialog(window: UiNode) -> bool:
+def is_dialog(window: UiNode) -> bool:
+    """Say whether a window asks for an answer before anything else."""
     return window.role in _DIALOGS or "modal" in window.states
 
 
