@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from iac_runtime.search.entries import Hint, Reach
+from iac_runtime.search.entries import Hint, Reach, ToolWords
 from iac_runtime.search.lexicon import lexicon
 from iac_runtime.search.request import SearchRequest, SearchTerm, stem
-from iac_runtime.tool import Level, Op
+from iac_runtime.tool import Op
 
 _FIELDS: Final = (1.0, 0.8, 0.35)
 """What a word is worth in the name, the properties and the purpose."""
@@ -62,13 +62,6 @@ _NONE: Final = Hint(0)
 _OPS: Final[tuple[Op, ...]] = ("get", "list", "count", "make", "set")
 
 
-class OperationTool(NamedTuple):
-    """An object tool of an app: its name on the wire and its least level."""
-
-    name: str
-    level: Level
-
-
 class IndexedApp(NamedTuple):
     """An app of the index: its key, name, bundle id, object tools by operation, and for which
     apps its tools are."""
@@ -76,7 +69,7 @@ class IndexedApp(NamedTuple):
     key: str
     name: str
     id: str
-    operations: Mapping[Op, OperationTool]
+    operations: Mapping[Op, ToolWords]
     reach: Reach = "own"
 
 
