@@ -80,66 +80,53 @@ class StatusFile:
         self._workers = workers
         self._server = RunningServer(os.getpid(), _started(), VERSION, surface, apps, dict(tools))
         self._path = servers_folder() / f"{self._server.pid}.json"
-        self._change = threading.Condition()
-        self._dirty = False
+        self._lock = threading.RLock()
+        self._timer: threading.Timer | None = None
         self._closed = False
-        self._writer: threading.Thread | None = None
         self._write()
 
     def count(self, *, failed: bool = False) -> None:
         """Count a call that is over."""
-        with self._change:
+        with self._lock:
             found = self._server
             errors = found.errors + 1 if failed else found.errors
             self._note(found._replace(calls=found.calls + 1, errors=errors))
 
     def update(self, **fields: Any) -> None:
         """Set fields of `RunningServer`: the client's name, or tools that were built meanwhile."""
-        with self._change:
+        with self._lock:
             self._note(self._server._replace(**fields))
 
     def facts(self) -> dict[str, Any]:
         """Return the status of this process as one JSON object."""
-        with self._change:
+        with self._lock:
             server = self._server
         return server._replace(workers=dict(self._workers())).facts()
 
     def close(self) -> None:
         """Remove the file; the server is going."""
-        with self._change:
+        with self._lock, contextlib.suppress(OSError):
             self._closed = True
-            self._change.notify_all()
-            writer = self._writer
-        if writer is not None:
-            writer.join()
-        with contextlib.suppress(OSError):
+            if self._timer is not None:
+                self._timer.cancel()
             self._path.unlink()
 
     def _note(self, server: RunningServer) -> None:
+        """Take over new numbers, and write what they are in a moment."""
         self._server = server
-        self._dirty = True
-        if self._writer is None and not self._closed:
-            self._writer = threading.Thread(target=self._keep, name="iac-status", daemon=True)
-            self._writer.start()
-        else:
-            self._change.notify_all()
-
-    def _keep(self) -> None:
-        while True:
-            with self._change:
-                self._change.wait_for(lambda: self._dirty or self._closed)
-                if self._closed:
-                    return
-                self._dirty = False
-            self._write()
-            with self._change:
-                self._change.wait_for(lambda: self._closed, _PAUSE)
+        if self._timer is None and not self._closed:
+            self._timer = threading.Timer(_PAUSE, self._write)
+            self._timer.daemon = True
+            self._timer.start()
 
     def _write(self) -> None:
         part = self._path.with_suffix(".part")
-        text = json.dumps({"format": _FORMAT, **self.facts()})
         # A full disk must not stop a server; who asks for the status misses its numbers.
-        with contextlib.suppress(OSError):
+        with self._lock, contextlib.suppress(OSError):
+            self._timer = None
+            if self._closed:
+                return
+            text = json.dumps({"format": _FORMAT, **self.facts()})
             part.write_text(text, encoding="utf-8")
             part.replace(self._path)
 
