@@ -32,19 +32,14 @@ INSTRUCTIONS: Final = Path(__file__).with_name("instructions.md").read_text(enco
 
 _CHANGES: Final = {"listChanged": True}
 
-CAPABILITIES: Final[Mapping[str, Mapping[str, Any]]] = {
-    "legacy": {
+CAPABILITIES: Final = {
+    era: {
         "completions": {},
         "prompts": _CHANGES,
-        "resources": {**_CHANGES, "subscribe": False},
+        "resources": {**_CHANGES, "subscribe": era == "modern"},
         "tools": _CHANGES,
-    },
-    "modern": {
-        "completions": {},
-        "prompts": _CHANGES,
-        "resources": {**_CHANGES, "subscribe": True},
-        "tools": _CHANGES,
-    },
+    }
+    for era in ("legacy", "modern")
 }
 
 _JUDGED: Final = (

@@ -212,19 +212,14 @@ class Sessions:
             async for item in sent:
                 message = item.message
                 if not hasattr(message, "method"):
-                    self._asked.discard((era, getattr(message, "id", None)))
+                    id_ = getattr(message, "id", None)
+                    self._asked.discard((era, id_))
                     arrived.set()
-                    if era == "legacy" and self._is_replayed(message):
+                    if era == "legacy" and id_ in self._replayed:
+                        # The answer to a handshake that the front has answered.
+                        self._replayed.discard(id_)
                         continue
                 self._write(message.model_dump_json(by_alias=True, exclude_unset=True).encode())
-
-    def _is_replayed(self, message: Any) -> bool:
-        """Say whether a response is that to a handshake which the front has answered."""
-        id_ = getattr(message, "id", None)
-        if id_ not in self._replayed:
-            return False
-        self._replayed.discard(id_)
-        return True
 
 
 def _said(error: BaseException) -> str:
