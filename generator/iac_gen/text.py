@@ -7,7 +7,7 @@ dictionaries there is nothing to clean, so that anything means a hostile or a br
 
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any, TypeVar
 
@@ -201,27 +201,9 @@ def on_one_line(text: str, most: int = 200) -> str:
     return line if len(line) <= most else f"{line[: most - 3]}..."
 
 
-def capped_enums(schema: Mapping[str, Any], most: int = MAX_ENUMERATOR) -> dict[str, Any]:
-    """Return a JSON schema whose enumerations hold no value of more than `most` characters.
-
-    Where none is left, any text goes. The values of an enumeration are clean and differ.
-    """
-    capped: dict[str, Any] = {}
-    for key, value in schema.items():
-        if key == "enum":
-            shown = dict.fromkeys(clean(one) for one in value)
-            short = [one for one in shown if 0 < len(one) <= most]
-            if short:
-                capped[key] = short
-        elif key == "properties":
-            capped[key] = {name: capped_enums(one, most) for name, one in value.items()}
-        elif key == "items":
-            capped[key] = capped_enums(value, most)
-        elif key == "anyOf":
-            capped[key] = [capped_enums(one, most) for one in value]
-        else:
-            capped[key] = value
-    return capped
+def offered(values: Iterable[str], most: int = MAX_ENUMERATOR) -> list[str]:
+    """Return the values that a schema may offer: clean, each once, at most `most` characters."""
+    return [one for one in dict.fromkeys(map(clean, values)) if 0 < len(one) <= most]
 
 
 def _parts(value: Any) -> Iterator[Any]:
