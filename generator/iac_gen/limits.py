@@ -9,7 +9,6 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
 from typing import NoReturn
@@ -68,41 +67,6 @@ def read_file(path: Path, most: int = MAX_BYTES, *, follow: bool = True) -> byte
         raise LimitError("read", f"cannot be read: {reason}") from None
 
 
-@dataclass(slots=True)
-class _Screen:
-    """Counts while expat reads; nothing is kept of the document."""
-
-    parser: expat.XMLParserType
-    depth: int = 0
-    elements: int = 0
-    declared: set[tuple[str, str]] = field(default_factory=set)
-
-    def fail(self, code: str, message: str) -> NoReturn:
-        raise LimitError(code, message, self.parser.CurrentLineNumber)
-
-    def start(self, _: str, attributes: list[str]) -> None:
-        self.depth += 1
-        self.elements += 1
-        if self.depth > MAX_DEPTH:
-            self.fail("depth", f"is nested more than {MAX_DEPTH} deep")
-        if self.elements > MAX_ELEMENTS:
-            self.fail("count", f"has more than {MAX_ELEMENTS} elements")
-        if len(attributes) > 2 * MAX_ATTRIBUTES:
-            self.fail("count", f"has an element with more than {MAX_ATTRIBUTES} attributes")
-
-    def end(self, _: str) -> None:
-        self.depth -= 1
-
-    def entity(self, *_: object) -> None:
-        self.fail("entity", "declares XML entities, which are not accepted")
-
-    def attribute(self, element: str, name: str, *_: object) -> None:
-        # A default is added to every element: many of them make a large document of a small one.
-        self.declared.add((element, name))
-        if len(self.declared) > MAX_ATTRIBUTES:
-            self.fail("count", f"declares more than {MAX_ATTRIBUTES} attributes")
-
-
 def screen_xml(content: bytes) -> None:
     """Check the limits of an XML document without building a tree of it.
 
@@ -113,13 +77,41 @@ def screen_xml(content: bytes) -> None:
         LimitError: It is over a limit, declares an entity, or is not well-formed.
     """
     parser = expat.ParserCreate()
-    screen = _Screen(parser)
+    depth = elements = 0
+    declared: set[tuple[str, str]] = set()
+
+    def fail(code: str, message: str) -> NoReturn:
+        raise LimitError(code, message, parser.CurrentLineNumber)
+
+    def start(_: str, attributes: list[str]) -> None:
+        nonlocal depth, elements
+        depth += 1
+        elements += 1
+        if depth > MAX_DEPTH:
+            fail("depth", f"is nested more than {MAX_DEPTH} deep")
+        if elements > MAX_ELEMENTS:
+            fail("count", f"has more than {MAX_ELEMENTS} elements")
+        if len(attributes) > 2 * MAX_ATTRIBUTES:
+            fail("count", f"has an element with more than {MAX_ATTRIBUTES} attributes")
+
+    def end(_: str) -> None:
+        nonlocal depth
+        depth -= 1
+
+    def attribute(element: str, name: str, *_: object) -> None:
+        # A default is added to every element: many of them make a large document of a small one.
+        declared.add((element, name))
+        if len(declared) > MAX_ATTRIBUTES:
+            fail("count", f"declares more than {MAX_ATTRIBUTES} attributes")
+
     parser.ordered_attributes = True
     parser.specified_attributes = True
-    parser.StartElementHandler = screen.start
-    parser.EndElementHandler = screen.end
-    parser.EntityDeclHandler = screen.entity
-    parser.AttlistDeclHandler = screen.attribute
+    parser.StartElementHandler = start
+    parser.EndElementHandler = end
+    parser.EntityDeclHandler = lambda *_: fail(
+        "entity", "declares XML entities, which are not accepted"
+    )
+    parser.AttlistDeclHandler = attribute
     try:
         parser.Parse(content, True)
     except expat.ExpatError as error:
