@@ -26,10 +26,6 @@ _MAX_VALUES = 60
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9]{0,39}")
 
 
-def _article(word: str) -> str:
-    return f"an {word}" if word[:1].lower() in "aeio" else f"a {word}"
-
-
 def sentence(text: str, limit: int = MAX_SUMMARY) -> str:
     """Return `text` as prose of at most `limit` characters, whole words."""
     return capped(clean_prose(text), limit)
@@ -76,7 +72,9 @@ def _part_words(part: str, types: Types) -> str:
         if len(values) <= 4 and sum(map(len, values)) <= _MAX_VALUES:
             return _either(values)
         return f"one of {len(values)} values"
-    return _article(part) if len(part) <= MAX_NAME else "an object"
+    if len(part) > MAX_NAME:
+        return "an object"
+    return f"an {part}" if part[:1].lower() in "aeio" else f"a {part}"
 
 
 def command_summary(command: SdefCommand, direct: str, result: str, types: Types, app: str) -> str:

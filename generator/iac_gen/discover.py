@@ -1,6 +1,5 @@
 """Discover: which dictionaries there are and whose they are; nothing about content."""
 
-import difflib
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -8,6 +7,7 @@ from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Literal
 
+from iac_base.errors import nearest
 from iac_gen.limits import LimitError, read_file
 from iac_gen.load import LoadedDictionary, LoadError, load, parse
 from iac_gen.macos import AppBundle, Unscriptable
@@ -188,7 +188,7 @@ def includes() -> dict[str, Dictionary]:
         return {STANDARD: read_snapshot(path).dictionary}
 
 
-def pick(found: Discovered, names: Sequence[str], nearest: int = 3) -> Discovered:
+def pick(found: Discovered, names: Sequence[str]) -> Discovered:
     """Return only the apps called `names`: a key, a name, a file stem or a bundle id.
 
     Raises:
@@ -204,7 +204,7 @@ def pick(found: Discovered, names: Sequence[str], nearest: int = 3) -> Discovere
     for name in names:
         match = labels.get(name.lower())
         if match is None:
-            near = difflib.get_close_matches(name.lower(), labels, nearest, 0.5)
+            near = nearest(name, labels)
             hint = f" Nearest: {', '.join(near)}." if near else " See iac-gen list."
             raise GeneratorError(f"no dictionary belongs to an app called {name}.{hint}")
         if match not in chosen:

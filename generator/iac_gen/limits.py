@@ -4,18 +4,17 @@ Real dictionaries stay far below: the largest known has 303 kB, 7 levels, about 
 and 6 attributes an element (docs/dictionaries.md).
 """
 
-import os
 import signal
-import stat
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 from xml.parsers import expat
+
+from iac_base.files import IrregularFileError, TooLargeError, read_bounded
 
 MAX_BYTES = 4 * 1024 * 1024
 MAX_OUTPUT = 64 * 1024 * 1024
@@ -57,63 +56,15 @@ def read_file(path: Path, most: int = MAX_BYTES, *, follow: bool = True) -> byte
     """
     if not follow and path.is_symlink():
         raise LimitError("link", "is a link, which is not followed; remove it")
-    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | (0 if follow else os.O_NOFOLLOW)
     try:
-        handle = os.open(path, flags)
-    except (FileNotFoundError, NotADirectoryError):
+        return read_bounded(path, most, follow=follow)[0]
+    except (FileNotFoundError, NotADirectoryError, IrregularFileError):
         raise LimitError("missing", "is no file; check the path") from None
+    except TooLargeError as error:
+        raise LimitError("size", f"is {error.size} bytes; {most} are the limit") from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "the path is none"
         raise LimitError("read", f"cannot be read: {reason}") from None
-    try:
-        facts = os.fstat(handle)
-        if not stat.S_ISREG(facts.st_mode):
-            raise LimitError("missing", "is no file; check the path")
-        with open(handle, "rb", closefd=False) as file:
-            content = file.read(most + 1) if facts.st_size <= most else b""
-    except OSError as error:
-        raise LimitError("read", f"cannot be read: {error.strerror}") from None
-    finally:
-        os.close(handle)
-    size = max(facts.st_size, len(content))
-    if size > most:
-        raise LimitError("size", f"is {size} bytes; {most} are the limit")
-    return content
-
-
-@dataclass(slots=True)
-class _Screen:
-    """Counts while expat reads; nothing is kept of the document."""
-
-    parser: expat.XMLParserType
-    depth: int = 0
-    elements: int = 0
-    declared: set[tuple[str, str]] = field(default_factory=set)
-
-    def fail(self, code: str, message: str) -> NoReturn:
-        raise LimitError(code, message, self.parser.CurrentLineNumber)
-
-    def start(self, _: str, attributes: list[str]) -> None:
-        self.depth += 1
-        self.elements += 1
-        if self.depth > MAX_DEPTH:
-            self.fail("depth", f"is nested more than {MAX_DEPTH} deep")
-        if self.elements > MAX_ELEMENTS:
-            self.fail("count", f"has more than {MAX_ELEMENTS} elements")
-        if len(attributes) > 2 * MAX_ATTRIBUTES:
-            self.fail("count", f"has an element with more than {MAX_ATTRIBUTES} attributes")
-
-    def end(self, _: str) -> None:
-        self.depth -= 1
-
-    def entity(self, *_: object) -> None:
-        self.fail("entity", "declares XML entities, which are not accepted")
-
-    def attribute(self, element: str, name: str, *_: object) -> None:
-        # A default is added to every element: many of them make a large document of a small one.
-        self.declared.add((element, name))
-        if len(self.declared) > MAX_ATTRIBUTES:
-            self.fail("count", f"declares more than {MAX_ATTRIBUTES} attributes")
 
 
 def screen_xml(content: bytes) -> None:
@@ -126,13 +77,41 @@ def screen_xml(content: bytes) -> None:
         LimitError: It is over a limit, declares an entity, or is not well-formed.
     """
     parser = expat.ParserCreate()
-    screen = _Screen(parser)
+    depth = elements = 0
+    declared: set[tuple[str, str]] = set()
+
+    def fail(code: str, message: str) -> NoReturn:
+        raise LimitError(code, message, parser.CurrentLineNumber)
+
+    def start(_: str, attributes: list[str]) -> None:
+        nonlocal depth, elements
+        depth += 1
+        elements += 1
+        if depth > MAX_DEPTH:
+            fail("depth", f"is nested more than {MAX_DEPTH} deep")
+        if elements > MAX_ELEMENTS:
+            fail("count", f"has more than {MAX_ELEMENTS} elements")
+        if len(attributes) > 2 * MAX_ATTRIBUTES:
+            fail("count", f"has an element with more than {MAX_ATTRIBUTES} attributes")
+
+    def end(_: str) -> None:
+        nonlocal depth
+        depth -= 1
+
+    def attribute(element: str, name: str, *_: object) -> None:
+        # A default is added to every element: many of them make a large document of a small one.
+        declared.add((element, name))
+        if len(declared) > MAX_ATTRIBUTES:
+            fail("count", f"declares more than {MAX_ATTRIBUTES} attributes")
+
     parser.ordered_attributes = True
     parser.specified_attributes = True
-    parser.StartElementHandler = screen.start
-    parser.EndElementHandler = screen.end
-    parser.EntityDeclHandler = screen.entity
-    parser.AttlistDeclHandler = screen.attribute
+    parser.StartElementHandler = start
+    parser.EndElementHandler = end
+    parser.EntityDeclHandler = lambda *_: fail(
+        "entity", "declares XML entities, which are not accepted"
+    )
+    parser.AttlistDeclHandler = attribute
     try:
         parser.Parse(content, True)
     except expat.ExpatError as error:

@@ -163,7 +163,7 @@ def parse(
 ) -> tuple[Dictionary, list[Diagnostic]]:
     """Return the dictionary in `content` and what was left out of it.
 
-    Its texts are clean (`hygiene.screened`), but with `as_written` (for lint) as they stand.
+    Its texts are clean (`text.screened`), but with `as_written` (for lint) as they stand.
 
     Raises:
         LoadError: No XML, over a limit (see `limits`), or no dictionary in it.

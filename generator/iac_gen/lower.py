@@ -37,14 +37,9 @@ from iac_gen.objects import (
 )
 from iac_gen.quirks import Decisions
 from iac_gen.resolve import Resolved
-from iac_gen.text import MAX_ENUMERATOR, MAX_NAME, capped_enums, clean
+from iac_gen.text import MAX_ENUMERATOR, MAX_NAME, clean
 from iac_gen.types import Types
 from iac_runtime.tool import App, Class, Element, Enum, Param, Property, Record
-
-
-def class_table(resolved: Resolved, types: Types, decisions: Decisions) -> dict[str, Class]:
-    """Return every class, hidden ones too: references run through them."""
-    return {row.name: _class(row, resolved, types, decisions) for row in resolved.classes}
 
 
 def _class(row: model.SdefClass, resolved: Resolved, types: Types, decisions: Decisions) -> Class:
@@ -96,7 +91,8 @@ def lower(
     """
     aliases = _aliases(resolved)
     types = Types(resolved, {name: alias for alias, name in aliases})
-    classes = class_table(resolved, types, decisions)
+    # Hidden ones too: references run through them.
+    classes = {row.name: _class(row, resolved, types, decisions) for row in resolved.classes}
     builder = _Builder(resolved, decisions, types, classes, wording)
     merged = merged_commands(resolved)
     for tool in object_tools(resolved, classes, types):
@@ -228,7 +224,6 @@ class _Builder:
         level = sentence(f"{verdict.level}, {verdict.reason}.", 70)
         summary = f"{sentence(summary, 180).rstrip('.')}. {level}"
         what = f"command {capped(command.name, MAX_NAME)}"
-        output = self.types.output(result) if result else None
         self.tools.append(
             ToolFunction(
                 function,
@@ -242,7 +237,7 @@ class _Builder:
                 result,
                 self.types.annotation(result) if result else "None",
                 f"{kind_words(result, self.types)}." if result else "",
-                None if output is None else capped_enums(output),
+                self.types.output(result) if result else None,
                 1 if command.direct is not None else 0,
                 naming.jxa(command.name),
                 command.name,
@@ -288,7 +283,7 @@ class _Builder:
             naming.unique(wanted, taken),
             Param(row.name, row.code, kind, "" if name == row.name else name),
             not row.optional,
-            capped_enums(self.types.schema(kind)),
+            self.types.schema(kind),
             self.types.annotation(kind),
             self._worded(words, row, f"{what} of {function}", MAX_PARAMETER),
             docstring_words(kind, self.types),

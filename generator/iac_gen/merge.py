@@ -24,22 +24,13 @@ from iac_gen.model import (
     SdefProperty,
     Severity,
     Synonym,
+    Term,
     ValueType,
     finder,
 )
 
 T = TypeVar("T")
-_Row = (
-    SdefClass
-    | SdefCommand
-    | SdefElement
-    | SdefParameter
-    | SdefProperty
-    | Enumeration
-    | RecordType
-    | ValueType
-)
-R = TypeVar("R", bound=_Row)
+R = TypeVar("R", bound=Term)
 N = TypeVar("N", Enumeration, RecordType, ValueType)
 
 # The first declaration that says one of these decides it; what another adds to those is kept.

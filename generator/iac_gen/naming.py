@@ -217,18 +217,17 @@ def assign(claims: Sequence[Claim], bound: Mapping[str, Bound]) -> list[AppIdent
     names = _identities(claims, bound)
     taken = {row.key for row in bound.values()}
     keys = {index: bound[name].key for index, name in names.items() if name in bound}
-    # The order of files on a disk must not decide who gets the number.
-    for index in sorted(names, key=lambda i: (not _is_apple(claims[i].id), names[i])):
+
+    def rank(index: int) -> tuple[bool, str]:
+        # Nobody else takes the key of an Apple app; the order of files on a disk decides nothing.
+        return not claims[index].id.lower().startswith("com.apple."), names[index]
+
+    for index in sorted(names, key=rank):
         if index not in keys:
             key = unique(app_key(claims[index].name, claims[index].id), taken)
             taken.add(key)
             keys[index] = key
     return [AppIdentity(keys[index], names[index]) for index in range(len(claims))]
-
-
-def _is_apple(identifier: str) -> bool:
-    """Say whether a bundle id is in Apple's name space: nobody else takes an Apple app's key."""
-    return identifier.lower().startswith("com.apple.")
 
 
 def _identities(claims: Sequence[Claim], bound: Mapping[str, Bound]) -> dict[int, str]:

@@ -20,7 +20,7 @@ from iac_gen.merge import APPLICATION
 from iac_gen.model import SdefCommand
 from iac_gen.quirks import Recipe
 from iac_gen.resolve import Resolved
-from iac_gen.text import MAX_NAME, capped_enums, clean, clean_prose
+from iac_gen.text import MAX_NAME, clean_prose, offered
 from iac_gen.types import Types
 from iac_runtime.tool import LEVELS, Class, Level, Op, Param
 
@@ -193,14 +193,14 @@ class _Parts:
         return ToolParameter("target", row, True, schema, "Ref | ListOf[Ref]", self._example, text)
 
     def element(self, term: str = "", code: str = "") -> ToolParameter:
-        offered = self._offered - self._hidden
-        visible = [name for name in self.elements if name in offered] or self.elements
+        held = self._offered - self._hidden
+        visible = [name for name in self.elements if name in held] or self.elements
         # A longer name is still in the class table; a model is not offered it.
-        shown = [name for name in visible if len(clean(name)) <= MAX_NAME]
+        shown = offered(visible, MAX_NAME)
         schema: dict[str, Any] = dict(_STRING)
         text = ""
         if shown and len(shown) <= _ENUM_LIMIT:
-            schema = capped_enums({**_STRING, "enum": shown}, MAX_NAME)
+            schema["enum"] = shown
         else:
             examples = [words for name in shown if (words := clean_prose(name))][:3]
             text = f"Class, such as {', '.join(examples)}" if examples else "Class name"
@@ -263,13 +263,12 @@ def lower_recipe(
     )
     if not recipe.result:
         return tool
-    declared = types.output(recipe.result)
     return replace(
         tool,
         result=recipe.result,
         returns=types.annotation(recipe.result),
         returned="The answer.",
-        output=declared and capped_enums(declared),
+        output=types.output(recipe.result),
     )
 
 
@@ -312,7 +311,7 @@ def _parameter(recipe: Recipe, name: str, resolved: Resolved, types: Types) -> T
         name,
         Param("", "", kind),
         name not in recipe.optional,
-        capped_enums(types.schema(kind)),
+        types.schema(kind),
         types.annotation(kind),
         capped(
             words or parameter_words(kind, reference_example(kind, resolved, types), types),

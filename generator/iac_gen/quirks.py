@@ -18,6 +18,7 @@ from iac_gen.resolve import Resolved
 from iac_runtime.tool import LEVELS, Level
 
 _KEY = re.compile(r"[a-z][a-z0-9_]{0,62}")
+_FOLDER: Final = files("iac_gen") / "quirks"
 
 
 class _Shape(NamedTuple):
@@ -39,13 +40,12 @@ def _is_params(value: Any) -> bool:
     )
 
 
-def _is_texts(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(one, str) for one in value)
-
-
 _TEXT = _Shape("a text", lambda value: isinstance(value, str))
 _FLAG = _Shape("true or false", lambda value: isinstance(value, bool))
-_TEXTS = _Shape("a list of texts", _is_texts)
+_TEXTS = _Shape(
+    "a list of texts",
+    lambda value: isinstance(value, list) and all(isinstance(one, str) for one in value),
+)
 _TABLE = _Shape("a table", lambda value: isinstance(value, Mapping))
 _PARAMS = _Shape("a table of types, or of { type, doc }", _is_params)
 
@@ -161,21 +161,17 @@ class QuirkFile:
     rows: tuple[tuple[str, int, Mapping[str, Any]], ...]
 
 
-def known_apps(folder: Traversable | None = None) -> dict[str, KnownApp]:
+def known_apps() -> dict[str, KnownApp]:
     """Return the file stems of `quirks/apps.toml`, in lower case."""
-    text = ((folder or _folder()) / "apps.toml").read_text(encoding="utf-8")
+    text = (_FOLDER / "apps.toml").read_text(encoding="utf-8")
     return {stem.lower(): KnownApp(**row) for stem, row in read_toml(text).value.items()}
 
 
-def _folder() -> Traversable:
-    return files("iac_gen") / "quirks"
-
-
-def load_quirks(folder: Traversable | None = None) -> tuple[list[QuirkFile], list[Diagnostic]]:
+def load_quirks(folder: Traversable = _FOLDER) -> tuple[list[QuirkFile], list[Diagnostic]]:
     """Read every quirk file; a row that is not understood is left out with a diagnostic."""
     found: list[QuirkFile] = []
     diagnostics: list[Diagnostic] = []
-    for path in sorted((folder or _folder()).iterdir(), key=lambda p: p.name):
+    for path in sorted(folder.iterdir(), key=lambda p: p.name):
         if not path.name.endswith(".toml") or path.name == "apps.toml":
             continue
         place = f"quirks/{path.name}"

@@ -61,16 +61,12 @@ def _table(name: str, kind: str, rows: Iterator[str]) -> str:
     return f"{name}: Final[Mapping[str, {kind}]] = {{{inner}}}\n"
 
 
-def _property(row: Property) -> str:
-    return (
-        f"Property({literal(row.term)}, {exact(row.code)}, {literal(row.jxa)},"
-        f" {literal(row.type)}, {literal(row.access)}, {literal(row.level)})"
-    )
-
-
 def _property_rows(rows: tuple[Property, ...]) -> Iterator[str]:
     for row in rows:
-        yield f"        {_property(row)},"
+        yield (
+            f"        Property({literal(row.term)}, {exact(row.code)}, {literal(row.jxa)},"
+            f" {literal(row.type)}, {literal(row.access)}, {literal(row.level)}),"
+        )
 
 
 def _class_rows(classes: Mapping[str, Class]) -> Iterator[str]:

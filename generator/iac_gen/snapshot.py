@@ -14,23 +14,9 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
+from iac_gen import model
 from iac_gen.limits import MAX_BYTES, LimitError, read_file
 from iac_gen.load import LoadedDictionary, LoadError
-from iac_gen.model import (
-    KINDS,
-    Diagnostic,
-    Dictionary,
-    Include,
-    Item,
-    SdefClass,
-    SdefCommand,
-    SdefElement,
-    Source,
-    Suite,
-    ValueType,
-    is_code,
-    with_field,
-)
 from iac_gen.naming import app_key, is_bundle_id
 from iac_gen.text import clean, on_one_line, screened
 
@@ -42,10 +28,10 @@ _DIGEST = re.compile(r"[0-9a-f]{1,64}")
 _STEM = re.compile(r"(?![ .])[^/\\:*?\"<>|\x00-\x1f\x7f]{1,128}")
 
 T = TypeVar("T")
-_ITEMS = frozenset(get_args(Item)) | {Suite}
+_ITEMS = frozenset(get_args(model.Item)) | {model.Suite}
 _LEFT_OUT = frozenset({"line", "file"})
 # What has a code and stands in a list; an include and an element have none.
-_CODED = frozenset(KINDS) - {Include, SdefElement}
+_CODED = frozenset(model.KINDS) - {model.Include, model.SdefElement}
 
 
 def _tag(kind: type) -> str:
@@ -56,13 +42,13 @@ def _tag(kind: type) -> str:
 _TAGGED = {_tag(kind): kind for kind in _ITEMS}
 
 
-def facts_only(dictionary: Dictionary) -> Dictionary:
+def facts_only(dictionary: model.Dictionary) -> model.Dictionary:
     """Return the dictionary without title and descriptions."""
-    stripped: Dictionary = with_field(dictionary, "description", "")
+    stripped: model.Dictionary = model.with_field(dictionary, "description", "")
     return replace(stripped, title="")
 
 
-def write_snapshot(source: Source) -> str:
+def write_snapshot(source: model.Source) -> str:
     """Return the snapshot of `source` as JSON text, one suite item a line."""
     head = {
         "format": FORMAT,
@@ -98,7 +84,7 @@ def _dump(value: Any) -> Any:
     return data
 
 
-def read_snapshot(path: Path) -> Source:
+def read_snapshot(path: Path) -> model.Source:
     """Read the snapshot at `path`; what was left out of it is told by `load_snapshot`.
 
     Raises:
@@ -119,7 +105,7 @@ def load_snapshot(path: Path, *, as_written: bool = False) -> LoadedDictionary:
     """
 
     def fail(line: int, code: str, message: str) -> LoadError:
-        return LoadError(Diagnostic(str(path), line, code, message, "error"))
+        return LoadError(model.Diagnostic(str(path), line, code, message, "error"))
 
     try:
         data = json.loads(read_file(path, MAX_BYTES).decode("utf-8"))
@@ -140,9 +126,9 @@ def load_snapshot(path: Path, *, as_written: bool = False) -> LoadedDictionary:
     try:
         if _DIGEST.fullmatch(data["digest"]) is None:
             raise fail(0, "format", "is no whole snapshot: its digest is no sha256")
-        suites = _value(_hints(Dictionary)["suites"], data["suites"])
-        source = Source(
-            Dictionary(str(path), data["digest"], _text(data, "title"), suites),
+        suites = _value(_hints(model.Dictionary)["suites"], data["suites"])
+        source = model.Source(
+            model.Dictionary(str(path), data["digest"], _text(data, "title"), suites),
             _text(data, "name"),
             _text(data, "id"),
             _text(data, "stem"),
@@ -164,12 +150,12 @@ def _text(data: Mapping[str, Any], key: str) -> str:
     return value
 
 
-def _checked(source: Source, path: Path, as_written: bool) -> LoadedDictionary:
+def _checked(source: model.Source, path: Path, as_written: bool) -> LoadedDictionary:
     """Return `source` without items that no dictionary could have, and what was wrong."""
-    found: list[Diagnostic] = []
+    found: list[model.Diagnostic] = []
 
     def report(code: str, message: str) -> None:
-        found.append(Diagnostic(str(path), 0, code, message, "error"))
+        found.append(model.Diagnostic(str(path), 0, code, message, "error"))
 
     name, stem, version = (
         clean(" ".join(text.split())) for text in (source.name, source.stem, source.version)
@@ -184,7 +170,7 @@ def _checked(source: Source, path: Path, as_written: bool) -> LoadedDictionary:
     if not (is_bundle_id(source.id) or _LOCAL_ID.fullmatch(source.id)):
         shown = on_one_line(ascii(source.id), 80)
         text = f"the bundle id {shown} is none; the app is built as a local one"
-        found.append(Diagnostic(str(path), 0, "bundle-id", text))
+        found.append(model.Diagnostic(str(path), 0, "bundle-id", text))
         source = replace(source, id=f"local.{app_key(name, '')}", known=False)
     if as_written:
         return LoadedDictionary(source, tuple(found))
@@ -215,16 +201,16 @@ def _coded(value: Any, report: Callable[[str, str], None]) -> Any:
 
 
 def _size(part: Any) -> int:
-    return 8 if isinstance(part, SdefCommand) else 4
+    return 8 if isinstance(part, model.SdefCommand) else 4
 
 
 def _has_code(part: Any) -> bool:
     # A suite's code is used for nothing and often odd; an extension has none, a value may.
-    if isinstance(part, Suite) or (isinstance(part, SdefClass) and part.extends):
+    if isinstance(part, model.Suite) or (isinstance(part, model.SdefClass) and part.extends):
         return True
-    if isinstance(part, ValueType) and not part.code:
+    if isinstance(part, model.ValueType) and not part.code:
         return True
-    return is_code(part.code, _size(part))
+    return model.is_code(part.code, _size(part))
 
 
 def _tagged(data: Mapping[str, Any], options: Collection[type]) -> Any:

@@ -7,7 +7,7 @@ dictionaries there is nothing to clean, so that anything means a hostile or a br
 
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any, TypeVar
 
@@ -151,31 +151,16 @@ _EXEMPT = frozenset({"code", "file", "digest", "href", "xpointer", "access"})
 _NAMES = ("name", "extends", "type")
 
 
-def invisible_characters(dictionary: Dictionary) -> list[Diagnostic]:
-    """Return a `cleaned` warning for each item with invisible characters, and how many it has.
-
-    An item is a suite, what stands in one, or a part of that: each has its own line.
-    """
-    found = []
-    for part in _parts(dictionary):
-        count = sum(count_invisible(text) for text in _texts(part))
-        if not count:
-            continue
-        word = "character" if count == 1 else "characters"
-        text = f"{count} invisible {word} removed from {_label(part)}"
-        line = 0 if isinstance(part, Dictionary) else part.line
-        found.append(Diagnostic(dictionary.file, line, "cleaned", text))
-    return found
-
-
 def screened(dictionary: Dictionary) -> tuple[Dictionary, list[Diagnostic]]:
     """Return the dictionary with every text clean, and what that took.
 
+    A `cleaned` warning says of each item how many invisible characters it had; an item is a suite,
+    what stands in one, or a part of that: each has its own line.
     A lone surrogate or a control character in the name of an item, or a name of which nothing
     can be seen, costs that item (an error); a lone surrogate in a description costs the
     description. All other texts lose the characters alone. Codes are untouched.
     """
-    found = invisible_characters(dictionary)
+    found: list[Diagnostic] = []
     return _clean(dictionary, dictionary.file, found), found
 
 
@@ -201,38 +186,9 @@ def on_one_line(text: str, most: int = 200) -> str:
     return line if len(line) <= most else f"{line[: most - 3]}..."
 
 
-def capped_enums(schema: Mapping[str, Any], most: int = MAX_ENUMERATOR) -> dict[str, Any]:
-    """Return a JSON schema whose enumerations hold no value of more than `most` characters.
-
-    Where none is left, any text goes. The values of an enumeration are clean and differ.
-    """
-    capped: dict[str, Any] = {}
-    for key, value in schema.items():
-        if key == "enum":
-            shown = dict.fromkeys(clean(one) for one in value)
-            short = [one for one in shown if 0 < len(one) <= most]
-            if short:
-                capped[key] = short
-        elif key == "properties":
-            capped[key] = {name: capped_enums(one, most) for name, one in value.items()}
-        elif key == "items":
-            capped[key] = capped_enums(value, most)
-        elif key == "anyOf":
-            capped[key] = [capped_enums(one, most) for one in value]
-        else:
-            capped[key] = value
-    return capped
-
-
-def _parts(value: Any) -> Iterator[Any]:
-    """Yield the dictionary and everything in it that has a line of its own."""
-    if isinstance(value, tuple):
-        for item in value:
-            yield from _parts(item)
-    elif type(value) in KINDS or isinstance(value, Dictionary):
-        yield value
-        for one in fields(value):
-            yield from _parts(getattr(value, one.name))
+def offered(values: Iterable[str], most: int = MAX_ENUMERATOR) -> list[str]:
+    """Return the values that a schema may offer: clean, each once, at most `most` characters."""
+    return [one for one in dict.fromkeys(map(clean, values)) if 0 < len(one) <= most]
 
 
 def _texts(value: Any) -> Iterator[str]:
@@ -246,6 +202,14 @@ def _texts(value: Any) -> Iterator[str]:
                 yield text
             elif isinstance(text, TypeRef | Synonym):
                 yield from _texts(text)
+
+
+def _tell_removed(part: Part | Dictionary, file: str, found: list[Diagnostic]) -> None:
+    if count := sum(count_invisible(text) for text in _texts(part)):
+        word = "character" if count == 1 else "characters"
+        text = f"{count} invisible {word} removed from {_label(part)}"
+        line = 0 if isinstance(part, Dictionary) else part.line
+        found.append(Diagnostic(file, line, "cleaned", text))
 
 
 def _label(part: Part | Dictionary) -> str:
@@ -275,6 +239,8 @@ def _fault(part: Any) -> str:
 
 def _clean(value: T, file: str, found: list[Diagnostic]) -> T:
     """Return `value` with its texts clean and without the parts that cannot be named."""
+    if not isinstance(value, TypeRef | Synonym):
+        _tell_removed(value, file, found)
     changed: dict[str, Any] = {}
     for one in fields(value):
         item = getattr(value, one.name)
@@ -295,9 +261,10 @@ def _kept_items(items: tuple[Any, ...], file: str, found: list[Diagnostic]) -> I
         if isinstance(item, str):
             yield clean(item)
             continue
+        kept = _clean(item, file, found)
         fault = "" if isinstance(item, TypeRef) else _fault(item)
         if not fault:
-            yield _clean(item, file, found)
+            yield kept
         elif not isinstance(item, Synonym | TypeRef):
             text = f"{_label(item)} {fault}; it is left out"
             found.append(Diagnostic(file, item.line, "name", text, "error"))

@@ -11,6 +11,7 @@ from typing import Any
 from iac_gen.model import TypeRef, finder
 from iac_gen.naming import field_key
 from iac_gen.resolve import Resolved
+from iac_gen.text import offered
 from iac_runtime.types import CODES, SPELLINGS, TYPES, alternatives
 
 _DEEPEST = 3
@@ -156,7 +157,9 @@ class Types:
         if part in self.records:
             return self._fields(part, inside)
         if part in self.enums:
-            return {"type": "string", "enum": self.enumerators(part)}
+            # Where all values are too long for a schema, any text goes.
+            shown = offered(self.enumerators(part))
+            return {**_STRING, "enum": shown} if shown else dict(_STRING)
         return dict(TYPES[part].schema if part in TYPES else _STRING)
 
     def _fields(self, name: str, inside: tuple[str, ...]) -> dict[str, Any]:

@@ -41,17 +41,6 @@ def read_one(reader: ElementReader, handle: Handle, want: Want, timeout: float) 
     return answer
 
 
-class UiWatch(Protocol):
-    """Collects changes from when it was made until it is closed."""
-
-    def wait(self, seconds: float) -> list[UiEvent]:
-        """Return what has come in since the last call; wait for the first up to `seconds`."""
-        ...
-
-    def close(self) -> None:
-        """End it; a second time does nothing."""
-
-
 class Bridge(Protocol):
     """A platform. Every method may be called from any thread; timeouts are in seconds.
 
@@ -110,8 +99,8 @@ class Bridge(Protocol):
     def type_text(self, app: UiApp, handle: Handle, text: str, timeout: float) -> None:
         """Focus the element, select what it holds, and type `text` with synthetic keys."""
 
-    def watch(self, app: UiApp, kinds: Collection[ChangeKind]) -> UiWatch:
-        """Begin to collect changes in the app."""
+    def watch(self, app: UiApp, kinds: Collection[ChangeKind]) -> "Inbox":
+        """Begin to collect changes in the app, until it is closed."""
         ...
 
     def request_tree(self, app: UiApp) -> str:
@@ -150,7 +139,7 @@ class Inbox:
             self._news.notify_all()
 
     def wait(self, seconds: float) -> list[UiEvent]:
-        """Return what has come in; wait for the first up to `seconds`."""
+        """Return what has come in since the last call; wait for the first up to `seconds`."""
         with self._news:
             if not self._changes and not self.closed:
                 self._news.wait(seconds)
@@ -159,7 +148,7 @@ class Inbox:
         return found
 
     def close(self) -> None:
-        """Wake whoever waits; no more come in."""
+        """Wake whoever waits; no more come in. A second time does nothing."""
         with self._news:
             self.closed = True
             self._news.notify_all()

@@ -15,7 +15,13 @@ from iac_accessibility.apps import UiSession
 from iac_accessibility.bridge import read_one
 from iac_accessibility.errors import UiError, told
 from iac_accessibility.identity import ElementFound
-from iac_accessibility.levels import ChangeLevel, holds_secret, reach_of
+from iac_accessibility.levels import (
+    ChangeFacts,
+    ChangeLevel,
+    holds_secret,
+    is_dialog,
+    level_of,
+)
 from iac_accessibility.locate import target
 from iac_accessibility.model import Gone, Scalar, UiApp, UiFault, UiNode, Want
 from iac_accessibility.render import element_state, shown_value
@@ -28,6 +34,7 @@ _SETTLE: Final = 0.4
 """Seconds that an animated press is waited for; presses in between would be lost."""
 
 _LEAST: Final = 0.2
+_DEFAULT_SECONDS: Final = 0.5
 
 
 class ElementChange(NamedTuple):
@@ -55,9 +62,17 @@ class ElementChange(NamedTuple):
 
 
 def reach(session: UiSession, app: UiApp, change: ElementChange) -> ChangeLevel:
-    """Return how far a change reaches, as far as its element is known now."""
+    """Return how far a change reaches; the app is asked for the default button of a dialog."""
+    node, window = change.found.node, change.found.window
+    default = "default" in node.states
+    if not default and is_dialog(window):
+        try:
+            default = session.bridge.is_default(node.handle, window.handle, _DEFAULT_SECONDS)
+        except UiFault:
+            # What cannot be known is taken for the worse.
+            default = node.role == "button"
     keys = change.method == "synthetic keys"
-    return reach_of(session.bridge, app, change.found, change.words, synthetic=keys)
+    return level_of(ChangeFacts(app.id, node, window, default, keys, change.words))
 
 
 def remembered(app: UiApp, found: ElementFound) -> str:

@@ -108,7 +108,17 @@ def told(
 def _of_fault(fault: UiFault, name: str, path: str, writes: bool) -> UiError:
     who = name or "The accessibility service"
     if isinstance(fault, Denied):
-        return _denied(name)
+        # Needed for this message only.
+        from iac_runtime.execution.mac import responsible_name
+
+        return UiError(
+            "PERMISSION_DENIED",
+            f"macOS does not let this program look into {name or 'other apps'}.",
+            f"Allow {responsible_name()} in System Settings > Privacy & Security > Accessibility,"
+            " then start it again.",
+            reason="no_permission",
+            more={"pane": "Privacy & Security > Accessibility", "process": responsible_name()},
+        )
     if isinstance(fault, Silent):
         return UiError(
             "TIMEOUT",
@@ -135,17 +145,3 @@ def _of_fault(fault: UiFault, name: str, path: str, writes: bool) -> UiError:
         )
     message, guidance = f"{who}: {fault}.", "Look at the element, then decide."
     return UiError("EXECUTION_ERROR", message, guidance, reason="failed")
-
-
-def _denied(name: str) -> UiError:
-    # Needed for this message only.
-    from iac_runtime.execution.mac import responsible_name
-
-    return UiError(
-        "PERMISSION_DENIED",
-        f"macOS does not let this program look into {name or 'other apps'}.",
-        f"Allow {responsible_name()} in System Settings > Privacy & Security > Accessibility,"
-        " then start it again.",
-        reason="no_permission",
-        more={"pane": "Privacy & Security > Accessibility", "process": responsible_name()},
-    )

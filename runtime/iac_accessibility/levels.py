@@ -14,9 +14,7 @@ from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from iac_accessibility.bridge import Bridge
-from iac_accessibility.identity import ElementFound
-from iac_accessibility.model import UiApp, UiFault, UiNode
+from iac_accessibility.model import UiNode
 from iac_accessibility.paths import TEXT_ROLES
 from iac_base.secrets import is_secret
 from iac_runtime.tool import Level
@@ -122,7 +120,7 @@ _RUNNERS: Final = (
     *("com.parallels.*", "com.vmware.*", "org.virtualbox.*", "*.remmina*", "*.vncviewer"),
     *("*.virt-manager", "*.xdotool", "*.accerciser*", "com.carriez.rustdesk"),
 )
-
+"""Identities of interpreters and remote controls."""
 
 _OPEN_TEXTS: Final = frozenset(
     ("com.apple.Terminal", "com.googlecode.iterm2", "com.apple.systempreferences")
@@ -130,7 +128,6 @@ _OPEN_TEXTS: Final = frozenset(
 """Entries of the blocklist whose texts may be read: they hold no secrets by trade."""
 
 _SHOWN_ROLES: Final = TEXT_ROLES | {"static_text", "cell", "row", "link", "list_item", "tree_item"}
-_DEFAULT_SECONDS: Final = 0.5
 
 
 class ChangeFacts(NamedTuple):
@@ -166,7 +163,7 @@ def level_of(facts: ChangeFacts) -> ChangeLevel:
     reasons: list[str] = []
     if holds_secret(node):
         reasons.append("the element holds a secret")
-    in_dialog = _is_dialog(window)
+    in_dialog = is_dialog(window)
     if facts.default and in_dialog:
         reasons.append("it is the default button of a dialog")
     texts = (node.title, node.description, node.identifier, *facts.words)
@@ -180,28 +177,13 @@ def level_of(facts: ChangeFacts) -> ChangeLevel:
         found = danger_word(window.title)
     if found is not None:
         reasons.append(f'"{found[0]}" {found[1]}')
-    if _runs_things(facts.app_id):
+    if any(fnmatchcase(facts.app_id.casefold(), pattern) for pattern in _RUNNERS):
         reasons.append("the app runs what it is given, or works other apps")
     if facts.synthetic:
         reasons.append("keys are synthesised")
     if not facts.app_id:
         reasons.append("the identity of the app could not be read")
     return ChangeLevel("DANGEROUS" if reasons else "MODIFY", tuple(reasons))
-
-
-def reach_of(
-    bridge: Bridge, app: UiApp, found: ElementFound, words: tuple[str, ...], *, synthetic: bool
-) -> ChangeLevel:
-    """Return how far a change of an element reaches; the app is asked for its default button."""
-    node, window = found.node, found.window
-    default = "default" in node.states
-    if not default and _is_dialog(window):
-        try:
-            default = bridge.is_default(node.handle, window.handle, _DEFAULT_SECONDS)
-        except UiFault:
-            # What cannot be known is taken for the worse.
-            default = node.role == "button"
-    return level_of(ChangeFacts(app.id, node, window, default, synthetic, words))
 
 
 def holds_secret(node: UiNode) -> bool:
@@ -212,13 +194,8 @@ def holds_secret(node: UiNode) -> bool:
     return node.role in TEXT_ROLES and is_secret(named, "text")
 
 
-def _runs_things(app_id: str) -> bool:
-    """Say whether an app is an interpreter or a remote control, by its identity."""
-    name = app_id.casefold()
-    return any(fnmatchcase(name, pattern) for pattern in _RUNNERS)
-
-
-def _is_dialog(window: UiNode) -> bool:
+def is_dialog(window: UiNode) -> bool:
+    """Say whether a window asks for an answer before anything else."""
     return window.role in _DIALOGS or "modal" in window.states
 
 

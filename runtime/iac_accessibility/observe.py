@@ -9,9 +9,10 @@ import threading
 import time
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import Any, Final
 
-from iac_accessibility.bridge import Bridge, UiWatch
+from iac_accessibility.bridge import Bridge, Inbox
 from iac_accessibility.errors import UiError
 from iac_accessibility.model import (
     ALIVE_CHANGES,
@@ -37,15 +38,15 @@ _STEP: Final = 0.25
 _PROBE: Final = 0.5
 
 
+@dataclass(slots=True, eq=False)
 class _Open:
     """A watch that is open, and what has come in and was not yet answered."""
 
-    def __init__(self, app: UiApp, watch: UiWatch) -> None:
-        self.app = app
-        self.watch = watch
-        self.changes: list[UiEvent] = []
-        self.used = time.monotonic()
-        self.lock = threading.Lock()
+    app: UiApp
+    watch: Inbox
+    changes: list[UiEvent] = field(default_factory=list)
+    used: float = field(default_factory=time.monotonic)
+    lock: threading.Lock = field(default_factory=threading.Lock)
 
 
 class Watches:
@@ -126,8 +127,7 @@ class Watches:
         # be watched all the same.
         with suppress(Silent):
             bridge.root(app, _PROBE)
-        watch = bridge.watch(app, kinds)
-        opened = _Open(app, watch)
+        opened = _Open(app, bridge.watch(app, kinds))
         with self._lock:
             key = f"watch-{next(self._numbers)}"
             self._open[key] = opened
@@ -135,9 +135,7 @@ class Watches:
         return key, opened
 
     def _tick(self) -> None:
-        with self._lock:
-            waiting = bool(self._open)
-        if waiting:
+        if self._open:
             self._sweep()
 
     def _sweep(self) -> None:

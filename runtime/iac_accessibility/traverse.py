@@ -6,8 +6,10 @@ only. An element that was met before ends its branch: trees of some apps have cy
 """
 
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Final, NamedTuple
 
 from iac_accessibility.bridge import ElementReader
@@ -44,11 +46,12 @@ class Cut(NamedTuple):
     why: str
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(eq=False)
 class Branch:
     """An element in its place; `place` is its number among all that were read of its parent.
 
-    PathStep and path are made when they are asked for: finding asks for few of thousands.
+    `read` are all of its children that were read, invisible ones too; `whole` says that these are
+    all. Steps and path are made when they are asked for: finding asks for few of thousands.
     """
 
     node: UiNode
@@ -56,35 +59,23 @@ class Branch:
     parent: "Branch | None"
     place: int = 0
     children: "list[Branch]" = field(default_factory=list)
-    _read: Sequence[UiNode] = ()
-    _whole: bool = True
-    _steps: Sequence[PathStep] | None = None
-    _step: str | None = None
-    _path: str | None = None
+    read: Sequence[UiNode] = ()
+    whole: bool = True
 
-    def below(self, read: Sequence[UiNode], whole: bool) -> None:
-        """Note which children were read, and whether these are all."""
-        self._read, self._whole = read, whole
+    @cached_property
+    def _steps(self) -> list[PathStep]:
+        return steps_of(self.read, whole=self.whole)
 
     @property
     def step(self) -> str:
         """Its step in a path; empty for the app itself."""
-        if self._step is None:
-            self._step = self.parent._step_to(self.place).text if self.parent else ""
-        return self._step
+        return self.parent._steps[self.place].text if self.parent else ""
 
-    @property
+    @cached_property
     def path(self) -> str:
         """Its canonical path; empty for the app itself."""
-        if self._path is None:
-            above = self.parent.path if self.parent else ""
-            self._path = f"{above}/{self.step}" if above else self.step
-        return self._path
-
-    @property
-    def read(self) -> Sequence[UiNode]:
-        """All of its children that were read, invisible ones too."""
-        return self._read
+        above = self.parent.path if self.parent else ""
+        return f"{above}/{self.step}" if above else self.step
 
     @property
     def window(self) -> UiNode:
@@ -93,11 +84,6 @@ class Branch:
         while branch.parent is not None and branch.parent.parent is not None:
             branch = branch.parent
         return branch.node
-
-    def _step_to(self, place: int) -> PathStep:
-        if self._steps is None:
-            self._steps = steps_of(self._read, whole=self._whole)
-        return self._steps[place]
 
 
 @dataclass(slots=True)
@@ -132,7 +118,6 @@ def walk(
     limits: WalkLimits,
     *,
     enough: Callable[[Sequence[Branch]], bool] = lambda _: False,
-    clock: Callable[[], float] = time.monotonic,
 ) -> Walk:
     """Read the tree under `root` (an app, its children read).
 
@@ -142,84 +127,15 @@ def walk(
     Args:
         enough: Says after each level, given all that was found so far, whether to end there.
     """
-    end = clock() + limits.seconds
-    found = Walk(Branch(root, 0, None))
-    batches = _Batches(reader, want | Want.CHILDREN, limits, end, clock)
-    seen: dict[Handle, UiNode] = {root.handle: root}
+    walker = _Walker(reader, root, want | Want.CHILDREN, limits)
+    found = walker.found
     level = [found.root]
     while level and not enough(found.order):
         if level[0].depth >= limits.depth:
             found.deeper = any(branch.node.total for branch in level)
             break
-        level = _below(level, found, batches, seen, limits)
+        level = walker.below(level)
     return found
-
-
-def _below(
-    level: Sequence[Branch],
-    found: Walk,
-    batches: "_Batches",
-    seen: dict[Handle, UiNode],
-    limits: WalkLimits,
-) -> list[Branch]:
-    """Read the children of a level; return those to go on with."""
-    for branch in level:
-        if branch.node.total > min(len(branch.node.children), limits.children):
-            shown = min(len(branch.node.children), limits.children)
-            found.cut(branch.path, f"{branch.node.total} children; the first {shown} were read")
-    asked = [
-        handle
-        for branch in level
-        for handle in branch.node.children[: limits.children]
-        if handle not in seen
-    ]
-    room = max(limits.nodes - len(seen), 0)
-    unique = list(dict.fromkeys(asked))
-    if len(unique) > room:
-        found.end(level[0].path, f"{limits.nodes} elements were read")
-    answers = batches.read(unique[:room])
-    if batches.ended:
-        found.end(level[0].path, batches.ended)
-    following: list[Branch] = []
-    for branch in level:
-        following += _place(branch, answers, found, seen, limits)
-    return following
-
-
-def _place(
-    branch: Branch,
-    answers: dict[Handle, UiNode | UiFault],
-    found: Walk,
-    seen: dict[Handle, UiNode],
-    limits: WalkLimits,
-) -> list[Branch]:
-    siblings: list[UiNode] = []
-    fresh: list[tuple[int, UiNode]] = []
-    whole = branch.node.total <= min(len(branch.node.children), limits.children)
-    for handle in branch.node.children[: limits.children]:
-        if handle in seen:
-            siblings.append(seen[handle])
-            found.cut(branch.path, "an element that was met before (a cycle)", planned=True)
-            continue
-        answer = answers.get(handle)
-        if isinstance(answer, UiNode):
-            fresh.append((len(siblings), answer))
-            siblings.append(answer)
-            continue
-        whole = False
-        if isinstance(answer, Silent):
-            found.cut(branch.path, "an element did not answer")
-        elif answer is not None and not isinstance(answer, Gone):
-            found.cut(branch.path, f"an element could not be read ({answer})")
-    for _, node in fresh:
-        seen[node.handle] = node
-    branch.below(siblings, whole)
-    for place, node in fresh:
-        if node.visible:
-            below = Branch(node, branch.depth + 1, branch, place)
-            branch.children.append(below)
-            found.order.append(below)
-    return branch.children
 
 
 def steps_of(siblings: Sequence[UiNode], *, whole: bool = True) -> list[PathStep]:
@@ -228,17 +144,13 @@ def steps_of(siblings: Sequence[UiNode], *, whole: bool = True) -> list[PathStep
     Args:
         whole: Whether these are all; what is unique among some may not be so among all.
     """
-    titles: dict[tuple[str, str], int] = {}
-    identifiers: dict[tuple[str, str], int] = {}
-    for node in siblings:
-        titles[node.role, node.title] = titles.get((node.role, node.title), 0) + 1
-        key = (node.role, node.identifier)
-        identifiers[key] = identifiers.get(key, 0) + 1
-    counts: dict[str, int] = {}
+    titles = Counter((node.role, node.title) for node in siblings)
+    identifiers = Counter((node.role, node.identifier) for node in siblings)
+    counts = Counter[str]()
     steps: list[PathStep] = []
     for node in siblings:
-        index = counts.get(node.role, 0)
-        counts[node.role] = index + 1
+        index = counts[node.role]
+        counts[node.role] += 1
         if whole and 0 < len(node.title) <= _LONGEST and titles[node.role, node.title] == 1:
             steps.append(PathStep(node.role, title=node.title))
         elif (
@@ -256,50 +168,93 @@ _LONGEST: Final = 60
 """Characters of a title that names an element in a path."""
 
 
-class _Batches:
-    """Reads handles in batches that shrink around what does not answer."""
+class _Walker:
+    """Walks level by level; reads in batches that shrink around what does not answer."""
 
-    def __init__(
-        self,
-        reader: ElementReader,
-        want: Want,
-        limits: WalkLimits,
-        end: float,
-        clock: Callable[[], float],
-    ) -> None:
+    def __init__(self, reader: ElementReader, root: UiNode, want: Want, limits: WalkLimits) -> None:
+        self.found = Walk(Branch(root, 0, None))
         self._reader = reader
         self._want = want
         self._limits = limits
-        self._end = end
-        self._clock = clock
+        self._end = time.monotonic() + limits.seconds
+        self._seen: dict[Handle, UiNode] = {root.handle: root}
         self._size = BATCH
         self._silent = 0
-        self.ended = ""
+        self._ended = ""
         """Why reading ended for good; empty while it goes on."""
 
-    def read(self, handles: Sequence[Handle]) -> dict[Handle, UiNode | UiFault]:
+    def below(self, level: Sequence[Branch]) -> list[Branch]:
+        """Read the children of a level; return those to go on with."""
+        limits, found = self._limits, self.found
+        for branch in level:
+            shown = min(len(branch.node.children), limits.children)
+            if branch.node.total > shown:
+                found.cut(branch.path, f"{branch.node.total} children; the first {shown} were read")
+        asked = [
+            handle
+            for branch in level
+            for handle in branch.node.children[: limits.children]
+            if handle not in self._seen
+        ]
+        room = max(limits.nodes - len(self._seen), 0)
+        unique = list(dict.fromkeys(asked))
+        if len(unique) > room:
+            found.end(level[0].path, f"{limits.nodes} elements were read")
+        answers = self._read(unique[:room])
+        if self._ended:
+            found.end(level[0].path, self._ended)
+        return [below for branch in level for below in self._place(branch, answers)]
+
+    def _place(self, branch: Branch, answers: dict[Handle, UiNode | UiFault]) -> list[Branch]:
+        siblings: list[UiNode] = []
+        fresh: list[tuple[int, UiNode]] = []
+        held = branch.node.children[: self._limits.children]
+        whole = branch.node.total <= len(held)
+        for handle in held:
+            if handle in self._seen:
+                siblings.append(self._seen[handle])
+                self.found.cut(
+                    branch.path, "an element that was met before (a cycle)", planned=True
+                )
+                continue
+            answer = answers.get(handle)
+            if isinstance(answer, UiNode):
+                fresh.append((len(siblings), answer))
+                siblings.append(answer)
+                continue
+            whole = False
+            if isinstance(answer, Silent):
+                self.found.cut(branch.path, "an element did not answer")
+            elif answer is not None and not isinstance(answer, Gone):
+                self.found.cut(branch.path, f"an element could not be read ({answer})")
+        for _, node in fresh:
+            self._seen[node.handle] = node
+        branch.read, branch.whole = siblings, whole
+        for place, node in fresh:
+            if node.visible:
+                branch.children.append(Branch(node, branch.depth + 1, branch, place))
+        self.found.order += branch.children
+        return branch.children
+
+    def _read(self, handles: Sequence[Handle]) -> dict[Handle, UiNode | UiFault]:
         answers: dict[Handle, UiNode | UiFault] = {}
         waiting = list(handles)[::-1]
-        while waiting and not self.ended:
-            left = self._end - self._clock()
+        while waiting and not self._ended:
+            left = self._end - time.monotonic()
             if left <= 0:
-                self.ended = f"the time was up ({self._limits.seconds:g} s)"
+                self._ended = f"the time was up ({self._limits.seconds:g} s)"
                 break
             batch = [waiting.pop() for _ in range(min(self._size, len(waiting)))]
             got = self._reader.read(batch, self._want, min(self._limits.node_seconds, left))
-            silent = [
-                handle
-                for handle, answer in zip(batch, got, strict=True)
-                if isinstance(answer, Silent)
-            ]
             answers.update(zip(batch, got, strict=True))
+            silent = [handle for handle in batch if isinstance(answers[handle], Silent)]
             if silent and len(batch) > 1:
                 self._size = max(len(batch) // 4, 1)
                 waiting += silent[::-1]
             elif silent:
                 self._silent += 1
                 if self._silent >= _SILENT_IN_A_ROW:
-                    self.ended = "the app stopped answering"
+                    self._ended = "the app stopped answering"
             else:
                 self._silent = 0
                 self._size = min(self._size * 2, BATCH)

@@ -10,7 +10,7 @@ IacError                 anything this package raises on purpose; one line of te
 
 import difflib
 from collections.abc import Iterable
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from iac_base.words import fold
 
@@ -39,6 +39,9 @@ class IacError(Exception):
 
 class SetupError(IacError):
     """A folder, a catalogue, a module or a program is not as it must be."""
+
+
+_FACTS: Final = "type message suggestion retryable app command number original".split()
 
 
 class ToolError(IacError):
@@ -82,17 +85,8 @@ class ToolError(IacError):
 
     def facts(self) -> dict[str, Any]:
         """Return the error as one JSON object; what is not known is left out."""
-        facts: dict[str, Any] = {
-            "type": self.type,
-            "message": self.message,
-            "suggestion": self.suggestion,
-            "retryable": self.retryable,
-            "app": self.app,
-            "command": self.command,
-            "number": self.number,
-            "original": self.original,
-        }
-        return {key: value for key, value in facts.items() if value not in ("", None)}
+        facts = {name: getattr(self, name) for name in _FACTS}
+        return {name: value for name, value in facts.items() if value not in ("", None)}
 
 
 class InvalidParameterError(ToolError):

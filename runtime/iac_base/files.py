@@ -50,7 +50,11 @@ class IrregularFileError(OSError):
 
 
 class TooLargeError(OSError):
-    """A file is larger than its reader takes."""
+    """A file is larger than its reader takes: it has `size` bytes, or more."""
+
+    def __init__(self, path: Path, size: int, most: int) -> None:
+        super().__init__(errno.EFBIG, f"It is larger than {most} bytes", str(path))
+        self.size = size
 
 
 @contextlib.contextmanager
@@ -110,26 +114,29 @@ def write_whole(
         file.write(content.encode() if isinstance(content, str) else content)
 
 
-def read_bounded(path: Path, most: int) -> tuple[bytes, os.stat_result]:
+def read_bounded(path: Path, most: int, *, follow: bool = True) -> tuple[bytes, os.stat_result]:
     """Return the content of a regular file of at most `most` bytes, and its status.
 
-    Owner and mode are those of the file that was read, whatever stands at `path` by now.
+    Owner and mode are those of the file that was read, whatever stands at `path` by now. Where it
+    is not to `follow`, a link cannot be read.
 
     Raises:
         IrregularFileError: It is none; a pipe is not waited for.
         TooLargeError: It is larger.
         OSError: It cannot be read.
     """
-    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
+    handle = os.open(path, flags if follow else flags | os.O_NOFOLLOW)
     try:
         found = os.fstat(handle)
         _regular(path, found)
         with os.fdopen(handle, "rb", closefd=False) as file:
-            content = file.read(most + 1)
+            content = file.read(most + 1) if found.st_size <= most else b""
     finally:
         os.close(handle)
-    if len(content) > most:
-        raise TooLargeError(errno.EFBIG, f"It is larger than {most} bytes", str(path))
+    size = max(found.st_size, len(content))
+    if size > most:
+        raise TooLargeError(path, size, most)
     return content, found
 
 

@@ -321,18 +321,14 @@ class Database:
 
 
 _FAULTS: Final = (
-    ("SQLITE_FULL", "the disk is full", "Make room on the disk of {path}."),
-    ("SQLITE_READONLY", "it is read-only", "Make {path} writable for you."),
-    ("SQLITE_PERM", "it is read-only", "Make {path} writable for you."),
-    ("SQLITE_AUTH", "it is read-only", "Make {path} writable for you."),
-    ("SQLITE_BUSY", "another program holds it", "Close the program that holds {path}."),
-    ("SQLITE_LOCKED", "another program holds it", "Close the program that holds {path}."),
-    ("SQLITE_PROTOCOL", "another program holds it", "Close the program that holds {path}."),
-    ("SQLITE_CANTOPEN", "it cannot be opened", "Look whether {path} can be opened and written."),
-    ("SQLITE_IOERR", "the disk failed", "Look whether the disk of {path} is full or failing."),
-    ("SQLITE_CORRUPT", "it is damaged", "Move {path} away and keep it; a new one is begun."),
-    ("SQLITE_NOTADB", "it is damaged", "Move {path} away and keep it; a new one is begun."),
+    ("FULL", "the disk is full", "Make room on the disk of {path}."),
+    ("READONLY PERM AUTH", "it is read-only", "Make {path} writable for you."),
+    ("BUSY LOCKED PROTOCOL", "another program holds it", "Close the program that holds {path}."),
+    ("CANTOPEN", "it cannot be opened", "Look whether {path} can be opened and written."),
+    ("IOERR", "the disk failed", "Look whether the disk of {path} is full or failing."),
+    ("CORRUPT NOTADB", "it is damaged", "Move {path} away and keep it; a new one is begun."),
 )
+"""Names of SQLite's errors, which begin with `SQLITE_` and may have an ending; cause; way out."""
 
 
 def explain(error: Exception, path: Path) -> StateFileError:
@@ -342,7 +338,7 @@ def explain(error: Exception, path: Path) -> StateFileError:
         return StateFileError(path, why, f"Look at {path} and its folder.")
     name = "SQLITE_CORRUPT" if isinstance(error, _DamagedError) else ""
     name = name or getattr(error, "sqlite_errorname", "")
-    for prefix, why, way in _FAULTS:
-        if name.startswith(prefix):
+    for names, why, way in _FAULTS:
+        if name.removeprefix("SQLITE_").startswith(tuple(names.split())):
             return StateFileError(path, why, way.format(path=path))
     return StateFileError(path, str(error), f"Look at {path}.")

@@ -7,34 +7,19 @@ from typing import Any, TypeVar
 
 from iac_base.positions import Document
 from iac_base.positions import Path as Where
-from iac_scenario.model import (
-    Elicited,
-    Execution,
-    Expectation,
-    InjectedFailure,
-    PermissionRules,
-    PromptPattern,
-    ResponseRule,
-    ScenarioScript,
-    ScriptedReply,
-    SessionIdentity,
-    StdioServer,
-    ToolCall,
-    ToolSetting,
-    Turn,
-)
+from iac_scenario import model
 
 Part = TypeVar("Part")
 
 
 def build(
-    document: dict[str, Any], path: Path, identity: SessionIdentity, lines: Document
-) -> ScenarioScript:
+    document: dict[str, Any], path: Path, identity: model.SessionIdentity, lines: Document
+) -> model.ScenarioScript:
     """Return the scenario of a document that fits the format."""
     default = document.get("default_response")
     rules = document.get("responses", ())
     return _part(
-        ScenarioScript,
+        model.ScenarioScript,
         document,
         path=path,
         name=document.get("name", path.stem),
@@ -49,10 +34,10 @@ def build(
     )
 
 
-def servers(table: Mapping[str, Any]) -> dict[str, StdioServer]:
+def servers(table: Mapping[str, Any]) -> dict[str, model.StdioServer]:
     """Return servers from a table of them, in the shape that Claude's `mcpServers` has too."""
     return {
-        name: _part(StdioServer, value, args=tuple(value.get("args", ())))
+        name: _part(model.StdioServer, value, args=tuple(value.get("args", ())))
         for name, value in table.items()
     }
 
@@ -63,14 +48,14 @@ def _part(kind: type[Part], value: Mapping[str, Any], **made: Any) -> Part:
     return kind(**{**{key: value[key] for key in value if key in names}, **made})
 
 
-def _rule(value: dict[str, Any], where: Where, lines: Document) -> ResponseRule:
+def _rule(value: dict[str, Any], where: Where, lines: Document) -> model.ResponseRule:
     return _part(
-        ResponseRule,
+        model.ResponseRule,
         value,
         **_answer(value, where, lines),
         pattern=_pattern(value["pattern"]),
         turns=tuple(
-            Turn(_pattern(turn["expect"]), **_answer(turn, (*where, "turns", index), lines))
+            model.Turn(_pattern(turn["expect"]), **_answer(turn, (*where, "turns", index), lines))
             for index, turn in enumerate(value.get("turns", ()))
         ),
         line=lines.line(where),
@@ -82,26 +67,28 @@ def _answer(value: dict[str, Any], where: Where, lines: Document) -> dict[str, A
     return {"reply": reply, "failure": _failure(value)}
 
 
-def _pattern(value: dict[str, Any]) -> PromptPattern:
+def _pattern(value: dict[str, Any]) -> model.PromptPattern:
     kind = value["type"]
-    return PromptPattern(kind, value.get("pattern" if kind in ("regex", "glob") else "text", ""))
+    return model.PromptPattern(
+        kind, value.get("pattern" if kind in ("regex", "glob") else "text", "")
+    )
 
 
-def _reply(value: str | dict[str, Any], where: Where, lines: Document) -> ScriptedReply:
+def _reply(value: str | dict[str, Any], where: Where, lines: Document) -> model.ScriptedReply:
     if isinstance(value, str):
-        return ScriptedReply(value)
+        return model.ScriptedReply(value)
     calls = enumerate(value.get("tool_calls", ()))
     made = tuple(_call(call, (*where, "tool_calls", index), lines) for index, call in calls)
-    return _part(ScriptedReply, value, calls=made)
+    return _part(model.ScriptedReply, value, calls=made)
 
 
-def _call(value: dict[str, Any], where: Where, lines: Document) -> ToolCall:
+def _call(value: dict[str, Any], where: Where, lines: Document) -> model.ToolCall:
     return _part(
-        ToolCall,
+        model.ToolCall,
         value,
         input=value.get("input", {}),
         expect=tuple(
-            Expectation(kind, want, lines.line((*where, "expect", kind)))
+            model.Expectation(kind, want, lines.line((*where, "expect", kind)))
             for kind, want in value.get("expect", {}).items()
         ),
         failure=_failure(value),
@@ -110,27 +97,31 @@ def _call(value: dict[str, Any], where: Where, lines: Document) -> ToolCall:
     )
 
 
-def _failure(value: dict[str, Any]) -> InjectedFailure | None:
+def _failure(value: dict[str, Any]) -> model.InjectedFailure | None:
     if (found := value.get("failure")) is None:
         return None
     facts = {key: item for key, item in found.items() if key != "type"}
-    return InjectedFailure(found["type"], facts)
+    return model.InjectedFailure(found["type"], facts)
 
 
-def _elicitations(value: dict[str, Any]) -> tuple[Elicited, ...]:
+def _elicitations(value: dict[str, Any]) -> tuple[model.Elicited, ...]:
     return tuple(
-        _part(Elicited, item, message=_pattern(item["message"]) if "message" in item else None)
+        _part(
+            model.Elicited, item, message=_pattern(item["message"]) if "message" in item else None
+        )
         for item in value.get("elicitations", ())
     )
 
 
-def _execution(value: dict[str, Any]) -> Execution:
-    tools = {name: _part(ToolSetting, item) for name, item in value.get("tools", {}).items()}
-    return _part(Execution, value, tools=tools)
+def _execution(value: dict[str, Any]) -> model.Execution:
+    tools = {name: _part(model.ToolSetting, item) for name, item in value.get("tools", {}).items()}
+    return _part(model.Execution, value, tools=tools)
 
 
-def _permissions(document: dict[str, Any]) -> PermissionRules:
+def _permissions(document: dict[str, Any]) -> model.PermissionRules:
     value = document.get("permissions", {})
     mode = value.get("mode", document.get("permission_mode"))
     rules = {kind: tuple(value.get(kind, ())) for kind in ("allow", "ask", "deny")}
-    return _part(PermissionRules, value, mode="default" if mode == "delegate" else mode, **rules)
+    return _part(
+        model.PermissionRules, value, mode="default" if mode == "delegate" else mode, **rules
+    )

@@ -68,11 +68,10 @@ def _in_set(found: re.Match[str]) -> str:
 
 
 class NextReply(NamedTuple):
-    """What a prompt leads to, and whether a rule or a turn was meant for it."""
+    """What a prompt leads to."""
 
     reply: ScriptedReply
-    failure: InjectedFailure | None
-    matched: bool
+    failure: InjectedFailure | None = None
 
 
 class Conversation:
@@ -91,15 +90,15 @@ class Conversation:
         """Return the reply to a prompt, and remember that it was given."""
         if self._due and self._due[0][0](prompt):
             (_, turn), *self._due = self._due
-            return NextReply(turn.reply, turn.failure, matched=True)
+            return NextReply(turn.reply, turn.failure)
         self._due = []
         for number, (rule, matches, turns) in enumerate(self._rules):
             free = rule.max_matches is None or self._counts[number] < rule.max_matches
             if free and matches(prompt):
                 self._counts[number] += 1
                 self._due = turns
-                return NextReply(rule.reply, rule.failure, matched=True)
-        return NextReply(self._default, None, matched=False)
+                return NextReply(rule.reply, rule.failure)
+        return NextReply(self._default)
 
 
 def prompts_of(scenario: ScenarioScript) -> tuple[str, ...] | None:

@@ -1,6 +1,6 @@
 """What happens in a run, in order, as values, and what is told of failures."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -15,27 +15,26 @@ class Told(NamedTuple):
     message: str
 
 
-_TELL: Final[Mapping[str, Callable[[Mapping[str, Any]], Told]]] = {
-    "network_unreachable": lambda _: Told("connection_error", "The network cannot be reached."),
-    "connection_timeout": lambda facts: Told(
-        "timeout_error", f"No answer within {facts.get('after_ms', 0):,} ms."
-    ),
-    "auth_error": lambda facts: Told(
-        "authentication_error", facts.get("message", "The key is not valid.")
-    ),
-    "rate_limit": lambda facts: Told(
-        "rate_limit_error", f"Too many requests. Try again in {facts.get('retry_after', 60)} s."
-    ),
-    "out_of_credits": lambda _: Told("billing_error", "The credit balance is used up."),
-    "partial_response": lambda _: Told("connection_error", "The answer broke off."),
-    "malformed_json": lambda _: Told("api_error", "The answer is not JSON."),
-    "tool_error": lambda facts: Told("tool_error", facts.get("message", "The tool failed.")),
+_TELL: Final = {
+    "network_unreachable": Told("connection_error", "The network cannot be reached."),
+    "connection_timeout": Told("timeout_error", "No answer within {after_ms:,} ms."),
+    "auth_error": Told("authentication_error", "The key is not valid."),
+    "rate_limit": Told("rate_limit_error", "Too many requests. Try again in {retry_after} s."),
+    "out_of_credits": Told("billing_error", "The credit balance is used up."),
+    "partial_response": Told("connection_error", "The answer broke off."),
+    "malformed_json": Told("api_error", "The answer is not JSON."),
+    "tool_error": Told("tool_error", "The tool failed."),
 }
+_WORDED: Final = ("auth_error", "tool_error")
+"""Failures whose message a scenario may give."""
 
 
 def told(failure: InjectedFailure) -> Told:
     """Return what is told of a failure."""
-    return _TELL[failure.kind](failure.facts)
+    kind, message = _TELL[failure.kind]
+    if failure.kind in _WORDED and "message" in failure.facts:
+        return Told(kind, failure.facts["message"])
+    return Told(kind, message.format_map({"after_ms": 0, "retry_after": 60, **failure.facts}))
 
 
 def as_result(failure: InjectedFailure) -> str:

@@ -37,20 +37,16 @@ _TYPES: Final[Mapping[str, tuple[str, ...]]] = {
 
 def matches_glob(parts: Parts, pattern: str) -> bool:
     """Whether a path below a folder matches; `**` stands for any number of folders."""
-    return _matches(parts, tuple(name for name in pattern.split("/") if name not in ("", ".")))
-
-
-def _matches(parts: Parts, pattern: tuple[str, ...]) -> bool:
-    """Hold names against names, from the left, remembering where `**` may still grow."""
+    wanted = tuple(name for name in pattern.split("/") if name not in ("", "."))
+    # From the left, remembering where `**` may still grow.
     reached = {0}
     for name in parts:
-        reached = _closed(reached, pattern)
         reached = {
-            at if pattern[at] == "**" else at + 1
-            for at in reached
-            if at < len(pattern) and (pattern[at] == "**" or fnmatchcase(name, pattern[at]))
+            at if wanted[at] == "**" else at + 1
+            for at in _closed(reached, wanted)
+            if at < len(wanted) and (wanted[at] == "**" or fnmatchcase(name, wanted[at]))
         }
-    return len(pattern) in _closed(reached, pattern)
+    return len(wanted) in _closed(reached, wanted)
 
 
 def _closed(reached: set[int], pattern: tuple[str, ...]) -> set[int]:

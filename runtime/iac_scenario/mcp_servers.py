@@ -211,7 +211,10 @@ class RealMcp:
             result = await session.client.call_tool(name, arguments)
         except MCPError as error:
             if error.code == types.REQUEST_TIMEOUT:
-                raise CallError(self._late(session, name)) from None
+                limit = f"{self._timeout_ms:,} ms"
+                raise CallError(
+                    f"{name}: the server {session.name} did not answer within {limit}."
+                ) from None
             if error.code == types.CONNECTION_CLOSED:
                 raise CallError(session.unusable()) from None
             raise CallError(f"MCP error {error.code}: {error.message}") from None
@@ -224,10 +227,6 @@ class RealMcp:
                 f"The answer of the server {session.name} is malformed: {said}"
             ) from None
         return _outcome(result)
-
-    def _late(self, session: ServerConnection, name: str) -> str:
-        limit = f"{self._timeout_ms:,} ms"
-        return f"{name}: the server {session.name} did not answer within {limit}."
 
     def _found(self, tool: str) -> tuple[ServerConnection, str]:
         """Return the server and the server's own name of a tool."""

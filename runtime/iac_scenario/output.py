@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from iac_scenario.events import Answered, Called, Ended, Event, ReplyFailed, Said
 from iac_scenario.model import SessionIdentity
@@ -10,14 +10,6 @@ from iac_scenario.results import shown
 
 # One for all lines: json.dumps would make one for each.
 _compact: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=str).encode
-
-
-class Printer(Protocol):
-    """Turns events into lines."""
-
-    def lines(self, event: Event) -> Iterator[str]:
-        """Yield the lines that an event adds."""
-        ...
 
 
 def missed(event: Event) -> Iterator[str]:
@@ -165,7 +157,7 @@ def _blocks(event: Answered) -> str:
     return "\n".join(map(shown, blocks))
 
 
-FORMATS: Final[Mapping[str, Callable[[SessionIdentity], Printer]]] = {
+FORMATS: Final[Mapping[str, Callable[[SessionIdentity], Text | Json | Stream]]] = {
     "text": lambda _identity: Text(),
     "json": Json,
     "stream-json": lambda _identity: Stream(),

@@ -27,7 +27,7 @@ def analyser(catalogue: Catalogue) -> Analyser:
 
 @pytest.fixture(scope="session")
 def index(catalogue: Catalogue) -> Index:
-    return Index.build(catalogue)
+    return Index.open(catalogue)
 
 
 @pytest.fixture

@@ -227,7 +227,7 @@ def test_whatever_a_file_holds_it_is_given_back_or_never_touched(text: str, mode
         else:
             assert is_ours(json.loads(path.read_bytes().decode("utf-8-sig"))["mcpServers"]["iac"])
             assert not install(client, path, "iac", launch).changed
-            assert uninstall(client, path, "iac").how == "as before"
+            assert uninstall(client, path, "iac") == "as before"
         assert path.read_bytes() == text.encode()
         assert stat.S_IMODE(path.stat().st_mode) == mode
         assert list(Path(folder).iterdir()) == [path]

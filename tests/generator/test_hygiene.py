@@ -11,16 +11,29 @@ from hypothesis import strategies as st
 from making import sdef
 
 from iac_gen.load import parse
-from iac_gen.model import Dictionary, SdefClass, SdefCommand, SdefParameter, Suite, Synonym, TypeRef
+from iac_gen.model import (
+    Dictionary,
+    Enumeration,
+    Enumerator,
+    RecordType,
+    SdefClass,
+    SdefCommand,
+    SdefParameter,
+    SdefProperty,
+    Source,
+    Suite,
+    Synonym,
+    TypeRef,
+)
+from iac_gen.resolve import Resolved
 from iac_gen.text import (
-    capped_enums,
     clean,
     count_invisible,
-    invisible_characters,
     is_plain,
     on_one_line,
     screened,
 )
+from iac_gen.types import Types
 
 CODES = ("code", "file", "digest", "href", "xpointer")
 
@@ -49,7 +62,7 @@ def test_a_screened_dictionary_is_clean_throughout(dictionary: Dictionary) -> No
     assert screened(found) == (found, [])
     assert count_removed(found) == 0
     assert all("\n" not in str(one) and clean(str(one)) == str(one) for one in told)
-    counts = [int(one.message.split()[0]) for one in invisible_characters(dictionary)]
+    counts = [int(one.message.split()[0]) for one in told if one.code == "cleaned"]
     assert sum(counts) == count_removed(dictionary)
     assert (found == dictionary) or told or any(clean(t) != t for t in texts(dictionary))
 
@@ -160,13 +173,19 @@ def test_a_message_holds_foreign_text_on_one_short_line(text: str) -> None:
 
 
 def test_long_and_doubled_values_leave_a_schema() -> None:
-    values = {"type": "string", "enum": ["a", "a\u200b", "b" * 61, "b" * 60, "\u202e"]}
+    values = ["a", "a\u200b", "b" * 61, "b" * 60, "\u202e"]
+    some = Enumeration("some", "some", enumerators=tuple(Enumerator(one, "valu") for one in values))
+    none = Enumeration("none", "none", enumerators=(Enumerator("c" * 61, "valu"),))
+    fields = (SdefProperty("enum", "enum", (TypeRef("some"),)),)
+    resolved = Resolved(
+        Source(Dictionary("app.sdef", ""), "App", "local.app", "app"),
+        enumerations=(some, none),
+        records=(RecordType("row", "rowr", properties=fields),),
+    )
+    types = Types(resolved, {})
     short = {"type": "string", "enum": ["a", "b" * 60]}
-    assert capped_enums(values) == short
-    nested = {"anyOf": [{"type": "array", "items": values}, {"type": "number"}]}
-    assert capped_enums(nested) == {
-        "anyOf": [{"type": "array", "items": short}, {"type": "number"}]
-    }
-    record = {"type": "object", "properties": {"enum": values}, "additionalProperties": False}
-    assert capped_enums(record) == {**record, "properties": {"enum": short}}
-    assert capped_enums({"type": "string", "enum": ["c" * 61]}) == {"type": "string"}
+    assert types.schema("some") == short
+    listed = {"type": "array", "items": short}
+    assert types.schema("list of some | number") == {"anyOf": [listed, {"type": "number"}]}
+    assert types.schema("row")["properties"] == {"enum": short}
+    assert types.schema("none") == {"type": "string"}

@@ -19,7 +19,7 @@ from iac_runtime.tools.own import OWN_TOOLS
 ROOT = Path(__file__).parent.parent.parent
 TOOLS = ROOT / "generated" / "iac_tools"
 CATALOGUE = Catalogue([TOOLS])
-INDEX = Index.build(CATALOGUE)
+INDEX = Index.open(CATALOGUE)
 
 
 def names(hits: list[SearchHit]) -> list[str]:
@@ -123,7 +123,7 @@ def test_the_language_of_the_database_is_only_words(parts: list[str]) -> None:
 
 
 def test_the_same_request_has_the_same_answer() -> None:
-    again = Index.build(Catalogue([TOOLS]))
+    again = Index.open(Catalogue([TOOLS]))
     for query in ("play a song", "delete it", "what is open"):
         assert again.find(query) == INDEX.find(query)
 
@@ -153,8 +153,6 @@ def test_a_damaged_folder_is_told_to_whoever_searches(tmp_path: Path) -> None:
     shutil.copytree(TOOLS, folder, ignore=shutil.ignore_patterns("__pycache__"))
     (folder / "mail.py").write_text("this is no Python")
     catalogue = Catalogue([folder])
-    with pytest.raises(SetupError, match=r"mail\.py cannot be imported"):
-        Index.build(catalogue)
     opened = Index.open(catalogue)
     for _ in range(2):
         with pytest.raises(SetupError, match=r"mail\.py cannot be imported"):
@@ -166,7 +164,7 @@ def test_a_listing_that_does_not_fit_is_told(tmp_path: Path) -> None:
     shutil.copytree(TOOLS, folder, ignore=shutil.ignore_patterns("__pycache__"))
     (folder / "listing.jsonl").write_text("{}\n")
     with pytest.raises(SetupError, match=r"listing\.jsonl is damaged"):
-        Index.build(Catalogue([folder]))
+        Index.open(Catalogue([folder])).find("read my mail")
 
 
 def test_nothing_of_the_search_is_loaded_before_it_is_asked_for() -> None:

@@ -41,7 +41,7 @@ def test_the_schema_is_the_one_that_is_listed() -> None:
 
 
 def test_the_example_of_a_hit_is_about_what_was_asked() -> None:
-    index = Index.build(CATALOGUE)
+    index = Index.open(CATALOGUE)
     hits = {hit.tool: hit for hit in index.find("list mail messages by sender", limit=8)}
     example = page(CATALOGUE, hits["mail_list"]).example
     assert example["element"] == "message"

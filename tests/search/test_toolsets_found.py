@@ -19,7 +19,7 @@ ADDED = added_tools()
 ROOT = Path(__file__).parent.parent.parent
 REQUESTS = ROOT / "tests" / "search" / "toolsets.jsonl"
 CATALOGUE = Catalogue([ROOT / "generated" / "iac_tools"])
-INDEX = Index.build(CATALOGUE, beside)
+INDEX = Index.open(CATALOGUE, beside)
 ROWS = [json.loads(line) for line in REQUESTS.read_text().splitlines()]
 
 

@@ -179,11 +179,6 @@ def _led(facts: LintFacts, items: Iterable[Declaration]) -> list[str]:
     return found
 
 
-def _used(facts: LintFacts) -> set[str]:
-    """Return every type name as written anywhere, in what the includes bring too."""
-    return {name for use in uses((*facts.own, *facts.taken)) for name in type_names(use.types)}
-
-
 def unused_enumeration(facts: LintFacts) -> Iterator[LintHit]:
     """Find visible enumerations that no type names."""
     return _unused(facts, of_kind(facts.own, Enumeration))
@@ -202,7 +197,9 @@ def unused_value_type(facts: LintFacts) -> Iterator[LintHit]:
 def _unused(
     facts: LintFacts, rows: Iterable[Enumeration | RecordType | ValueType]
 ) -> Iterator[LintHit]:
-    used = _used(facts)
+    # What the includes bring may use it too.
+    uses_of_all = uses((*facts.own, *facts.taken))
+    used = {name for use in uses_of_all for name in type_names(use.types)}
     for row in rows:
         if not row.hidden and not used & {row.name, row.id, row.code}:
             yield hit(row, "is the type of nothing")

@@ -27,6 +27,7 @@ _PRESS, _RELEASE, _SYM, _STRING = 0, 1, 3, 4
 _CONTROL_KEYCODE: Final = 37
 """Left Control on a PC keyboard under X11."""
 _DELETE: Final = 0xFFFF
+_BUS_SECONDS: Final = 5.0
 _MAX_DEPTH: Final = 200
 _FOCUS_LIMIT: Final = 5_000
 
@@ -76,18 +77,18 @@ class AtspiBridge:
 
     free = Want.NOTHING
 
-    def __init__(self, session: str = "SESSION", timeout: float = 5.0) -> None:
+    def __init__(self, session: str = "SESSION") -> None:
         self._session = Pool(session, 1)
-        self._bus = Pool(self._address(timeout))
+        self._bus = Pool(self._address())
         self._listing: list[BusCall] = []
         self._bulk = False
         # Browsers and Qt apps register only where somebody is there to read them.
         self._status("IsEnabled")
 
-    def _address(self, timeout: float) -> str:
+    def _address(self) -> str:
         call = BusCall("org.a11y.Bus", "/org/a11y/bus", "org.a11y.Bus", "GetAddress")
         try:
-            address: str = self._session.call(call, timeout)[0]
+            address: str = self._session.call(call, _BUS_SECONDS)[0]
         except UiFault as fault:
             raise Silent(str(fault)) from None
         return address

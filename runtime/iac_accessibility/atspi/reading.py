@@ -114,8 +114,8 @@ class AtspiReader:
         if not calls:
             return None
         calls += [get(node.handle, "Accessible", "Name") for node in between if node.title]
-        for node in read:
-            calls += self._questions(node.handle, bits if node is last else 0)
+        asked = [self._questions(node.handle, bits if node is last else 0) for node in read]
+        calls += [call for questions in asked for call in questions.values()]
         kind = (last.role, "editable" in last.states)
         details = list(_details(last.handle, *kind, bits))
         calls += [call for _, call in details]
@@ -127,7 +127,10 @@ class AtspiReader:
             if isinstance(child, UiFault) or child[0] != node.handle:
                 return None
         middle = [_renamed(node, next(answers)) if node.title else node for node in between]
-        items = [self._item(node.handle, bits if node is last else 0, answers) for node in read]
+        items = [
+            self._item(node.handle, {what: next(answers) for what in questions})
+            for node, questions in zip(read, asked, strict=True)
+        ]
         if isinstance(items[-1], ElementItem) and kind != kind_of(items[-1]):
             return None
         got = {what: [next(answers)] for what, _ in details}
@@ -141,45 +144,41 @@ class AtspiReader:
     def _first(
         self, handles: Sequence[Handle], want: int, timeout: float
     ) -> list[ElementItem | UiFault]:
-        calls: list[BusCall] = []
-        for handle in handles:
-            calls += self._questions(handle, want)
+        asked = [self._questions(handle, want) for handle in handles]
+        calls = [call for questions in asked for call in questions.values()]
         answers = iter(self._pool.calls(calls, timeout))
-        return [self._item(handle, want, answers) for handle in handles]
+        return [
+            self._item(handle, {what: next(answers) for what in questions})
+            for handle, questions in zip(handles, asked, strict=True)
+        ]
 
-    def _questions(self, handle: Handle, want: int) -> list[BusCall]:
+    def _questions(self, handle: Handle, want: int) -> dict[str, BusCall]:
+        """Return what is asked in the first round, by what it is for."""
         known = self._items.get(handle)
-        calls = []
+        calls = {}
         if known is None:
-            calls = [
-                get(handle, "Accessible", "Name"),
-                method(handle, "Accessible", "GetRole"),
-                method(handle, "Accessible", "GetState"),
-            ]
+            calls["name"] = get(handle, "Accessible", "Name")
+            calls["role"] = method(handle, "Accessible", "GetRole")
+            calls["states"] = method(handle, "Accessible", "GetState")
             if want & DESCRIPTION:
-                calls.append(get(handle, "Accessible", "Description"))
+                calls["description"] = get(handle, "Accessible", "Description")
         if want & IDENTIFIER:
-            calls.append(get(handle, "Accessible", "AccessibleId"))
+            calls["identifier"] = get(handle, "Accessible", "AccessibleId")
         if want & CHILDREN and (known is None or known.children is None):
-            calls.append(get(handle, "Accessible", "ChildCount"))
+            calls["total"] = get(handle, "Accessible", "ChildCount")
         return calls
 
-    def _item(self, handle: Handle, want: int, answers: Iterator[Answer]) -> ElementItem | UiFault:
-        held = self._items.get(handle)
-        item: ElementItem | UiFault
-        if held is None:
-            name, role, states = next(answers), next(answers), next(answers)
-            said = next(answers) if want & DESCRIPTION else ("",)
-            item = item_of(name, role, states, said)
-        else:
-            item = held
-        identifier = next(answers) if want & IDENTIFIER else None
-        asked = want & CHILDREN and (held is None or held.children is None)
-        total = next(answers) if asked else None
+    def _item(self, handle: Handle, got: Mapping[str, Answer]) -> ElementItem | UiFault:
+        """Return what the answers to `_questions` say."""
+        item: ElementItem | UiFault | None = self._items.get(handle)
+        if item is None:
+            said = got.get("description", ("",))
+            item = item_of(got["name"], got["role"], got["states"], said)
         if isinstance(item, UiFault):
             return item
-        if identifier is not None:
-            item = item._replace(identifier=cleaned(variant(identifier, "")))
+        if "identifier" in got:
+            item = item._replace(identifier=cleaned(variant(got["identifier"], "")))
+        total = got.get("total")
         if isinstance(total, Silent):
             return total
         if total is not None:
@@ -193,20 +192,16 @@ class AtspiReader:
         want: int,
         timeout: float,
     ) -> list[UiNode | UiFault]:
-        calls: list[BusCall] = []
-        spans: list[list[tuple[str, int]]] = []
-        for handle, item in zip(handles, items, strict=True):
-            asked: list[tuple[str, int]] = []
-            if isinstance(item, ElementItem):
-                for what, questions in _more(handle, item, want):
-                    asked.append((what, len(questions)))
-                    calls += questions
-            spans.append(asked)
+        asked = [
+            dict(_more(handle, item, want)) if isinstance(item, ElementItem) else {}
+            for handle, item in zip(handles, items, strict=True)
+        ]
+        calls = [call for more in asked for questions in more.values() for call in questions]
         end = time.monotonic() + timeout
         answers = iter(self._pool.calls(calls, timeout))
         nodes: list[UiNode | UiFault] = []
-        for handle, item, asked in zip(handles, items, spans, strict=True):
-            got = {what: [next(answers) for _ in range(count)] for what, count in asked}
+        for handle, item, more in zip(handles, items, asked, strict=True):
+            got = {what: [next(answers) for _ in questions] for what, questions in more.items()}
             nodes.append(self._complete(handle, item, want, got, end))
         return nodes
 
@@ -260,13 +255,8 @@ def _more(handle: Handle, item: ElementItem, want: int) -> Iterator[tuple[str, l
         if item.total <= CHILD_LIMIT:
             yield "children", [method(handle, "Accessible", "GetChildren")]
         else:
-            yield (
-                "each",
-                [
-                    method(handle, "Accessible", "GetChildAtIndex", "i", at)
-                    for at in range(CHILD_LIMIT)
-                ],
-            )
+            calls = (("Accessible", "GetChildAtIndex", "i", at) for at in range(CHILD_LIMIT))
+            yield "each", [method(handle, *call) for call in calls]
     for what, call in _details(handle, *kind_of(item), want):
         yield what, [call]
 

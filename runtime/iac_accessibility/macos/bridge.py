@@ -45,11 +45,6 @@ _KEY_DELETE: Final = 51
 """Virtual key codes of an ANSI keyboard (Carbon, Events.h)."""
 
 
-def _select_all(pid: int) -> None:
-    """Press Command-A."""
-    _press(pid, _KEY_A, Quartz.kCGEventFlagMaskCommand)
-
-
 def _type_text(pid: int, text: str) -> None:
     """Type over what is selected; an empty text deletes it."""
     if not text:
@@ -237,7 +232,7 @@ class MacBridge:
             if time.monotonic() > end:
                 raise ActionFailed("the element did not take the keyboard")
             time.sleep(0.02)
-        _select_all(app.pid)
+        _press(app.pid, _KEY_A, Quartz.kCGEventFlagMaskCommand)
         _type_text(app.pid, text)
 
     def watch(self, app: UiApp, kinds: Collection[ChangeKind]) -> MacWatch:

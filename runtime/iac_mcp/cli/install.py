@@ -146,14 +146,14 @@ def uninstall(client: str | None, name: str) -> int:
     If nothing else was changed since, the file is what it was before `install`, to the byte.
     """
     chosen = CLIENTS[client] if client else _only_one()
-    done = take(chosen, place(chosen, os.environ), name)
+    path = place(chosen, os.environ)
     words = {
-        "absent": f'There is no server "{name}" in {done.path}; nothing was changed.',
-        "taken out": f'"{name}" was taken out of {done.path}.',
-        "as before": f"{done.path} is as it was before.",
-        "file removed": f"{done.path} held nothing else and is removed.",
+        "absent": f'There is no server "{name}" in {path}; nothing was changed.',
+        "taken out": f'"{name}" was taken out of {path}.',
+        "as before": f"{path} is as it was before.",
+        "file removed": f"{path} held nothing else and is removed.",
     }
-    click.echo(words[done.how])
+    click.echo(words[take(chosen, path, name)])
     return 0
 
 

@@ -33,7 +33,7 @@ def _options(rows: Sequence[Option]) -> Callable[[Callable[..., Any]], Callable[
             if row.kind == "flag":
                 more["is_flag"] = True
             else:
-                more |= {"metavar": row.metavar, "multiple": row.several, "type": str}
+                more |= {"metavar": row.metavar, "multiple": row.kind == "values", "type": str}
             if row.kind == "maybe":
                 more |= {"is_flag": False, "flag_value": "", "default": None}
             command = click.option(row.flag, **more)(command)

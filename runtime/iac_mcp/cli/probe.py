@@ -13,6 +13,7 @@ import sys
 import time
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
@@ -180,46 +181,30 @@ def answers(
     Raises:
         OSError: The program cannot be started.
     """
-    running = _Running(runner, program, timeout)
+
+    @cache
+    def runs(app: str) -> bool:
+        """Say whether an app is running; it is asked about once, without an event."""
+        script = f"String(Application({json.dumps(app)}).running())"
+        done = runner([*program, "-l", "JavaScript", "-e", script], b"", timeout)
+        return done.stdout.strip() == b"true"
+
     wanted = set(rows)
     probes = sorted((*PROBES, *more), key=lambda probe: probe.row)
     for row in sorted(wanted):
         asked = [probe for probe in probes if probe.row == row]
         for probe in asked:
-            reason = _reason(probe, running, scratch=scratch)
             answer = {"id": probe.id, "row": row, "question": probe.question}
-            if reason:
+            if probe.scratch and not scratch:
+                reason = "Makes a scratch document in TextEdit; asked for with --textedit."
                 yield {**answer, "unmeasured": reason}
+            elif probe.app and not runs(probe.app):
+                yield {**answer, "unmeasured": f"{APPS[probe.app]} is not running."}
             else:
                 yield {**answer, **_answer(probe, runner, program, timeout, person)}
         if not asked and row in _UNANSWERED:
             question, reason = _UNANSWERED[row]
             yield {"id": str(row), "row": row, "question": question, "unmeasured": reason}
-
-
-class _Running:
-    """Which apps are running; each is asked about once, without an event."""
-
-    def __init__(self, runner: Runner, program: Sequence[str], timeout: float) -> None:
-        self._runner, self._program, self._timeout = runner, program, timeout
-        self._known: dict[str, bool] = {}
-
-    def __contains__(self, app: str) -> bool:
-        if app not in self._known:
-            script = f"String(Application({json.dumps(app)}).running())"
-            argv = [*self._program, "-l", "JavaScript", "-e", script]
-            done = self._runner(argv, b"", self._timeout)
-            self._known[app] = done.stdout.strip() == b"true"
-        return self._known[app]
-
-
-def _reason(probe: Probe, running: _Running, *, scratch: bool) -> str:
-    """Return why a script is not run; empty if it is."""
-    if probe.scratch and not scratch:
-        return "Makes a scratch document in TextEdit; asked for with --textedit."
-    if probe.app and probe.app not in running:
-        return f"{APPS[probe.app]} is not running."
-    return ""
 
 
 def _answer(

@@ -146,7 +146,7 @@ def _line_start(text: str, owner: _Member | None) -> str | None:
 
 def _unit(text: str) -> str:
     """Return what one level is indented by: that of the first member."""
-    first = _object_at(text, _skip(text, 0)).members[:1]
+    first = _outer(text).members[:1]
     lead = text[first[0].before : first[0].start] if first else ""
     return (lead.rpartition("\n")[2] if "\n" in lead else "") or _INDENT
 
@@ -175,12 +175,11 @@ def entry_of(text: str, root: str, name: str) -> Any:
     Raises:
         NotJsonError: The file is not one that can be changed safely.
     """
-    body = text.removeprefix(_BOM)
-    if name not in servers_of(body, root):
+    if name not in servers_of(text, root):
         return None
-    member = _entry(body, root, name)
+    member = _entry(text, root, name)
     try:
-        return json.loads(body[member.value : member.end])
+        return json.loads(text[member.value : member.end])
     except ValueError:
         # An integer of thousands of digits, which Python does not read.
         raise NotJsonError(f'"{name}" holds a number without end') from None
@@ -196,31 +195,31 @@ def merged(text: str | None, root: str, name: str, entry: Mapping[str, Any]) -> 
     Raises:
         NotJsonError: The file is not one that can be changed safely.
     """
-    mark, body = _split(text or "")
-    if not body.strip():
+    text = text or ""
+    if not text.removeprefix(_BOM).strip():
         whole = json.dumps({root: {name: dict(entry)}}, ensure_ascii=False, indent=2)
-        return f"{mark}{whole}\n"
-    servers_of(body, root)
-    outer = _outer(body)
+        return f"{_BOM if text.startswith(_BOM) else ''}{whole}\n"
+    servers_of(text, root)
+    outer = _outer(text)
     owner = outer.find(root)
     if owner is None:
-        return mark + _add(body, outer, None, root, {name: dict(entry)})
-    servers = _object_at(body, owner.value)
+        return _add(text, outer, None, root, {name: dict(entry)})
+    servers = _object_at(text, owner.value)
     old = servers.find(name)
     if old is None:
-        return mark + _add(body, servers, owner, name, dict(entry))
-    if body[old.value] != "{":
-        return mark + _change(body, old, dict(entry))
+        return _add(text, servers, owner, name, dict(entry))
+    if text[old.value] != "{":
+        return _change(text, old, dict(entry))
     for key, value in entry.items():
         # Each change moves what is behind it, so the entry is looked up anew.
-        old = _entry(body, root, name)
-        fields = _object_at(body, old.value)
+        old = _entry(text, root, name)
+        fields = _object_at(text, old.value)
         field = fields.find(key)
         if field is None:
-            body = _add(body, fields, old, key, value)
-        elif json.loads(body[field.value : field.end]) != value:
-            body = _change(body, field, value)
-    return mark + body
+            text = _add(text, fields, old, key, value)
+        elif json.loads(text[field.value : field.end]) != value:
+            text = _change(text, field, value)
+    return text
 
 
 def without(text: str, root: str, name: str) -> str:
@@ -229,13 +228,12 @@ def without(text: str, root: str, name: str) -> str:
     Raises:
         NotJsonError: The file is not one that can be changed safely.
     """
-    mark, body = _split(text)
     # A key that stands there twice would show its first entry once the last is gone.
-    while name in servers_of(body, root):
-        owner = _outer(body).find(root)
+    while name in servers_of(text, root):
+        owner = _outer(text).find(root)
         assert owner is not None
-        body = _drop(body, _object_at(body, owner.value), _entry(body, root, name))
-    return mark + body
+        text = _drop(text, _object_at(text, owner.value), _entry(text, root, name))
+    return text
 
 
 def undone(text: str, root: str, name: str, before: str | None) -> str | None:
@@ -261,17 +259,12 @@ def undone(text: str, root: str, name: str, before: str | None) -> str | None:
     return without(text, root, name)
 
 
-def _split(text: str) -> tuple[str, str]:
-    body = text.removeprefix(_BOM)
-    return text[: len(text) - len(body)], body
-
-
-def _entry(body: str, root: str, name: str) -> _Member:
-    owner = _outer(body).find(root)
-    member = _object_at(body, owner.value).find(name) if owner else None
+def _entry(text: str, root: str, name: str) -> _Member:
+    owner = _outer(text).find(root)
+    member = _object_at(text, owner.value).find(name) if owner else None
     assert member is not None
     return member
 
 
-def _outer(body: str) -> _Object:
-    return _object_at(body, len(body) - len(body.lstrip(" \t\r\n")))
+def _outer(text: str) -> _Object:
+    return _object_at(text, text.index("{"))

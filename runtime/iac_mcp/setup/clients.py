@@ -6,7 +6,7 @@ The clients themselves, and the sources of what is known of them, are in `client
 import json
 import sys
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
@@ -53,13 +53,8 @@ class Client(NamedTuple):
     merged: bool = True
 
 
-def _read_clients() -> Iterator[tuple[str, Client]]:
-    text = Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")
-    for key, row in tomllib.loads(text).items():
-        yield key, Client(key, **row)
-
-
-CLIENTS: Final[Mapping[str, Client]] = dict(_read_clients())
+_TABLE: Final = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+CLIENTS: Final = {key: Client(key, **row) for key, row in _TABLE.items()}
 MERGED: Final = tuple(client.key for client in CLIENTS.values() if client.merged)
 """The clients whose files are changed here."""
 
@@ -135,23 +130,18 @@ class Installed(NamedTuple):
     """What `install` did.
 
     Attributes:
-        path: The client's file.
         changed: Whether it was written; False if all was right already.
         backup: Where the file is kept as it was; None if there was none, or it was not changed.
         kept: Options of `serve` that an earlier entry had and this one has again.
     """
 
-    path: Path
     changed: bool
     backup: Path | None
     kept: tuple[str, ...] = ()
 
 
-class Removed(NamedTuple):
-    """What `uninstall` did: nothing was there, the entry was taken out, or all is as before."""
-
-    path: Path
-    how: Literal["absent", "taken out", "as before", "file removed"]
+Removed = Literal["absent", "taken out", "as before", "file removed"]
+"""What `uninstall` did."""
 
 
 def install(
@@ -188,7 +178,7 @@ def install(
     except (NotJsonError, UnicodeError) as error:
         raise _refused(path, error, snippet(client, name, said)) from None
     if after == text:
-        return Installed(path, changed=False, backup=None, kept=kept)
+        return Installed(changed=False, backup=None, kept=kept)
     backup = _backup_of(found.path)
     if old is None and found.content is not None:
         # An entry that is there was written after the backup was made, which stays the older one.
@@ -196,7 +186,7 @@ def install(
     elif old is None:
         remove(find(backup))
     replace(found, encoded)
-    return Installed(path, changed=True, backup=backup if backup.exists() else None, kept=kept)
+    return Installed(changed=True, backup=backup if backup.exists() else None, kept=kept)
 
 
 def uninstall(client: Client, path: Path, name: str) -> Removed:
@@ -215,7 +205,7 @@ def uninstall(client: Client, path: Path, name: str) -> Removed:
         text = _text(found)
         old = entry_of(text, client.root, name) if text is not None else None
         if text is None or old is None:
-            return Removed(path, "absent")
+            return "absent"
         if not is_ours(old):
             raise NotMergedError(f'{path}: the server called "{name}" is another one; it stays.')
         backup = find(_backup_of(found.path))
@@ -227,12 +217,12 @@ def uninstall(client: Client, path: Path, name: str) -> Removed:
         raise _refused(path, error, "") from None
     if after is None:
         remove(found)
-        return Removed(path, "file removed")
+        return "file removed"
     replace(found, after.encode())
     if after != earlier:
-        return Removed(path, "taken out")
+        return "taken out"
     remove(backup)
-    return Removed(path, "as before")
+    return "as before"
 
 
 def installed_entry(client: Client, path: Path, name: str) -> dict[str, Any] | None:

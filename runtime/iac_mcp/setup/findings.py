@@ -6,13 +6,15 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from iac_mcp.setup.clients import serves
-from iac_runtime.execution.mac import AppState, Version
 from iac_runtime.execution.process import Runner
 from iac_runtime.execution.streams import run_process
 from iac_runtime.tools.freshness import FOLDERS
+
+if TYPE_CHECKING:
+    from iac_runtime.execution.executor import Executor
 
 State = Literal["ok", "warning", "problem"]
 
@@ -55,14 +57,6 @@ def problem(says: str, mend: str) -> DoctorFinding:
     return DoctorFinding("problem", says, mend)
 
 
-class Examiner(Protocol):
-    """What doctor asks of an executor."""
-
-    def version(self) -> Version: ...
-
-    def test_app(self, bundle_id: str, timeout: float = 10.0) -> AppState: ...
-
-
 @dataclass(frozen=True, slots=True)
 class Surroundings:
     """What is looked at: this machine, unless a test says otherwise.
@@ -76,7 +70,7 @@ class Surroundings:
         run: Starts the programs that are asked, `codesign` among them.
     """
 
-    examiner: Examiner
+    examiner: "Executor"
     tools: tuple[Path, ...] = ()
     apps: tuple[str, ...] = ()
     name: str = "iac"

@@ -66,7 +66,7 @@ class Interpreter(NamedTuple):
     real: str
 
 
-def examine(path: str = "", environ: Mapping[str, str] | None = None) -> Interpreter:
+def examine(path: str = "") -> Interpreter:
     """Return the Python at `path` (this one, if left out), as it says of itself.
 
     A pyenv or asdf shim is a script that starts another program; that program is what is returned.
@@ -85,7 +85,7 @@ def examine(path: str = "", environ: Mapping[str, str] | None = None) -> Interpr
     env: dict[str, str] = {}
     if not has:
         # A checkout that is run in place is found by PYTHONPATH, so the client has to say it too.
-        ways = (os.environ if environ is None else environ).get("PYTHONPATH", "")
+        ways = os.environ.get("PYTHONPATH", "")
         again = _ask(chosen) if ways else None
         if again is None or not again[2]:
             raise SetupError(
@@ -184,9 +184,8 @@ def better(
 ) -> str | None:
     """Return another Python of this Mac that can control apps, None if none is found."""
     for candidate in _candidates(top):
-        program = candidate.parent.parent / "Resources/Python.app/Contents/MacOS/Python"
-        real = program if program.is_file() else candidate.resolve()
-        if judged(signature(str(real), run, system))[0] == "ok":
+        real = framework_program(str(candidate.parents[1]), str(candidate.resolve()))
+        if judged(signature(real, run, system))[0] == "ok":
             return str(candidate)
     return None
 

@@ -11,6 +11,7 @@ import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from heapq import nsmallest
+from itertools import islice
 from math import log
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -77,18 +78,128 @@ class SearchHit(NamedTuple):
     level: Level
 
 
-class _Core(NamedTuple):
-    """The index as it was made; the connection is used under the lock of its index."""
+class _MadeIndex:
+    """The index as it was made of the words of the apps. Safe to use from several threads."""
 
-    base: sqlite3.Connection
-    apps: Sequence[IndexedApp]
-    ranges: Sequence[tuple[int, int]]
-    beside: Sequence[int]
-    counts: Mapping[str, int]
-    total: int
-    names: AppNames
-    known: frozenset[str]
-    speller: Speller
+    def __init__(self, words: Iterable[AppWords]) -> None:
+        self._apps: list[IndexedApp] = []
+        self._ranges: list[tuple[int, int]] = []
+        rows: list[IndexRow] = []
+        for app in words:
+            first = len(rows) + 1
+            rows += rows_of(app, len(self._apps))
+            self._apps.append(app_of(app))
+            self._ranges.append((first, len(rows)))
+        self._base = base = sqlite3.connect(
+            ":memory:", check_same_thread=False, isolation_level=None
+        )
+        self._asking = threading.Lock()
+        base.execute(_TABLE)
+        base.execute("BEGIN")
+        base.executemany("INSERT INTO words VALUES (?, ?, ?, ?, ?, ?)", rows)
+        base.execute("COMMIT")
+        base.execute("CREATE VIRTUAL TABLE counts USING fts5vocab(words, row)")
+        base.execute("CREATE VIRTUAL TABLE places USING fts5vocab(words, instance)")
+        self._counts: dict[str, int] = dict(base.execute("SELECT term, doc FROM counts"))
+        self._total = max(len(rows), 1)
+        lexicon = known_words()
+        shared = lexicon | {word for word, place in owners(rows).items() if place is None}
+        self._names = AppNames([(app.key, app.name, app.id) for app in self._apps], shared)
+        self._known = frozenset(lexicon | self._counts.keys() | self._names.words)
+        self._speller = Speller(self._known)
+        self._beside = [place for place, app in enumerate(self._apps) if app.reach != "own"]
+
+    def find(self, query: str, app: str | None, level: Level | None, limit: int) -> list[SearchHit]:
+        """Return the tools that serve `query`, as `Index.find` does."""
+        request = read_request(query, self._known.__contains__, self._speller.nearest)
+        only = None if app is None else self._names.named(app)
+        hints = self._names.hints(request)
+        if only is not None:
+            hints = {place: hint for place, hint in hints.items() if place in only}
+        rows = self._candidates(request, hints, only)
+        anywhere = [place for place in self._beside if self._apps[place].reach == "any"]
+        hints.update(_carried(hints, anywhere))
+        offers = rank(request, rows, self._apps, hints, self._worth, only or ())
+        if only is None:
+            return self._hits(request, offers, level, limit)
+        own = [one for one in offers if one.app in only]
+        others = [one for one in offers if one.app not in only]
+        first, last = (self._hits(request, some, level, limit) for some in (own, others))
+        return _own_first(first, last, limit)
+
+    def _worth(self, word: str) -> float:
+        """Return what a word tells: a rare one much, a common one little, else nothing."""
+        count = self._counts.get(word, 0)
+        return log(1 + self._total / (1 + count)) if count else 0.0
+
+    def _candidates(
+        self, request: SearchRequest, hints: Mapping[int, Hint], only: Sequence[int] | None
+    ) -> list[SearchRow]:
+        """Return the rows to rank: of every app, or of the apps `only`; doubles among them."""
+        rows = self._rows(request) if only is None else []
+        hinted = sorted(hints, key=lambda place: -hints[place].strength)[:_APPS]
+        found = list(dict.fromkeys(row.app for row in rows))[:_APPS]
+        for place in dict.fromkeys([*hinted, *found]) if only is None else only:
+            rows += self._rows(request, place)
+            if only or (place in hints and hints[place].strength >= 1):
+                rows += self._select(_COMMANDS, *self._ranges[place], _OF_AN_APP)
+        for place in self._beside:
+            # What is for apps that have tools is of no use for one that has none.
+            if only != [] or self._apps[place].reach == "any":
+                rows += self._rows(request, place)
+        return rows
+
+    def _hits(
+        self, request: SearchRequest, offers: Iterable[Offer], level: Level | None, limit: int
+    ) -> list[SearchHit]:
+        hits = (self._hit(offer, request) for offer in offers)
+        return list(islice((h for h in hits if level is None or at_most(h.level, level)), limit))
+
+    def _rows(self, request: SearchRequest, app: int | None = None) -> list[SearchRow]:
+        """Return what has any word of a request, of one app or of all, the best of it."""
+        said = {word for term in request.terms for word in term.options}
+        wanted = sorted(said & self._counts.keys(), key=lambda word: (self._counts[word], word))
+        if app is None:
+            return self._best(_rarest(wanted, self._counts))
+        if not wanted:
+            return []
+        match = " OR ".join(f'"{word}"' for word in wanted)
+        return self._select(_FIND_IN, match, *self._ranges[app], _OF_AN_APP)
+
+    def _best(self, words: Sequence[str]) -> list[SearchRow]:
+        """Return the rows that have most of `words`, a rare one before others."""
+        scores: dict[int, float] = {}
+        with self._asking:
+            for word in words:
+                worth = log(1 + self._total / self._counts[word])
+                for (row,) in self._base.execute(_PLACES, (word,)):
+                    scores[row] = scores.get(row, 0.0) + worth
+        best = nsmallest(_CANDIDATES, scores, key=lambda row: (-scores[row], row))
+        rows = self._select(f"{_ROW}rowid IN ({','.join('?' * len(best))})", *best)
+        return sorted(rows, key=lambda row: (-scores[row.id], row.id))
+
+    def _select(self, statement: str, *values: str | int) -> list[SearchRow]:
+        with self._asking:
+            return [SearchRow(*row) for row in self._base.execute(statement, values)]
+
+    def _hit(self, offer: Offer, request: SearchRequest) -> SearchHit:
+        app = self._apps[offer.app]
+        data: dict[str, Any] = {}
+        if offer.row is not None:
+            with self._asking:
+                data = json.loads(self._base.execute(_DATA, (offer.row,)).fetchone()[0])
+        if not offer.is_class:
+            why = f"{app.name}: {data['said']}".removeprefix(": ")
+            op: Op = data["op"]
+            return SearchHit(data["tool"], offer.score, why, op, data["element"], (), data["level"])
+        tool = app.operations[offer.op]
+        term = data.get("term", "")
+        write = offer.op in ("set", "make")
+        named = _named(data.get("properties", ()), request, f"{term} {app.name}", write=write)
+        why = f"{offer.op} {term}".rstrip() + f" in {app.name}"
+        if named:
+            why += f" ({', '.join(named)})"
+        return SearchHit(tool.name, offer.score, why, offer.op, term, named, tool.level)
 
 
 class Index:
@@ -97,43 +208,23 @@ class Index:
     def __init__(self, source: Callable[[], Iterable[AppWords]]) -> None:
         """Take what gives the words of the apps; it is called once, on first need."""
         self._source = source
-        self._made: _Core | None = None
+        self._index: _MadeIndex | None = None
         self._making = threading.Lock()
-        self._asking = threading.Lock()
-
-    @classmethod
-    def build(cls, catalogue: Catalogue, beside: Beside = tuple) -> "Index":
-        """Return the index of every tool of `catalogue` and of the runtime's own, ready.
-
-        Args:
-            catalogue: The generated tools.
-            beside: The other tools; of equal ones, the generated come first.
-
-        Raises:
-            SetupError: A folder is not what its catalogue says.
-        """
-        index = cls(
-            lambda: [added_words(OWN_TOOLS.values(), "known"), *app_words(catalogue), *beside()]
-        )
-        index.warm()
-        return index
 
     @classmethod
     def open(cls, catalogue: Catalogue, beside: Beside = tuple) -> "Index":
-        """Return the same at once; it is made in a thread, and a search waits for it."""
+        """Return the index of every tool of `catalogue` and of the runtime's own.
+
+        It is made in a thread, and a search waits for it.
+
+        Args:
+            beside: The other tools; of equal ones, the generated come first.
+        """
         index = cls(
             lambda: [added_words(OWN_TOOLS.values(), "known"), *app_words(catalogue), *beside()]
         )
         threading.Thread(target=index._try, name="iac-search", daemon=True).start()
         return index
-
-    def warm(self) -> None:
-        """Make the index if it is not made yet.
-
-        Raises:
-            SetupError: A folder is not what its catalogue says.
-        """
-        self._core()
 
     def find(
         self,
@@ -155,73 +246,11 @@ class Index:
         Raises:
             SetupError: The index could not be made.
         """
-        core = self._core()
-        request = read_request(query, core.known.__contains__, core.speller.nearest)
-        only = None if app is None else core.names.named(app)
-        hints = core.names.hints(request)
-        if only is not None:
-            hints = {place: hint for place, hint in hints.items() if place in only}
-        rows = self._candidates(core, request, hints, only)
-        anywhere = [place for place in core.beside if core.apps[place].reach == "any"]
-        hints.update(_carried(hints, anywhere))
-
-        def worth(word: str) -> float:
-            """Return what a word tells: a rare one much, a common one little, else nothing."""
-            count = core.counts.get(word, 0)
-            return log(1 + core.total / (1 + count)) if count else 0.0
-
-        offers = rank(request, rows, core.apps, hints, worth, only or ())
-        if only is None:
-            return self._hits(core, request, offers, level, limit)
-        own = [one for one in offers if one.app in only]
-        others = [one for one in offers if one.app not in only]
-        return _own_first(
-            self._hits(core, request, own, level, limit),
-            self._hits(core, request, others, level, limit),
-            limit,
-        )
-
-    def _candidates(
-        self,
-        core: _Core,
-        request: SearchRequest,
-        hints: Mapping[int, Hint],
-        only: Sequence[int] | None,
-    ) -> list[SearchRow]:
-        """Return the rows to rank: of every app, or of the apps `only`; doubles among them."""
-        rows = self._rows(core, request) if only is None else []
-        hinted = sorted(hints, key=lambda place: -hints[place].strength)[:_APPS]
-        found = list(dict.fromkeys(row.app for row in rows))[:_APPS]
-        for place in dict.fromkeys([*hinted, *found]) if only is None else only:
-            rows += self._rows(core, request, place)
-            if only or (place in hints and hints[place].strength >= 1):
-                rows += self._select(core, _COMMANDS, *core.ranges[place], _OF_AN_APP)
-        for place in core.beside:
-            # What is for apps that have tools is of no use for one that has none.
-            if only != [] or core.apps[place].reach == "any":
-                rows += self._rows(core, request, place)
-        return rows
-
-    def _hits(
-        self,
-        core: _Core,
-        request: SearchRequest,
-        offers: Iterable[Offer],
-        level: Level | None,
-        limit: int,
-    ) -> list[SearchHit]:
-        hits: list[SearchHit] = []
-        for offer in offers:
-            if len(hits) >= limit:
-                break
-            hit = self._hit(core, offer, request)
-            if level is None or at_most(hit.level, level):
-                hits.append(hit)
-        return hits
+        return self._made().find(query, app, level, limit)
 
     def _try(self) -> None:
         try:
-            self.warm()
+            self._made()
         except IacError:
             # Whoever searches makes it again, and is told why it cannot be.
             return
@@ -231,84 +260,11 @@ class Index:
         gc.collect()
         gc.freeze()
 
-    def _core(self) -> _Core:
-        if self._made is None:
-            with self._making:
-                if self._made is None:
-                    self._made = _core(self._source())
-        return self._made
-
-    def _rows(self, core: _Core, request: SearchRequest, app: int | None = None) -> list[SearchRow]:
-        """Return what has any word of a request, of one app or of all, the best of it."""
-        said = {word for term in request.terms for word in term.options}
-        wanted = sorted(said & core.counts.keys(), key=lambda word: (core.counts[word], word))
-        if app is None:
-            return self._best(core, _rarest(wanted, core.counts))
-        if not wanted:
-            return []
-        match = " OR ".join(f'"{word}"' for word in wanted)
-        return self._select(core, _FIND_IN, match, *core.ranges[app], _OF_AN_APP)
-
-    def _best(self, core: _Core, words: Sequence[str]) -> list[SearchRow]:
-        """Return the rows that have most of `words`, a rare one before others."""
-        scores: dict[int, float] = {}
-        with self._asking:
-            for word in words:
-                worth = log(1 + core.total / core.counts[word])
-                for (row,) in core.base.execute(_PLACES, (word,)):
-                    scores[row] = scores.get(row, 0.0) + worth
-        best = nsmallest(_CANDIDATES, scores, key=lambda row: (-scores[row], row))
-        rows = self._select(core, f"{_ROW}rowid IN ({','.join('?' * len(best))})", *best)
-        return sorted(rows, key=lambda row: (-scores[row.id], row.id))
-
-    def _select(self, core: _Core, statement: str, *values: str | int) -> list[SearchRow]:
-        with self._asking:
-            return [SearchRow(*row) for row in core.base.execute(statement, values)]
-
-    def _hit(self, core: _Core, offer: Offer, request: SearchRequest) -> SearchHit:
-        app = core.apps[offer.app]
-        data: dict[str, Any] = {}
-        if offer.row is not None:
-            with self._asking:
-                data = json.loads(core.base.execute(_DATA, (offer.row,)).fetchone()[0])
-        if not offer.is_class:
-            why = f"{app.name}: {data['said']}".removeprefix(": ")
-            op: Op = data["op"]
-            return SearchHit(data["tool"], offer.score, why, op, data["element"], (), data["level"])
-        tool = app.operations[offer.op]
-        term = data.get("term", "")
-        write = offer.op in ("set", "make")
-        named = _named(data.get("properties", ()), request, f"{term} {app.name}", write=write)
-        why = f"{offer.op} {term}".rstrip() + f" in {app.name}"
-        if named:
-            why += f" ({', '.join(named)})"
-        return SearchHit(tool.name, offer.score, why, offer.op, term, named, tool.level)
-
-
-def _core(words: Iterable[AppWords]) -> _Core:
-    apps: list[IndexedApp] = []
-    ranges: list[tuple[int, int]] = []
-    rows: list[IndexRow] = []
-    for app in words:
-        first = len(rows) + 1
-        rows += rows_of(app, len(apps))
-        apps.append(app_of(app))
-        ranges.append((first, len(rows)))
-    base = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)
-    base.execute(_TABLE)
-    base.execute("BEGIN")
-    base.executemany("INSERT INTO words VALUES (?, ?, ?, ?, ?, ?)", rows)
-    base.execute("COMMIT")
-    base.execute("CREATE VIRTUAL TABLE counts USING fts5vocab(words, row)")
-    base.execute("CREATE VIRTUAL TABLE places USING fts5vocab(words, instance)")
-    counts: dict[str, int] = dict(base.execute("SELECT term, doc FROM counts"))
-    lexicon = known_words()
-    shared = lexicon | {word for word, place in owners(rows).items() if place is None}
-    names = AppNames([(app.key, app.name, app.id) for app in apps], shared)
-    known = frozenset(lexicon | counts.keys() | names.words)
-    beside = [place for place, app in enumerate(apps) if app.reach != "own"]
-    total = max(len(rows), 1)
-    return _Core(base, apps, ranges, beside, counts, total, names, known, Speller(known))
+    def _made(self) -> _MadeIndex:
+        with self._making:
+            if self._index is None:
+                self._index = _MadeIndex(self._source())
+            return self._index
 
 
 def _carried(hints: Mapping[int, Hint], beside: Iterable[int]) -> dict[int, Hint]:

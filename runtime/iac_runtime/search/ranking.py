@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from iac_runtime.search.entries import Hint, Reach
+from iac_runtime.search.entries import Hint, Reach, ToolWords
 from iac_runtime.search.lexicon import lexicon
 from iac_runtime.search.request import SearchRequest, SearchTerm, stem
-from iac_runtime.tool import Level, Op
+from iac_runtime.tool import Op
 
 _FIELDS: Final = (1.0, 0.8, 0.35)
 """What a word is worth in the name, the properties and the purpose."""
@@ -62,13 +62,6 @@ _NONE: Final = Hint(0)
 _OPS: Final[tuple[Op, ...]] = ("get", "list", "count", "make", "set")
 
 
-class OperationTool(NamedTuple):
-    """An object tool of an app: its name on the wire and its least level."""
-
-    name: str
-    level: Level
-
-
 class IndexedApp(NamedTuple):
     """An app of the index: its key, name, bundle id, object tools by operation, and for which
     apps its tools are."""
@@ -76,7 +69,7 @@ class IndexedApp(NamedTuple):
     key: str
     name: str
     id: str
-    operations: Mapping[Op, OperationTool]
+    operations: Mapping[Op, ToolWords]
     reach: Reach = "own"
 
 
@@ -170,7 +163,7 @@ def rank(
     base = {
         place: _HINT * hints.get(place, _NONE).strength
         + _COVER * cover.get(place, 0)
-        + _AT_HAND * _at_hand(apps[place])
+        + _AT_HAND * (apps[place].reach != "own" or apps[place].id.startswith(_SYSTEM))
         for place in {*cover, *hints, *only}
     }
     for match in matches:
@@ -192,10 +185,6 @@ def rank(
         for op in apps[place].operations:
             offer(base[place] + wanted[op], place, op, None, is_class=True)
     return _varied(sorted(best.values(), key=_order))
-
-
-def _at_hand(app: IndexedApp) -> bool:
-    return app.reach != "own" or app.id.startswith(_SYSTEM)
 
 
 def _order(offer: Offer) -> tuple[float, int, str, int]:

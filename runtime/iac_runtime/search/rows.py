@@ -6,7 +6,7 @@ from typing import Final
 
 from iac_runtime.search.entries import AppWords, ClassWords, ToolWords
 from iac_runtime.search.lexicon import lexicon
-from iac_runtime.search.ranking import IndexedApp, OperationTool
+from iac_runtime.search.ranking import IndexedApp
 from iac_runtime.search.request import split, stem
 from iac_runtime.tool import Op
 
@@ -28,10 +28,8 @@ def rows_of(words: AppWords, place: int) -> Iterator[IndexRow]:
 def app_of(words: AppWords) -> IndexedApp:
     """Return an app with its object tools."""
     row = words.app
-    tools: dict[Op, OperationTool] = {
-        tool.op: OperationTool(tool.name, tool.level)
-        for tool in words.tools
-        if tool.op != "command" and not tool.bound
+    tools: dict[Op, ToolWords] = {
+        tool.op: tool for tool in words.tools if tool.op != "command" and not tool.bound
     }
     return IndexedApp(row.key, row.name, row.id, tools, words.reach)
 

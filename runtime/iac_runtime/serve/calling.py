@@ -262,7 +262,8 @@ async def call_gate(
             )
         said = await _elicit(context, outcome.question)
     elif call.caller.asks_by == "dialog":
-        said = await _in_thread(partial(_dialog, outcome.question), limiter, deadline.tell)
+        question = outcome.question
+        said = await _in_thread(lambda _: ask_dialog(question), limiter, deadline.tell)
     else:
         return outcome
     answered = call._replace(token=outcome.token, verdict=said)
@@ -271,10 +272,6 @@ async def call_gate(
 
 def _call(gate: Gate, call: Call, cancel: Cancellation) -> Done | Refused | Asks:
     return gate.call(call, cancel=cancel)
-
-
-def _dialog(question: Question, _cancel: Cancellation) -> Verdict:
-    return ask_dialog(question)
 
 
 async def _elicit(context: Any, question: Question) -> Verdict:

@@ -32,19 +32,14 @@ INSTRUCTIONS: Final = Path(__file__).with_name("instructions.md").read_text(enco
 
 _CHANGES: Final = {"listChanged": True}
 
-CAPABILITIES: Final[Mapping[str, Mapping[str, Any]]] = {
-    "legacy": {
+CAPABILITIES: Final = {
+    era: {
         "completions": {},
         "prompts": _CHANGES,
-        "resources": {**_CHANGES, "subscribe": False},
+        "resources": {**_CHANGES, "subscribe": era == "modern"},
         "tools": _CHANGES,
-    },
-    "modern": {
-        "completions": {},
-        "prompts": _CHANGES,
-        "resources": {**_CHANGES, "subscribe": True},
-        "tools": _CHANGES,
-    },
+    }
+    for era in ("legacy", "modern")
 }
 
 _JUDGED: Final = (
@@ -134,7 +129,7 @@ def start(raw: Mapping[str, Any]) -> int:
         begin(verbose=bool(raw.get("verbose")), file=raw.get("log_file"))
 
     def find() -> list[Any]:
-        return tool_folders(_paths(raw.get("tools")))
+        return tool_folders([Path(folder) for folder in raw.get("tools") or ()])
 
     folders = find()
     opened = _early(raw)
@@ -207,10 +202,6 @@ def _choice(raw: Mapping[str, Any], *, read_only: bool) -> Choice:
 
 def _words(text: str) -> tuple[str, ...]:
     return tuple(word.strip() for word in text.split(",") if word.strip())
-
-
-def _paths(folders: Any) -> list[Path]:
-    return [Path(folder) for folder in folders or ()]
 
 
 def _transport(raw: Mapping[str, Any]) -> Callable[[], Connection]:

@@ -25,11 +25,6 @@ class Option(NamedTuple):
     opens: str = ""
 
     @property
-    def several(self) -> bool:
-        """Whether it may be repeated."""
-        return self.kind == "values"
-
-    @property
     def name(self) -> str:
         """The key under which its value is passed on."""
         return self.flag.lstrip("-").replace("-", "_")

@@ -13,7 +13,7 @@ from iac_base.text import clean_text
 from iac_runtime.gate.plans import Call
 from iac_runtime.search import Index, Page, SearchHit, page
 from iac_runtime.search.entries import AppWords, added_words
-from iac_runtime.tool import Element, Level, Property
+from iac_runtime.tool import Level, Property
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.checking import check_arguments
 from iac_runtime.tools.own import (
@@ -167,9 +167,13 @@ def model_text(tables: Tables) -> str:
         parts.append("It has no objects: its tools are commands.\n")
     terms = sorted(tables.classes, key=lambda term: (term != APPLICATION, term))
     parts += ["\n".join(_class(term, tables)) + "\n" for term in terms]
-    parts += [_row(f"record {term}", row.properties) for term, row in tables.records.items()]
+    for term, row in tables.records.items():
+        parts.append(f"record {term}\n  fields: {_properties(row.properties)}\n")
     if tables.enums:
-        parts.append("\n".join(_enums(tables)) + "\n")
+        parts.append("enumerations")
+        for term, values in tables.enums.items():
+            parts.append(f"  {term}: {', '.join(name for name, _ in values)}")
+        parts.append("")
     return clean_text("\n".join(parts))
 
 
@@ -181,23 +185,9 @@ def _class(term: str, tables: Tables) -> Iterator[str]:
     if row.properties:
         yield f"  properties: {_properties(row.properties)}"
     if row.elements:
-        yield f"  elements: {_elements(row.elements)}"
-
-
-def _row(head: str, properties: Sequence[Property]) -> str:
-    return f"{head}\n  fields: {_properties(properties)}\n"
+        yield f"  elements: {', '.join(element.term for element in row.elements)}"
 
 
 def _properties(rows: Sequence[Property]) -> str:
     marks = {"r": "", "rw": "*", "w": "+"}
     return ", ".join(f"{row.term}{marks[row.access]}: {row.type}" for row in rows)
-
-
-def _elements(rows: Sequence[Element]) -> str:
-    return ", ".join(row.term for row in rows)
-
-
-def _enums(tables: Tables) -> Iterator[str]:
-    yield "enumerations"
-    for term, rows in tables.enums.items():
-        yield f"  {term}: {', '.join(name for name, _ in rows)}"

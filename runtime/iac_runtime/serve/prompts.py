@@ -4,7 +4,7 @@ The front answers for them before the SDK is there: this module needs none of it
 """
 
 import tomllib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -22,7 +22,7 @@ class Argument(NamedTuple):
     name: str
     description: str
     default: str = ""
-    values: tuple[str, ...] = ()
+    values: Sequence[str] = ()
 
 
 class Prompt(NamedTuple):
@@ -37,30 +37,20 @@ class Prompt(NamedTuple):
     name: str
     title: str
     description: str
-    apps: tuple[str, ...]
+    apps: Sequence[str]
     text: str
     arguments: tuple[Argument, ...] = ()
     guide: str = ""
 
 
-def _read() -> tuple[Prompt, ...]:
+def _read() -> Iterator[Prompt]:
     rows = tomllib.loads(Path(__file__).with_name("prompts.toml").read_text("utf-8"))["prompt"]
-    return tuple(
-        Prompt(
-            **{
-                **row,
-                "apps": tuple(row["apps"]),
-                "arguments": tuple(
-                    Argument(**{**given, "values": tuple(given.get("values", ()))})
-                    for given in row.get("arguments", ())
-                ),
-            }
-        )
-        for row in rows
-    )
+    for row in rows:
+        arguments = tuple(Argument(**given) for given in row.pop("arguments", ()))
+        yield Prompt(**row, arguments=arguments)
 
 
-PROMPTS: Final = _read()
+PROMPTS: Final = tuple(_read())
 
 
 def offered(ids: Collection[str]) -> list[Prompt]:

@@ -209,10 +209,6 @@ def _tool(address: Address, sources: Sources) -> tuple[str, str]:
     return _json(facts), ""
 
 
-def _skill(address: Address, _sources: Sources) -> tuple[str, str]:
-    return guide_text(address.name), ""
-
-
 def _result(address: Address, _sources: Sources) -> tuple[str, str]:
     from iac_runtime.gate.stored import read_on
 
@@ -237,10 +233,6 @@ def _audit(_address: Address, _sources: Sources) -> tuple[str, str]:
     return "\n".join(rows), FROM_APPS
 
 
-def _status(_address: Address, sources: Sources) -> tuple[str, str]:
-    return _json(sources.status()), ""
-
-
 def _json(value: Any) -> str:
     from iac_runtime.gate.results import clean
 
@@ -251,8 +243,8 @@ _READERS: Final[Mapping[Kind, Callable[[Address, Sources], tuple[str, str]]]] = 
     "apps": _apps,
     "model": _model,
     "tool": _tool,
-    "skill": _skill,
+    "skill": lambda address, _: (guide_text(address.name), ""),
     "result": _result,
     "audit": _audit,
-    "status": _status,
+    "status": lambda _, sources: (_json(sources.status()), ""),
 }

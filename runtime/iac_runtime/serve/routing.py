@@ -174,15 +174,11 @@ class Router:
             message = json.loads(line)
         except (ValueError, RecursionError):
             message = None
-        if not isinstance(message, dict):
-            self._hand_on("modern" if self._only_modern() else "legacy", line)
-            return
-        method, id_ = message.get("method"), message.get("id")
-        params = message.get("params")
+        message = message if isinstance(message, dict) else {}
+        method, id_, params = (message.get(key) for key in ("method", "id", "params"))
         if message.get("jsonrpc") == "2.0" and isinstance(method, str) and _is_id(id_):
-            if self._answered(method, id_, params, line):
-                return
-            self._request(method, id_, params, line)
+            if not self._answered(method, id_, params, line):
+                self._request(method, id_, params, line)
         elif method is not None and "id" not in message:
             self._notification(method, params, line)
         else:

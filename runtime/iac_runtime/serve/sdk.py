@@ -8,9 +8,9 @@ import contextlib
 import json
 import os
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 from iac_runtime.serve.routing import Era, failure
 
@@ -19,21 +19,13 @@ if TYPE_CHECKING:
 
     from anyio.abc import TaskGroup
     from anyio.streams.memory import MemoryObjectSendStream
+    from mcp.server.lowlevel import Server
 
 _IMPORT: Final = 5.0
 """Seconds that importing the SDK may take on a busy machine."""
 
 _ROOM: Final = 1_000
 """Messages that wait for a session; a client that sends more is not read on."""
-
-
-class _Server(Protocol):
-    """The part of the SDK's low-level server that a session needs."""
-
-    def run(
-        self, read_stream: Any, write_stream: Any, initialization_options: Any
-    ) -> Awaitable[None]: ...
-    def create_initialization_options(self, notification_options: Any = None) -> Any: ...
 
 
 class Sessions:
@@ -47,7 +39,7 @@ class Sessions:
 
     def __init__(
         self,
-        build: Callable[[], _Server],
+        build: "Callable[[], Server[Any]]",
         write: Callable[[bytes], None],
         options: Callable[[], Any] = lambda: None,
     ) -> None:
@@ -159,7 +151,7 @@ class Sessions:
             # What was asked has had its time in `_settle`.
             group.cancel_scope.cancel()
 
-    async def _dispatch(self, group: "TaskGroup", server: _Server, arrived: "Event") -> None:
+    async def _dispatch(self, group: "TaskGroup", server: "Server[Any]", arrived: "Event") -> None:
         """Hand messages to the sessions, in order, until the input ends; then end their input."""
         import anyio
 
@@ -204,7 +196,9 @@ class Sessions:
                 await arrived.wait()
                 arrived.clear()
 
-    async def _connect(self, era: Era, server: _Server, incoming: Any, arrived: "Event") -> None:
+    async def _connect(
+        self, era: Era, server: "Server[Any]", incoming: Any, arrived: "Event"
+    ) -> None:
         import anyio
 
         outgoing, sent = anyio.create_memory_object_stream[Any](_ROOM)
@@ -218,19 +212,14 @@ class Sessions:
             async for item in sent:
                 message = item.message
                 if not hasattr(message, "method"):
-                    self._asked.discard((era, getattr(message, "id", None)))
+                    id_ = getattr(message, "id", None)
+                    self._asked.discard((era, id_))
                     arrived.set()
-                    if era == "legacy" and self._is_replayed(message):
+                    if era == "legacy" and id_ in self._replayed:
+                        # The answer to a handshake that the front has answered.
+                        self._replayed.discard(id_)
                         continue
                 self._write(message.model_dump_json(by_alias=True, exclude_unset=True).encode())
-
-    def _is_replayed(self, message: Any) -> bool:
-        """Say whether a response is that to a handshake which the front has answered."""
-        id_ = getattr(message, "id", None)
-        if id_ not in self._replayed:
-            return False
-        self._replayed.discard(id_)
-        return True
 
 
 def _said(error: BaseException) -> str:

@@ -64,7 +64,6 @@ class StatusFile:
     Args:
         surface, apps, tools: As in `RunningServer`.
         workers: Says the state of the workers when asked.
-        folder: The state folder; this user's if left out.
 
     Raises:
         SetupError: The state folder is not as it must be.
@@ -77,96 +76,78 @@ class StatusFile:
         tools: Mapping[str, int],
         *,
         workers: Callable[[], Mapping[str, str]] = dict,
-        folder: Path | None = None,
     ) -> None:
-        self._folder = servers_folder(folder)
         self._workers = workers
         self._server = RunningServer(os.getpid(), _started(), VERSION, surface, apps, dict(tools))
-        self._change = threading.Condition()
-        self._dirty = False
+        self._path = servers_folder() / f"{self._server.pid}.json"
+        self._lock = threading.RLock()
+        self._timer: threading.Timer | None = None
         self._closed = False
-        self._writer: threading.Thread | None = None
         self._write()
 
     def count(self, *, failed: bool = False) -> None:
         """Count a call that is over."""
-        with self._change:
+        with self._lock:
             found = self._server
             errors = found.errors + 1 if failed else found.errors
             self._note(found._replace(calls=found.calls + 1, errors=errors))
 
     def update(self, **fields: Any) -> None:
         """Set fields of `RunningServer`: the client's name, or tools that were built meanwhile."""
-        with self._change:
+        with self._lock:
             self._note(self._server._replace(**fields))
 
     def facts(self) -> dict[str, Any]:
         """Return the status of this process as one JSON object."""
-        with self._change:
+        with self._lock:
             server = self._server
         return server._replace(workers=dict(self._workers())).facts()
 
     def close(self) -> None:
         """Remove the file; the server is going."""
-        with self._change:
+        with self._lock, contextlib.suppress(OSError):
             self._closed = True
-            self._change.notify_all()
-            writer = self._writer
-        if writer is not None:
-            writer.join()
-        with contextlib.suppress(OSError):
+            if self._timer is not None:
+                self._timer.cancel()
             self._path.unlink()
 
-    @property
-    def _path(self) -> Path:
-        return self._folder / f"{self._server.pid}.json"
-
     def _note(self, server: RunningServer) -> None:
+        """Take over new numbers, and write what they are in a moment."""
         self._server = server
-        self._dirty = True
-        if self._writer is None and not self._closed:
-            self._writer = threading.Thread(target=self._keep, name="iac-status", daemon=True)
-            self._writer.start()
-        else:
-            self._change.notify_all()
-
-    def _keep(self) -> None:
-        while True:
-            with self._change:
-                self._change.wait_for(lambda: self._dirty or self._closed)
-                if self._closed:
-                    return
-                self._dirty = False
-            self._write()
-            with self._change:
-                self._change.wait_for(lambda: self._closed, _PAUSE)
+        if self._timer is None and not self._closed:
+            self._timer = threading.Timer(_PAUSE, self._write)
+            self._timer.daemon = True
+            self._timer.start()
 
     def _write(self) -> None:
         part = self._path.with_suffix(".part")
-        text = json.dumps({"format": _FORMAT, **self.facts()})
         # A full disk must not stop a server; who asks for the status misses its numbers.
-        with contextlib.suppress(OSError):
+        with self._lock, contextlib.suppress(OSError):
+            self._timer = None
+            if self._closed:
+                return
+            text = json.dumps({"format": _FORMAT, **self.facts()})
             part.write_text(text, encoding="utf-8")
             part.replace(self._path)
 
 
-def servers_folder(state: Path | None = None) -> Path:
+def servers_folder() -> Path:
     """Return the folder of the status files, made if need be.
 
     Raises:
         SetupError: It is not safe, or cannot be made.
     """
-    return private_folder((state or open_state()) / _FOLDER)
+    return private_folder(open_state() / _FOLDER)
 
 
-def servers(state: Path | None = None) -> list[RunningServer]:
+def servers() -> list[RunningServer]:
     """Return the running servers of this user, the oldest first; files of others are removed.
 
     Raises:
         SetupError: The state folder is not as it must be.
     """
     found: list[RunningServer] = []
-    for path in sorted(servers_folder(state).glob("*.json")):
+    for path in sorted(servers_folder().glob("*.json")):
         server = _read(path)
         if server is not None and _is_alive(server):
             found.append(server)
@@ -182,13 +163,11 @@ def status_facts(own: StatusFile | None = None) -> dict[str, Any]:
     Args:
         own: The board of this process, whose numbers are newer than its file's.
     """
+    note: dict[str, str] = {}
     try:
         rows = [server.facts() for server in servers()]
     except SetupError as error:
-        rows = []
-        note = {"note": str(error)}
-    else:
-        note = {}
+        rows, note = [], {"note": str(error)}
     if own is not None:
         mine = own.facts()
         rows = [mine, *(row for row in rows if row["pid"] != mine["pid"])]
