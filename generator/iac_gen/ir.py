@@ -98,7 +98,7 @@ class Module:
     """A module: one app. `aliases` are rows of (alias, enumeration, enumerators).
 
     `judged` says why the rows of its tables have their levels: a class has `make` and `delete`,
-    a property (`class.property`) has `set`.
+    a property (`class.property`) has `set`. `enum_codes` are the codes of the enumerations.
     """
 
     key: str
@@ -113,6 +113,7 @@ class Module:
     property_names: tuple[str, ...]
     tools: tuple[ToolFunction, ...]
     judged: Mapping[str, Mapping[str, Judgement]] = field(default_factory=dict)
+    enum_codes: Mapping[str, str] = field(default_factory=dict)
 
     def unverified(self) -> list[str]:
         """Return the terms whose JavaScript name no evidence covers, sorted."""

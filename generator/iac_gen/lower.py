@@ -154,6 +154,7 @@ def lower(
         tuple(sorted(visible_properties(resolved))),
         tools,
         judged_tables(resolved, decisions),
+        {row.name: row.code for row in resolved.enumerations},
     )
     return module, found
 

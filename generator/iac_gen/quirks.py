@@ -146,12 +146,6 @@ class Decisions:
         row = self.of(table, about)
         return LevelVerdict(row["level"], row["reason"], row["place"]) if "level" in row else None
 
-    def with_level(self, table: str) -> set[Hashable]:
-        """Return what of a table a level was decided about."""
-        return {
-            about for (name, about), row in self.rows.items() if name == table and "level" in row
-        }
-
 
 @dataclass(frozen=True, slots=True)
 class QuirkFile:
