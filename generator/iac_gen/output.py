@@ -23,6 +23,7 @@ from iac_gen.surface import (
     falls,
     read_level,
     read_row,
+    read_sent,
     sent,
     terms,
 )
@@ -127,7 +128,7 @@ class Previous:
                         name: {
                             **_picked(data["tools"][name], _TOOL_ROW),
                             "event": str(locked["tools"].get(name, {}).get("event", "")),
-                            "sent": locked.get("sent", {}).get(name, ()),
+                            "sent": read_sent(locked.get("sent", {}).get(name)),
                         }
                         for name in names
                     },

@@ -2,7 +2,7 @@
 
 import difflib
 import json
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final
@@ -10,7 +10,7 @@ from typing import Any, Final
 from iac_gen.ir import Module
 from iac_gen.model import Diagnostic, Dictionary, RecordType, SdefClass, SdefCommand
 from iac_gen.output import SEARCH_WORDS, AppFiles
-from iac_gen.surface import FACTS, LevelFall, Row, Surface, in_words
+from iac_gen.surface import FACTS, LevelFall, Row, Surface, by_codes, in_words
 from iac_gen.text import clean
 from iac_runtime.tool import at_most
 
@@ -90,7 +90,10 @@ class AppReport:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A whole build. `failed` are the inputs that gave no module, `gone` keys without input."""
+    """A whole build. `failed` are the inputs that gave no module, `gone` keys without input.
+
+    `falls` stop a build, so that of one that is remembered there are none.
+    """
 
     apps: tuple[AppReport, ...]
     failed: tuple[Diagnostic, ...] = ()
@@ -116,7 +119,6 @@ class Report:
             tuple(AppReport.read(app) for app in data["apps"]),
             tuple(Diagnostic(**one) for one in data["failed"]),
             tuple(data["gone"]),
-            tuple(LevelFall(**one) for one in data["falls"]),
         )
 
 
@@ -161,9 +163,9 @@ def _app(old: AppFiles, new: AppFiles) -> Iterator[str]:
     before, after = old.surface(), new.surface()
     known = old.terms is not None and new.terms is not None
     former = _former_names(before, after)
+    owners = [(_full(was), _full(name)) for name, was in former.items() if name != was]
     for name in sorted(after):
-        kind, _, shown = name.partition(" ")
-        title = _title(name)
+        kind, title = name.partition(" ")[0], _title(name)
         if kind != "tool" and not known:
             continue
         if name not in former:
@@ -171,13 +173,12 @@ def _app(old: AppFiles, new: AppFiles) -> Iterator[str]:
             yield f"{title} added{f' ({span})' if span else ''}"
             continue
         was = former[name]
-        if was != name and not _owner_renamed(was, name, former):
+        if _is_renamed(was, name, owners):
             yield f"{title}: renamed from {_title(was).removeprefix(f'{kind} ')}"
         yield from (f"{title}: {line}" for line in _row_changes(kind, before[was], after[name]))
         if kind == "tool":
-            one, other = was.partition(" ")[2], shown
-            for line in _listed_changes(json.loads(old.lines[one]), json.loads(new.lines[other])):
-                yield f"{title}: {line}"
+            listed = (json.loads(old.lines[_full(was)]), json.loads(new.lines[_full(name)]))
+            yield from (f"{title}: {line}" for line in _listed_changes(*listed))
     for name in sorted(before.keys() - former.values()):
         if known or name.startswith("tool "):
             yield f"{_title(name)} removed"
@@ -190,32 +191,25 @@ def _title(name: str) -> str:
 
 
 def _former_names(old: Surface, new: Surface) -> dict[str, str]:
-    """Return name -> former name of what was there before: the same, else one that has its codes
-    and is gone.
-    """
-    coded: dict[tuple[str, ...], list[str]] = defaultdict(list)
-    for name in sorted(old.keys() - new.keys(), reverse=True):
-        if old[name].codes:
-            coded[name.partition(" ")[0], *old[name].codes].append(name)
-    found = {}
-    for name in sorted(new):
-        gone = coded.get((name.partition(" ")[0], *new[name].codes), [])
-        if name in old:
-            found[name] = name
-        elif gone:
-            found[name] = gone.pop()
+    """Return name -> former name: the same, else one that is gone and had the codes."""
+    gone = by_codes({name: row for name, row in old.items() if name not in new})
+    found = {name: name for name in new if name in old}
+    for name in sorted(new.keys() - old.keys()):
+        if names := gone.get((name.partition(" ")[0], *new[name].codes)):
+            found[name] = names.pop(0)
     return found
 
 
-def _owner_renamed(was: str, name: str, former: Mapping[str, str]) -> bool:
-    """Say whether a thing only has another name because what it belongs to has."""
-    one, other = was.partition(" ")[2], name.partition(" ")[2]
-    return any(
-        one.removeprefix(f"{owner_was.partition(' ')[2]}.")
-        == other.removeprefix(f"{owner.partition(' ')[2]}.")
-        for owner, owner_was in former.items()
-        if owner != owner_was
+def _is_renamed(was: str, name: str, owners: Sequence[tuple[str, str]]) -> bool:
+    """Say whether a thing has another name, and not only what it belongs to."""
+    one, other = _full(was), _full(name)
+    return one != other and not any(
+        one.startswith(f"{old}.") and other == new + one.removeprefix(old) for old, new in owners
     )
+
+
+def _full(name: str) -> str:
+    return name.partition(" ")[2]
 
 
 _LEVELS: Final[Mapping[str, tuple[str, ...]]] = {

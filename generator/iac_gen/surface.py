@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from iac_gen.ir import Module, ToolFunction, level_span
-from iac_runtime.tool import LEVELS, Class, Level, Property, at_most, highest
+from iac_runtime.tool import LEVELS, Level, Property, at_most, highest
 
 FACTS: Final[Mapping[str, tuple[str, ...]]] = {
     "class": ("parent",),
@@ -65,13 +65,13 @@ def terms(module: Module) -> dict[str, Row]:
         found[f"class {key}.{name}"] = Row((row.code,), (row.make, row.delete), (row.inherits,))
         found.update(_properties(f"property {key}.{name}", row.code, row.properties))
         for element in row.elements:
-            codes = (row.code, _code(module.classes.get(element.term)))
+            codes = (row.code, module.classes[element.term].code)
             found[f"element {key}.{name}.{element.term}"] = Row(codes, (), (element.access,))
     for name, record in module.records.items():
         found[f"record {key}.{name}"] = Row((record.code,))
         found.update(_properties(f"field {key}.{name}", record.code, record.properties))
     for name, values in module.enums.items():
-        code = module.enum_codes.get(name, "")
+        code = module.enum_codes[name]
         found[f"enumeration {key}.{name}"] = Row((code,))
         for term, value in values:
             found[f"enumerator {key}.{name}.{term}"] = Row((code, value))
@@ -86,8 +86,13 @@ def _properties(
         yield f"{owner}.{row.term}", Row((code, row.code), levels, (row.type, row.access))
 
 
-def _code(row: Class | None) -> str:
-    return row.code if row else ""
+def by_codes(surface: Surface) -> Mapping[tuple[str, ...], list[str]]:
+    """Return kind and codes -> names, of what has codes."""
+    found: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    for name, row in sorted(surface.items()):
+        if row.codes:
+            found[name.partition(" ")[0], *row.codes].append(name)
+    return found
 
 
 def falls(old: Surface, new: Surface) -> list[LevelFall]:
@@ -96,16 +101,13 @@ def falls(old: Surface, new: Surface) -> list[LevelFall]:
     What has the same name and codes is compared with itself. What is new in one of them is
     compared with everything that had the name or the codes.
     """
-    coded: dict[tuple[str, ...], list[Row]] = defaultdict(list)
-    for name, row in old.items():
-        if row.codes:
-            coded[name.partition(" ")[0], *row.codes].append(row)
+    coded = by_codes(old)
     found = []
     for name, row in sorted(new.items()):
         kind, _, shown = name.partition(" ")
         was = [old[name]] if name in old else []
         if not was or was[0].codes != row.codes:
-            was += coded.get((kind, *row.codes), ())
+            was += [old[one] for one in coded.get((kind, *row.codes), ())]
         before = tuple(
             highest(one.levels[place] for one in was if len(one.levels) > place)
             for place in range(len(row.levels))
@@ -130,6 +132,14 @@ def read_row(value: Any) -> Row:
     """
     codes, levels, facts = value
     return Row(tuple(map(str, codes)), tuple(map(read_level, levels)), tuple(facts))
+
+
+def read_sent(value: Any) -> tuple[Any, ...]:
+    """Return the facts of a tool that were written as `value`; none where there are none."""
+    if not value:
+        return ()
+    result, params, bound = value
+    return (result, {key: [code, kind] for key, (code, kind) in params.items()}, dict(bound))
 
 
 def read_level(text: str) -> Level:
