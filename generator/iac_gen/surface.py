@@ -108,7 +108,7 @@ def falls(old: Surface, new: Surface) -> list[LevelFall]:
         was = [old[name]] if name in old else []
         if not was or was[0].codes != row.codes:
             was += [old[one] for one in coded.get((kind, *row.codes), ())]
-        before = tuple(
+        before: tuple[Level, ...] = tuple(
             highest(one.levels[place] for one in was if len(one.levels) > place)
             for place in range(len(row.levels))
         )
@@ -131,7 +131,8 @@ def read_row(value: Any) -> Row:
         KeyError, TypeError, ValueError: It is none.
     """
     codes, levels, facts = value
-    return Row(tuple(map(str, codes)), tuple(map(read_level, levels)), tuple(facts))
+    held: tuple[Level, ...] = tuple(read_level(one) for one in levels)
+    return Row(tuple(map(str, codes)), held, tuple(facts))
 
 
 def read_sent(value: Any) -> tuple[Any, ...]:
