@@ -24,8 +24,9 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from iac_gen.classify.codes import Floors, LevelVerdict
+from iac_gen.classify.codes import Floors
 from iac_gen.classify.judge import judge_command, judge_setter
+from iac_gen.classify.judgement import LevelVerdict
 from iac_gen.discover import from_paths, includes, read
 from iac_gen.model import (
     Dictionary,
@@ -210,12 +211,12 @@ def judge(label: Label, app: App, floors: Floors | None = None) -> Outcome:
     command = found or _bare(label, code)
     decided = app.decisions.level("command", command.name) if found else None
     if decided:
-        return Outcome(label, LevelVerdict(*decided), True)
+        return Outcome(label, decided, True)
     # A quirk may show what the dictionary hides; it stays hidden evidence.
     hidden = command.hidden or command.name in app.decisions.shown
     kinds = _kinds(command, app, bare=found is None)
-    verdict = judge_command(command, app.resolved, kinds, hidden=hidden, floors=floors)
-    return Outcome(label, verdict, found is not None)
+    judged = judge_command(command, app.resolved, kinds, hidden=hidden, floors=floors)
+    return Outcome(label, judged.verdict, found is not None)
 
 
 def _commands(commands: Sequence[SdefCommand], name: str, code: str) -> Iterator[SdefCommand]:
@@ -260,10 +261,10 @@ def _judge_property(label: Label, app: App, floors: Floors | None) -> Outcome:
     owner, _, name = label.name.partition(".")
     for row, prop in _properties(app.resolved.classes, owner, name, label.code):
         decided = app.decisions.level("property", (row.name, prop.name))
-        verdict = LevelVerdict(*decided) if decided else judge_setter(row, prop, floors=floors)
-        return Outcome(label, verdict, True)
+        judged = replace(judge_setter(row, prop, floors=floors), quirk=decided)
+        return Outcome(label, judged.verdict, True)
     bare = SdefProperty(name, label.code, (TypeRef(label.takes or "text"),))
-    return Outcome(label, judge_setter(SdefClass(owner, ""), bare, floors=floors), False)
+    return Outcome(label, judge_setter(SdefClass(owner, ""), bare, floors=floors).verdict, False)
 
 
 def _properties(

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from iac_gen.classify.judgement import Judgement
 from iac_gen.model import Diagnostic
 from iac_gen.naming import jxa_verified
 from iac_runtime.tool import App, Class, Enum, Level, Op, Param, Record
@@ -37,7 +38,7 @@ class ToolFunction:
     `name` is the MCP name, given when all tools are known. `summary` is the whole description,
     one paragraph without quotes or colons. `reason` says what made the level. `positional`
     parameters lead the signature. `term` is the command's name in the dictionary, empty for what
-    is no command.
+    is no command. `judged` holds all that made the level.
     """
 
     function: str
@@ -57,6 +58,7 @@ class ToolFunction:
     term: str = ""
     bind: Mapping[str, Any] = field(default_factory=dict)
     name: str = ""
+    judged: Judgement = field(default_factory=Judgement)
 
     def input(self) -> dict[str, Any]:
         """Return the JSON schema of the arguments."""
@@ -93,7 +95,11 @@ class ToolFunction:
 
 @dataclass(frozen=True, slots=True)
 class Module:
-    """A module: one app. `aliases` are rows of (alias, enumeration, enumerators)."""
+    """A module: one app. `aliases` are rows of (alias, enumeration, enumerators).
+
+    `judged` says why the rows of its tables have their levels: a class has `make` and `delete`,
+    a property (`class.property`) has `set`. `enum_codes` are the codes of the enumerations.
+    """
 
     key: str
     app: App
@@ -106,6 +112,8 @@ class Module:
     class_names: tuple[str, ...]
     property_names: tuple[str, ...]
     tools: tuple[ToolFunction, ...]
+    judged: Mapping[str, Mapping[str, Judgement]] = field(default_factory=dict)
+    enum_codes: Mapping[str, str] = field(default_factory=dict)
 
     def unverified(self) -> list[str]:
         """Return the terms whose JavaScript name no evidence covers, sorted."""

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from iac_gen import model, naming
-from iac_gen.classify.codes import LevelVerdict, highest
-from iac_gen.classify.judge import delete_level, judge_command, judge_setter, make_level
+from iac_gen.classify.judge import judge_command, judge_delete, judge_make, judge_setter
+from iac_gen.classify.judgement import Judgement, LevelVerdict, highest
 from iac_gen.describe import (
     MAX_PARAMETER,
     MAX_SUMMARY,
@@ -48,8 +48,8 @@ def _class(row: model.SdefClass, resolved: Resolved, types: Types, decisions: De
         jxa(row.name),
         jxa(plural(row.name, row.plural)),
         row.inherits or None,
-        make_level(row, resolved).level,
-        delete_level(row).level,
+        judge_make(row, resolved).level,
+        judge_delete(row).level,
         tuple(_properties(row, types, decisions)),
         tuple(Element(element.type, element.access) for element in row.elements),
         tuple(word.name for word in row.synonyms if word.name),
@@ -58,10 +58,25 @@ def _class(row: model.SdefClass, resolved: Resolved, types: Types, decisions: De
 
 def _properties(owner: model.SdefClass, types: Types, decisions: Decisions) -> Iterable[Property]:
     for row in owner.properties:
-        decided = decisions.level("property", (owner.name, row.name))
-        level = decided[0] if decided else judge_setter(owner, row).level
+        level = _setter(owner, row, decisions).level
         kind = types.string(row.types)
         yield Property(row.name, row.code, jxa(row.name), kind, row.access, level)
+
+
+def _setter(owner: model.SdefClass, row: model.SdefProperty, decisions: Decisions) -> Judgement:
+    quirk = decisions.level("property", (owner.name, row.name))
+    return replace(judge_setter(owner, row), quirk=quirk)
+
+
+def judged_tables(resolved: Resolved, decisions: Decisions) -> dict[str, Mapping[str, Judgement]]:
+    """Return why the rows of the tables of classes and records have their levels."""
+    found: dict[str, Mapping[str, Judgement]] = {}
+    for row in (*_record_owners(resolved), *resolved.classes):
+        for prop in row.properties:
+            found[f"{row.name}.{prop.name}"] = {"set": _setter(row, prop, decisions)}
+    for row in resolved.classes:
+        found[row.name] = {"make": judge_make(row, resolved), "delete": judge_delete(row)}
+    return found
 
 
 def enum_table(resolved: Resolved) -> dict[str, Enum]:
@@ -74,11 +89,14 @@ def enum_table(resolved: Resolved) -> dict[str, Enum]:
 
 def record_table(resolved: Resolved, types: Types, decisions: Decisions) -> dict[str, Record]:
     """Return every record type with its fields."""
-    owners = (model.SdefClass(r.name, r.code, properties=r.properties) for r in resolved.records)
     return {
         owner.name: Record(owner.code, tuple(_properties(owner, types, decisions)))
-        for owner in owners
+        for owner in _record_owners(resolved)
     }
+
+
+def _record_owners(resolved: Resolved) -> list[model.SdefClass]:
+    return [model.SdefClass(r.name, r.code, properties=r.properties) for r in resolved.records]
 
 
 def lower(
@@ -131,6 +149,8 @@ def lower(
         tuple(sorted(name for name in classes if name not in hidden)),
         tuple(sorted(visible_properties(resolved))),
         tools,
+        judged_tables(resolved, decisions),
+        {row.name: row.code for row in resolved.enumerations},
     )
     return module, found
 
@@ -205,6 +225,9 @@ class _Builder:
                 jxa=tool.op,
                 summary=summary,
                 parameters=tuple(parameters),
+                judged=Judgement(
+                    (LevelVerdict(tool.level, tool.reason, f"event code {tool.event}"),)
+                ),
             )
         )
 
@@ -212,7 +235,7 @@ class _Builder:
         function = self._function(naming.function_name(command.name, command.code))
         parameters = self.parameters(command, function)
         result = self.types.string(command.result) if command.result is not None else ""
-        verdict = self.verdict(command, [parameter.row.type for parameter in parameters])
+        judged = self.judged(command, [parameter.row.type for parameter in parameters])
         doc = self.decisions.of("command", command.name).get("doc")
         direct = parameters[0].row.type if command.direct is not None else ""
         app = app_words(self.resolved.source.name)
@@ -221,7 +244,7 @@ class _Builder:
             if doc
             else command_summary(command, direct, result, self.types, app)
         )
-        level = sentence(f"{verdict.level}, {verdict.reason}.", 70)
+        level = sentence(f"{judged.level}, {judged.reason}.", 70)
         summary = f"{sentence(summary, 180).rstrip('.')}. {level}"
         what = f"command {capped(command.name, MAX_NAME)}"
         self.tools.append(
@@ -229,9 +252,9 @@ class _Builder:
                 function,
                 "command",
                 command.code,
-                verdict.level,
-                highest([verdict, *copy_levels(command, self.classes)]).level,
-                verdict.reason,
+                judged.level,
+                highest([judged.verdict, *copy_levels(command, self.classes)]).level,
+                judged.reason,
                 self._worded(summary, command, what, MAX_SUMMARY),
                 tuple(parameters),
                 result,
@@ -241,15 +264,14 @@ class _Builder:
                 1 if command.direct is not None else 0,
                 naming.jxa(command.name),
                 command.name,
+                judged=judged,
             )
         )
 
-    def verdict(self, command: SdefCommand, kinds: Iterable[str]) -> LevelVerdict:
-        decided = self.decisions.level("command", command.name)
-        if decided:
-            return highest([LevelVerdict(*decided)])
+    def judged(self, command: SdefCommand, kinds: Iterable[str]) -> Judgement:
         shown = command.name in self.decisions.shown
-        return judge_command(command, self.resolved, kinds, hidden=shown)
+        judged = judge_command(command, self.resolved, kinds, hidden=shown)
+        return replace(judged, quirk=self.decisions.level("command", command.name))
 
     def parameters(self, command: SdefCommand, function: str) -> list[ToolParameter]:
         """Return the parameters in the order of the signature: the direct one first."""

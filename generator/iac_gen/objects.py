@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from iac_gen.classify.codes import LevelVerdict, highest
+from iac_gen.classify.judgement import Judgement, LevelVerdict
 from iac_gen.classify.setters import made_with
 from iac_gen.describe import (
     MAX_PARAMETER,
@@ -246,15 +246,16 @@ def lower_recipe(
         return f"recipe {recipe.name} must both declare and bind {odd}"
     if recipe.name in {tool.function for tool in tools}:
         return f"recipe {recipe.name} has the name of a tool"
-    verdict = _verdict(recipe, base, classes)
+    judged = _judged(recipe, base, classes)
     parameters = tuple(_parameter(recipe, name, resolved, types) for name in recipe.params)
-    reason = sentence(f"{verdict.level}, {verdict.reason}.", 70)
+    reason = sentence(f"{judged.level}, {judged.reason}.", 70)
     tool = replace(
         base,
         function=recipe.name,
-        level=verdict.level,
-        ceiling=verdict.level,
-        reason=verdict.reason,
+        level=judged.level,
+        ceiling=judged.level,
+        reason=judged.reason,
+        judged=judged,
         summary=f"{sentence(recipe.doc, 180).rstrip('.')}. {reason}",
         parameters=parameters,
         positional=1 if parameters and parameters[0].required else 0,
@@ -283,14 +284,14 @@ def _placeholders(value: Any) -> Iterator[str]:
             yield from _placeholders(item)
 
 
-def _verdict(recipe: Recipe, base: ToolFunction, classes: Mapping[str, Class]) -> LevelVerdict:
-    """Return the level that the bound arguments reach."""
+def _judged(recipe: Recipe, base: ToolFunction, classes: Mapping[str, Class]) -> Judgement:
+    """Return the level that the bound arguments reach, and why."""
+    found = [LevelVerdict(base.level, base.reason, f"tool {base.function}")]
     if base.op not in ("make", "set"):
-        return LevelVerdict(base.level, base.reason)
-    found = [LevelVerdict(base.level, base.reason)]
+        return Judgement(tuple(found))
     row = classes.get(str(recipe.bind.get("element", "")))
     if row is not None:
-        found.append(LevelVerdict(row.make, "makes something new"))
+        found.append(LevelVerdict(row.make, "makes something new", "class"))
     bound = recipe.bind.get("properties", {})
     owners = [row] if row is not None else list(classes.values())
     for owner in owners:
@@ -298,11 +299,12 @@ def _verdict(recipe: Recipe, base: ToolFunction, classes: Mapping[str, Class]) -
             LevelVerdict(
                 made_with(prop.code, prop.level) if base.op == "make" else prop.level,
                 f"sets {prop.term}",
+                f"property code {prop.code}",
             )
             for prop in owner.properties
             if prop.term in bound
         ]
-    return highest(found)
+    return Judgement(tuple(found))
 
 
 def _parameter(recipe: Recipe, name: str, resolved: Resolved, types: Types) -> ToolParameter:

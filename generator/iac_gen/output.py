@@ -2,120 +2,38 @@
 
 A folder is whole in itself: modules, `catalogue.json` (tool -> module, function, offset,
 levels, digest), `listing.jsonl` (a finished listing entry a line) and `tools.lock` (which key
-belongs to which app, and a digest a tool). A build of some apps keeps the others.
+belongs to which app, and what of its surface was reviewed). A build of some apps keeps the others.
 """
 
 import hashlib
 import json
-from collections.abc import Collection, Iterable, Mapping, Set
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Any
 
-from iac_gen.ir import Module, ToolFunction, level_span
+from iac_gen.ir import Module, ToolFunction
 from iac_gen.model import GeneratorError
 from iac_gen.naming import Bound, is_app_key, is_tool_name
+from iac_gen.surface import (
+    LevelFall,
+    Row,
+    Surface,
+    event_of,
+    falls,
+    read_level,
+    read_row,
+    read_sent,
+    sent,
+    terms,
+)
 from iac_gen.text import cleaned
-from iac_runtime.tool import LEVELS, Level, highest
-
-CLASSIFIER: Final = 3
-"""Raise it with every change of `classify` that lowers a level on purpose."""
-
-
-@dataclass(frozen=True, slots=True)
-class Locked:
-    """What the lock says of a tool; `app` is its module, `event` is empty for no command."""
-
-    level: Level
-    ceiling: Level
-    app: str = ""
-    event: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class LevelFall:
-    """A tool whose level or ceiling is lower than the lock's."""
-
-    tool: str
-    before: Locked
-    after: Locked
-
-    def __str__(self) -> str:
-        before, after = (level_span(row.level, row.ceiling) for row in (self.before, self.after))
-        return f"{self.tool} fell from {before} to {after}"
-
-
-def event_of(tool: ToolFunction) -> str:
-    """Return the event by which a tool is known under any name; empty for no command."""
-    return tool.event if tool.op == "command" and not tool.bind else ""
-
-
-def keep_levels(
-    module: Module, locked: Mapping[str, Locked], reviewed: Collection[str], classifier: int
-) -> Module:
-    """Return `module` with levels that must not fall kept.
-
-    `reviewed` are the functions whose level a quirk decided; `classifier` is the version that
-    wrote the lock.
-    """
-    if classifier != CLASSIFIER:
-        return module
-    names = {tool.name for tool in module.tools}
-    tools = tuple(
-        tool
-        if tool.function in reviewed
-        else _kept_level(tool, _before(tool.name, module.key, event_of(tool), locked, names))
-        for tool in module.tools
-    )
-    return replace(module, tools=tools)
-
-
-def _before(
-    name: str, app: str, event: str, locked: Mapping[str, Locked], names: Set[str]
-) -> Locked | None:
-    """Return what the lock says of a tool: by its name, else by its event under a name now gone."""
-    if name in locked or not event:
-        return locked.get(name)
-    former = [
-        row
-        for other, row in locked.items()
-        if (row.app, row.event) == (app, event) and other not in names
-    ]
-    if not former:
-        return None
-    level = highest(row.level for row in former)
-    ceiling = highest(row.ceiling for row in former)
-    return Locked(level, ceiling, app, event)
-
-
-def _kept_level(tool: ToolFunction, locked: Locked | None) -> ToolFunction:
-    if locked is None:
-        return tool
-    level = max(tool.level, locked.level, key=LEVELS.index)
-    ceiling = max(tool.ceiling, locked.ceiling, key=LEVELS.index)
-    if (level, ceiling) == (tool.level, tool.ceiling):
-        return tool
-    words = f"{tool.level}, {tool.reason}."
-    summary = f"{tool.summary.removesuffix(words).rstrip()} {level}, as it was before."
-    return replace(tool, level=level, ceiling=ceiling, reason="as it was before", summary=summary)
-
-
-def pending(locked: Mapping[str, Locked], now: Mapping[str, Locked]) -> list[LevelFall]:
-    """Return the tools that are lower `now` than in the lock."""
-    falls = []
-    for name, row in now.items():
-        before = _before(name, row.app, row.event, locked, now.keys())
-        if before and (
-            LEVELS.index(row.level) < LEVELS.index(before.level)
-            or LEVELS.index(row.ceiling) < LEVELS.index(before.ceiling)
-        ):
-            falls.append(LevelFall(name, before, row))
-    return sorted(falls, key=lambda fall: fall.tool)
-
 
 FORMAT = 1
 _APP_ROW = ("id", "name", "kind", "digest", "tools")
 _TOOL_ROW = ("module", "function", "level", "ceiling", "digest")
 HINT_LENGTH = 120
+SEARCH_WORDS = "anthropic/searchHint"
 _COMMON = frozenset({"document", "window"})
 RESULT_LIMIT = 100_000
 """Characters of JSON to which the runtime cuts an answer (`iac_runtime.tools.entries`)."""
@@ -131,13 +49,17 @@ class OutputError(GeneratorError):
 
 @dataclass(frozen=True, slots=True)
 class AppFiles:
-    """What one app contributes: rows of the catalogue and lines of the listing by tool."""
+    """What one app contributes: rows of the catalogue and lines of the listing by tool.
+
+    `terms` are the rows of its classes, properties, ... None where an earlier lock has none yet.
+    """
 
     key: str
     row: Mapping[str, Any]
     version: str
     tools: Mapping[str, Mapping[str, Any]]
     lines: Mapping[str, str]
+    terms: Surface | None
     source: str | None = None
 
     def renamed(self, names: Mapping[str, str]) -> "AppFiles":
@@ -148,6 +70,11 @@ class AppFiles:
         tools = {new: self.tools[old] for old, new in names.items()}
         return replace(self, tools=tools, lines=lines)
 
+    def surface(self) -> dict[str, Row]:
+        """Return everything of the app that is reviewed: tools and terms."""
+        rows = {f"tool {name}": _reviewed(row) for name, row in self.tools.items()}
+        return {**rows, **(self.terms or {})}
+
     @property
     def tokens(self) -> int:
         """Approximate tokens of the listing: bytes divided by four."""
@@ -156,11 +83,10 @@ class AppFiles:
 
 @dataclass(frozen=True, slots=True)
 class Previous:
-    """What an earlier build left in the folder."""
+    """What an earlier build left in the folder; `locked` is the reviewed surface of each app."""
 
     apps: Mapping[str, AppFiles] = field(default_factory=dict)
-    locked: Mapping[str, Locked] = field(default_factory=dict)
-    classifier: int = CLASSIFIER
+    locked: Mapping[str, Surface] = field(default_factory=dict)
 
     def bound(self) -> dict[str, Bound]:
         """Return identity -> key as `tools.lock` binds them."""
@@ -185,7 +111,10 @@ class Previous:
                 if not is_tool_name(name):
                     raise ValueError(f"{name!r} is no name of a tool")
             lines = {json.loads(line)["name"]: line for line in listing.splitlines()}
-            apps = {}
+            found: dict[str, dict[str, Row]] = defaultdict(dict)
+            for name, row in locked.get("terms", {}).items():
+                found[name.partition(" ")[2].partition(".")[0]][name] = read_row(row)
+            apps, held = {}, {}
             for key, row in data["apps"].items():
                 if not is_app_key(key):
                     raise ValueError(f"{key!r} is no key of an app")
@@ -198,30 +127,26 @@ class Previous:
                     {
                         name: {
                             **_picked(data["tools"][name], _TOOL_ROW),
-                            "event": locked["tools"].get(name, {}).get("event", ""),
+                            "event": str(locked["tools"].get(name, {}).get("event", "")),
+                            "sent": read_sent(locked.get("sent", {}).get(name)),
                         }
                         for name in names
                     },
                     {name: lines[name] for name in names},
+                    found[key] or None,
                 )
-            levels = {
-                name: Locked(
-                    _level(row["level"]),
-                    _level(row["ceiling"]),
-                    str(data["tools"].get(name, {}).get("module", "")),
-                    str(row.get("event", "")),
-                )
-                for name, row in locked["tools"].items()
-            }
-            return cls(apps, levels, int(locked["classifier"]))
+                rows = {n: locked["tools"][n] for n in names if n in locked["tools"]}
+                held[key] = replace(apps[key], tools=rows).surface()
+            return cls(apps, held)
         except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
             raise OutputError(f"was not left by a build: {error!r}") from None
 
 
-def _level(text: str) -> Level:
-    if text not in LEVELS:
-        raise KeyError(text)
-    return text
+def _reviewed(row: Mapping[str, Any]) -> Row:
+    """Return the row of a tool, without a code where it is known by its name."""
+    event = row.get("event", "")
+    levels = (read_level(row["level"]), read_level(row["ceiling"]))
+    return Row((event,) if event else (), levels, tuple(row.get("sent", ())))
 
 
 def _picked(row: Mapping[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
@@ -241,7 +166,7 @@ def app_files(module: Module, identity: str, source: str) -> AppFiles:
         "identity": identity,
     }
     tools = {tool.name: _row(tool, module.key, lines[tool.name]) for tool in module.tools}
-    return AppFiles(module.key, row, module.version, tools, lines, source)
+    return AppFiles(module.key, row, module.version, tools, lines, terms(module), source)
 
 
 def _hints(tool: ToolFunction, module: Module) -> dict[str, Any]:
@@ -254,7 +179,7 @@ def _hints(tool: ToolFunction, module: Module) -> dict[str, Any]:
     if tool.op in ("get", "list"):
         meta["anthropic/maxResultSizeChars"] = RESULT_LIMIT
     if tool.op in ("list", "make") and not tool.bind:
-        meta["anthropic/searchHint"] = _words(module)
+        meta[SEARCH_WORDS] = _words(module)
     return {"_meta": meta} if meta else {}
 
 
@@ -279,7 +204,8 @@ def _line(value: Mapping[str, Any]) -> str:
 
 
 def _row(tool: ToolFunction, key: str, line: str) -> dict[str, Any]:
-    facts = f"{line}\n{tool.event}\n{tool.level}\n{tool.ceiling}"
+    said = json.dumps(sent(tool), sort_keys=True)
+    facts = f"{line}\n{tool.event}\n{tool.level}\n{tool.ceiling}\n{said}"
     return {
         "module": key,
         "function": tool.function,
@@ -287,16 +213,16 @@ def _row(tool: ToolFunction, key: str, line: str) -> dict[str, Any]:
         "ceiling": tool.ceiling,
         "digest": hashlib.sha256(facts.encode()).hexdigest()[:16],
         "event": event_of(tool),
+        "sent": sent(tool),
     }
 
 
 def assemble(
-    apps: Iterable[AppFiles], package: str, previous: Previous, *, accept: bool
+    apps: Iterable[AppFiles], package: str, previous: Previous
 ) -> tuple[dict[str, str], list[LevelFall]]:
     """Return all files of the folder, and the levels that fell; `package` is `__init__.py`.
 
     Modules of apps that were kept from an earlier build have no source and stay as they are.
-    The lock keeps the old level of a tool whose level fell, unless it is to `accept` the new.
     """
     ordered = sorted(apps, key=lambda app: app.key)
     files = {f"{app.key}.py": app.source for app in ordered if app.source is not None}
@@ -322,31 +248,32 @@ def assemble(
         }
         for app in ordered
     }
-    now = {
-        name: Locked(row["level"], row["ceiling"], row["module"], row["event"])
+    rows = {
+        name: {
+            **_picked(row, ("digest", "level", "ceiling")),
+            **({"event": row["event"]} if row["event"] else {}),
+        }
         for app in ordered
         for name, row in app.tools.items()
     }
-    falls = pending(previous.locked, now)
-    kept = {} if accept else {fall.tool: fall.before for fall in falls}
-    rows = {
-        name: {
-            "digest": row["digest"],
-            "level": kept.get(name, now[name]).level,
-            "ceiling": kept.get(name, now[name]).ceiling,
-            **({"event": now[name].event} if now[name].event else {}),
-        }
-        for name, row in tools.items()
-    }
-    classifier = previous.classifier if kept else CLASSIFIER
-    files[LOCK] = _document({"apps": locked, "tools": rows}, classifier=classifier)
-    return files, falls
+    reviewed = sorted(item for app in ordered for item in (app.terms or {}).items())
+    calls = sorted((name, row["sent"]) for app in ordered for name, row in app.tools.items())
+    # The runtime reads what it needs and stops at the terms.
+    files[LOCK] = _document(
+        {"apps": locked, "tools": rows, "terms": dict(reviewed), "sent": dict(calls)}
+    )
+    old = previous.locked
+    return files, [one for app in ordered for one in falls(old.get(app.key, {}), app.surface())]
 
 
-def _document(tables: Mapping[str, Mapping[str, Any]], **facts: int) -> str:
+def _document(tables: Mapping[str, Mapping[str, Any]]) -> str:
     """Return JSON with a row a line, so that a change is a line of a diff."""
-    parts = [f'"{name}": {value}' for name, value in {"format": FORMAT, **facts}.items()]
+    parts = [f'"format": {FORMAT}']
     for name, rows in tables.items():
-        body = ",\n".join(f"{json.dumps(key)}: {json.dumps(row)}" for key, row in rows.items())
+        # What only a build reads is written without spaces: there are thousands of these rows.
+        marks = (",", ":") if name in ("terms", "sent") else None
+        body = ",\n".join(
+            f"{json.dumps(key)}: {json.dumps(row, separators=marks)}" for key, row in rows.items()
+        )
         parts.append(f'"{name}": {{\n{body}\n}}')
     return "{" + ",\n".join(parts) + "}\n"

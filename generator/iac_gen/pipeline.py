@@ -9,7 +9,7 @@ import multiprocessing
 import os
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -23,12 +23,13 @@ from iac_gen.load import LoadedDictionary, LoadError
 from iac_gen.lower import lower
 from iac_gen.model import Diagnostic
 from iac_gen.naming import AppIdentity, Claim, assign
-from iac_gen.output import AppFiles, Previous, app_files, assemble, keep_levels
+from iac_gen.output import AppFiles, Previous, app_files, assemble
 from iac_gen.prove import prove
 from iac_gen.quirks import Decisions, QuirkFile, apply
 from iac_gen.render import render_module, render_package
 from iac_gen.report import AppReport, Report, built_counts, declared_counts
 from iac_gen.resolve import IncludeMap, Resolved, resolve
+from iac_gen.text import clean
 
 T = TypeVar("T")
 
@@ -43,6 +44,7 @@ class Inputs:
     """All that a build depends on.
 
     `whole` says that the sources are all there are: what the folder holds beyond them is gone.
+    `accept` are the full names of what may have a lower level than the lock's.
     `done` maps the digest of a job to the report of the earlier build that did it; its files
     are in `previous`.
     """
@@ -55,7 +57,7 @@ class Inputs:
     whole: bool = True
     prune: bool = False
     shipped: bool = False
-    accept: bool = False
+    accept: Collection[str] = ()
     wording: bool = False
     done: Mapping[str, AppReport] = field(default_factory=dict)
 
@@ -154,8 +156,9 @@ def generate(
         return {}, report
     package = render_package(shipped=inputs.shipped)
     apps = list(_told_apart(everything))
-    files, falls = assemble(apps, package, inputs.previous, accept=inputs.accept)
-    return files, replace(report, falls=tuple(str(fall) for fall in falls))
+    files, falls = assemble(apps, package, inputs.previous)
+    pending = tuple(one for one in falls if not {one.name, clean(one.name)} & {*inputs.accept})
+    return files, replace(report, falls=pending)
 
 
 def _told_apart(apps: Mapping[str, AppFiles]) -> Iterator[AppFiles]:
@@ -187,7 +190,7 @@ def _is_done(job: Job, inputs: Inputs) -> bool:
 
 def spread(work: Callable[[Job], T], todo: Sequence[Job], inputs: Inputs) -> Iterator[T]:
     """Yield `work(job)` for each job in order, done on all cores; `work` is a module's function."""
-    common = (inputs.includes, inputs.quirks, inputs.previous, inputs.wording)
+    common = (inputs.includes, inputs.quirks, inputs.wording)
     cores = min(os.cpu_count() or 1, len(todo))
     if cores < 2 or len(todo) < _FEW:
         _start(*common)
@@ -199,13 +202,11 @@ def spread(work: Callable[[Job], T], todo: Sequence[Job], inputs: Inputs) -> Ite
         yield from pool.map(work, todo, chunksize=1)
 
 
-_common: list[tuple[IncludeMap, Sequence[QuirkFile], Previous, bool]] = []
+_common: list[tuple[IncludeMap, Sequence[QuirkFile], bool]] = []
 
 
-def _start(
-    includes: IncludeMap, quirks: Sequence[QuirkFile], previous: Previous, wording: bool
-) -> None:
-    _common[:] = [(includes, quirks, previous, wording)]
+def _start(includes: IncludeMap, quirks: Sequence[QuirkFile], wording: bool) -> None:
+    _common[:] = [(includes, quirks, wording)]
 
 
 def represented(
@@ -228,39 +229,29 @@ def _represent_job(job: Job) -> Representation:
     Raises:
         LoadError: Its source holds no dictionary.
     """
-    includes, quirks, _, wording = _common[0]
+    includes, quirks, wording = _common[0]
     loaded = job.source.read() if isinstance(job.source, SourceFile) else job.source
     return represent(loaded, job.identity.key, includes, quirks, wording=wording)
 
 
 def _build(job: Job) -> _Built:
     """Build one app: the work of one process."""
-    _, quirks, previous, _ = _common[0]
+    quirks = _common[0][1]
     try:
         with deadline(_SECONDS):
             made = _represent_job(job)
-            reviewed = set(_reviewed(made.module, made.decisions))
-            module = keep_levels(made.module, previous.locked, reviewed, previous.classifier)
+            module = made.module
             quirk_file = next((quirk.file for quirk in quirks if quirk.app == module.app.id), "")
             source = render_module(module, quirks=quirk_file)
             faults = prove(module, source)
             if faults:
                 return _Built(None, None, tuple(faults))
             files = app_files(module, job.identity.identity, source)
-            return _Built(files, _report(replace(made, module=module), files))
+            return _Built(files, _report(made, files))
     except LoadError as error:
         return _Built(None, None, (error.diagnostic,))
     except DeadlineError as error:
         return _Built(None, None, (Diagnostic(job.name, 0, "deadline", str(error), "error"),))
-
-
-def _reviewed(module: Module, decisions: Decisions) -> Iterable[str]:
-    """Yield the functions whose level a reviewed quirk decided; a recipe is one itself."""
-    named = {naming.jxa(str(name)) for name in decisions.with_level("command")}
-    for tool in module.tools:
-        setters = tool.op in ("set", "make") and decisions.with_level("property")
-        if tool.bind or setters or (tool.op == "command" and tool.jxa in named):
-            yield tool.function
 
 
 def _report(made: Representation, files: AppFiles) -> AppReport:

@@ -13,9 +13,10 @@ from importlib.resources.abc import Traversable
 from typing import Any, Final, NamedTuple
 
 from iac_base.positions import Document, TextError, read_toml
+from iac_gen.classify.judgement import LevelVerdict
 from iac_gen.model import Diagnostic
 from iac_gen.resolve import Resolved
-from iac_runtime.tool import LEVELS, Level
+from iac_runtime.tool import LEVELS
 
 _KEY = re.compile(r"[a-z][a-z0-9_]{0,62}")
 _FOLDER: Final = files("iac_gen") / "quirks"
@@ -140,16 +141,10 @@ class Decisions:
         """Return what was decided about one thing, empty where nothing was."""
         return self.rows.get((table, about), {})
 
-    def level(self, table: str, about: Hashable) -> tuple[Level, str] | None:
-        """Return the level that was decided about one thing, with its reason."""
+    def level(self, table: str, about: Hashable) -> LevelVerdict | None:
+        """Return the level that was decided about one thing, its reason and the quirk's place."""
         row = self.of(table, about)
-        return (row["level"], row["reason"]) if "level" in row else None
-
-    def with_level(self, table: str) -> set[Hashable]:
-        """Return what of a table a level was decided about."""
-        return {
-            about for (name, about), row in self.rows.items() if name == table and "level" in row
-        }
+        return LevelVerdict(row["level"], row["reason"], row["place"]) if "level" in row else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,8 +246,9 @@ def apply(
             if table == "recipe":
                 recipes.append(_recipe(row, line))
             elif about is not None:
-                reason = {"reason": _reason(row["why"])} if "level" in row else {}
-                rows[table, about] = {**rows.get((table, about), {}), **row, **reason}
+                said = {"reason": _reason(row["why"]), "place": f"{quirk.file}:{line}"}
+                decided = said if "level" in row else {}
+                rows[table, about] = {**rows.get((table, about), {}), **row, **decided}
             elif quirk.app:
                 what = row.get("code") or row.get("name")
                 text = f"[[{table}]] {what} matches nothing in {resolved.source.name}"

@@ -3,15 +3,16 @@
 import difflib
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Final
 
-from iac_gen.ir import Module, level_span
+from iac_gen.ir import Module
 from iac_gen.model import Diagnostic, Dictionary, RecordType, SdefClass, SdefCommand
-from iac_gen.output import AppFiles
+from iac_gen.output import SEARCH_WORDS, AppFiles
+from iac_gen.surface import FACTS, LevelFall, Row, Surface, by_codes, in_words
 from iac_gen.text import clean
-from iac_runtime.tool import LEVELS
+from iac_runtime.tool import at_most
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,12 +90,15 @@ class AppReport:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A whole build. `failed` are the inputs that gave no module, `gone` keys without input."""
+    """A whole build. `failed` are the inputs that gave no module, `gone` keys without input.
+
+    `falls` stop a build, so that of one that is remembered there are none.
+    """
 
     apps: tuple[AppReport, ...]
     failed: tuple[Diagnostic, ...] = ()
     gone: tuple[str, ...] = ()
-    falls: tuple[str, ...] = ()
+    falls: tuple[LevelFall, ...] = ()
 
     @property
     def tokens(self) -> int:
@@ -105,7 +109,7 @@ class Report:
         """Return the report as JSON-ready data; `read` takes it back."""
         apps = [app.data() for app in self.apps]
         failed = [asdict(one) for one in self.failed]
-        rest = {"gone": list(self.gone), "falls": list(self.falls)}
+        rest = {"gone": list(self.gone), "falls": [one._asdict() for one in self.falls]}
         return {"apps": apps, "tokens": self.tokens, "failed": failed, **rest}
 
     @classmethod
@@ -115,7 +119,6 @@ class Report:
             tuple(AppReport.read(app) for app in data["apps"]),
             tuple(Diagnostic(**one) for one in data["failed"]),
             tuple(data["gone"]),
-            tuple(data["falls"]),
         )
 
 
@@ -157,35 +160,111 @@ def _app(old: AppFiles, new: AppFiles) -> Iterator[str]:
         yield f"version {old.version or 'unknown'} became {new.version or 'unknown'}"
     elif old.row["digest"] != new.row["digest"]:
         yield "the dictionary changed"
-    for name in sorted(old.tools.keys() | new.tools.keys()):
-        if name not in old.tools:
-            row = new.tools[name]
-            yield f"{name} added ({level_span(row['level'], row['ceiling'])})"
-        elif name not in new.tools:
-            yield f"{name} removed"
-        else:
-            for line in _tool_changes(old, new, name):
-                yield f"{name}: {line}"
+    before, after = old.surface(), new.surface()
+    known = old.terms is not None and new.terms is not None
+    former = _former_names(before, after)
+    owners = [(_full(was), _full(name)) for name, was in former.items() if name != was]
+    for name in sorted(after):
+        kind, title = name.partition(" ")[0], _title(name)
+        if kind != "tool" and not known:
+            continue
+        if name not in former:
+            span = in_words(kind, after[name].levels)
+            yield f"{title} added{f' ({span})' if span else ''}"
+            continue
+        was = former[name]
+        if _is_renamed(was, name, owners):
+            yield f"{title}: renamed from {_title(was).removeprefix(f'{kind} ')}"
+        yield from (f"{title}: {line}" for line in _row_changes(kind, before[was], after[name]))
+        if kind == "tool":
+            listed = (json.loads(old.lines[_full(was)]), json.loads(new.lines[_full(name)]))
+            yield from (f"{title}: {line}" for line in _listed_changes(*listed))
+    for name in sorted(before.keys() - former.values()):
+        if known or name.startswith("tool "):
+            yield f"{_title(name)} removed"
 
 
-def _tool_changes(old: AppFiles, new: AppFiles, name: str) -> Iterator[str]:
-    before, after = old.tools[name], new.tools[name]
-    for word in ("level", "ceiling"):
-        if before[word] != after[word]:
-            raised = LEVELS.index(after[word]) > LEVELS.index(before[word])
-            verb = "raised" if raised else "lowered"
-            yield f"{word} {verb} from {before[word]} to {after[word]}"
-    if before["digest"] == after["digest"]:
+def _title(name: str) -> str:
+    """Return how a line names a thing: a tool by its name, a term without its app."""
+    kind, _, shown = name.partition(" ")
+    return shown if kind == "tool" else f"{kind} {shown.partition('.')[2]}"
+
+
+def _former_names(old: Surface, new: Surface) -> dict[str, str]:
+    """Return name -> former name: the same, else one that is gone and had the codes."""
+    gone = by_codes({name: row for name, row in old.items() if name not in new})
+    found = {name: name for name in new if name in old}
+    for name in sorted(new.keys() - old.keys()):
+        if names := gone.get((name.partition(" ")[0], *new[name].codes)):
+            found[name] = names.pop(0)
+    return found
+
+
+def _is_renamed(was: str, name: str, owners: Sequence[tuple[str, str]]) -> bool:
+    """Say whether a thing has another name, and not only what it belongs to."""
+    one, other = _full(was), _full(name)
+    return one != other and not any(
+        one.startswith(f"{old}.") and other == new + one.removeprefix(old) for old, new in owners
+    )
+
+
+def _full(name: str) -> str:
+    return name.partition(" ")[2]
+
+
+_LEVELS: Final[Mapping[str, tuple[str, ...]]] = {
+    "tool": ("level", "ceiling"),
+    "class": ("level of making", "level of deleting"),
+}
+
+
+def _row_changes(kind: str, old: Row, new: Row) -> Iterator[str]:
+    if old.codes != new.codes and old.codes and new.codes:
+        what = "sends another event" if kind == "tool" else "has another code"
+        yield f"{what}: {'/'.join(new.codes)} instead of {'/'.join(old.codes)}"
+    for word, before, after in zip(
+        _LEVELS.get(kind, ("level",)), old.levels, new.levels, strict=False
+    ):
+        if before != after:
+            verb = "lowered" if at_most(after, before) else "raised"
+            yield f"{word} {verb} from {before} to {after}"
+    if new.levels and not old.levels:
+        yield f"can now be set, {in_words(kind, new.levels)}"
+    if kind == "tool" and old.facts and new.facts:
+        yield from _call_changes(old.facts, new.facts)
         return
-    one, other = json.loads(old.lines[name]), json.loads(new.lines[name])
-    said = list(_parameters(one["inputSchema"], other["inputSchema"]))
-    if one.get("outputSchema") != other.get("outputSchema"):
-        said.append("the result's schema changed")
-    if one["description"] != other["description"]:
-        said.append(f"described as {other['description']!r}")
-    if not said and (before["level"], before["ceiling"]) == (after["level"], after["ceiling"]):
-        said.append("another event is sent")
-    yield from said
+    for word, one, other in zip(FACTS.get(kind, ()), old.facts, new.facts, strict=False):
+        if one != other:
+            yield f"{word} changed from {one or 'none'} to {other or 'none'}"
+
+
+def _call_changes(old: Sequence[Any], new: Sequence[Any]) -> Iterator[str]:
+    (result, params, bound), (result_now, params_now, bound_now) = old, new
+    for key in params_now:
+        if key not in params:
+            continue
+        (code, kind), (code_now, kind_now) = params[key], params_now[key]
+        if code != code_now:
+            yield f"parameter {key}: sent as {code_now or 'nothing'} instead of {code or 'nothing'}"
+        if kind != kind_now:
+            yield f"parameter {key}: type changed from {kind} to {kind_now}"
+    if result != result_now:
+        yield f"result changed from {result or 'none'} to {result_now or 'none'}"
+    if bound != bound_now:
+        yield "other arguments are bound"
+
+
+def _listed_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what changed in the entry of a listing: parameters, and the words."""
+    yield from _parameters(old["inputSchema"], new["inputSchema"])
+    if old["description"] != new["description"]:
+        yield f"described as {new['description']!r}"
+    if _search_words(old) != _search_words(new):
+        yield "search words changed"
+
+
+def _search_words(entry: Mapping[str, Any]) -> Any:
+    return entry.get("_meta", {}).get(SEARCH_WORDS)
 
 
 def _parameters(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
@@ -200,26 +279,10 @@ def _parameters(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]
             continue
         if required != (key in old.get("required", ())):
             yield f"parameter {key} is now {'required' if required else 'optional'}"
-        if one[key] != other[key]:
-            yield f"parameter {key}: {_schema_change(one[key], other[key])}"
-
-
-def _schema_change(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
-    if old.get("type") != new.get("type") or ("anyOf" in old) != ("anyOf" in new):
-        return f"takes {_kind(new)} instead of {_kind(old)}"
-    gone = [value for value in old.get("enum", ()) if value not in new.get("enum", ())]
-    come = [value for value in new.get("enum", ()) if value not in old.get("enum", ())]
-    parts = []
-    if come:
-        parts.append(f"takes also {', '.join(come)}")
-    if gone:
-        parts.append(f"no longer takes {', '.join(gone)}")
-    return "; ".join(parts) or "schema changed"
-
-
-def _kind(schema: Mapping[str, Any]) -> str:
-    if "anyOf" in schema:
-        return " or ".join(_kind(option) for option in schema["anyOf"])
-    if schema.get("type") == "array":
-        return f"a list of {_kind(schema.get('items', {}))}"
-    return str(schema.get("type", "anything"))
+        before, after = (schema[key].get("enum", ()) for schema in (one, other))
+        if come := [value for value in after if value not in before]:
+            yield f"parameter {key}: takes also {', '.join(come)}"
+        if gone := [value for value in before if value not in after]:
+            yield f"parameter {key}: no longer takes {', '.join(gone)}"
+        if one[key].get("description") != other[key].get("description"):
+            yield f"parameter {key}: described otherwise"

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 from making import module, read, sdef, source
 
+from iac_gen.classify.judgement import LevelVerdict
 from iac_gen.quirks import QuirkFile
 from iac_runtime.tool import Class, Level
 
@@ -185,6 +186,29 @@ def test_every_tool_says_in_one_line_why_it_has_its_level() -> None:
     (tool,) = module(source(read(sdef(command("post entry")))))[0].tools
     assert tool.reason == "leaves the machine and cannot be called back"
     assert tool.summary.endswith(f"DANGEROUS, {tool.reason}.")
+
+
+def test_a_judgement_holds_all_evidence_in_its_order_and_a_quirk_decides_alone() -> None:
+    declared = command(
+        "get weather",
+        inner='<access-group identifier="diary.run"/>'
+        '<parameter name="password" code="pass" type="text"/>',
+    )
+    row = {"code": "diargogo", "level": "MODIFY", "why": "It asks."}
+    quirks = [QuirkFile("quirks/diary.toml", "com.example.Diary", (("command", 7, row),))]
+    (plain,), (decided,) = (
+        module(source(read(sdef(declared))), given)[0].tools for given in ([], quirks)
+    )
+    evidence = [(one.level, one.source) for one in plain.judged.evidence]
+    assert evidence == [
+        ("SAFE", "words"),
+        ("DANGEROUS", "parameter password [pass]"),
+        ("DANGEROUS", "access group diary.run"),
+    ]
+    assert (plain.level, plain.reason) == ("DANGEROUS", "takes a password")
+    assert decided.judged.evidence == plain.judged.evidence
+    assert decided.judged.verdict == LevelVerdict("MODIFY", "it asks", "quirks/diary.toml:7")
+    assert decided.level == "MODIFY"
 
 
 def row_of(owner: str, prop: str, code: str = "entr") -> Class:

@@ -15,7 +15,7 @@ import pytest
 from floors import dictionaries, kinds
 from making import module, read, sdef, source
 
-from iac_gen.classify.judge import judge_command, judge_setter, make_level
+from iac_gen.classify.judge import judge_command, judge_make, judge_setter
 from iac_gen.model import SdefClass, SdefCommand
 from iac_gen.resolve import Resolved
 from iac_gen.types import Types
@@ -67,7 +67,7 @@ def drops(resolved: Resolved, chance: random.Random) -> Iterator[str]:
     if resolved.classes:
         owner = chance.choice(resolved.classes)
         other = reworded_class(owner, chance)
-        if rank(make_level(other, resolved).level) < rank(make_level(owner, resolved).level):
+        if rank(judge_make(other, resolved).level) < rank(judge_make(owner, resolved).level):
             yield f"{resolved.source.name}: make {owner.name} as {other.name}"
         for one, two in zip(owner.properties, other.properties, strict=True):
             before, after = judge_setter(owner, one), judge_setter(other, two)

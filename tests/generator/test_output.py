@@ -214,6 +214,25 @@ def test_a_row_with_a_part_missing_is_refused(
     assert key in spoil(tmp_path, name, json.dumps(data))
 
 
+@pytest.mark.parametrize(
+    ("table", "value"),
+    [
+        ("terms", 3),
+        ("terms", [["entr"], ["MODIFY"]]),
+        ("terms", [["entr"], ["HIGH"], []]),
+        ("sent", 3),
+        ("sent", ["text", {"in_": ["inin"]}, {}]),
+    ],
+)
+def test_a_reviewed_row_of_another_form_is_refused(
+    tmp_path: Path, table: str, value: object
+) -> None:
+    build(tmp_path, DIARY)
+    data = json.loads((tmp_path / "tools.lock").read_text())
+    data[table][next(iter(data[table]))] = value
+    assert "was not left by a build" in spoil(tmp_path, "tools.lock", json.dumps(data))
+
+
 def test_a_folder_without_a_catalogue_has_no_previous_build(tmp_path: Path) -> None:
     assert read_previous(tmp_path / "none") == Previous()
     (tmp_path / "listing.jsonl").write_text("{")

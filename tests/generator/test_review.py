@@ -1,6 +1,5 @@
 """Builds over time: nothing twice, levels that do not fall unseen, changes told in words."""
 
-import json
 import os
 import subprocess
 import sys
@@ -12,7 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 from making import DIARY, inputs, sdef, source
 
-from iac_gen import output, write
+from iac_gen import write
 from iac_gen.cli.group import cli
 from iac_gen.output import OutputError
 from iac_gen.pipeline import generate
@@ -132,66 +131,6 @@ def test_diff_says_in_words_what_an_update_changes(diary: Path, tools: Path) -> 
         "diary: diary_find: parameter in_ added, required",
         "ledger: app gone, 6 tools with it",
     ]
-
-
-def test_a_level_that_would_fall_stays_and_says_so(diary: Path, tools: Path) -> None:
-    diary.write_bytes(sdef(DIARY + RUNS))
-    run("build", diary, tools)
-    catalogue = json.loads((tools / "catalogue.json").read_text())["tools"]
-    assert catalogue["diary_eval"]["level"] == "DANGEROUS"
-    # The same tool, now by an event that only reads.
-    diary.write_bytes(sdef(DIARY + RUNS.replace("diarfind", "coredoex")))
-    run("build", diary, tools)
-    catalogue = json.loads((tools / "catalogue.json").read_text())["tools"]
-    assert catalogue["diary_eval"]["level"] == "DANGEROUS"
-    assert "DANGEROUS, as it was before." in (tools / "diary.py").read_text()
-    assert run("check", diary, tools).output == ""
-
-
-def test_a_level_is_held_for_a_command_that_an_update_calls_by_another_name(
-    diary: Path, tools: Path
-) -> None:
-    diary.write_bytes(sdef(DIARY + RUNS))
-    run("build", diary, tools)
-    for word in ("find", "search"):
-        # The same event, now under a name that says it only reads; and renamed once more.
-        diary.write_bytes(sdef(DIARY + RUNS.replace("eval", word)))
-        run("build", diary, tools)
-        catalogue = json.loads((tools / "catalogue.json").read_text())["tools"]
-        assert catalogue[f"diary_{word}"]["level"] == "DANGEROUS"
-        assert run("check", diary, tools).output == ""
-
-
-def test_a_command_beside_another_of_the_same_event_keeps_a_level_of_its_own(
-    diary: Path, tools: Path
-) -> None:
-    diary.write_bytes(sdef(DIARY + RUNS))
-    run("build", diary, tools)
-    diary.write_bytes(sdef(DIARY + RUNS + READS))
-    run("build", diary, tools)
-    catalogue = json.loads((tools / "catalogue.json").read_text())["tools"]
-    assert (catalogue["diary_eval"]["level"], catalogue["diary_find"]["level"]) == (
-        "DANGEROUS",
-        "SAFE",
-    )
-
-
-def test_a_new_classifier_may_lower_a_level_and_somebody_must_accept_it(
-    diary: Path, tools: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    diary.write_bytes(sdef(DIARY + RUNS))
-    run("build", diary, tools)
-    monkeypatch.setattr("iac_gen.output.CLASSIFIER", output.CLASSIFIER + 1)
-    monkeypatch.setattr("iac_gen.write.generator_digest", lambda: "another")
-    monkeypatch.setattr("iac_gen.cli.build.generator_digest", lambda: "another")
-    diary.write_bytes(sdef(DIARY + RUNS.replace("diarfind", "coredoex")))
-    fall = "A level fell: diary_eval fell from DANGEROUS to SAFE\n"
-    assert fall in run("build", diary, tools).stdout
-    result = run("check", diary, tools, code=1)
-    assert fall in result.stdout
-    assert "--accept-levels" in result.stderr
-    run("build", diary, tools, "--accept-levels")
-    assert run("check", diary, tools).output == ""
 
 
 def interrupted(folder: Path, monkeypatch: pytest.MonkeyPatch, after: int) -> None:

@@ -1,5 +1,6 @@
 """Permissions: a person is asked, the answer holds, and no sequence of calls gets round it."""
 
+import json
 import os
 from collections.abc import Iterator
 from dataclasses import replace
@@ -33,7 +34,8 @@ from iac_runtime.policy.permissions import (
 )
 from iac_runtime.policy.question import Verdict
 from iac_runtime.tools.binding import bind
-from iac_runtime.tools.catalogue import Catalogue, lock_digest
+from iac_runtime.tools.catalogue import Catalogue, lock_digest, read_lock
+from iac_runtime.tools.folders import shipped_folder
 
 WRITE = facts_of("notes make_note", {"name": "Milk", "body": ""})
 OTHER = facts_of("notes make_note", {"name": "Silk", "body": ""})
@@ -168,6 +170,14 @@ def test_the_digest_of_a_tool_is_that_of_the_lock(tmp_path: Path) -> None:
     lock.write_text("{")
     os.utime(lock, ns=(3, 3))
     assert lock_digest(tmp_path, "x") == ""
+
+
+def test_of_a_lock_only_apps_and_tools_are_read() -> None:
+    path = shipped_folder() / "tools.lock"
+    whole = json.loads(path.read_bytes())
+    found = read_lock(path.parent)
+    assert found == {key: whole[key] for key in ("format", "apps", "tools")}
+    assert len(json.dumps(found)) < path.stat().st_size / 3
 
 
 def test_the_digest_of_a_call_takes_any_text() -> None:

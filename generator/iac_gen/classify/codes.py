@@ -2,29 +2,14 @@
 
 import json
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from typing import Any, Final
 
+from iac_gen.classify.judgement import LevelVerdict
 from iac_runtime.tool import LEVELS, Level
-
-
-@dataclass(frozen=True, slots=True)
-class LevelVerdict:
-    """A level and its reason, a few words that end a sentence."""
-
-    level: Level
-    reason: str
-
-
-READS: Final = LevelVerdict("SAFE", "reads")
-
-
-def highest(verdicts: Iterable[LevelVerdict]) -> LevelVerdict:
-    """Return the verdict with the highest level, the first of equals; SAFE for none."""
-    return max(verdicts, key=lambda verdict: LEVELS.index(verdict.level), default=READS)
 
 
 @cache
@@ -73,7 +58,7 @@ class Floors:
 
 def known(level: Level | None) -> list[LevelVerdict]:
     """Return the verdict of a floor, a list of one or none."""
-    return [] if level is None else [LevelVerdict(level, _REASON)]
+    return [] if level is None else [LevelVerdict(level, _REASON, "floor")]
 
 
 @cache

@@ -7,6 +7,7 @@ the facts that ship with the generator have none. Levels: docs/adr/0014-levels-a
 """
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from enum import Flag, auto
 from typing import Final
 
@@ -15,13 +16,12 @@ from iac_gen.classify.codes import (
     OPENS_FILES,
     OPENS_URLS,
     Floors,
-    LevelVerdict,
     by_level,
-    highest,
     known,
     shipped,
     table,
 )
+from iac_gen.classify.judgement import Judgement, LevelVerdict, spoken
 from iac_gen.classify.setters import acts_later, by_setter, dangerous_name
 from iac_gen.classify.words import CODE_WORDS, SECRET_WORDS, Phrase, by_verb, phrase
 from iac_gen.model import SdefClass, SdefCommand, SdefParameter, SdefProperty, Source
@@ -75,7 +75,7 @@ def _by_identity(source: Source) -> Trait:
     return found | Trait.INTERPRETER if Trait.SHELL in found else found
 
 
-_UNKNOWN: Final = LevelVerdict("MODIFY", "may change something")
+_UNKNOWN: Final = LevelVerdict("MODIFY", "may change something", "words")
 _FREE: Final = frozenset({"text", "file", "any"})
 _GROUPS: Final = {
     "read-write": LevelVerdict("MODIFY", "the app asks for the right to write"),
@@ -92,24 +92,24 @@ def judge_command(
     *,
     hidden: bool = False,
     floors: Floors | None = None,
-) -> LevelVerdict:
-    """Return the level of a command; `kinds` are the type strings of its visible parameters.
+) -> Judgement:
+    """Return the level of a command and why; `kinds` are the types of its visible parameters.
 
     `hidden` says that the dictionary hides it. `floors` stand in for those that ship.
     """
     floors = floors or shipped()
     evidence = _evidence(command, resolved, list(kinds), hidden=hidden)
-    return highest([*evidence, *known(floors.events.get(command.code))])
+    return Judgement((*evidence, *known(floors.events.get(command.code))))
 
 
 def judge_setter(
     owner: SdefClass, prop: SdefProperty, *, floors: Floors | None = None
-) -> LevelVerdict:
-    """Return the level of setting a property; one that cannot be set is SAFE."""
+) -> Judgement:
+    """Return the level of setting a property and why; one that cannot be set is SAFE."""
     if prop.access == "r":
-        return LevelVerdict("SAFE", "cannot be set")
-    floors = floors or shipped()
-    return highest([by_setter(owner, prop), *known(floors.setters.get((owner.code, prop.code)))])
+        return Judgement((LevelVerdict("SAFE", "cannot be set", "access"),))
+    floor = known((floors or shipped()).setters.get((owner.code, prop.code)))
+    return Judgement((*by_setter(owner, prop), *floor))
 
 
 def _evidence(
@@ -127,22 +127,23 @@ def _evidence(
     free = any(_is_free(kind) for kind in kinds)
     if coded is not None:
         # Whatever it is called: `run` is a launch where its event is that of launching.
-        yield coded
-        yield from _coded_in_app(command, resolved, app)
+        yield replace(coded, source=f"event code {command.code}")
+        yield from spoken("app", _coded_in_app(command, resolved, app))
     else:
         if verb is not None:
-            yield verb
+            yield replace(verb, source="words")
         elif free:
-            yield LevelVerdict("DANGEROUS", "takes text or a file, and its verb is unknown")
+            why = "takes text or a file, and its verb is unknown"
+            yield LevelVerdict("DANGEROUS", why, "words and types")
         else:
             yield _UNKNOWN
-        yield from _by_parameters(command, words, kinds, verb)
-        yield from _in_app(words, app, verb, free=free)
+        yield from spoken("words and types", _by_parameters(command, words, kinds, verb))
+        yield from spoken("app", _in_app(words, app, verb, free=free))
     for group in command.access_groups:
         if (found := _GROUPS.get(group.rpartition(".")[2])) is not None:
-            yield found
+            yield replace(found, source=f"access group {group}")
     if hidden:
-        yield LevelVerdict("MODIFY", "hidden in the dictionary")
+        yield LevelVerdict("MODIFY", "hidden in the dictionary", "hidden")
 
 
 def _is_free(kind: str) -> bool:
@@ -185,18 +186,19 @@ def _by_parameters(
     anything = command.result is not None and any(ref.name == "any" for ref in command.result)
     for parameter, kind in zip(_parameters(command), kinds, strict=True):
         named = set(phrase(parameter.name))
+        said = f"parameter {parameter.name} [{parameter.code}]" if parameter.name else "target"
         free, file = _is_free(kind), "file" in kind.split(" | ")
         if SECRET_WORDS & named:
-            yield LevelVerdict("DANGEROUS", f"takes a {parameter.name}")
+            yield LevelVerdict("DANGEROUS", f"takes a {parameter.name}", said)
         code = bool(CODE_WORDS & named) or named >= _SOURCE_CODE or named == {"command"}
         if code and free and (anything or leads not in _KEEPS_CODE):
-            yield LevelVerdict("DANGEROUS", f"takes {parameter.name} as text")
+            yield LevelVerdict("DANGEROUS", f"takes {parameter.name} as text", said)
         if file and leads in ("read", "write"):
-            yield LevelVerdict("DANGEROUS", "reads or writes any file")
+            yield LevelVerdict("DANGEROUS", "reads or writes any file", said)
         if file and quiet and (looks or named & _DESTINATIONS):
-            yield LevelVerdict("MODIFY", "opens or writes a file")
+            yield LevelVerdict("MODIFY", "opens or writes a file", said)
         if free and leads == "start":
-            yield LevelVerdict("MODIFY", "starts what it is given")
+            yield LevelVerdict("MODIFY", "starts what it is given", said)
     if leads in ("read", "write") and "file" in words:
         yield LevelVerdict("DANGEROUS", "reads or writes any file")
     if leads == "set" and (danger := dangerous_name(words[1:])) is not None:
@@ -232,18 +234,16 @@ def _parameters(command: SdefCommand) -> list[SdefParameter]:
     return [*([command.direct] if command.direct else []), *shown]
 
 
-def make_level(row: SdefClass, resolved: Resolved, *, floors: Floors | None = None) -> LevelVerdict:
-    """Return the level of making an object of a class of `resolved`."""
+def judge_make(row: SdefClass, resolved: Resolved, *, floors: Floors | None = None) -> Judgement:
+    """Return the level of making an object of a class of `resolved`, and why."""
+    found = [LevelVerdict("MODIFY", "makes something new", "event code corecrel")]
     if Trait.SHELL in traits(resolved):
-        return LevelVerdict("DANGEROUS", "starts or ends a shell")
+        found.append(LevelVerdict("DANGEROUS", "starts or ends a shell", "app"))
     if acts_later(row):
-        return LevelVerdict("DANGEROUS", f"a {row.name} acts later by itself")
-    floors = floors or shipped()
-    return highest(
-        [LevelVerdict("MODIFY", "makes something new"), *known(floors.classes.get(row.code))]
-    )
+        found.append(LevelVerdict("DANGEROUS", f"a {row.name} acts later by itself", "class"))
+    return Judgement((*found, *known((floors or shipped()).classes.get(row.code))))
 
 
-def delete_level(row: SdefClass) -> LevelVerdict:
-    """Return the level of deleting an object of a class: always the highest."""
-    return LevelVerdict("DANGEROUS", f"deletes a {row.name}")
+def judge_delete(row: SdefClass) -> Judgement:
+    """Return the level of deleting an object of a class, always the highest, and why."""
+    return Judgement((LevelVerdict("DANGEROUS", f"deletes a {row.name}", "event code coredelo"),))

@@ -1,16 +1,18 @@
 """Levels of property setters, one by one: by code, by type, by the class, by words last."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Final
 
-from iac_gen.classify.codes import LevelVerdict, by_level, table, word_sets
+from iac_gen.classify.codes import by_level, table, word_sets
+from iac_gen.classify.judgement import LevelVerdict
 from iac_gen.classify.words import CODE_WORDS, SECRET_WORDS, Phrase, phrase
 from iac_gen.model import SdefClass, SdefProperty
 from iac_runtime.tool import Level
 
-_CHANGES: Final = LevelVerdict("MODIFY", "changes a property")
-_VIEW: Final = LevelVerdict("SAFE", "changes the view only")
+_CHANGES: Final = LevelVerdict("MODIFY", "changes a property", "access")
+_VIEW: Final = LevelVerdict("SAFE", "changes the view only", "words and class")
 
 _TABLE: Final = table("setters")
 _SETS: Final = word_sets("setters")
@@ -51,24 +53,29 @@ def _is_one_of(row: SdefClass, kinds: tuple[str, ...]) -> bool:
     )
 
 
-def by_setter(owner: SdefClass, prop: SdefProperty) -> LevelVerdict:
-    """Return the level of setting a property, its access left aside."""
+def by_setter(owner: SdefClass, prop: SdefProperty) -> Iterator[LevelVerdict]:
+    """Yield what is known of setting a property, its access left aside."""
     if (coded := _CODES.get(prop.code)) is not None:
-        return coded
+        yield replace(coded, source=f"property code {prop.code}")
+        return
     words = phrase(prop.name)
     key = "_".join(words)
     if (danger := dangerous_name(words)) is not None:
-        return LevelVerdict("DANGEROUS", f"{prop.name} {danger}")
+        yield LevelVerdict("DANGEROUS", f"{prop.name} {danger}", "words")
+        return
     starts = key in ("enabled", "active") and _is_one_of(owner, _CLASSES["starts"])
     if starts or (_is_one_of(owner, _CLASSES["acts"]) and key not in _SETS["quiet"]):
-        return LevelVerdict("DANGEROUS", f"a {owner.name} acts later by itself")
+        yield LevelVerdict("DANGEROUS", f"a {owner.name} acts later by itself", "class")
+        return
     if _VALUES.search(owner.name) and key == "value":
-        return LevelVerdict("DANGEROUS", "types into any control")
+        yield LevelVerdict("DANGEROUS", "types into any control", "class")
+        return
     holds = key in _SETS["contents"] and _HOLDERS.search(owner.name) is not None
     text = not any(ref.name.lower() in _SETS["no_text"] for ref in prop.types)
     if (holds or key in _SETS["whole"]) and text:
-        return LevelVerdict("DANGEROUS", "replaces the whole content")
-    return _VIEW if _is_view(owner, words) else _CHANGES
+        yield LevelVerdict("DANGEROUS", "replaces the whole content", "words and type")
+        return
+    yield _VIEW if _is_view(owner, words) else _CHANGES
 
 
 def made_with(code: str, level: Level) -> Level:

@@ -8,7 +8,8 @@ import re
 from typing import Final
 
 from iac_base.words import split_name
-from iac_gen.classify.codes import READS, LevelVerdict, by_level, table, word_sets
+from iac_gen.classify.codes import by_level, table, word_sets
+from iac_gen.classify.judgement import READS, LevelVerdict
 
 Phrase = tuple[str, ...]
 """The words of a term in lower case: `executeAATFile` is execute, aat, file."""

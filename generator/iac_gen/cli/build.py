@@ -1,11 +1,12 @@
 """The command that builds."""
 
 import json
+import shlex
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import click
 
@@ -26,6 +27,7 @@ from iac_gen.discover import SourceFile
 from iac_gen.model import Diagnostic
 from iac_gen.output import CATALOGUE, LISTING, LOCK, Previous
 from iac_gen.report import AppReport, Report, changes, differences
+from iac_gen.surface import LevelFall
 from iac_gen.text import clean, on_one_line
 from iac_gen.write import (
     BuildCache,
@@ -55,7 +57,13 @@ if TYPE_CHECKING:
     default="own",
     help="Add the app's own wording to ours, cleaned and marked.",
 )
-@click.option("--accept-levels", is_flag=True, help="Accept the levels that fell.")
+@click.option(
+    "--accept-levels",
+    "accepted",
+    multiple=True,
+    metavar="NAME,...",
+    help="Accept that these are lower than reviewed: TOOL, APP.CLASS.PROPERTY, APP.CLASS.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 @SHIPPED
 def build(
@@ -64,13 +72,14 @@ def build(
     output: Path | None,
     prune: bool,
     descriptions: str,
-    accept_levels: bool,
+    accepted: tuple[str, ...],
     as_json: bool,
     shipped: bool,
 ) -> None:
     """Build tool modules for APPS, or for every app that is found.
 
-    Ends with 0 when every app was built, 1 when one was skipped, 2 for wrong usage.
+    A level that is lower than the one in tools.lock stops the build before it writes anything.
+    Ends with 0 when every app was built, 1 when one was skipped or a level fell, 2 for wrong usage.
     """
     if prune and apps:
         fail("--prune needs a build of all apps; leave the names out")
@@ -78,7 +87,7 @@ def build(
     found = find(apps)
     finish(folder)
     generator = generator_digest()
-    options = [not apps, prune, accept_levels, shipped, descriptions]
+    options = [not apps, prune, shipped, descriptions]
     stamp = json.dumps([generator, options, [_facts(file) for file in found.sources]])
     cache = read_cache(folder)
     if cache and cache.stamp == stamp and cache.stands(folder):
@@ -91,11 +100,17 @@ def build(
         inputs_of(found, previous, whole=not apps),
         prune=prune,
         shipped=shipped,
-        accept=accept_levels,
+        accept=[*accepted, *(name.strip() for one in accepted for name in one.split(","))],
         wording=descriptions == "app",
         done=_done(cache, made_by, folder),
     )
     files, report = run(inputs, quiet=as_json)
+    if report.falls:
+        if as_json:
+            click.echo(json.dumps(report.data(), indent=1))
+        else:
+            _tell_falls(report.falls)
+        _end_with_falls(report, "nothing was written", sys.argv[1:])
     if files:
         write(folder, files, [f"{key}.py" for key in report.gone] if prune else [])
     names = [*files, *(f"{key}.py" for key in previous.apps if f"{key}.py" not in files)]
@@ -162,8 +177,6 @@ def _print(report: Report, folder: Path, prune: bool) -> None:
             if prune
             else f"No longer there, kept: {keys} (remove with --prune)"
         )
-    for fall in report.falls:
-        click.echo(f"A level fell: {fall}")
 
 
 def _warn(diagnostics: Iterable[Diagnostic]) -> None:
@@ -186,14 +199,13 @@ def check(apps: tuple[str, ...], find: Find, output: Path | None, shipped: bool)
     differing = differences(read_files(folder, files), files, str(folder))
     for text in differing:
         click.echo(text)
-    for fall in report.falls:
-        click.echo(f"A level fell: {fall}")
+    _tell_falls(report.falls)
     for key in report.gone:
         click.echo(f"No longer there: {key}")
     again = " ".join(["iac-gen build", *sys.argv[2:]])
-    end_with(report.failed)
     if report.falls:
-        fail(f"levels fell and are not accepted; if they are meant: {again} --accept-levels", 1)
+        _end_with_falls(report, "a build stops", ["build", *sys.argv[2:]])
+    end_with(report.failed)
     if differing:
         count = "1 file is" if len(differing) == 1 else f"{len(differing)} files are"
         fail(f"{count} not what a build gives; mend it with: {again}", 1)
@@ -201,6 +213,24 @@ def check(apps: tuple[str, ...], find: Find, output: Path | None, shipped: bool)
         fail(f"apps are gone; remove their modules with: {again} --prune", 1)
     if waiting:
         sys.exit(1)
+
+
+def _end_with_falls(report: Report, outcome: str, arguments: Sequence[str]) -> NoReturn:
+    """Print the command that accepts by name the levels that fell, and end with 1."""
+    _warn(report.failed)
+    names = sorted({clean(fall.name) for fall in report.falls})
+    plain = ",".join(name for name in names if "," not in name)
+    flags = [f"--accept-levels={name}" for name in (plain, *(n for n in names if "," in n)) if name]
+    fell = "1 level" if len(names) == 1 else f"{len(names)} levels"
+    way = shlex.join(["iac-gen", *arguments, *flags])
+    # Not cut like other lines: half a command is no way out.
+    click.echo(f"iac-gen: {fell} fell and {outcome}; if that is meant: {way}", err=True)
+    sys.exit(1)
+
+
+def _tell_falls(falls: Sequence[LevelFall]) -> None:
+    for fall in falls:
+        click.echo(f"A level fell: {clean(str(fall))}")
 
 
 def _warn_unfinished(folder: Path) -> bool:
@@ -225,8 +255,6 @@ def diff(apps: tuple[str, ...], find: Find, output: Path | None) -> None:
         kept = {key: app for key, app in new.apps.items() if key not in report.gone}
         for line in changes(previous.apps, kept):
             click.echo(clean(line))
-    for fall in report.falls:
-        click.echo(f"A level fell: {fall}")
     end_with(report.failed)
 
 

@@ -25,7 +25,8 @@ _COMMANDS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "diff": ("build", ("iac-gen diff mail",)),
     "lint": ("show", ("iac-gen lint App.sdef",)),
     "list": ("show", ("iac-gen list",)),
-    "show": ("show", ("iac-gen show notes", "iac-gen show --unbound mail")),
+    "show": ("show", ("iac-gen show notes", "iac-gen show --unbound mail",
+        "iac-gen show --why mail message.subject")),
     "snapshot": ("show", ("iac-gen snapshot App.sdef --facts --output snapshots",)),
     "verify-names": ("show", ("iac-gen verify-names finder",)),
 }  # fmt: skip

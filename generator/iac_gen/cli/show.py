@@ -24,7 +24,7 @@ from iac_gen.cli.common import (
     source_options,
 )
 from iac_gen.discover import SourceFile
-from iac_gen.ir import module_data
+from iac_gen.ir import Module, module_data
 from iac_gen.lint.facts import LintFinding
 from iac_gen.lint.linter import RULES, lint
 from iac_gen.load import LoadError
@@ -43,6 +43,7 @@ from iac_gen.verify import (
     names_of,
     reflect,
 )
+from iac_gen.why import why
 from iac_gen.write import write
 
 
@@ -76,9 +77,27 @@ def snapshot(
 @APPS
 @click.option("--all", "everything", is_flag=True, help="Show every app that is found.")
 @click.option("--unbound", "only_unbound", is_flag=True, help="List what nothing was made from.")
+@click.option(
+    "--why",
+    "asked",
+    nargs=2,
+    metavar="APP NAME",
+    help="Say why TOOL, CLASS or CLASS.PROPERTY of an app has its level.",
+)
 @source_options
-def show(apps: tuple[str, ...], everything: bool, only_unbound: bool, find: Find) -> None:
+def show(
+    apps: tuple[str, ...],
+    everything: bool,
+    only_unbound: bool,
+    asked: tuple[str, str] | None,
+    find: Find,
+) -> None:
     """Print the intermediate representation of APPS as JSON."""
+    if asked:
+        if apps or everything or only_unbound:
+            fail("--why takes one app and one name, and nothing beside them")
+        _show_why(*asked, find)
+        return
     if bool(apps) == everything:
         fail("name the apps to show, or give --all")
     failed: list[Diagnostic] = []
@@ -97,6 +116,19 @@ def show(apps: tuple[str, ...], everything: bool, only_unbound: bool, find: Find
     else:
         click.echo(shown[0])
     end_with(failed)
+
+
+def _show_why(app: str, name: str, find: Find) -> None:
+    for outcome in represented(_module_of, inputs_of(find((app,)), Previous())):
+        if isinstance(outcome, Diagnostic):
+            end_with([outcome])
+        else:
+            for line in why(outcome, name):
+                click.echo(on_one_line(line, 500))
+
+
+def _module_of(_: str, made: Representation) -> Module:
+    return made.module
 
 
 def _data_of(_: str, made: Representation) -> str:

@@ -307,19 +307,36 @@ def _import(name: str, path: Path) -> ModuleType:
     return module
 
 
+def read_lock(folder: Path) -> Any:
+    """Return the apps and tools of the lock of an output folder; it is a row a line.
+
+    What stands behind them, the terms that were reviewed, is for builds alone and is not read.
+
+    Raises:
+        OSError, ValueError: It cannot be read.
+    """
+    lines: list[bytes] = []
+    with (folder / "tools.lock").open("rb") as file:
+        for line in file:
+            if line.startswith(b'"terms": {'):
+                lines[-1:] = [b"}}"]
+                break
+            lines.append(line)
+    return json.loads(b"".join(lines))
+
+
 def lock_digest(folder: Path, tool: str) -> str:
     """Return the digest of a tool in the lock of an output folder; empty where there is none."""
-    path = folder / "tools.lock"
     try:
-        changed = path.stat().st_mtime_ns
-        return _digests(path, changed).get(tool, "")
+        changed = (folder / "tools.lock").stat().st_mtime_ns
+        return _digests(folder, changed).get(tool, "")
     except (OSError, ValueError):
         return ""
 
 
 @lru_cache(maxsize=16)
-def _digests(path: Path, _changed: int) -> dict[str, str]:
-    data = json.loads(path.read_bytes())
+def _digests(folder: Path, _changed: int) -> dict[str, str]:
+    data = read_lock(folder)
     rows = data.get("tools") if isinstance(data, dict) else None
     if not isinstance(rows, dict):
         return {}

@@ -5,7 +5,6 @@ where the generator may not be installed. Keys of Info.plist: Apple, "Informatio
 """
 
 import hashlib
-import json
 import plistlib
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
 from iac_base.text import escaped
-from iac_runtime.tools.catalogue import ToolFolder
+from iac_runtime.tools.catalogue import ToolFolder, read_lock
 from iac_runtime.tools.folders import shipped_folder
 
 FOLDERS: Final = (
@@ -191,7 +190,6 @@ def _since(tool_folders: Sequence[ToolFolder]) -> float:
 
 def _built_version(folder: Path, key: str) -> str:
     try:
-        lock = json.loads((folder / "tools.lock").read_bytes())
-        return str(lock["apps"][key]["version"])
+        return str(read_lock(folder)["apps"][key]["version"])
     except (OSError, ValueError, KeyError, TypeError):
         return ""
