@@ -13,7 +13,7 @@ from iac_base.errors import SetupError, ToolError
 from iac_mcp.cli.main import cli
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.gate import Gate
-from iac_runtime.gate.plans import Call, Done
+from iac_runtime.gate.plans import Call, Done, Refused
 from iac_runtime.tools.catalogue import Catalogue
 from iac_simulator import Simulator
 
@@ -66,10 +66,47 @@ def test_a_change_starts_the_app(catalogue: Catalogue) -> None:
     assert value(gate, "app_running", app="Diary") is True
 
 
-def test_activating_starts_the_app(catalogue: Catalogue) -> None:
-    gate, _ = gate_of(catalogue)
-    value(gate, "app_activate", app="Diary")
-    assert value(gate, "app_running", app="Diary") is True
+SHIPPED = Path(__file__).parents[2] / "generated" / "iac_tools"
+
+
+@pytest.mark.parametrize(
+    ("key", "tool"), [("diary", "app_activate"), ("finder", "finder_activate")]
+)
+def test_activating_shows_an_app_that_runs_and_starting_one_needs_more(
+    catalogue: Catalogue, key: str, tool: str
+) -> None:
+    if key == "finder":
+        catalogue = Catalogue([SHIPPED])
+    simulator = Simulator([catalogue.tables(catalogue.apps[key])], {key: {"@running": False}})
+    gate = Gate(catalogue, Executor(simulator), launch=[catalogue.apps[key].id])
+    call = Call(tool, {"app": key} if tool == "app_activate" else {})
+    refused = gate.call(call)
+    assert isinstance(refused, Refused)
+    assert (refused.level, refused.requires_prompt) == ("MODIFY", True)
+    assert [effect.verb for effect in gate.plan(call).facts.effects] == ["start"]
+    assert value(gate, "app_running", app=key) is False
+
+    bold = Gate(catalogue, Executor(simulator), "DANGEROUS")
+    assert value(bold, tool, **call.arguments) in (None, {})
+    assert value(gate, "app_running", app=key) is True
+    shown = gate.call(call)
+    assert isinstance(shown, Done)
+    assert shown.level == "SAFE"
+
+    plan = gate.plan(call)
+    assert [(effect.verb, effect.level) for effect in plan.facts.effects] == [("view", "SAFE")]
+    value(bold, "app_quit", app=key)
+    with pytest.raises(ToolError, match="is not running"):
+        plan.perform(None)
+    assert value(gate, "app_running", app=key) is False
+
+
+def test_an_app_of_which_nobody_can_say_whether_it_runs_counts_as_not_running(
+    catalogue: Catalogue,
+) -> None:
+    gate = Gate(catalogue, Executor(program="/nowhere/osascript"))
+    plan = gate.plan(Call("app_activate", {"app": "Diary"}))
+    assert [(effect.verb, effect.level) for effect in plan.facts.effects] == [("start", "MODIFY")]
 
 
 def test_the_library_and_the_command_line_name_apps_that_may_be_started(
