@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from defective import Defective
 from diary_world import WORLD
 
 import iac_runtime
@@ -64,6 +65,42 @@ def test_a_change_starts_the_app(catalogue: Catalogue) -> None:
     value(gate, "diary_make", element="journal", properties={"name": "New"})
     assert simulator.events
     assert value(gate, "app_running", app="Diary") is True
+
+
+def test_a_read_starts_a_helper_that_nobody_sees() -> None:
+    catalogue = Catalogue([SHIPPED])
+    tables = catalogue.tables(catalogue.apps["system_events"])
+    simulator = Simulator([tables], {"system_events": {"@running": False}})
+    gate = Gate(catalogue, Executor(simulator))
+    assert value(gate, "system_events_count", element="process") == 0
+    assert value(gate, "app_running", app="system_events") is True
+
+
+@pytest.mark.parametrize(
+    ("path", "facts", "starts"),
+    [
+        ("/System/Library/CoreServices/X.app", "LSUIElement: 1", True),
+        ("/System/Library/CoreServices/X.app", "LSBackgroundOnly: '1'", True),
+        ("/System/Library/CoreServices/X.app", "LSUIElement: false", False),
+        ("/System/Applications/X.app", "", False),
+        ("/Applications/X.app", "LSUIElement: true", False),
+    ],
+)
+def test_on_a_mac_the_bundle_says_whether_an_app_is_such_a_helper(
+    catalogue: Catalogue, path: str, facts: str, starts: bool
+) -> None:
+    mac = f"""
+      $.NSWorkspace = {{ sharedWorkspace: {{
+        URLForApplicationWithBundleIdentifier: function () {{ return {{ path: '{path}' }}; }} }} }};
+      $.NSBundle = {{ bundleWithURL: function () {{ return {{ infoDictionary: {{
+        objectForKey: function (key) {{ return {{ {facts} }}[key]; }} }} }}; }} }};
+    """
+    app = Defective(catalogue, mac, CLOSED)
+    if starts:
+        assert app.call("diary_count", element="journal").value == 2
+    else:
+        with pytest.raises(ToolError, match="is not running"):
+            app.call("diary_count", element="journal")
 
 
 SHIPPED = Path(__file__).parents[2] / "generated" / "iac_tools"

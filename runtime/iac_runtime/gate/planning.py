@@ -43,6 +43,12 @@ _APP_EVENTS: Final[Mapping[str, tuple[EventOp, str]]] = {
 _STARTERS: Final = frozenset(("miscactv", "ascrnoop", "aevtoapp", "aevtrapp"))
 """Events that show an app and start it if need be: activate, launch, run, reopen."""
 
+_HELPERS: Final = frozenset(
+    f"com.apple.{name}"
+    for name in ("databaseevents", "imageevents", "shortcuts.events", "systemevents")
+)
+"""Helpers without a face, which end when idle; on a Mac the harness finds more by their bundles."""
+
 _LOOK: Final = 5.0
 """Seconds for the question whether an app runs; without an answer it counts as not running."""
 
@@ -168,9 +174,10 @@ def _showing(event: Event, level: Level, context: ToolContext) -> tuple[Event, L
 
 
 def _may_launch(event: Event, level: Level, listed: frozenset[str]) -> bool:
-    """Say whether a call may start its app: a change may, a look only where it is listed."""
+    """Say whether a call may start its app: a change may, a look a helper and what is listed."""
     return (
         level != "SAFE"
+        or event.app.casefold() in _HELPERS
         or event.kind != "application"
         or any(fnmatchcase(event.app.casefold(), glob) for glob in listed)
     )
