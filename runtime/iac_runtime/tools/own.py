@@ -94,6 +94,9 @@ OWN_TOOLS: Final = _by_name(
 )
 """Tools of every surface: apps as such, and large results."""
 
+STARTERS: Final = ("app_activate", "app_launch")
+"""What a read asks for where its app does not run: listed where nothing else that changes is."""
+
 _CALL: Final = _schema(
     {
         "name": {"type": "string", "description": "The tool, as find_tools names it."},
