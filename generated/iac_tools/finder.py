@@ -444,6 +444,7 @@ def quit() -> None:
 @tool(
     event="miscactv",
     level="SAFE",
+    ceiling="MODIFY",
     params={"target": Param("", "----", "specifier | list of specifier")},
 )
 def activate(target: Ref | ListOf[Ref] | None = None) -> None:

@@ -5,6 +5,7 @@ Names are decided in `naming`, types in `types`, levels in `classify`; this puts
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 from iac_gen import model, naming
 from iac_gen.classify.judge import judge_command, judge_delete, judge_make, judge_setter
@@ -171,6 +172,15 @@ def _too_long(resolved: Resolved) -> Iterator[Diagnostic]:
             yield Diagnostic(file, item.line, "long", f"{what} of {rest}", "note")
 
 
+_STARTERS: Final = frozenset({"miscactv", "aevtrapp"})
+"""Events that show an app; one that does not run is started by them."""
+
+
+def _starts(command: SdefCommand) -> list[LevelVerdict]:
+    """Return what a command that shows its app needs where that does not run."""
+    return [LevelVerdict("MODIFY", "starts the app")] if command.code in _STARTERS else []
+
+
 def _aliases(resolved: Resolved) -> list[tuple[str, str]]:
     """Return (alias, enumeration) for the enumerations that annotations may name."""
     rows: list[tuple[str, str]] = []
@@ -253,7 +263,9 @@ class _Builder:
                 "command",
                 command.code,
                 judged.level,
-                highest([judged.verdict, *copy_levels(command, self.classes)]).level,
+                highest(
+                    [judged.verdict, *copy_levels(command, self.classes), *_starts(command)]
+                ).level,
                 judged.reason,
                 self._worded(summary, command, what, MAX_SUMMARY),
                 tuple(parameters),

@@ -242,24 +242,59 @@ def test_a_file_that_cannot_be_read_is_an_error_and_no_default(
         load_policy(loop)
 
 
-def test_a_flag_beats_the_environment_beats_the_file_beats_the_default() -> None:
+def test_of_a_flag_the_environment_and_the_file_the_strictest_holds() -> None:
     policy = parse_policy("read_only = true\nrate_limit = 3")
     both = {"IAC_RATE_LIMIT": "4", "ACCESSIBILITY_MCP_RATE_LIMIT": "5", "IAC_READ_ONLY": "0"}
     flags = read_settings(Flags(True, 2), both, policy)
     assert flags.rate_limit == PolicySetting(2.0, "--rate-limit")
     assert flags.read_only == PolicySetting(True, "--read-only")
-    environ = read_settings(Flags(), both, policy)
-    assert environ.rate_limit == PolicySetting(4.0, "IAC_RATE_LIMIT")
-    assert environ.read_only == PolicySetting(False, "IAC_READ_ONLY")
-    file = read_settings(Flags(), {}, policy)
-    assert file.rate_limit == PolicySetting(3.0, "policy.toml line 2")
-    assert file.read_only == PolicySetting(True, "policy.toml line 1")
+    for environ in (both, {}):
+        kept = read_settings(Flags(rate_limit=50), environ, policy)
+        assert kept.rate_limit == PolicySetting(3.0, "policy.toml line 2")
+        assert kept.read_only == PolicySetting(True, "policy.toml line 1")
+    alone = read_settings(Flags(), both, Policy())
+    assert alone.rate_limit == PolicySetting(4.0, "IAC_RATE_LIMIT")
+    assert alone.read_only == PolicySetting(False, "IAC_READ_ONLY")
     assert settings_of().rate_limit == PolicySetting(DEFAULT_RATE, "default")
     assert settings_of().read_only == PolicySetting(False, "default")
-    other = {"ACCESSIBILITY_MCP_READ_ONLY": "TRUE", "ACCESSIBILITY_MCP_RATE_LIMIT": "2.5"}
+    other = {
+        "IAC_READ_ONLY": "0",
+        "ACCESSIBILITY_MCP_READ_ONLY": "TRUE",
+        "IAC_RATE_LIMIT": "20",
+        "ACCESSIBILITY_MCP_RATE_LIMIT": "2.5",
+    }
     named = read_settings(Flags(), other, Policy())
     assert named.read_only == PolicySetting(True, "ACCESSIBILITY_MCP_READ_ONLY")
     assert named.rate_limit == PolicySetting(2.5, "ACCESSIBILITY_MCP_RATE_LIMIT")
+    # The default is no wish of anybody's.
+    assert read_settings(Flags(rate_limit=50), {}, Policy()).rate_limit.value == 50
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from(
+            [
+                f"{spelling}_{name}"
+                for spelling in ("IAC", "ACCESSIBILITY_MCP")
+                for name in ("READ_ONLY", "RATE_LIMIT", "BLOCKLIST")
+            ]
+        ),
+        st.sampled_from(["", " ", "\t\n", "0", "1", "false", "99", "a.b", "maybe", "\u00a0"]),
+    )
+)
+def test_no_variable_loosens_the_file(environ: dict[str, str]) -> None:
+    text = "read_only = true\nrate_limit = 0.5\n[blocklist]\nadd = 'g.h'"
+    file = read_settings(Flags(), {}, parse_policy(text))
+    try:
+        found = read_settings(Flags(), environ, parse_policy(text))
+    except SetupError as error:
+        assert any(name in str(error) for name in environ)
+        return
+    assert found.read_only.value is True
+    assert found.rate_limit.value == 0.5
+    assert {*file.added} <= {*found.added}
+    if not "".join(environ.values()).strip():
+        assert found == file
 
 
 @pytest.mark.parametrize(

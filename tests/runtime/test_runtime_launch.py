@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from defective import Defective
 from diary_world import WORLD
 
 import iac_runtime
@@ -13,7 +14,7 @@ from iac_base.errors import SetupError, ToolError
 from iac_mcp.cli.main import cli
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.gate import Gate
-from iac_runtime.gate.plans import Call, Done
+from iac_runtime.gate.plans import Call, Done, Refused
 from iac_runtime.tools.catalogue import Catalogue
 from iac_simulator import Simulator
 
@@ -66,10 +67,83 @@ def test_a_change_starts_the_app(catalogue: Catalogue) -> None:
     assert value(gate, "app_running", app="Diary") is True
 
 
-def test_activating_starts_the_app(catalogue: Catalogue) -> None:
-    gate, _ = gate_of(catalogue)
-    value(gate, "app_activate", app="Diary")
-    assert value(gate, "app_running", app="Diary") is True
+def test_a_read_starts_a_helper_that_nobody_sees() -> None:
+    catalogue = Catalogue([SHIPPED])
+    tables = catalogue.tables(catalogue.apps["system_events"])
+    simulator = Simulator([tables], {"system_events": {"@running": False}})
+    gate = Gate(catalogue, Executor(simulator))
+    assert value(gate, "system_events_count", element="process") == 0
+    assert value(gate, "app_running", app="system_events") is True
+
+
+@pytest.mark.parametrize(
+    ("path", "facts", "starts"),
+    [
+        ("/System/Library/CoreServices/X.app", "LSUIElement: 1", True),
+        ("/System/Library/CoreServices/X.app", "LSBackgroundOnly: '1'", True),
+        ("/System/Library/CoreServices/X.app", "LSUIElement: false", False),
+        ("/System/Applications/X.app", "", False),
+        ("/Applications/X.app", "LSUIElement: true", False),
+    ],
+)
+def test_on_a_mac_the_bundle_says_whether_an_app_is_such_a_helper(
+    catalogue: Catalogue, path: str, facts: str, starts: bool
+) -> None:
+    mac = f"""
+      $.NSWorkspace = {{ sharedWorkspace: {{
+        URLForApplicationWithBundleIdentifier: function () {{ return {{ path: '{path}' }}; }} }} }};
+      $.NSBundle = {{ bundleWithURL: function () {{ return {{ infoDictionary: {{
+        objectForKey: function (key) {{ return {{ {facts} }}[key]; }} }} }}; }} }};
+    """
+    app = Defective(catalogue, mac, CLOSED)
+    if starts:
+        assert app.call("diary_count", element="journal").value == 2
+    else:
+        with pytest.raises(ToolError, match="is not running"):
+            app.call("diary_count", element="journal")
+
+
+SHIPPED = Path(__file__).parents[2] / "generated" / "iac_tools"
+
+
+@pytest.mark.parametrize(
+    ("key", "tool"), [("diary", "app_activate"), ("finder", "finder_activate")]
+)
+def test_activating_shows_an_app_that_runs_and_starting_one_needs_more(
+    catalogue: Catalogue, key: str, tool: str
+) -> None:
+    if key == "finder":
+        catalogue = Catalogue([SHIPPED])
+    simulator = Simulator([catalogue.tables(catalogue.apps[key])], {key: {"@running": False}})
+    gate = Gate(catalogue, Executor(simulator), launch=[catalogue.apps[key].id])
+    call = Call(tool, {"app": key} if tool == "app_activate" else {})
+    refused = gate.call(call)
+    assert isinstance(refused, Refused)
+    assert (refused.level, refused.requires_prompt) == ("MODIFY", True)
+    assert [effect.verb for effect in gate.plan(call).facts.effects] == ["start"]
+    assert value(gate, "app_running", app=key) is False
+
+    bold = Gate(catalogue, Executor(simulator), "DANGEROUS")
+    assert value(bold, tool, **call.arguments) in (None, {})
+    assert value(gate, "app_running", app=key) is True
+    shown = gate.call(call)
+    assert isinstance(shown, Done)
+    assert shown.level == "SAFE"
+
+    plan = gate.plan(call)
+    assert [(effect.verb, effect.level) for effect in plan.facts.effects] == [("view", "SAFE")]
+    value(bold, "app_quit", app=key)
+    with pytest.raises(ToolError, match="is not running"):
+        plan.perform(None)
+    assert value(gate, "app_running", app=key) is False
+
+
+def test_an_app_of_which_nobody_can_say_whether_it_runs_counts_as_not_running(
+    catalogue: Catalogue,
+) -> None:
+    gate = Gate(catalogue, Executor(program="/nowhere/osascript"))
+    plan = gate.plan(Call("app_activate", {"app": "Diary"}))
+    assert [(effect.verb, effect.level) for effect in plan.facts.effects] == [("start", "MODIFY")]
 
 
 def test_the_library_and_the_command_line_name_apps_that_may_be_started(

@@ -89,7 +89,8 @@ def test_a_read_only_server_hides_and_refuses_what_can_change(catalogue: Catalog
         names = {tool.name for tool in (await client.list_tools()).tools}
         assert "diary_get" in names
         assert "list_apps" in names
-        assert not names & {"diary_set", "diary_make", "diary_delete", "app_quit", "app_launch"}
+        assert names >= {"app_activate", "app_launch"}
+        assert not names & {"diary_set", "diary_make", "diary_delete", "app_quit"}
         for name, arguments in (
             ("diary_set", {"target": "entries[0]", "properties": {"body": "x"}}),
             ("app_quit", {"app": "diary"}),

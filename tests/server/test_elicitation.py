@@ -11,6 +11,9 @@ from real_clients import ERAS, ask, backing_of, facts_of, program
 from iac_runtime.gate.opening import GateOptions, open_gate
 from iac_runtime.policy.question import ALWAYS, DENY, KEY, ONCE
 from iac_runtime.serve.front import identity
+from iac_runtime.serve.handlers import build_server
+from iac_runtime.serve.listing import Choice, Listings
+from iac_runtime.tools.own import STARTERS
 
 MAKE = ("notes_make_note", {"name": "Milk"})
 DELETE = ("notes_delete", {"target": 'notes["Milk"]'})
@@ -205,3 +208,36 @@ def test_an_answer_of_a_client_that_cannot_ask_is_forged(tools: Path) -> None:
     ask(server, able, elicitation_callback=Person("cancel"))
     ask(server, unable)
     backing.close()
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_what_a_read_only_server_suggests_can_be_done(
+    tools: Path, tmp_path: Path, era: str
+) -> None:
+    state = tmp_path / "state.json"
+    state.write_text('{"notes": {"@running": false}}', encoding="utf-8")
+    gate = open_gate(GateOptions([tools], str(state), read_only=True))
+    person = Person("accept", ONCE)
+
+    async def question(client: Client) -> None:
+        names = {row.name for row in (await client.list_tools()).tools}
+        count = {"name": "notes_count", "arguments": {"element": "note"}}
+        refused = facts_of(await client.call_tool("read_tool", count))
+        assert refused["type"] == "APP_NOT_RUNNING"
+        for tool in STARTERS:
+            door = facts_of(
+                await client.call_tool("read_tool", {"name": tool, "arguments": {"app": "Notes"}})
+            )
+            assert f"Call {tool} itself" in door["suggestion"]
+        assert "app_launch" in refused["suggestion"]
+        assert "app_launch" in names
+        started = await client.call_tool("app_launch", {"app": "Notes"})
+        assert not started.is_error
+        assert "Notes" in person.asked[0]
+        assert not (await client.call_tool("read_tool", count)).is_error
+        assert not (await client.call_tool("app_activate", {"app": "Notes"})).is_error
+        assert len(person.asked) == 1
+
+    server = build_server(gate, Listings([tools], Choice(read_only=True)), identity())
+    ask(server, question, era, elicitation_callback=person)
+    gate.close()

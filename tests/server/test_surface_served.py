@@ -16,7 +16,7 @@ from iac_runtime.search import tokens
 from iac_runtime.serve.front import CAPABILITIES, identity, notifications
 from iac_runtime.serve.handlers import build_server
 from iac_runtime.serve.listing import Choice, Listings
-from iac_runtime.tools.own import META_TOOLS, OWN_TOOLS
+from iac_runtime.tools.own import META_TOOLS, OWN_TOOLS, STARTERS
 from iac_runtime.tools.shape import RESULT_LIMIT, entry
 
 SURFACE = {*META_TOOLS, "list_apps", "read_more"}
@@ -192,7 +192,7 @@ def test_read_only_hides_the_doors_that_write(tools: Path, era: str) -> None:
 
     async def question(client: Client) -> None:
         names = {row.name for row in (await client.list_tools()).tools}
-        assert names == SURFACE - {"write_tool", "dangerous_tool"}
+        assert names == SURFACE - {"write_tool", "dangerous_tool"} | {*STARTERS}
         assert {row["level"] for row in await found(client, "notes", limit=20)} == {"SAFE"}
         for query in ("run this AppleScript", "click the OK button"):
             assert {row["level"] for row in await found(client, query)} == {"SAFE"}
@@ -200,6 +200,8 @@ def test_read_only_hides_the_doors_that_write(tools: Path, era: str) -> None:
             call = {"name": "notes_make_note", "arguments": {"name": "x"}}
             refused = await client.call_tool(name, call)
             assert "read-only" in facts_of(refused)["suggestion"]
+        refused = await client.call_tool("read_tool", call)
+        assert "read-only" in facts_of(refused)["suggestion"]
 
     ask(build_server(gate, lines, identity()), question, era)
     gate.close()

@@ -167,8 +167,9 @@ class Gate:
         stages.end("judge")
         if dry_run:
             return _done(plan, ToolResult(None), decision)
-        if not at_most(decision.level, call.most):
-            return other_door(plan, decision)
+        final = decision.action == "deny" and not decision.requires_prompt
+        if not (final or at_most(decision.level, call.most)):
+            return other_door(plan, decision, listed=not self.read_only)
         if decision.action == "ask" and not call.token:
             asked = self.permissions.ask(facts, decision)
             if isinstance(asked, PendingApproval):

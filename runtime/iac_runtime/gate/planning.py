@@ -3,6 +3,7 @@
 A tool's `perform` makes the plan; here are those of generated tools and of the runtime's own.
 """
 
+import contextlib
 import json
 from collections.abc import Mapping
 from dataclasses import replace
@@ -10,7 +11,14 @@ from fnmatch import fnmatchcase
 from typing import Any, Final
 
 from iac_base.cancellation import Cancellation
-from iac_base.errors import InvalidParameterError, ToolError, UnknownToolError, near_text, quoted
+from iac_base.errors import (
+    IacError,
+    InvalidParameterError,
+    ToolError,
+    UnknownToolError,
+    near_text,
+    quoted,
+)
 from iac_base.words import text_literal
 from iac_runtime.gate.plans import Call, Plan, ToolContext, ToolResult
 from iac_runtime.gate.results import look_again, plain_result
@@ -33,7 +41,16 @@ _APP_EVENTS: Final[Mapping[str, tuple[EventOp, str]]] = {
 """The runtime's own tools that reach an app: the operation, and the code of its event."""
 
 _STARTERS: Final = frozenset(("miscactv", "ascrnoop", "aevtoapp", "aevtrapp"))
-"""Events that are sent to start an app or to show it: activate, launch, run, reopen."""
+"""Events that show an app and start it if need be: activate, launch, run, reopen."""
+
+_HELPERS: Final = frozenset(
+    f"com.apple.{name}"
+    for name in ("databaseevents", "imageevents", "shortcuts.events", "systemevents")
+)
+"""Helpers without a face, which end when idle; on a Mac the harness finds more by their bundles."""
+
+_LOOK: Final = 5.0
+"""Seconds for the question whether an app runs; without an answer it counts as not running."""
 
 
 def plan_operation(tool: Tool, call: Call, context: ToolContext) -> Plan:
@@ -49,6 +66,7 @@ def plan_operation(tool: Tool, call: Call, context: ToolContext) -> Plan:
     event = compose(operation, bound, context.home)
     event = context.permissions.guarded(event, operation)
     level = effective_level(operation, bound, context.home)
+    event, level = _showing(event, level, context)
     if not _may_launch(event, level, context.launch):
         event = replace(event, may_launch=False)
 
@@ -77,13 +95,14 @@ def plan_app_event(tool: Tool, call: Call, context: ToolContext) -> Plan:
         raise InvalidParameterError(f"There is no app {quoted(name)}.", near_text(name, known))
     op, code = _APP_EVENTS[tool.name]
     event = Event(app.id, app.kind, op, code, writes=tool.level != "SAFE")
+    event, level = _showing(event, tool.level, context)
 
     def perform(cancel: Cancellation | None) -> ToolResult:
         answer = context.executor.execute(event, app=app.name, command=tool.name, cancel=cancel)
         return ToolResult(answer.value)
 
     facts = CallFacts(tool.name, arguments=call.arguments)
-    return Plan(tool, context.permissions.request(facts, event, tool.level), perform)
+    return Plan(tool, context.permissions.request(facts, event, level), perform)
 
 
 def plan_list_apps(tool: Tool, call: Call, context: ToolContext) -> Plan:
@@ -142,12 +161,24 @@ def _kept(found: ToolResult, limit: int | None) -> ToolResult:
     return ToolResult(value, (*found.notes, cut), found.value) if cut else found
 
 
+def _showing(event: Event, level: Level, context: ToolContext) -> tuple[Event, Level]:
+    """Return a request and its level; one that shows its app starts it where it does not run."""
+    if level != "SAFE" or event.code not in _STARTERS:
+        return event, level
+    asks = Event(event.app, event.kind, "running", "", writes=False)
+    with contextlib.suppress(IacError):
+        found = context.executor.execute(asks, app=event.app, command="app_running", timeout=_LOOK)
+        if found.value is True:
+            return replace(event, may_launch=False), level
+    return replace(event, writes=True), "MODIFY"
+
+
 def _may_launch(event: Event, level: Level, listed: frozenset[str]) -> bool:
-    """Say whether a call may start its app: a change may, a look only where it is listed."""
+    """Say whether a call may start its app: a change may, a look a helper and what is listed."""
     return (
         level != "SAFE"
+        or event.app.casefold() in _HELPERS
         or event.kind != "application"
-        or event.code in _STARTERS
         or any(fnmatchcase(event.app.casefold(), glob) for glob in listed)
     )
 

@@ -185,15 +185,18 @@ class Asks:
 Outcome: TypeAlias = Done | Refused | Asks
 
 
-def other_door(plan: Plan, decision: Decision) -> Refused:
-    """Return the refusal of a call that came by a tool for lower levels."""
-    door = DOORS[decision.level]
+def other_door(plan: Plan, decision: Decision, *, listed: bool) -> Refused:
+    """Return the refusal of a call that came by a tool for lower levels.
+
+    Where no tool for higher ones is `listed`, what may run is called by its own name.
+    """
+    way = f"Call it with {DOORS[decision.level]}, the same name and arguments."
     return Refused(
         plan.tool.name,
         plan.app[1],
         decision.level,
         " ".join((f"This call is {decision.level}.", *decision.reasons)),
-        f"Call it with {door}, the same name and arguments.",
+        way if listed else f"Call {plan.tool.name} itself, with the same arguments.",
         plan.facts.line,
         source="the tool that was used",
     )

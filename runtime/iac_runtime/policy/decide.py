@@ -7,7 +7,8 @@ given, the suffix of a file, the host of an address.
 In this order, and the first that speaks has the word:
 
     secrets, our own files, devices, protected places   refused, whoever allowed what
-    read-only, the blocklist                            refused for what can change something
+    read-only, the blocklist                            refused for what can change something; of
+                                                        read-only, starting an app alone is asked
     the user's own level, then escalation               the level that counts from here on
     deny                                                refused
     a deny by app, and what it reaches is not known     asked
@@ -36,7 +37,15 @@ from iac_runtime.language.steps import (
 from iac_runtime.policy.blocklist import Blocked, blocked
 from iac_runtime.policy.call_view import words_of
 from iac_runtime.policy.facts import Action, CallFacts, Decision, Raised
-from iac_runtime.policy.model import PRESETS, LevelRule, Match, Policy, PolicySettings, matches
+from iac_runtime.policy.model import (
+    DEFAULT,
+    PRESETS,
+    LevelRule,
+    Match,
+    Policy,
+    PolicySettings,
+    matches,
+)
 from iac_runtime.tool import LEVELS, Level, at_most, highest
 
 
@@ -135,12 +144,13 @@ def _said(match: Match, does: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Judged:
-    """The level of a call, and what made it; whether the call provably reads."""
+    """The level of a call, and what made it; whether it provably reads, or starts apps alone."""
 
     level: Level
     raised: tuple[Raised, ...]
     own: LevelRule | None
     reads: bool
+    starts: bool
 
 
 def decide(
@@ -183,7 +193,16 @@ def _judge(facts: CallFacts, rules: tuple[LevelRule, ...]) -> _Judged:
     accept = own.accept if own else ()
     raised = tuple(row for row in facts.raised if row.rule not in accept or row.to == "deny")
     level = raised_level(own.level if own else facts.level, raised)
-    return _Judged(level, raised, own, level == "SAFE" and facts.looks)
+    reads = level == "SAFE" and facts.looks
+    return _Judged(level, raised, own, reads, not (facts.looks or raised) and _starts(facts))
+
+
+def _starts(facts: CallFacts) -> bool:
+    """Say whether a call starts apps and changes nothing: what reads may need."""
+    return all(
+        (effect.app and effect.verb == "start") or (effect.looks and effect.level == "SAFE")
+        for effect in facts.effects
+    )
 
 
 def _speaks(rule: LevelRule, facts: CallFacts) -> bool:
@@ -217,16 +236,22 @@ def _forbidden(facts: CallFacts, judged: _Judged) -> Decision | None:
     return None
 
 
-def _read_only(judged: _Judged, settings: PolicySettings) -> Decision | None:
-    if judged.reads:
-        return None
+def _only_reads(settings: PolicySettings) -> tuple[str, str] | None:
+    """Return what says that nothing is changed here, and how that is changed; None if none does."""
     if settings.read_only.value:
         source = settings.read_only.source
         way = {"--read-only": "start it without --read-only"}.get(source, f"change {source}")
-    elif settings.preset.value == _READ_ONLY:
-        source, way = f"preset {_READ_ONLY}", f"change {settings.preset.source}"
-    else:
+        return source, way
+    if settings.preset.value == _READ_ONLY:
+        return f"preset {_READ_ONLY}", f"change {settings.preset.source}"
+    return None
+
+
+def _read_only(judged: _Judged, settings: PolicySettings) -> Decision | None:
+    only = _only_reads(settings)
+    if only is None or judged.reads or judged.starts:
         return None
+    source, way = only
     reason = "Only reads run here, and this call changes something."
     return _deny(judged, source, reason, f"The user can {way}.")
 
@@ -315,6 +340,9 @@ def _by_preset(
     name = str(settings.preset.value)
     preset = PRESETS[name]
     source = f"preset {name}"
+    if only := judged.starts and _only_reads(settings):
+        # Else a read of an app that does not run would lead nowhere.
+        preset, source = PRESETS[DEFAULT], only[0]
     action: Action = preset.levels[judged.level]
     if action == "allow" and judged.level == "SAFE" and preset.reads != "allow" and facts.effects:
         opted = Match(app=policy.reads)

@@ -37,7 +37,7 @@ Verb: TypeAlias = Literal[
     "unknown",
 ]
 """`read` answers and changes nothing, `view` changes what is shown alone. `run` is code, `send`
-cannot be called back, `start` and `end` are of programs and sessions."""
+cannot be called back, `start` is of programs, `end` of programs and sessions."""
 
 VERBS: Final[tuple[Verb, ...]] = get_args(Verb)
 
@@ -107,6 +107,9 @@ def _verbs(rows: dict[str, str]) -> dict[str, Verb]:
     return {word: known[verb] for verb, words in rows.items() for word in words.split()}
 
 
+_ACTIVATE: Final = "miscactv"
+"""The event that shows an app, or starts it."""
+
 _BY_CODE: Final = _verbs(_DATA["codes"])
 _BY_WORD: Final = _verbs(_DATA["words"])
 _BY_OP: Final[dict[str, Verb]] = {
@@ -138,7 +141,9 @@ def verb_of(code: str, name: str, level: Level, *, answers: bool = True) -> Verb
 
 
 def verb_of_event(event: Event, level: Level, *, answers: bool = True) -> Verb:
-    """Return what a request does that needs `level` by the tables of its app."""
+    """Return what a request does that needs `level`, by the tables of its app or as planned."""
+    if event.code == _ACTIVATE and level != "SAFE":
+        return "start"
     if event.op == "command":
         return verb_of(event.code, event.command, level, answers=answers)
     verb = _BY_OP.get(event.op, "read")

@@ -1,9 +1,9 @@
 """The user's policy as data: rules, presets, settings; `Policy()` is what holds without a file.
 
-A setting is a flag's, else the environment's, else the file's, else the default, and knows where
-it came from. The names of the environment come in two spellings, `IAC_READ_ONLY` and
-`ACCESSIBILITY_MCP_READ_ONLY`; the first wins. A blocklist only ever grows by a flag or the
-environment.
+Of what flags, the environment and the file say of a setting, the strictest holds, so that none
+loosens another; where none speaks, the default does. A setting knows where it came from. The names
+of the environment come in two spellings, `IAC_READ_ONLY` and `ACCESSIBILITY_MCP_READ_ONLY`; an
+empty variable says nothing.
 """
 
 import contextlib
@@ -295,7 +295,7 @@ class PolicySettings:
 _FILE: Final = "the policy"
 _NAMES: Final = ("IAC_{}", "ACCESSIBILITY_MCP_{}")
 _TRUE: Final = frozenset({"1", "true", "yes", "on"})
-_FALSE: Final = frozenset({"0", "false", "no", "off", ""})
+_FALSE: Final = frozenset({"0", "false", "no", "off"})
 
 
 def read_settings(flags: Flags, environ: Mapping[str, str], policy: Policy) -> PolicySettings:
@@ -304,36 +304,41 @@ def read_settings(flags: Flags, environ: Mapping[str, str], policy: Policy) -> P
     Raises:
         SetupError: A flag or a variable has no sensible value; the message names it.
     """
+    read_only = _said("read_only", flags.read_only or None, environ, policy, _yes_or_no)
+    rate = _said("rate_limit", flags.rate_limit, environ, policy, _rate)
     return PolicySettings(
-        _chosen("read_only", flags.read_only or None, environ, policy, _yes_or_no, False),
-        _chosen("rate_limit", flags.rate_limit, environ, policy, _rate, DEFAULT_RATE),
+        max(read_only, key=_value, default=PolicySetting(False, "default")),
+        min(rate, key=_value, default=PolicySetting(DEFAULT_RATE, "default")),
         PolicySetting(policy.preset, policy.where("preset") or "default"),
         tuple(_blocklist(flags, environ, policy)),
     )
 
 
+def _value(setting: PolicySetting) -> float:
+    return float(setting.value)
+
+
 def _variables(environ: Mapping[str, str], name: str) -> list[tuple[str, str]]:
     names = (pattern.format(name) for pattern in _NAMES)
-    return [(variable, environ[variable]) for variable in names if variable in environ]
+    return [(name, environ[name]) for name in names if environ.get(name, "").strip()]
 
 
-def _chosen(
+def _said(
     name: str,
     flag: bool | float | None,
     environ: Mapping[str, str],
     policy: Policy,
     read: Callable[[str, str], bool | float],
-    default: bool | float,
-) -> PolicySetting:
-    said = _variables(environ, name.upper())[:1]
+) -> list[PolicySetting]:
+    """Return what is said of a setting, by the flag first and by the file last."""
+    said = _variables(environ, name.upper())
     if flag is not None:
-        said = [(f"--{name.replace('_', '-')}", str(flag))]
-    for source, text in said:
-        return PolicySetting(read(source, text), source)
+        said.insert(0, (f"--{name.replace('_', '-')}", str(flag)))
+    found = [PolicySetting(read(source, text), source) for source, text in said]
     written = getattr(policy, name)
     if written is not None:
-        return PolicySetting(written, policy.where(name) or _FILE)
-    return PolicySetting(default, "default")
+        found.append(PolicySetting(written, policy.where(name) or _FILE))
+    return found
 
 
 def _yes_or_no(source: str, text: str) -> bool:

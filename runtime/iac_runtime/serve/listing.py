@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from iac_base.errors import SetupError, near_text
 from iac_runtime.tools.catalogue import ToolFolder, damaged, read_tool_folders
-from iac_runtime.tools.own import META_TOOLS, OWN_TOOLS, TOOLSETS, toolset_tools
+from iac_runtime.tools.own import META_TOOLS, OWN_TOOLS, STARTERS, TOOLSETS, toolset_tools
 from iac_runtime.tools.shape import Tool, entry
 
 SEARCH: Final = "search"
@@ -60,10 +60,16 @@ def own_lines(choice: Choice) -> list[bytes]:
     if SEARCH in choice.expose:
         tools += META_TOOLS.values()
         tools += (OWN_TOOLS[name] for name in ("list_apps", "read_more"))
+        # Without the doors these would be out of reach.
+        tools += (OWN_TOOLS[name] for name in STARTERS if choice.read_only)
     else:
         tools += OWN_TOOLS.values()
     tools += toolset_tools({*choice.expose, *choice.pins})
-    return _lines(entry(tool) for tool in tools if not choice.read_only or tool.ceiling == "SAFE")
+    return _lines(
+        entry(tool)
+        for tool in tools
+        if not choice.read_only or tool.ceiling == "SAFE" or tool.name in STARTERS
+    )
 
 
 def _patterns(tool_folders: Sequence[ToolFolder], choice: Choice) -> list[str]:

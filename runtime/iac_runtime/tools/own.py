@@ -40,11 +40,16 @@ _IS_RUNNING: Final = _schema({"result": {"type": "boolean"}}, "result")
 
 
 def _app_tool(
-    name: str, purpose: str, level: Level = "SAFE", output: dict[str, Any] | None = None
+    name: str,
+    purpose: str,
+    level: Level = "SAFE",
+    ceiling: Level | None = None,
+    output: dict[str, Any] | None = None,
 ) -> Tool:
     """Return a tool that does one thing with an app as a whole."""
     plan = later("iac_runtime.gate.planning:plan_app_event")
-    return Tool(name, purpose, _ONE_APP, plan, output, level, level, example={"app": "Notes"})
+    most = ceiling or level
+    return Tool(name, purpose, _ONE_APP, plan, output, level, most, example={"app": "Notes"})
 
 
 def _by_name(*tools: Tool) -> Mapping[str, Tool]:
@@ -52,7 +57,11 @@ def _by_name(*tools: Tool) -> Mapping[str, Tool]:
 
 
 OWN_TOOLS: Final = _by_name(
-    _app_tool("app_activate", "Bring an app to the front; it is started if need be."),
+    _app_tool(
+        "app_activate",
+        "Bring an app to the front; it is started if need be.",
+        ceiling="MODIFY",
+    ),
     _app_tool("app_launch", "Start an app without opening a document.", "MODIFY"),
     _app_tool("app_quit", "Quit an app. Unsaved work may be lost.", "DANGEROUS"),
     _app_tool(
@@ -84,6 +93,9 @@ OWN_TOOLS: Final = _by_name(
     ),
 )
 """Tools of every surface: apps as such, and large results."""
+
+STARTERS: Final = ("app_activate", "app_launch")
+"""What a read asks for where its app does not run: listed where nothing else that changes is."""
 
 _CALL: Final = _schema(
     {

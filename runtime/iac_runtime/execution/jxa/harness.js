@@ -53,7 +53,9 @@ function answerTo(request) {
   NUMBERS = request.numbers;
   try {
     if (request.op === 'test') answer = { value: examine(request.app) };
-    else if (request.needRunning && !Application(request.app).running()) answer = { kind: 'not-running' };
+    else if (request.needRunning && !Application(request.app).running() && !isHelper(request.app)) {
+      answer = { kind: 'not-running' };
+    }
     else answer = carryOut(request);
     answer.ok = !answer.kind;
   } catch (error) {
@@ -61,6 +63,21 @@ function answerTo(request) {
   }
   answer.mark = request.mark;
   return answer;
+}
+
+// Whether an app is a helper of the system's without a face: it is not seen, and ends when idle.
+function isHelper(id) {
+  try {
+    ObjC.import('AppKit');
+    var url = $.NSWorkspace.sharedWorkspace.URLForApplicationWithBundleIdentifier(id);
+    if (!/^\/System\//.test(ObjC.unwrap(url.path))) return false;
+    var facts = $.NSBundle.bundleWithURL(url).infoDictionary;
+    return ['LSBackgroundOnly', 'LSUIElement'].some(function (key) {
+      return /^(1|true|yes)$/i.test(String(ObjC.unwrap(facts.objectForKey(key))));
+    });
+  } catch (error) {
+    return false;
+  }
 }
 
 // How things stand with an app, without an event to it; null for what cannot be said.

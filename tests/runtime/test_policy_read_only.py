@@ -1,0 +1,50 @@
+"""Read-only: what reading needs can be had, and nothing else."""
+
+from dataclasses import replace
+
+import pytest
+from policy_calls import also, facts_of, on, settings_of
+
+from iac_runtime.policy.decide import decide
+from iac_runtime.policy.effects import Effect
+from iac_runtime.policy.facts import CallFacts, Decision, Raised
+from iac_runtime.policy.file import parse_policy
+from iac_runtime.policy.model import PRESETS
+
+START = facts_of("music run", {})
+READ = facts_of("notes list", {"element": "note"})
+CHANGE = Effect("change", "com.apple.Music", "Music", level="MODIFY")
+HIGH = Raised("high", "A place.", "DANGEROUS")
+POLICIES = ["preset = 'read-only'", *(f"preset = '{name}'\nread_only = true" for name in PRESETS)]
+
+
+def judged(facts: CallFacts, policy: str) -> Decision:
+    found = parse_policy(policy)
+    return decide(facts, found, settings_of(found))
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_starting_an_app_is_asked_about_as_a_change_is_elsewhere(policy: str) -> None:
+    found = judged(START, policy)
+    assert (found.action, found.level) == ("ask", "MODIFY")
+    assert found.source in ("policy.toml line 2", "preset read-only")
+    alone = judged(replace(START, can_ask=False), policy)
+    assert (alone.action, alone.requires_prompt) == ("deny", True)
+    assert judged(START, f"{policy}\n[[allow]]\ntool = 'music_run'").action == "allow"
+    assert judged(replace(START, vouched="MODIFY"), policy).action == "allow"
+    assert judged(START, f"{policy}\n[[deny]]\napp = 'Music'").action == "deny"
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_what_does_more_than_start_an_app_stays_refused(policy: str) -> None:
+    for facts in (
+        on(START, ""),
+        on(START, "com.apple.Terminal"),
+        also(START, doubt="x"),
+        replace(START, effects=(*START.effects, CHANGE)),
+        replace(START, raised=(HIGH,)),
+        facts_of("system_events begin_transaction", {}),
+    ):
+        assert judged(facts, policy).action == "deny"
+    raised = f"{policy}\n[[rule]]\ntool = '*'\nlevel = 'MODIFY'"
+    assert judged(READ, raised).action == "deny"
