@@ -17,6 +17,7 @@ from typing import Final, NamedTuple
 from iac_accessibility.model import UiNode
 from iac_accessibility.paths import TEXT_ROLES
 from iac_base.secrets import is_secret
+from iac_runtime.policy.effects import Verb
 from iac_runtime.tool import Level
 
 _WORDS: Final = {
@@ -73,6 +74,16 @@ _UNSPACED: Final = {
     "ends a session or loses work": "終了 退出 종료",
 }
 
+_DOES: Final[dict[str, Verb]] = {
+    "destroys": "delete",
+    "sends": "send",
+    "spends money": "send",
+    "grants or gives up rights": "change",
+    "runs something": "run",
+    "ends a session or loses work": "end",
+    "loses work": "end",
+}
+
 _MEANING: Final = {word: what for what, words in _WORDS.items() for word in words.split()}
 _TOGETHER: Final = {row: what for what, rows in _PHRASES.items() for row in rows.split(", ")}
 _ANYWHERE: Final = {row: what for what, rows in _UNSPACED.items() for row in rows.split()}
@@ -122,11 +133,6 @@ _RUNNERS: Final = (
 )
 """Identities of interpreters and remote controls."""
 
-_OPEN_TEXTS: Final = frozenset(
-    ("com.apple.Terminal", "com.googlecode.iterm2", "com.apple.systempreferences")
-)
-"""Entries of the blocklist whose texts may be read: they hold no secrets by trade."""
-
 _SHOWN_ROLES: Final = TEXT_ROLES | {"static_text", "cell", "row", "link", "list_item", "tree_item"}
 
 
@@ -151,10 +157,11 @@ class ChangeFacts(NamedTuple):
 
 
 class ChangeLevel(NamedTuple):
-    """The level, and a clause for each reason that raised it."""
+    """The level, a clause for each reason that raised it, and what a word says that it does."""
 
     level: Level
     reasons: tuple[str, ...] = ()
+    verb: Verb = "unknown"
 
 
 def level_of(facts: ChangeFacts) -> ChangeLevel:
@@ -183,7 +190,8 @@ def level_of(facts: ChangeFacts) -> ChangeLevel:
         reasons.append("keys are synthesised")
     if not facts.app_id:
         reasons.append("the identity of the app could not be read")
-    return ChangeLevel("DANGEROUS" if reasons else "MODIFY", tuple(reasons))
+    verb = _DOES[found[1]] if found else "unknown"
+    return ChangeLevel("DANGEROUS" if reasons else "MODIFY", tuple(reasons), verb)
 
 
 def holds_secret(node: UiNode) -> bool:
@@ -205,7 +213,6 @@ def hides_values(app_id: str, role: str) -> bool:
     if role not in _SHOWN_ROLES:
         return False
     # Needed here only, and not light.
-    from iac_runtime.policy.blocklist import blocked
+    from iac_runtime.policy.blocklist import hides_texts
 
-    found = blocked(app_id)
-    return found is not None and found.entry.removesuffix(".*") not in _OPEN_TEXTS
+    return hides_texts(app_id)

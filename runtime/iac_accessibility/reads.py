@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Final
 
 from iac_accessibility.apps import UiSession, walk_app
@@ -136,11 +137,11 @@ class _Fits:
         return self._value in text.casefold()
 
 
-@reads
+@partial(reads, front=True)
 def get_focused_element(session: UiSession, call: UiCall) -> dict[str, Any]:
     """Return `{app, element, has_focus, notes}`; element is null where nothing has the focus."""
     seconds = call.seconds
-    app = call.named or next((one for one in session.apps() if one.frontmost), None)
+    app = call.named
     if app is None:
         return {"element": None, "has_focus": False, "notes": ["No app has the keyboard."]}
     end = time.monotonic() + seconds
@@ -176,10 +177,11 @@ def list_windows(session: UiSession, call: UiCall) -> dict[str, Any]:
     windows: list[dict[str, Any]] = []
     notes = [DATA_NOTE]
     complete = True
-    # Listed anew for one app too: which is in front is to be true now.
-    apps = session.apps()
+    apps = call.apps
     if app is not None:
-        apps = [one for one in apps if (one.pid, one.key) == (app.pid, app.key)] or [app]
+        # Listed anew: which is in front is to be true now.
+        same = (one for one in session.apps() if (one.pid, one.key) == (app.pid, app.key))
+        apps = tuple(same) or apps
     for one in apps:
         left = end - time.monotonic()
         if left <= 0:

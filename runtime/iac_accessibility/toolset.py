@@ -32,6 +32,7 @@ from iac_base.text import clean
 from iac_runtime.gate.plans import Call, Plan, ToolContext, ToolResult
 from iac_runtime.policy.effects import Effect
 from iac_runtime.policy.facts import CallFacts, Raised
+from iac_runtime.policy.permissions import Permissions
 from iac_runtime.tools.shape import Perform, Tool
 
 _KEPT: Final = 500
@@ -50,6 +51,7 @@ class UiCall:
         bound: What the element has to be, since a person agreed to that one; None where nobody was
             asked yet.
         cancel: Ends it early, and is told how far it is.
+        apps: Those that may be read: the one that was named, or all that run and are not denied.
     """
 
     arguments: Mapping[str, Any]
@@ -58,6 +60,7 @@ class UiCall:
     path: str
     bound: Fingerprint | None = None
     cancel: Cancellation = field(default_factory=Cancellation)
+    apps: tuple[UiApp, ...] = ()
 
     @property
     def app(self) -> UiApp:
@@ -75,12 +78,16 @@ _Read: TypeAlias = Callable[[UiSession, UiCall], dict[str, Any]]
 _Change: TypeAlias = Callable[[UiSession, UiCall], ElementChange]
 
 
-def reads(read: _Read) -> Perform:
-    """Return the tool's function for a function that reads."""
+def reads(read: _Read, *, front: bool = False) -> Perform:
+    """Return the tool's function for a function that reads.
+
+    Where no app was named, it reads all that run; with `front`, the one that is in front.
+    """
 
     @wraps(read)
     def perform(tool: Tool, call: Call, context: ToolContext) -> Plan:
-        return context.kept(open_toolset).read(tool, call, read)
+        toolset = context.kept(open_toolset)
+        return toolset.read(tool, call, read, context.permissions, front=front)
 
     return perform
 
@@ -126,29 +133,42 @@ class UiToolset:
                 self._session = UiSession(open_bridge())
             return self._session
 
-    def read(self, tool: Tool, call: Call, read: _Read) -> Plan:
-        """Return the plan of a call that reads.
+    def read(
+        self, tool: Tool, call: Call, read: _Read, permissions: Permissions, *, front: bool
+    ) -> Plan:
+        """Return the plan of a call that reads; of several apps, without those that are denied.
 
         Raises:
             UiError: The app is not to be found, or nothing answers here.
         """
         session = self.session
         asked = _asked(session, tool, call)
-        app = asked.named
+        running = [asked.named] if asked.named else session.apps()
+        if front and not asked.named:
+            running = [one for one in running if one.frontmost][:1]
+        app = running[0] if asked.named or (front and running) else None
+        rows = [(one, _reading(one, asked.path)) for one in running]
+
+        def denied(effect: Effect) -> bool:
+            alone = CallFacts(tool.name, (effect,), call.arguments, can_ask=True)
+            return app is None and permissions.judge(alone).action == "deny"
+
+        left_out = {one.name for one, effect in rows if denied(effect)}
+        rows = [row for row in rows if row[0].name not in left_out]
+        apps = tuple(one for one, _ in rows)
+        names = ", ".join(sorted(left_out))
+        notes = (f"left out, for the policy denies it: {names}",) if names else ()
 
         def perform(cancel: Cancellation | None) -> ToolResult:
             with told(app, tool=tool.name):
                 if app is not None:
                     session.check_alive(app)
-                now = replace(asked, cancel=cancel or asked.cancel)
-                return ToolResult(clean(read(session, now)))
+                now = replace(asked, named=app, apps=apps, cancel=cancel or asked.cancel)
+                return ToolResult(clean(read(session, now)), notes)
 
         line = f"{tool.name} {quoted(app.name, 60)}" if app else tool.name
-        whose = (app.id, app.name) if app else ("", "")
-        doubt = "" if app and app.id else "it reads whatever app is in front"
-        effect = Effect("read", *whose, "interface", asked.path, doubt=doubt)
-        facts = CallFacts(tool.name, (effect,), call.arguments, line=line)
-        return Plan(tool, facts, perform)
+        effects = tuple(dict.fromkeys(effect for _, effect in rows))
+        return Plan(tool, CallFacts(tool.name, effects, call.arguments, line=line), perform)
 
     def change(self, tool: Tool, call: Call, find: _Change) -> Plan:
         """Return the plan of a call that changes an element; nothing is changed yet.
@@ -164,7 +184,7 @@ class UiToolset:
         app = asked.app
         with told(app, asked.path, tool=tool.name):
             change = find(session, asked)
-            level, reasons = reach(session, app, change)
+            level, reasons, verb = reach(session, app, change)
 
         def perform(_cancel: Cancellation | None) -> ToolResult:
             with told(app, change.found.path, tool=tool.name):
@@ -174,7 +194,10 @@ class UiToolset:
         if "value" in shown and holds_secret(change.found.node):
             # They are asked about and recorded.
             shown["value"] = "[secret]"
-        effect = Effect("unknown", app.id, app.name, "element", change.found.path, level=level)
+        if verb == "unknown" and change.value is not None:
+            verb = "change"
+        node, path = change.found.node, change.found.path
+        effect = Effect(verb, app.id, app.name, node.role, path, level=level)
         facts = CallFacts(
             tool.name,
             (effect,),
@@ -206,6 +229,11 @@ class UiToolset:
                 if len(kept) > _KEPT:
                     kept.popitem(last=False)
         return tag
+
+
+def _reading(app: UiApp, path: str) -> Effect:
+    doubt = "" if app.id else f"the identity of {app.name} could not be read"
+    return Effect("read", app.id, app.name, "interface", path, doubt=doubt)
 
 
 def open_toolset(_context: ToolContext) -> UiToolset:

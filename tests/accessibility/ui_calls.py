@@ -7,6 +7,7 @@ from iac_accessibility.tools import TOOLS
 from iac_accessibility.toolset import UiToolset
 from iac_base.cancellation import Cancellation
 from iac_runtime.gate.plans import Call, Plan
+from iac_runtime.policy.permissions import default_permissions
 from iac_runtime.tools.checking import check_arguments
 
 ROWS = {tool.name: tool for tool in TOOLS}
@@ -17,6 +18,7 @@ class Context:
 
     def __init__(self, toolset: UiToolset) -> None:
         self._toolset = toolset
+        self.permissions = default_permissions("/Users/me")
 
     def kept(self, _make: object) -> UiToolset:
         return self._toolset

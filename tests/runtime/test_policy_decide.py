@@ -367,22 +367,23 @@ def test_rules_are_registered_from_many_threads() -> None:
 
 
 @pytest.mark.parametrize(
-    ("target", "action"),
+    ("target", "action", "alone"),
     [
-        ('processes["Notes"].windows[0].name', "deny"),
-        ('applicationProcesses["Notes"].windows[0].name', "deny"),
-        ('uiElements["Notes"].windows[0].name', "deny"),
-        ('processes.whose({bundleIdentifier: "com.apple.Notes"})[0].windows[0].name', "deny"),
-        ("processes.whose({frontmost: true})[0].windows[0].name", "ask"),
-        ("processes[0].windows[0].name", "ask"),
-        ('processes["Elsewhere"].windows[0].name', "ask"),
-        ("processes[0].name", "allow"),
+        ('processes["Notes"].windows[0].name', "deny", "allow"),
+        ('applicationProcesses["Notes"].windows[0].name', "deny", "allow"),
+        ('uiElements["Notes"].windows[0].name', "deny", "allow"),
+        ('processes.whose({bundleIdentifier: "com.apple.Notes"})[0].windows', "deny", "allow"),
+        # Whatever it is, it may be one that keeps secrets.
+        ("processes.whose({frontmost: true})[0].windows[0].name", "ask", "ask"),
+        ("processes[0].windows[0].name", "ask", "ask"),
+        ('processes["Elsewhere"].windows[0].name', "ask", "allow"),
+        ("processes[0].name", "allow", "allow"),
     ],
 )
-def test_a_denied_app_is_not_read_through_its_process(target: str, action: str) -> None:
+def test_a_denied_app_is_not_read_through_its_process(target: str, action: str, alone: str) -> None:
     call = ("system_events get", {"target": target})
     for app in ("com.apple.Notes", "Notes"):
         assert judged(call, f'[[deny]]\napp = "{app}"').action == action
-    assert judged(call).action == "allow"
+    assert judged(call).action == alone
     other = judged(call, '[[ask]]\napp = "Notes"')
     assert other.action == ("allow" if action == "allow" else "ask")

@@ -16,6 +16,21 @@ Call = tuple[str, dict[str, Any]]
 
 RAISED: list[tuple[str, Call, Call]] = [
     (
+        "any-window",
+        ("system_events get", {"target": "processes.whose({frontmost: true})[0].windows.name"}),
+        ("system_events get", {"target": "processes.whose({frontmost: true})[0].name"}),
+    ),
+    (
+        "reads-file",
+        ("system_events get", {"target": 'propertyListFiles["~/a.plist"].contents'}),
+        ("system_events get", {"target": 'propertyListFiles["~/a.plist"].size'}),
+    ),
+    (
+        "reads-protected",
+        ("system_events get", {"target": 'xmlFiles["~/Library/Keychains/a.xml"].contents'}),
+        ("system_events get", {"target": 'xmlFiles["~/Library/Keychains/a.xml"].name'}),
+    ),
+    (
         "own-state",
         ("textedit open", {"target": ["/Users/me/state/approvals.db"]}),
         ("textedit open", {"target": ["/Users/me/state_of_things.txt"]}),

@@ -39,6 +39,47 @@ def test_what_holds_a_secret_is_never_read(call: Any, name: str) -> None:
     assert f"{name} holds a secret." in found.reasons
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        ("system_events get", {"target": f'processes["{name}"].{what}'})
+        for name in ("1Password", "1password 7", "Keychain Access", "SecurityAgent", "loginwindow")
+        for what in ("windows", "entireContents", "windows[0].textFields[0].value", "attributes")
+    ]
+    + [
+        (
+            "system_events get",
+            {"target": 'processes.whose({bundleIdentifier: "com.bitwarden.desktop"})[0].windows'},
+        ),
+        ("system_events list", {"element": "window", "of": 'processes["1Password"]'}),
+        (
+            "system_events get",
+            {"target": 'processes["Bitwarden"]', "properties": ["name", "entire contents"]},
+        ),
+    ],
+)
+def test_windows_of_what_keeps_secrets_are_not_read(call: Any) -> None:
+    found = decide(facts_of(*call, vouched="DANGEROUS"), TRUSTED, settings_of(TRUSTED))
+    assert (found.action, found.source) == ("deny", "secrets are never read")
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        ("system_events list", {"element": "process"}),
+        ("system_events get", {"target": 'processes["1Password"]'}),
+        ("system_events get", {"target": 'processes["1Password"].frontmost'}),
+        ("system_events get", {"target": 'processes["Terminal"].windows[0].name'}),
+        ("system_events get", {"target": 'processes["Notes"].windows[0].name'}),
+        ("system_events list", {"element": "property list file", "of": "homeFolder"}),
+        ("system_events get", {"target": 'propertyListFiles["~/a.plist"]'}),
+    ],
+)
+def test_the_list_of_processes_and_of_files_is_safe(call: Any) -> None:
+    found = decide(facts_of(*call), parse_policy(""), settings_of())
+    assert (found.action, found.level) == ("allow", "SAFE")
+
+
 def test_all_of_an_object_means_all_but_its_secrets() -> None:
     facts = facts_of("mail get", {"target": "accounts[0]"})
     assert facts.event is not None

@@ -20,6 +20,9 @@ FIXED: Final[Mapping[str, str]] = _DATA["fixed"]
 BUILT_IN: Final[Mapping[str, str]] = _DATA["built in"]
 """What is on the list unless the policy file takes it off: bundle id or glob -> the app's name."""
 
+_OPEN_TEXTS: Final = frozenset(_DATA["open texts"])
+"""Entries whose texts may be read: they hold no secrets by trade."""
+
 _IDENTITY: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*\Z")
 
 
@@ -53,3 +56,23 @@ def blocked(app: str, added: Iterable[str] = (), removed: Iterable[str] = ()) ->
         if fnmatchcase(wanted, entry.casefold()):
             return Blocked(entry, FIXED.get(entry) or kept.get(entry, entry), entry in FIXED)
     return None
+
+
+def hides_texts(app: str) -> bool:
+    """Say whether what an app (a bundle id) shows is not read: it keeps secrets, or is unknown."""
+    found = blocked(app)
+    return found is not None and found.entry.removesuffix(".*") not in _OPEN_TEXTS
+
+
+def hiding_process(name: str) -> bool:
+    """Say whether the process of a name is of an app whose texts are not read.
+
+    It goes by the words that it begins with (`1Password 7`), or by the end of the bundle id.
+    """
+    words = name.casefold().split()
+    for entry, what in {**FIXED, **BUILT_IN}.items():
+        said = what.casefold().split()
+        named = words[: len(said)] == said or words == [entry.casefold().rpartition(".")[2]]
+        if named and entry.removesuffix(".*") not in _OPEN_TEXTS:
+            return True
+    return False

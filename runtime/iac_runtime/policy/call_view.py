@@ -234,6 +234,13 @@ def steps_in(event: Event) -> list[tuple[Step, ...]]:
     return found
 
 
+def columns_in(event: Event) -> list[tuple[Step, ...]]:
+    """Return what a request asks of each object that it names, as a specifier."""
+    asked = requests(event)
+    found = [(*one.target, Go(column.jxa)) for one in asked for column in one.columns]
+    return found + [(*one.target, Go(row.jxa)) for one in asked for row in one.order]
+
+
 _PROCESSES: Final = frozenset(
     {"applicationProcesses", "deskAccessoryProcesses", "processes", "uiElements"}
 )
@@ -261,7 +268,7 @@ def processes(event: Event) -> list[TargetProcess]:
     found: list[TargetProcess] = []
     if event.app.casefold() != SYSTEM_EVENTS:
         return found
-    for steps in steps_in(event):
+    for steps in (*steps_in(event), *columns_in(event)):
         for at, step in enumerate(steps):
             inner = step == Every("uiElements") and at > 0
             if not isinstance(step, Every | Go) or step.name not in _PROCESSES or inner:

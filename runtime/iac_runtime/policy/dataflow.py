@@ -19,11 +19,16 @@ from iac_base.secrets import is_secret
 from iac_base.words import fold
 from iac_runtime.language.request import Event
 from iac_runtime.language.steps import Every, Go
-from iac_runtime.policy.call_view import requests, steps_in, words_of
+from iac_runtime.policy.call_view import columns_in, requests, steps_in, words_of
+from iac_runtime.policy.places import SYSTEM_EVENTS
 from iac_runtime.tools.tables import Tables
 
 _ALL: Final = "properties"
 """JXA's name of the record of all properties, which cannot be asked for in part."""
+
+
+_CONTENTS: Final = frozenset({"contents", "entireContents"})
+"""What System Events has of all that is in a file or a window; it has to be asked for by name."""
 
 
 def secrets_read(event: Event, tables: Tables | None, extra: Iterable[str] = ()) -> tuple[str, ...]:
@@ -43,7 +48,7 @@ def secrets_read(event: Event, tables: Tables | None, extra: Iterable[str] = ())
             names += [column.jxa for column in one.columns if column.jxa]
         names += [row.jxa for row in one.order]
     found = [name for name in dict.fromkeys(names) if _secret(name, tables, globs)]
-    specifiers += [(*one.target, Go(column.jxa)) for one in asked for column in one.columns]
+    specifiers += columns_in(event)
     for steps in specifiers:
         # Of the objects of a collection all is read at once, where a secret may be among it.
         if not any(isinstance(step, Go) and step.name == _ALL for step in steps):
@@ -67,7 +72,12 @@ def without_secrets(event: Event, tables: Tables | None, extra: Iterable[str] = 
         return replace(event, parts=parts)
     if event.op != "properties":
         return event
-    kept = tuple(column for column in event.columns if not _secret(column.jxa, tables, globs))
+    hidden = _CONTENTS if event.app.casefold() == SYSTEM_EVENTS else frozenset[str]()
+    kept = tuple(
+        column
+        for column in event.columns
+        if column.jxa not in hidden and not _secret(column.jxa, tables, globs)
+    )
     if len(kept) == len(event.columns):
         return event
     return replace(event, op="columns", columns=kept)

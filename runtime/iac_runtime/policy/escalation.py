@@ -33,6 +33,7 @@ from iac_runtime.policy.call_view import (
     MOVES,
     CallValue,
     CallView,
+    processes,
     requests,
     words_of,
 )
@@ -153,6 +154,14 @@ def _many(view: CallView, _context: RuleContext) -> str:
 def _list_of_many(view: CallView, _context: RuleContext) -> str:
     count = sum(row.code == "----" for row in view.values)
     return str(count) if view.event.writes and count > MANY else ""
+
+
+@VALUE_RULES("any-window", "MODIFY", "It reads what {} shows, which may be a secret.")
+def _any_window(view: CallView, _context: RuleContext) -> str:
+    """A password manager is known by its name, or by its bundle id."""
+    rows = () if view.event.writes else processes(view.event)
+    unnamed = any(row.inside and not (row.name or row.bundle) for row in rows)
+    return "an app that it does not name" if unnamed else ""
 
 
 _TRASH: Final = re.compile(

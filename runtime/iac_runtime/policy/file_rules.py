@@ -7,10 +7,11 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Final, Literal, NamedTuple, TypeAlias
 
-from iac_runtime.language.steps import RefValue
-from iac_runtime.policy.call_view import MOVES, CallView, words_of
+from iac_runtime.language.steps import Every, Go, RefValue
+from iac_runtime.policy.call_view import MOVES, CallView, columns_in, steps_in, words_of
 from iac_runtime.policy.dataflow import Taint
 from iac_runtime.policy.places import (
+    SYSTEM_EVENTS,
     Files,
     Mac,
     identity,
@@ -122,6 +123,43 @@ def _opens_protected(view: CallView, context: RuleContext) -> str:
         if any(place_of(form) for form in _both(path, context)):
             return path
     return ""
+
+
+_TEXT_FILES: Final = frozenset({"propertyListFiles", "xmlFiles"})
+_PARTS: Final = frozenset(
+    {"contents", "propertyListItems", "xmlAttributes", "xmlDatas", "xmlElements"}
+)
+_TEXTS: Final = frozenset({"properties", "text", "value"})
+
+
+def _reads_into(view: CallView) -> bool:
+    """Say whether a request goes into a property list or an XML file, and not just to its name."""
+    event = view.event
+    if event.writes or event.app.casefold() != SYSTEM_EVENTS:
+        return False
+    for steps in (*steps_in(event), *columns_in(event)):
+        names = [step.name for step in steps if isinstance(step, Go | Every)]
+        if not _PARTS.isdisjoint(names):
+            return True
+        if not (_TEXT_FILES.isdisjoint(names) or _TEXTS.isdisjoint(names)):
+            return True
+    return False
+
+
+@FILE_RULES("reads-protected", "deny", "Tools never read what is in {}.")
+def _reads_protected(view: CallView, context: RuleContext) -> str:
+    for _, path in view.paths if _reads_into(view) else ():
+        for form in _both(path, context):
+            place = place_of(form)
+            if place is not None:
+                return f"{path} ({place.says})"
+    return ""
+
+
+@FILE_RULES("reads-file", "DANGEROUS", "It reads what is in {}.")
+def _reads_file(view: CallView, _context: RuleContext) -> str:
+    found = next((path for _, path in view.paths), "a file that is not known here")
+    return found if _reads_into(view) else ""
 
 
 def _destinations(view: CallView) -> Iterator[tuple[str, str]]:

@@ -20,7 +20,8 @@ from iac_base.files import data_folder
 from iac_base.text import escaped
 from iac_runtime.language.request import Event
 from iac_runtime.language.text import jxa_line
-from iac_runtime.policy.call_view import CallView, processes, sent_for, view_of
+from iac_runtime.policy.blocklist import hides_texts, hiding_process
+from iac_runtime.policy.call_view import CallView, TargetProcess, processes, sent_for, view_of
 from iac_runtime.policy.dataflow import Taint, secrets_read, without_secrets
 from iac_runtime.policy.decide import decide
 from iac_runtime.policy.effects import Effect, object_of, verb_of_event
@@ -36,7 +37,6 @@ from iac_runtime.policy.model import (
     PolicySettings,
     read_settings,
 )
-from iac_runtime.policy.places import SYSTEM_EVENTS
 from iac_runtime.policy.question import Question, Verdict, question_for
 from iac_runtime.tool import Level
 from iac_runtime.tools.binding import Operation, parameters
@@ -155,19 +155,22 @@ class Permissions:
         thing = object_of(event, tables)
         own = Effect(verb, event.app, name, *thing, flows_of(view, verb), level)
         raised = escalate(view, self._context) if _can_raise(view) else ()
+        secrets = secrets_read(event, tables, self.policy.secrets)
+        if own.looks:
+            secrets += tuple(dict.fromkeys(filter(None, map(self._hidden, processes(event)))))
         return replace(
             facts,
             effects=(own, *self._processes(event, own)),
             event=event,
             line=facts.line or jxa_line(event),
             raised=raised,
-            secrets=secrets_read(event, tables, self.policy.secrets),
+            secrets=secrets,
             sent=lambda key: sent_for(key, view, rows),
         )
 
     def _processes(self, event: Event, effect: Effect) -> Iterator[Effect]:
         """Yield the same on each app whose process a request of System Events goes through."""
-        for row in processes(event) if event.app.casefold() == SYSTEM_EVENTS else ():
+        for row in processes(event):
             said = row.name or row.bundle
             app, name = self._identify(said) if said else ("", "")
             app, name = row.bundle or app, name or row.name
@@ -177,7 +180,15 @@ class Permissions:
             if not app and (name or row.inside):
                 whose = f"the process {name}" if name else "a process without a name"
                 doubt = f"it goes through {whose}, whose app is not known here"
-            yield effect._replace(app=app, name=name or "a process", flow=(), doubt=doubt)
+            # One that is looked at may be any; where it is changed, no app is written to unknown.
+            name = name or ("" if effect.looks else "a process")
+            yield effect._replace(app=app, name=name, flow=(), doubt=doubt)
+
+    def _hidden(self, row: TargetProcess) -> str:
+        """Return what is read of a process though it is not shown; an empty text if nothing is."""
+        app = row.bundle or (self._identify(row.name)[0] if row.name else "")
+        hides = hiding_process(row.name) or (bool(app) and hides_texts(app))
+        return f"what {row.name or row.bundle} shows" if row.inside and hides else ""
 
     def of(self, facts: CallFacts, caller: Requester) -> CallFacts:
         """Return the facts of a call with what is known of who calls."""
@@ -286,7 +297,7 @@ class Permissions:
 
 def _can_raise(view: CallView) -> bool:
     """Say whether any rule of escalation can hold: a read without values raises nothing."""
-    return bool(view.values or view.paths) or view.event.writes
+    return bool(view.values or view.paths or view.of_files) or view.event.writes
 
 
 def _span(seconds: float) -> str:
