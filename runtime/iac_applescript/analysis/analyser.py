@@ -10,16 +10,25 @@ from typing import Final, Literal, NamedTuple
 
 from iac_applescript.analysis.applescript_reader import read_applescript
 from iac_applescript.analysis.applescript_units import scan_applescript
-from iac_applescript.analysis.findings import Findings, Reason, Scan, ScriptToken, Start, text_at
+from iac_applescript.analysis.findings import (
+    Findings,
+    Reason,
+    Scan,
+    ScriptToken,
+    Start,
+    merged,
+    text_at,
+)
 from iac_applescript.analysis.javascript_reader import read_javascript
 from iac_applescript.analysis.javascript_tokens import scan_javascript
+from iac_applescript.analysis.statement_effects import ADDITIONS
 from iac_applescript.analysis.vocabulary import Vocabulary, vocabulary_of
-from iac_runtime.tool import Level
+from iac_runtime.policy.effects import Effect
+from iac_runtime.tool import Level, highest
 from iac_runtime.tools.catalogue import Catalogue
 
 Language = Literal["applescript", "javascript"]
 
-ADDITIONS: Final = "standard_additions"
 SYSTEM_EVENTS: Final = "com.apple.systemevents"
 _PROCESS: Final = frozenset(("process", "processes"))
 _COLLECTIONS: Final = frozenset(
@@ -43,6 +52,7 @@ class Analysis(NamedTuple):
         unknown: Names of apps that are not known here.
         tools: Generated tools that do what its statements do.
         starts: The apps that it starts if they do not run.
+        effects: What its statements do, as far as they were understood.
     """
 
     level: Level
@@ -51,6 +61,7 @@ class Analysis(NamedTuple):
     unknown: tuple[str, ...]
     tools: tuple[str, ...]
     starts: tuple[Start, ...] = ()
+    effects: tuple[Effect, ...] = ()
 
 
 def with_starts(found: Analysis, runs: Callable[[str], bool]) -> Analysis:
@@ -67,7 +78,14 @@ def with_starts(found: Analysis, runs: Callable[[str], bool]) -> Analysis:
         for start in found.starts
         if not runs(start.app)
     )
-    return found._replace(level="MODIFY", reasons=reasons) if reasons else found
+    if not reasons:
+        return found
+    starts = (
+        Effect("start", start.app, start.name, level="MODIFY")
+        for start in found.starts
+        if start.app in {reason.text for reason in reasons}
+    )
+    return found._replace(level="MODIFY", reasons=reasons, effects=(*found.effects, *starts))
 
 
 def scanned(script: str, language: Language) -> Scan:
@@ -94,6 +112,12 @@ class Analyser:
         for fault in scan.faults:
             findings.add("DANGEROUS", "fault", fault.says, "", fault.start)
         read(scan, findings, self.find, self.vocabulary(ADDITIONS))
+        told = {effect.app for effect in findings.effects}
+        apps = filter(None, map(self.find, findings.targets))
+        effects = [Effect("read", app.bundle, app.name) for app in apps if app.bundle not in told]
+        effects = [*findings.effects, *effects]
+        if language == "javascript":
+            effects = [row._replace(level=highest((row.level, "MODIFY"))) for row in effects]
         order = {"DANGEROUS": 0, "MODIFY": 1, "SAFE": 2}
         reasons = sorted(
             (reason for reason in findings.reasons.values() if reason.level != "SAFE"),
@@ -107,6 +131,7 @@ class Analyser:
             tuple(findings.unknown),
             tuple(known),
             tuple(findings.starts.values()),
+            merged(effects),
         )
 
     def find(self, name: str) -> Vocabulary | None:
