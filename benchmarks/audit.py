@@ -16,6 +16,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 from iac_base.sqlite import open_database
@@ -167,7 +168,7 @@ def record(folder: Path, count: int) -> None:
         "result": Query(result="TIMEOUT"),
     }.items():
         found = len(find(folder, query, 20))
-        took = median(lambda query=query: find(folder, query, 20), REPEATS)
+        took = median(partial(find, folder, query, 20), REPEATS)
         show(f"search by {name}", took, REPEATS, f", {found} found")
     show("verify", median(lambda: verified(folder), REPEATS), REPEATS)
     size = path.stat().st_size
