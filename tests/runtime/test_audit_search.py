@@ -16,8 +16,16 @@ from iac_runtime.audit.chain import START, chained, text_of
 from iac_runtime.audit.reading import Query, find, links, row_lines, rows, verified
 from iac_runtime.audit.store import FILE, SCHEMA
 from iac_runtime.audit.writer import intent_body
+from iac_runtime.tool import Level
 
 OLD = SCHEMA._replace(migrations=SCHEMA.migrations[:1])
+
+ROWS: tuple[tuple[str, str, Level, str, str, tuple[str, ...]], ...] = (
+    ("mail", "get", "SAFE", "Claude", 'a "quoted" subject', ()),
+    ("mail", "send", "DANGEROUS", "Claude", "Grüße an alle", ("mail", "Contacts")),
+    ("notes", "set", "MODIFY", "other", "milk and bread", ("notes",)),
+    ("finder", "list", "SAFE", "other", "100% of [it]", ("finder", "mail")),
+)
 
 INTENTS = [
     AuditIntent(
@@ -28,12 +36,7 @@ INTENTS = [
         arguments={"text": text},
         effects=tuple((verb, f"com.apple.{other}", "object", "") for other in others),
     )
-    for app, verb, level, client, text, others in (
-        ("mail", "get", "SAFE", "Claude", 'a "quoted" subject', ()),
-        ("mail", "send", "DANGEROUS", "Claude", "Grüße an alle", ("mail", "Contacts")),
-        ("notes", "set", "MODIFY", "other", "milk and bread", ("notes",)),
-        ("finder", "list", "SAFE", "other", "100% of [it]", ("finder", "mail")),
-    )
+    for app, verb, level, client, text, others in ROWS
 ]
 
 QUERIES = st.builds(
@@ -113,12 +116,12 @@ def test_of_many_effects_every_app_is_kept_and_secrets_are_not() -> None:
     many = [("get", "com.apple.mail", f"message {n}", "") for n in range(80)]
     last = ("send", "com.apple.Music", "x" * 900, "Bearer abcdefghijklmnop1234567890")
     body = json.loads(intent_body(AuditIntent("t", "SAFE", effects=(*many, last)))[0])
-    assert len(body["effects"]) == 52
-    verb, app, shown, flow = body["effects"][50]
+    assert len(body["effects"]) == 53
+    verb, app, shown, flow = body["effects"][51]
     assert (verb, app) == ("send", "com.apple.Music")
     assert len(shown) < 300
     assert "abcdefghijklmnop" not in flow
-    assert body["effects"][51][0] == "… [81 effects]"
+    assert body["effects"][52][0] == "… [81 effects]"
     few = AuditIntent("t", "SAFE", effects=tuple(many[:50]))
     assert json.loads(intent_body(few)[0])["effects"] == [list(effect) for effect in many[:50]]
 

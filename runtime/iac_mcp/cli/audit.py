@@ -89,7 +89,7 @@ def search(limit: int, as_json: bool, **query: Any) -> None:
 @audit.command()
 @click.argument("row", type=click.IntRange(1))
 def show(row: int) -> None:
-    """Show the call whose number tail and search print first, with all that was written of it."""
+    """Show one call by its number, with all that was written of it."""
     from iac_runtime.audit.reading import Query, find
 
     found = find(open_state(), Query(seq=row), 1)
@@ -103,7 +103,7 @@ def show(row: int) -> None:
 @click.option("--syslog", is_flag=True, help="Hand it to the system's log.")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED)
 def anchor(file: Path | None, syslog: bool, command: tuple[str, ...]) -> None:
-    """Keep the head of the chain elsewhere, so that a rollback or another file is found later.
+    """Keep the head of the chain elsewhere, to find a rollback later.
 
     COMMAND, after --, gets it as a line of JSON on its standard input.
     """

@@ -62,7 +62,7 @@ _END: Final = """
 SELECT max(seq) FROM (SELECT seq FROM rows WHERE seq > ? AND event = 'intent'
 AND json_valid(body) ORDER BY seq LIMIT ?)"""
 
-_OF_KIND: Final = "call.kind IN (SELECT kind FROM kinds WHERE {tests})"
+_KINDS: Final = "SELECT kind FROM kinds WHERE {tests}"
 
 _COUNT: Final = "SELECT count(*), min(seq), max(seq) FROM calls AS call WHERE {tests}"
 
@@ -104,12 +104,17 @@ def search(
         return
     calls, order, tests = "calls AS call", "call.seq", list(times)
     if kinds:
-        inner = _all(kinds)
-        tests.insert(0, Test(_OF_KIND.format(tests=inner.sql), inner.values))
+        every = _all(kinds)
+        known = connection.execute(_KINDS.format(tests=every.sql), every.values).fetchall()
+        if not known:
+            return
+        tests.insert(0, Test(f"call.kind IN ({','.join(str(kind) for (kind,) in known)})", ()))
     if len(text) >= 3:
-        every = _all(tests)
-        found = connection.execute(_COUNT.format(tests=every.sql), every.values)
-        count, *ends = found.fetchone()
+        count, ends = indexed, [0, indexed]
+        if tests:
+            every = _all(tests)
+            found = connection.execute(_COUNT.format(tests=every.sql), every.values)
+            count, *ends = found.fetchone()
         if count > FEW:
             calls = "texts CROSS JOIN calls AS call ON call.seq = texts.rowid"
             order = "texts.rowid"

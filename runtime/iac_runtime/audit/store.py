@@ -190,6 +190,8 @@ class AuditStore:
         self._database = Database(folder / FILE, SCHEMA, wait=BUSY_SECONDS)
         self._session: AuditSession | None = None
         self._begun_on: sqlite3.Connection | None = None
+        # Rows that the index may lack; what an earlier program left is looked at once.
+        self._waiting = index.LAG
 
     def write(self, parts: Sequence[Part], now: str) -> None:
         """Add rows in one durable transaction; an empty `session` stands for this run.
@@ -199,6 +201,7 @@ class AuditStore:
         """
         with self._writing(now) as (connection, run):
             append(connection, (part._replace(session=part.session or run) for part in parts))
+        self._waiting += len(parts)
 
     def index(self, *, idle: bool) -> bool:
         """Bring the index forward by a batch, if it is worth it; return whether more may wait.
@@ -206,14 +209,15 @@ class AuditStore:
         Raises:
             StateFileError: It cannot be; nothing is lost, for the rows themselves are there.
         """
-        if self._session is None:
-            return False
-        with self._database.reading() as connection:
-            waiting = index.waiting(connection)
-        if waiting < (index.BATCH if idle else index.LAG):
-            return waiting >= index.BATCH
-        with self._database.writing() as connection:
-            return index.extend(connection)
+        least = index.BATCH if idle else index.LAG
+        if self._waiting >= least:
+            with self._database.writing() as connection:
+                # Asked of the file, for others write and index too.
+                self._waiting = index.waiting(connection)
+                if self._waiting >= least:
+                    index.extend(connection)
+                    self._waiting -= index.BATCH
+        return self._waiting >= index.BATCH
 
     def close(self, now: str) -> None:
         """End the run: calls without an outcome are marked, and its lock goes.

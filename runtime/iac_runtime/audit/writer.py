@@ -109,21 +109,17 @@ def intent_body(intent: AuditIntent) -> tuple[str, tuple[str, ...]]:
 def _effects(
     effects: tuple[tuple[str, str, str, str], ...], secrets: tuple[str, ...]
 ) -> list[list[str]]:
-    """Return effects as they are stored: the first, then one for each app that these leave out."""
-    kept, named = list(effects[:MOST_EFFECTS]), {effect[1] for effect in effects[:MOST_EFFECTS]}
-    for effect in effects[MOST_EFFECTS:]:
-        if effect[1] not in named:
-            named.add(effect[1])
-            kept.append(effect)
-    stored = [
+    """Return effects as they are stored: the first, and one of each app that others reach."""
+    kept = [*effects[:MOST_EFFECTS], *{rest[1]: rest for rest in effects[MOST_EFFECTS:]}.values()]
+    if len(kept) < len(effects):
+        kept.append((f"… [{len(effects)} effects]", "", "", ""))
+    return [
         [
-            *(shorten(part, NAME_LIMIT) for part in effect[:2]),
-            *(shorten(redact_text(part, secrets), NAME_LIMIT) for part in effect[2:]),
+            shorten(part, NAME_LIMIT)
+            for part in (verb, app, *(redact_text(x, secrets) for x in rest))
         ]
-        for effect in kept
+        for verb, app, *rest in kept
     ]
-    cut = [] if len(kept) == len(effects) else [[f"… [{len(effects)} effects]", "", "", ""]]
-    return stored + cut
 
 
 def outcome_body(outcome: AuditOutcome, secrets: tuple[str, ...]) -> str:
