@@ -34,6 +34,7 @@ class Query:
         text: Occurs in what was written of the intent, in any case.
         app, client, level, result: Exactly this, in any case; of several apps any one.
         tool: A name with `*` and `?`.
+        without: A tool whose calls are left out.
         since, until: From this time on, and before that one; UTC as in a row.
     """
 
@@ -45,6 +46,7 @@ class Query:
     result: str = ""
     since: str = ""
     until: str = ""
+    without: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +104,7 @@ _CONDITIONS = (
     ("level", "json_extract(intent.body, '$.level') = upper(?)"),
     ("since", "intent.time >= ?"),
     ("until", "intent.time < ?"),
+    ("without", "json_extract(intent.body, '$.tool') != ?"),
 )
 
 
