@@ -105,7 +105,6 @@ def connect(
         SetupError: The folder holds no tools, the policy is not right, or the simulator or its
             state cannot be had.
     """
-    from iac_runtime.execution.executor import Executor
     from iac_runtime.tools.catalogue import Catalogue
     from iac_runtime.tools.folders import tool_folders
 
@@ -113,40 +112,42 @@ def connect(
     catalogue = Catalogue(folders) if folders else None
     launch = [_bundle_id(catalogue, app) for app in launch]
     if simulate is None or simulate is False:
-        return _begin(_on_this_mac(catalogue, timeout, allow, launch))
-    from iac_runtime.gate.gate import Gate
-    from iac_runtime.gate.opening import HOME, simulation
+        return _begin(_session(catalogue, timeout, allow, launch))
+    from iac_runtime.gate.opening import simulation
 
     if catalogue is None:
         raise SetupError("There are no tools yet; make them with: iac-gen build")
     world = simulation(catalogue, None if simulate is True else Path(simulate))
-    executor = Executor(world, timeout=timeout)
-    gate = Gate(catalogue, executor, allow, home=HOME, limit=None, way=_WAY, launch=launch)
-    return _begin(Session(gate, world))
+    return _begin(_session(catalogue, timeout, allow, launch, world))
 
 
-def _on_this_mac(
-    catalogue: "Catalogue | None", timeout: float, allow: Level, launch: Collection[str]
+def _session(
+    catalogue: "Catalogue | None",
+    timeout: float,
+    allow: Level,
+    launch: Collection[str],
+    world: "Simulation | None" = None,
 ) -> Session:
-    """Return a session on real apps: the user's policy holds, and every call is audited."""
+    """Return a session under the user's policy; every call of a real app is audited."""
     from iac_runtime.execution.executor import Executor
     from iac_runtime.gate.gate import Gate
-    from iac_runtime.gate.opening import open_audit
-    from iac_runtime.policy.permissions import open_permissions
+    from iac_runtime.gate.opening import HOME, open_audit
+    from iac_runtime.policy.permissions import identify_in, nobody, open_permissions
 
-    return Session(
-        Gate(
-            catalogue,
-            Executor(timeout=timeout),
-            allow,
-            limit=None,
-            way=_WAY,
-            launch=launch,
-            permissions=open_permissions(),
-            audit=open_audit,
-        ),
-        None,
+    home = HOME if world else None
+    identify = identify_in(catalogue) if catalogue else nobody
+    gate = Gate(
+        catalogue,
+        Executor(world, timeout=timeout),
+        allow,
+        home=home,
+        limit=None,
+        way=_WAY,
+        launch=launch,
+        permissions=open_permissions(home=home, identify=identify),
+        audit=None if world else open_audit,
     )
+    return Session(gate, world)
 
 
 def _bundle_id(catalogue: "Catalogue | None", app: str) -> str:
@@ -176,7 +177,7 @@ def dispatch(function: Callable[..., Any], arguments: Mapping[str, Any], /) -> A
 def _default() -> Session:
     with _lock:
         if not _standing:
-            _standing.append(_on_this_mac(None, _TIMEOUT, "DANGEROUS", ()))
+            _standing.append(_session(None, _TIMEOUT, "DANGEROUS", ()))
         return _standing[0]
 
 

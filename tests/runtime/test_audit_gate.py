@@ -95,7 +95,9 @@ def test_the_audit_holds_who_called_what_was_decided_and_what_came_of_it(
     ]
     assert [row.error for row in rows] == ["", "", "", failed.message]
     assert rows[0].line == read.line
-    assert rows[1].reasons == ["DANGEROUS calls always require approval."]
+    simulated = "Simulated: no app was reached."
+    assert rows[1].reasons == ["DANGEROUS calls always require approval.", simulated]
+    assert all(row.reasons[-1] == simulated for row in rows)
 
 
 def test_a_trial_and_another_door_run_nothing(catalogue: Catalogue) -> None:

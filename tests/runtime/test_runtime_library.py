@@ -45,6 +45,29 @@ def test_connecting_can_allow_less(output: Path) -> None:
     assert isinstance(caught.value, iac_runtime.ToolError)
 
 
+@pytest.mark.parametrize(
+    ("policy", "words"),
+    [
+        ("[[deny]]\napp = 'Diary'\nlevel = 'MODIFY'", "denies it"),
+        ("read_only = true", "Only reads run here"),
+        ("[blocklist]\nadd = 'com.example.Diary'", "No tool writes to"),
+    ],
+)
+def test_the_users_policy_holds_for_simulated_apps_too(
+    output: Path, policy: str, words: str
+) -> None:
+    data_folder().mkdir(mode=0o700, exist_ok=True)
+    (data_folder() / "policy.toml").write_text(policy, encoding="utf-8")
+    with iac_runtime.connect(simulate=True, tools=output) as session:
+        before = session.call("diary_count", element="entry")
+        with pytest.raises(CallRefusedError, match=words):
+            session.call("diary_make", element="entry")
+        assert session.call("diary_count", element="entry") == before
+    (data_folder() / "policy.toml").write_text("preset = 'none'", encoding="utf-8")
+    with pytest.raises(SetupError, match=r"policy\.toml line 1"):
+        iac_runtime.connect(simulate=True, tools=output)
+
+
 def test_a_call_that_fails_carries_its_facts(output: Path, state_file: Path) -> None:
     diary = load_module(output, "diary")
     with (

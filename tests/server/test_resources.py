@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import mcp_types as types
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,6 +14,8 @@ from mcp import Client, MCPError
 from real_clients import ERAS, ask, ask_tools, backing_of
 
 from iac_base.errors import InvalidParameterError
+from iac_base.files import open_state
+from iac_runtime.audit.reading import Query, find
 from iac_runtime.gate.opening import GateOptions, open_gate
 from iac_runtime.gate.stored import shorten
 from iac_runtime.serve.front import identity
@@ -198,16 +201,100 @@ def test_the_audit_tail_ends_with_the_last_call(tools: Path) -> None:
     ask_tools(tools, question)
 
 
-def test_an_audit_of_long_rows_fits_into_an_answer(
-    tools: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("iac_runtime.serve.resources.RESULT_LIMIT", 700)
+def test_an_audit_of_long_rows_fits_into_an_answer(tools: Path) -> None:
+    gate = open_gate(GateOptions([tools], ""))
+    gate.context.limit = 700
+    backing = backing_of(tools, gate=gate)
 
     async def question(client: Client) -> None:
         for _ in range(4):
             await client.call_tool("notes_count", {"element": "note"})
         rows = await calls_told(client, 1)
         assert 1 <= len(rows) < 4
+
+    ask(backing.server(identity(), 54.0), question)
+    backing.close()
+
+
+RESULT = "A" * 22
+READS = [
+    ("iac://audit/tail", "audit_tail", {}),
+    (f"iac://results/{RESULT}?offset=5", "read_more", {"result": RESULT, "offset": 5}),
+    ("iac://apps", "list_apps", {}),
+]
+
+
+@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize(("uri", "tool", "given"), READS)
+def test_what_is_denied_to_a_tool_is_denied_to_its_resource(
+    tools: Path, own_data_folder: Path, era: str, uri: str, tool: str, given: dict[str, Any]
+) -> None:
+    own_data_folder.mkdir(mode=0o700)
+    (own_data_folder / "policy.toml").write_text(f"[[deny]]\ntool = '{tool}'\nwhy = 'Mine.'")
+
+    async def question(client: Client) -> None:
+        _, line = await told(client, uri)
+        assert "denies it: Mine." in line
+        refused = await client.call_tool(tool, given)
+        assert refused.is_error
+
+    ask_tools(tools, question, era)
+
+
+def test_a_resource_is_recorded_as_its_tool_is(tools: Path) -> None:
+    async def question(client: Client) -> None:
+        whole = "x" * 200_000
+        ident = shorten(whole, 1000)[1].split('"')[1]
+        await text_at(client, f"iac://results/{ident}")
+        await text_at(client, "iac://apps")
+        rows = await calls_told(client, 2)
+        assert [(row["tool"], row["client"]) for row in rows] == [
+            ("read_more", "mcp"),
+            ("list_apps", "mcp"),
+        ]
+        assert rows[0]["arguments"] == {"result": ident, "offset": 0}
+
+    ask_tools(tools, question)
+    recorded = find(open_state(), Query(tool="audit_tail"), 100)
+    assert recorded
+    assert {row.result for row in recorded} == {"done"}
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_what_would_be_asked_about_names_the_tool_to_call(
+    tools: Path, own_data_folder: Path, era: str
+) -> None:
+    own_data_folder.mkdir(mode=0o700)
+    (own_data_folder / "policy.toml").write_text("preset = 'private'")
+    asked: list[str] = []
+
+    async def yes(_context: Any, params: Any) -> types.ElicitResult:
+        asked.append(params.message)
+        return types.ElicitResult(action="accept", content={"answer": "Allow once"})
+
+    async def question(client: Client) -> None:
+        _, line = await told(client, "iac://audit/tail")
+        assert "Call the tool audit_tail with {} instead." in line
+        assert asked == []
+        answer = await client.call_tool("audit_tail", {})
+        assert answer.structured_content == {"calls": []}
+        assert len(asked) == 1
+        assert await text_at(client, "iac://apps/notes/model")
+
+    backing = backing_of(tools)
+    ask(backing.server(identity(), 54.0), question, era, elicitation_callback=yes)
+    backing.close()
+
+
+def test_reading_the_audit_counts_for_the_limits(tools: Path, own_data_folder: Path) -> None:
+    own_data_folder.mkdir(mode=0o700)
+    (own_data_folder / "policy.toml").write_text("[limits]\nreads = 0.01")
+
+    async def question(client: Client) -> None:
+        assert await text_at(client, "iac://audit/tail") == ""
+        _, line = await told(client, "iac://audit/tail")
+        assert "Too many calls" in line
+        assert await text_at(client, "iac://status")
 
     ask_tools(tools, question)
 

@@ -33,6 +33,7 @@ class Query:
         app, client, level, result: Exactly this, in any case; of several apps any one, those of
             its effects included.
         tool: A name with `*` and `?`.
+        without: A tool whose calls are left out.
         since, until: From this time on, and before that one; UTC as in a row.
         seq: The place of its intent.
     """
@@ -46,6 +47,7 @@ class Query:
     since: str = ""
     until: str = ""
     seq: int = 0
+    without: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +92,7 @@ _KINDS: Final = (
     ("client", "client = lower(?)"),
     ("tool", "tool GLOB ?"),
     ("level", "level = upper(?)"),
+    ("without", "tool != ?"),
 )
 _TIMES: Final = (
     ("seq", "call.seq = ?"),

@@ -165,6 +165,11 @@ class Executor:
         with self._call(wanted, call), self._turns(sorted(apps)[:3], call, wanted):
             return self._process(command, stdin, timeout, wanted)
 
+    @property
+    def simulated(self) -> bool:
+        """Whether requests go to something in this process and reach no app."""
+        return self._runner is not None
+
     def available(self) -> bool:
         """Say whether there is an osascript to run."""
         return self._runner is not None or shutil.which(self._program) is not None

@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from iac_base.cancellation import Cancellation
 from iac_base.errors import ToolError, UnknownToolError, nearest
@@ -47,6 +47,9 @@ from iac_runtime.tools.shape import RESULT_LIMIT, Tool
 
 if TYPE_CHECKING:
     from iac_runtime.audit import Audit
+
+
+_SIMULATED: Final = "Simulated: no app was reached."
 
 
 class _Stages:
@@ -326,7 +329,7 @@ class Gate:
                 app=",".join(app or name.replace(",", " ") for app, name in facts.apps),
                 effects=tuple(effect.row() for effect in facts.effects),
                 client=facts.client,
-                reasons=decision.reasons,
+                reasons=(*decision.reasons, *([_SIMULATED] if self.executor.simulated else ())),
                 decision=decision.action,
                 source=decision.source,
                 arguments=facts.arguments,

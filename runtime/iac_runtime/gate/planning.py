@@ -19,12 +19,14 @@ from iac_base.errors import (
     near_text,
     quoted,
 )
+from iac_base.files import open_state
 from iac_base.words import text_literal
 from iac_runtime.gate.plans import Call, Plan, ToolContext, ToolResult
 from iac_runtime.gate.results import look_again, plain_result
 from iac_runtime.language.compose import compose, effective_level
 from iac_runtime.language.request import Event, EventOp
 from iac_runtime.language.terms import contains
+from iac_runtime.policy.effects import OWN, Effect
 from iac_runtime.policy.facts import CallFacts
 from iac_runtime.tool import Level, at_most
 from iac_runtime.tools.binding import Operation, bind
@@ -48,6 +50,9 @@ _HELPERS: Final = frozenset(
     for name in ("databaseevents", "imageevents", "shortcuts.events", "systemevents")
 )
 """Helpers without a face, which end when idle; on a Mac the harness finds more by their bundles."""
+
+_TAIL: Final = 50
+"""Calls of the audit that are shown."""
 
 _LOOK: Final = 5.0
 """Seconds for the question whether an app runs; without an answer it counts as not running."""
@@ -126,6 +131,30 @@ def plan_read_more(tool: Tool, call: Call, context: ToolContext) -> Plan:
         return ToolResult(read_on(call.arguments["result"], call.arguments["offset"], limit))
 
     return Plan(tool, CallFacts(tool.name, arguments=call.arguments), perform)
+
+
+def plan_audit_tail(tool: Tool, call: Call, context: ToolContext) -> Plan:
+    """Return the plan of showing the last calls: `{"calls": [...]}`, the newest last."""
+
+    def perform(_cancel: Cancellation | None) -> ToolResult:
+        # Loads sqlite3.
+        from iac_runtime.audit.reading import Query, find
+        from iac_runtime.audit.store import FILE, connect_read
+
+        state = open_state()
+        try:
+            connect_read(state / FILE).close()
+        except FileNotFoundError:
+            # The first call begins it, a moment later.
+            return ToolResult({"calls": []})
+        found = find(state, Query(without=tool.name), _TAIL)
+        rows = [json.dumps(entry.facts()) for entry in found]
+        while rows and sum(map(len, rows)) > (context.limit or RESULT_LIMIT):
+            del rows[0]
+        return ToolResult({"calls": [json.loads(row) for row in rows]})
+
+    read = Effect("read", OWN, kind="audit log")
+    return Plan(tool, CallFacts(tool.name, (read,), call.arguments), perform)
 
 
 def _catalogue(tool: Tool, context: ToolContext) -> Catalogue:

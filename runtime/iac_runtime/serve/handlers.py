@@ -7,7 +7,7 @@ error of the protocol, as the protocol wants it.
 import asyncio
 import contextlib
 import json
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
 from typing import Any, Final, TypeVar
 
@@ -27,12 +27,13 @@ from mcp.server.subscriptions import (
 )
 from mcp.shared.exceptions import MCPError
 
-from iac_base.errors import IacError, ToolError, nearest
+from iac_base.errors import CallRefusedError, IacError, ToolError, nearest
 from iac_base.text import clean_text
 from iac_base.words import fold
 from iac_runtime.gate.gate import Gate
-from iac_runtime.gate.plans import Call, Done
+from iac_runtime.gate.plans import Call, Done, Refused
 from iac_runtime.gate.results import clean
+from iac_runtime.policy.permissions import Requester
 from iac_runtime.serve.calling import (
     PATIENCE,
     THREADS,
@@ -100,7 +101,9 @@ def build_server(
         assert gate.catalogue is not None
         return gate.catalogue
 
-    sources = Sources(catalogue, gate.read_only, partial(status_facts, status))
+    sources = Sources(
+        catalogue, gate.read_only, partial(status_facts, status), partial(_through_gate, gate, "")
+    )
     return Server(
         identity.name,
         version=identity.version,
@@ -114,7 +117,7 @@ def build_server(
         ),
         on_call_tool=_calls(gate, catalogue, status, patience),
         on_get_prompt=_prompts(lines),
-        on_read_resource=_resources(sources),
+        on_read_resource=_resources(gate, sources),
         on_completion=_completions(sources),
         on_subscriptions_listen=ListenHandler(_Bus(changes or Changes(), lines)),
     )
@@ -202,14 +205,36 @@ def _prompts(lines: Listings) -> Any:
     return answer
 
 
-def _resources(sources: Sources) -> Any:
+def _through_gate(gate: Gate, client: str, tool: str, given: Mapping[str, Any]) -> Any:
+    """Return what a tool answers; nobody is asked, for a resource has no way to.
+
+    Raises:
+        ToolError: It was refused or failed; what would ask names the tool to call instead.
+    """
+    outcome = gate.call(Call(tool, given, Requester(client)))
+    if isinstance(outcome, Done):
+        return outcome.value
+    assert isinstance(outcome, Refused)
+    if not outcome.requires_prompt:
+        raise outcome.error
+    raise CallRefusedError(
+        "This needs approval, and a resource cannot ask.",
+        f"Call the tool {tool} with {json.dumps(given)} instead.",
+        app=outcome.app,
+        command=tool,
+    )
+
+
+def _resources(gate: Gate, sources: Sources) -> Any:
     """Return the handler of resources/read."""
 
     async def answer(
-        _context: Any, params: types.ReadResourceRequestParams
+        context: Any, params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
         uri = str(params.uri)
-        text, mime, said = await _in_worker(partial(read_resource, uri, sources))
+        call = partial(_through_gate, gate, caller_of(context, gate).client)
+        read = partial(read_resource, uri, sources._replace(call=call))
+        text, mime, said = await _in_worker(read)
         contents = types.TextResourceContents(
             uri=uri, text=text, mime_type=mime, _meta={"iac/note": said} if said else None
         )

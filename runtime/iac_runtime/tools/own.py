@@ -91,6 +91,13 @@ OWN_TOOLS: Final = _by_name(
         always=True,
         large=True,
     ),
+    Tool(
+        "audit_tail",
+        "Show what the servers of this user were last asked to do, and what came of it.",
+        _schema({}),
+        later("iac_runtime.gate.planning:plan_audit_tail"),
+        large=True,
+    ),
 )
 """Tools of every surface: apps as such, and large results."""
 
