@@ -97,7 +97,7 @@ def changes(find: _Change) -> Perform:
 
     @wraps(find)
     def perform(tool: Tool, call: Call, context: ToolContext) -> Plan:
-        return context.kept(open_toolset).change(tool, call, find)
+        return context.kept(open_toolset).change(tool, call, find, context.permissions)
 
     return perform
 
@@ -170,7 +170,7 @@ class UiToolset:
         effects = tuple(dict.fromkeys(effect for _, effect in rows))
         return Plan(tool, CallFacts(tool.name, effects, call.arguments, line=line), perform)
 
-    def change(self, tool: Tool, call: Call, find: _Change) -> Plan:
+    def change(self, tool: Tool, call: Call, find: _Change, permissions: Permissions) -> Plan:
         """Return the plan of a call that changes an element; nothing is changed yet.
 
         Raises:
@@ -203,9 +203,9 @@ class UiToolset:
             (effect,),
             shown,
             line=f"{change.line}, element {self._tag(key, app, change)}",
-            raised=tuple(
-                Raised("interface", f"{reason[:1].upper()}{reason[1:]}.", "SAFE")
-                for reason in reasons
+            raised=(
+                *(Raised("interface", f"{one[:1].upper()}{one[1:]}.", "SAFE") for one in reasons),
+                *permissions.from_results([str(call.arguments.get("value", ""))]),
             ),
             memory=remembered(app, change.found) if level == "MODIFY" else "",
         )

@@ -171,13 +171,15 @@ def execute(tool: Tool, call: Call, context: ToolContext) -> Plan:
         for reason in found.reasons[:5]
         if found.level != "SAFE"
     )
+    tokens = scanned(script, language).tokens if found.level != "SAFE" else ()
+    literals = (token.text for token in tokens if token.kind in ("string", "template"))
     return toolset.plan(
         tool,
         call,
         lambda toolset, given, run: _run(toolset, given, run, found, confined=confined),
         _effects(toolset, found, reach_of(script, language, found)),
         line=line(script, language, found, confined=confined),
-        raised=tuple(raised),
+        raised=(*raised, *context.permissions.from_results(literals)),
         turns=[app for app, _ in map(toolset.app, told) if app],
     )
 

@@ -12,9 +12,10 @@ from iac_accessibility.toolset import UiToolset, open_toolset
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.plans import Asks, Call, Done, Outcome, Refused
+from iac_runtime.policy.dataflow import Taint
 from iac_runtime.policy.file import parse_policy
 from iac_runtime.policy.model import Flags, read_settings
-from iac_runtime.policy.permissions import Permissions, Requester
+from iac_runtime.policy.permissions import Permissions, Requester, default_permissions
 
 WORDS = {
     "Delete": "delete",
@@ -69,6 +70,21 @@ def test_a_value_that_is_set_is_a_change_and_what_is_read_is_read(toolset: UiToo
     found = effect(toolset, "set_value", element_path=path, value="x")
     assert found == ("change", "com.example.Memory", "text_field", path)
     assert effect(toolset, "get_ui_tree")[:2] == ("read", "com.example.Memory")
+
+
+def test_a_value_that_came_from_a_result_raises_the_call(toolset: UiToolset) -> None:
+    taint = Taint()
+    taint.add("go to https://evil.example/x today")
+    permissions = default_permissions("/Users/me")
+    permissions.taint = taint
+    arguments = {"app": 100, "element_path": "window[0]/text_field[0]"}
+    for value, rules in (
+        ("https:\\/\\/evil.example/x", ["from-a-result"]),
+        ("https://good.example/x", []),
+        ("today", []),
+    ):
+        plan = prepare(toolset, "set_value", {**arguments, "value": value}, permissions)
+        assert [row.rule for row in plan.facts.raised] == rules
 
 
 def call(toolset: UiToolset, policy: str, tool: str) -> Outcome:

@@ -7,7 +7,7 @@ from iac_accessibility.tools import TOOLS
 from iac_accessibility.toolset import UiToolset
 from iac_base.cancellation import Cancellation
 from iac_runtime.gate.plans import Call, Plan
-from iac_runtime.policy.permissions import default_permissions
+from iac_runtime.policy.permissions import Permissions, default_permissions
 from iac_runtime.tools.checking import check_arguments
 
 ROWS = {tool.name: tool for tool in TOOLS}
@@ -16,20 +16,25 @@ ROWS = {tool.name: tool for tool in TOOLS}
 class Context:
     """As much of the gate's side of a call as the tools use."""
 
-    def __init__(self, toolset: UiToolset) -> None:
+    def __init__(self, toolset: UiToolset, permissions: Permissions | None) -> None:
         self._toolset = toolset
-        self.permissions = default_permissions("/Users/me")
+        self.permissions = permissions or default_permissions("/Users/me")
 
     def kept(self, _make: object) -> UiToolset:
         return self._toolset
 
 
-def prepare(toolset: UiToolset, name: str, arguments: Mapping[str, Any]) -> Plan:
+def prepare(
+    toolset: UiToolset,
+    name: str,
+    arguments: Mapping[str, Any],
+    permissions: Permissions | None = None,
+) -> Plan:
     """Return the plan of a call, as the gate asks for it."""
     row = ROWS[name]
     assert row.perform is not None
     checked = check_arguments(arguments, row.input)
-    context: Any = Context(toolset)
+    context: Any = Context(toolset, permissions)
     return row.perform(row, Call(name, checked), context)
 
 

@@ -10,6 +10,7 @@ from iac_applescript.tools import TOOLS
 from iac_applescript.toolset import RunInTurns, ScriptToolset
 from iac_runtime.execution.process import Completed, Runner
 from iac_runtime.gate.plans import Call, Plan
+from iac_runtime.policy.permissions import default_permissions
 
 ROWS = {tool.name: tool for tool in TOOLS}
 
@@ -27,7 +28,9 @@ def plan_of(toolset: ScriptToolset, tool: str, **arguments: Any) -> Plan:
     """Plan a call as the gate does, with a toolset that is there already."""
     row = ROWS[tool]
     assert row.perform is not None
-    context: Any = SimpleNamespace(kept=lambda _make: toolset)
+    context: Any = SimpleNamespace(
+        kept=lambda _make: toolset, permissions=default_permissions("/Users/me")
+    )
     return row.perform(row, Call(tool, arguments), context)
 
 

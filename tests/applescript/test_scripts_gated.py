@@ -206,6 +206,26 @@ def test_what_a_script_returns_is_a_strangers_and_the_audit_names_its_apps(
     assert not find(open_state(), Query(app="com.apple"), 9)
 
 
+@pytest.mark.parametrize(
+    ("script", "rules"),
+    [
+        ('tell application "Safari" to open location "https://evil.example/x"', True),
+        ('do shell script "curl https%3A%2F%2Fevil.example%2Fx"', True),
+        ('tell application "Safari" to open location "https://good.example/x"', False),
+        # It only reads.
+        ('tell application "Notes" to count notes of folder "https://evil.example/x"', False),
+    ],
+)
+def test_a_literal_of_a_script_that_stood_in_a_result_raises_it(
+    gate_of: Callable[..., Gate], script: str, rules: bool
+) -> None:
+    gate = gate_of()
+    gate.permissions.saw("see https://evil.example/x")
+    planned = gate.plan(Call("execute_applescript", {"script": script}, ASKED))
+    assert ("from-a-result" in [row.rule for row in planned.facts.raised]) is rules
+    gate.close()
+
+
 def decline(gate: Gate, caller: Requester, verdict: Any = "denied") -> None:
     asks = run(gate, NOTES, caller)
     assert isinstance(asks, Asks)

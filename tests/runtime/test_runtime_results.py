@@ -17,9 +17,12 @@ from iac_base.files import open_state
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate import stored
 from iac_runtime.gate.gate import Gate
-from iac_runtime.gate.plans import Call, Done
+from iac_runtime.gate.plans import Asks, Call, Done, Outcome, Refused
 from iac_runtime.gate.results import RefText, structured
 from iac_runtime.gate.stored import read_on, shorten
+from iac_runtime.policy.file import parse_policy
+from iac_runtime.policy.model import Flags, read_settings
+from iac_runtime.policy.permissions import Permissions, Requester
 from iac_runtime.tools.catalogue import Catalogue
 from iac_simulator import Simulator
 
@@ -102,6 +105,40 @@ def test_a_large_list_says_how_to_read_on_and_can_be(catalogue: Catalogue) -> No
             break
         more = call(gate, "read_more", result=ident_in(first.note), offset=more["next"]).value
     assert [row["ref"] for row in found] == [f'entries.byId("e{n}")' for n in range(100)]
+
+
+def test_reading_on_is_judged_as_the_first_read_was(catalogue: Catalogue) -> None:
+    entries = [{"id": f"e{n}", "name": f"see https://host{n}.example/x"} for n in range(100)]
+    gate = small_gate(catalogue, {"entries": entries}, 2000)
+    first = call(gate, "diary_list", element="entry", properties=["name"])
+    ident = ident_in(first.note)
+    app = catalogue.apps["diary"].id
+
+    def more(policy: str) -> Gate:
+        given = parse_policy(policy)
+        permissions = Permissions(given, read_settings(Flags(), {}, given), home="/Users/me")
+        return Gate(catalogue, Executor(Simulator([])), permissions=permissions)
+
+    def outcome(policy: str) -> Outcome:
+        arguments = {"result": ident, "offset": 90}
+        return more(policy).call(Call("read_more", arguments, Requester("tester", "client")))
+
+    assert isinstance(outcome(f"[[deny]]\napp = '{app}'"), Refused)
+    assert isinstance(outcome("[[deny]]\napp = 'Mail'"), Done)
+    assert isinstance(outcome("preset = 'private'"), Asks)
+    opted = outcome(f"preset = 'private'\nreads = ['{app}']")
+    assert isinstance(opted, Done)
+    assert opted.app == (app, catalogue.apps["diary"].name)
+    gate = more("")
+    call(gate, "read_more", result=ident, offset=90)
+    assert gate.permissions.taint.holds("https://host95.example/x")
+    path = open_state() / "results" / f"{ident}.json"
+    # One that an earlier version kept may be from any app.
+    kept = json.loads(path.read_text("utf-8"))
+    del kept["sources"]
+    path.write_text(json.dumps(kept), "utf-8")
+    assert isinstance(outcome(""), Done)
+    assert isinstance(outcome("[[deny]]\napp = 'Mail'"), Asks)
 
 
 def test_a_large_text_and_a_large_object_are_read_on_too(catalogue: Catalogue) -> None:

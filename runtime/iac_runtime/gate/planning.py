@@ -75,16 +75,18 @@ def plan_operation(tool: Tool, call: Call, context: ToolContext) -> Plan:
     if not _may_launch(event, level, context.launch):
         event = replace(event, may_launch=False)
 
+    given = call.arguments if operation.spec.bind else {}
+    facts = CallFacts(tool.name, arguments=bound, given=given, digest=tool.digest)
+    facts = context.permissions.request(facts, event, level, operation)
+
     def perform(cancel: Cancellation | None) -> ToolResult:
         try:
             answer = context.executor.execute(event, app=app.name, command=tool.name, cancel=cancel)
         except ToolError as error:
             raise look_again(error, event, operation) from None
-        return _kept(plain_result(answer, event, operation), context.limit)
+        return _kept(plain_result(answer, event, operation), context.limit, facts.effects)
 
-    given = call.arguments if operation.spec.bind else {}
-    facts = CallFacts(tool.name, arguments=bound, given=given, digest=tool.digest)
-    return Plan(tool, context.permissions.request(facts, event, level, operation), perform)
+    return Plan(tool, facts, perform)
 
 
 def plan_app_event(tool: Tool, call: Call, context: ToolContext) -> Plan:
@@ -122,15 +124,22 @@ def plan_list_apps(tool: Tool, call: Call, context: ToolContext) -> Plan:
 
 
 def plan_read_more(tool: Tool, call: Call, context: ToolContext) -> Plan:
-    """Return the plan of reading on in a result that is kept."""
+    """Return the plan of reading on in a result that is kept: a read of the apps it came from.
+
+    Raises:
+        ToolError: Nothing of that id is kept.
+        SetupError: The state folder is not safe.
+    """
+
+    from iac_runtime.gate.stored import load, part_of
+
+    kept = load(call.arguments["result"])
 
     def perform(_cancel: Cancellation | None) -> ToolResult:
-        from iac_runtime.gate.stored import read_on
-
         limit = context.limit or RESULT_LIMIT
-        return ToolResult(read_on(call.arguments["result"], call.arguments["offset"], limit))
+        return ToolResult(part_of(kept, call.arguments["offset"], limit))
 
-    return Plan(tool, CallFacts(tool.name, arguments=call.arguments), perform)
+    return Plan(tool, CallFacts(tool.name, kept.reads, call.arguments), perform)
 
 
 def plan_audit_tail(tool: Tool, call: Call, context: ToolContext) -> Plan:
@@ -179,14 +188,14 @@ def list_apps(catalogue: Catalogue, limit: Level) -> dict[str, Any]:
     return {"apps": [rows[key] for key in sorted(rows)]}
 
 
-def _kept(found: ToolResult, limit: int | None) -> ToolResult:
+def _kept(found: ToolResult, limit: int | None, effects: tuple[Effect, ...]) -> ToolResult:
     """Return a result that is short enough; of a longer one the rest is kept."""
     if limit is None or len(json.dumps(found.value, ensure_ascii=False)) <= limit:
         return found
     # Needed by results that are too large, and by no other.
     from iac_runtime.gate.stored import shorten
 
-    value, cut = shorten(found.value, limit)
+    value, cut = shorten(found.value, limit, effects)
     return ToolResult(value, (*found.notes, cut), found.value) if cut else found
 
 

@@ -11,12 +11,14 @@ import json
 import re
 import secrets
 import time
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
 from iac_base.errors import InvalidParameterError, SetupError, ToolError, quoted
 from iac_base.files import open_state, private_folder, write_whole
 from iac_runtime.gate.results import RefText, cap
+from iac_runtime.policy.effects import Effect
 
 MAX_AGE: Final = 6 * 3600
 MAX_BYTES: Final = 64_000_000
@@ -28,20 +30,32 @@ Unit = Literal["items", "characters", "characters of JSON"]
 _ID: Final = re.compile(r"[A-Za-z0-9_-]{22}\Z")
 
 
-class _Kept(NamedTuple):
+_EARLIER: Final = "it was kept by an earlier version"
+
+
+class KeptResult(NamedTuple):
+    """A result, and what it came from: app, name, kind, reference and doubt of each effect."""
+
     unit: Unit
     whole: list[Any] | str
+    sources: Sequence[Sequence[str]] = (("", "", "", "", _EARLIER),)
+
+    @property
+    def reads(self) -> tuple[Effect, ...]:
+        """The effects by which reading on is judged."""
+        return tuple(Effect("read", *names, doubt=doubt) for *names, doubt in self.sources)
 
 
-def shorten(value: Any, limit: int) -> tuple[Any, str]:
+def shorten(value: Any, limit: int, effects: Iterable[Effect] = ()) -> tuple[Any, str]:
     """Return what of `value` fits into `limit` characters of JSON, and a note on the rest.
 
-    What does not fit is kept; the note says how much there is and how to read on. It is empty
-    where nothing is missing.
+    What does not fit is kept, with the apps of the effects that it came from; the note says how
+    much there is and how to read on. It is empty where nothing is missing.
     """
     if _size(value) <= limit:
         return value, ""
-    kept = _Kept(*_whole(value, limit))
+    rows = ((row.app, row.name, row.kind, row.reference, row.doubt) for row in effects)
+    kept = KeptResult(*_whole(value, limit), list(dict.fromkeys(rows)))
     total = len(kept.whole)
     if kept.unit == "characters of JSON":
         shown, start = _outline(value, limit), 0
@@ -64,7 +78,11 @@ def read_on(ident: str, offset: int, limit: int) -> dict[str, Any]:
         ToolError: NOT_FOUND: nothing of that id is kept, or not any more.
         SetupError: The state folder is not safe.
     """
-    kept = _load(ident)
+    return part_of(load(ident), offset, limit)
+
+
+def part_of(kept: KeptResult, offset: int, limit: int) -> dict[str, Any]:
+    """Return a slice as `read_on` does."""
     total = len(kept.whole)
     if not 0 <= offset < max(total, 1):
         raise InvalidParameterError(
@@ -134,7 +152,7 @@ def _folder() -> Path:
     return private_folder(open_state() / "results")
 
 
-def _keep(kept: _Kept) -> str:
+def _keep(kept: KeptResult) -> str:
     """Write a result to a file of its own, atomically, and make room. Return its id."""
     folder = _folder()
     ident = secrets.token_urlsafe(16)
@@ -160,14 +178,15 @@ def _make_room(folder: Path, needed: int) -> None:
         held -= size
 
 
-def _load(ident: str) -> _Kept:
+def load(ident: str) -> KeptResult:
+    """Return the kept result of an id. Raises as `read_on`."""
     path = _folder() / f"{ident}.json"
     try:
         if not _ID.match(ident) or time.time() - path.lstat().st_mtime > MAX_AGE:
             raise _gone(ident)
         raw = json.loads(path.read_text("utf-8", "surrogatepass"))
-        return _Kept(raw["unit"], raw["whole"])
-    except (OSError, ValueError, KeyError) as error:
+        return KeptResult(**raw)
+    except (OSError, ValueError, TypeError) as error:
         raise _gone(ident) from error
 
 

@@ -6,7 +6,6 @@ Values that came from an app: what a later call uses of them was perhaps chosen 
 
 import re
 import threading
-import unicodedata
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -21,6 +20,7 @@ from iac_runtime.language.request import Event
 from iac_runtime.language.steps import Every, Go
 from iac_runtime.policy.call_view import columns_in, requests, steps_in, words_of
 from iac_runtime.policy.places import SYSTEM_EVENTS
+from iac_runtime.policy.spelling import decoded, spellings
 from iac_runtime.tools.tables import Tables
 
 _ALL: Final = "properties"
@@ -110,15 +110,18 @@ def _harmless(tables: Tables) -> frozenset[str]:
     return frozenset(name for name, secret in kinds.items() if not secret)
 
 
-BOUND: Final = 1_000_000
-"""Characters of results that are kept, the newest; what is older is forgotten. A result that came
-before is kept once. Only calls that hold a recipient, URL, path or script are searched for."""
+BOUND: Final = 16_000_000
+"""Characters of results that are kept, the newest; the last one is kept whole, whatever its size.
+Only calls that hold a recipient, URL, path or script are searched for."""
 
 SHORTEST: Final = 8
 """Characters of a text that counts; a URL or an address counts at any length."""
 
-_ADDRESS: Final = re.compile(r"[^\s<>,;:\"'()]+@[^\s<>,;:\"'()@]+\.[^\s<>,;:\"'()@.]+")
+_ADDRESS: Final = re.compile(
+    r"[^\s<>,;:\"'()/?&=\\]+@[^\s<>,;:\"'()@/?&=#%\\]+\.[^\s<>,;:\"'()@/?&=#%\\.]+"
+)
 _URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s<>\"'`{}|\\^]+")
+_PATH: Final = re.compile(r"~?/|file:|[^:/\n\d]+(?::[^:/\n]+){2,}:?\Z")
 
 
 class Taint:
@@ -126,6 +129,7 @@ class Taint:
 
     def __init__(self, bound: int = BOUND) -> None:
         self._bound = bound
+        self._new: dict[str, None] = {}
         self._texts: OrderedDict[str, None] = OrderedDict()
         self._size = 0
         self._lock = threading.Lock()
@@ -133,35 +137,53 @@ class Taint:
     def add(self, value: Any) -> None:
         """Remember every text in a result."""
         # Values are kept apart by a character that no needle holds: nothing matches across two.
-        text = "\0".join(_normal(part) for part in _texts(value))[-self._bound :]
-        if not text:
-            return
+        text = "\0".join(part.replace("\0", " ") for part in _texts(value))
         with self._lock:
-            if text in self._texts:
-                self._texts.move_to_end(text)
-                return
-            self._texts[text] = None
-            self._size += len(text)
-            while self._size > self._bound:
-                self._size -= len(self._texts.popitem(last=False)[0])
+            if text and text not in self._new:
+                self._new[text] = None
+                self._size += len(text)
+                self._forget()
+
+    def _forget(self) -> None:
+        while self._size > self._bound and len(self._texts) + len(self._new) > 1:
+            oldest = next(iter(self._texts or self._new))
+            (self._texts if self._texts else self._new).pop(oldest)
+            self._size -= len(oldest)
+
+    def _spelled(self) -> list[str]:
+        """Return the texts in the one spelling in which they are compared, the newest last."""
+        with self._lock:
+            # Most results are never searched, so that they are spelled when the first search comes.
+            for text in self._new:
+                self._size -= len(text)
+                spelled = "\0".join(form for part in text.split("\0") for form in spellings(part))
+                if spelled in self._texts:
+                    self._texts.move_to_end(spelled)
+                elif spelled:
+                    self._texts[spelled] = None
+                    self._size += len(spelled)
+            self._new.clear()
+            self._forget()
+            return list(self._texts)
 
     def holds(self, text: str) -> bool:
-        """Say whether `text` stood word for word in a result; case and accents' form aside."""
-        needle = _normal(text).strip()
-        if not needle:
-            return False
-        with self._lock:
-            texts = list(self._texts)
-        return any(needle in found for found in reversed(texts))
+        """Say whether `text` stood in a result, however either of them is spelled."""
+        needles = [form.rstrip("/") for form in spellings(text)]
+        needles = [form for form in needles if len(form) >= SHORTEST or _leads(form)]
+        return bool(needles) and any(
+            needle in found for found in reversed(self._spelled()) for needle in needles
+        )
 
-    def used_in(self, value: str) -> str:
-        """Return the first piece of an argument that came from a result, or an empty text."""
-        return next((piece for piece in pieces(value) if self.holds(piece)), "")
+    def used_in(self, value: str, *, whole: bool = True) -> str:
+        """Return the first piece of an argument that came from a result, or an empty text.
+
+        Without `whole` a text that is no URL, address or path counts by those in it alone.
+        """
+        return next((piece for piece in pieces(value, whole=whole) if self.holds(piece)), "")
 
 
-def _normal(text: str) -> str:
-    text = text if text.isascii() else unicodedata.normalize("NFC", text)
-    return text.casefold().replace("\0", " ")
+def _leads(text: str) -> bool:
+    return bool(_ADDRESS.fullmatch(text) or _URL.fullmatch(text))
 
 
 def _texts(value: Any) -> Iterator[str]:
@@ -175,26 +197,28 @@ def _texts(value: Any) -> Iterator[str]:
             yield from _texts(part)
 
 
-def pieces(value: str) -> Iterator[str]:
+def pieces(value: str, *, whole: bool = True) -> Iterator[str]:
     """Yield what of an argument can have come from a result.
 
-    The whole, if long enough; every URL and address in it; of a URL also the host, and what its
-    path, query and fragment carry, decoded: that is how a value leaves by a link.
+    The whole, if long enough; every URL and address in it, in any encoding; of a URL also the host,
+    and what its path, query and fragment carry, decoded: that is how a value leaves by a link.
     """
-    if len(value.strip()) >= SHORTEST:
-        yield value
-    yield from _ADDRESS.findall(value)
-    for url in _URL.findall(value):
-        yield url
-        try:
-            parts = urlsplit(url)
-            host = parts.hostname or ""
-        except ValueError:
-            continue
-        carried = [
-            host,
-            *map(unquote, parts.path.split("/")),
-            *(text for pair in parse_qsl(parts.query, keep_blank_values=True) for text in pair),
-            unquote(parts.fragment),
-        ]
-        yield from (text for text in carried if len(text) >= SHORTEST)
+    for text in dict.fromkeys((value, *decoded(value), *decoded(value, bare=True))):
+        if len(text.strip()) >= SHORTEST and (whole or _PATH.match(text.strip())):
+            yield text
+        yield from _ADDRESS.findall(text)
+        for url in _URL.findall(text):
+            yield url
+            yield from (part for part in _carried(url) if len(part) >= SHORTEST)
+
+
+def _carried(url: str) -> Iterator[str]:
+    try:
+        parts = urlsplit(url)
+        yield parts.hostname or ""
+    except ValueError:
+        return
+    yield from map(unquote, parts.path.split("/"))
+    for pair in parse_qsl(parts.query, keep_blank_values=True):
+        yield from pair
+    yield unquote(parts.fragment)

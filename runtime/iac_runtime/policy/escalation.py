@@ -11,7 +11,7 @@ many, where it leads, whose it is.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import pairwise
 from typing import Final
@@ -37,6 +37,7 @@ from iac_runtime.policy.call_view import (
     requests,
     words_of,
 )
+from iac_runtime.policy.dataflow import Taint
 from iac_runtime.policy.effects import LOOKS, Flow, Verb
 from iac_runtime.policy.facts import Raised
 from iac_runtime.policy.file_rules import (
@@ -343,6 +344,13 @@ def _tainted(view: CallView, context: RuleContext) -> str:
             if piece:
                 return piece
     return ""
+
+
+def from_results(texts: Iterable[str], taint: Taint) -> tuple[Raised, ...]:
+    """Return the rule that holds if a URL, an address or a path in these texts was in a result."""
+    rule = next(row for row in VALUE_RULES if row.test is _tainted)
+    found = next(filter(None, (taint.used_in(text, whole=False) for text in texts)), "")
+    return (Raised(rule.name, rule.says.format(_shown(found)), rule.to),) if found else ()
 
 
 def flows_of(view: CallView, verb: Verb) -> tuple[Flow, ...]:

@@ -1,0 +1,106 @@
+"""One text in its many spellings: encoded for a link, a page, a script or the wire, split, hidden.
+
+Two texts are compared in the forms that `spellings` returns of each: decoded until nothing is left
+to decode, without blanks and characters that show nothing, without case. An encoding that a blank
+broke is put together first; one that a blank ends is also read as it stands.
+"""
+
+import base64
+import binascii
+import re
+import unicodedata
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Final
+from urllib.parse import unquote
+
+from iac_base.text import clean_text
+
+_ROUNDS: Final = 4
+"""Encodings within one another that are undone."""
+
+_ENTITY: Final = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
+_ESCAPE: Final = re.compile(r"\\(?:u([0-9a-f]{4})|x([0-9a-f]{2})|[nrt]|(?=[^\w\s]))", re.I)
+_CARRIED: Final = re.compile(r"[?=&#]([A-Za-z0-9+/_-]{8,})")
+_CODED: Final = re.compile(rf"%[0-9a-fA-F]{{2}}|{_ENTITY.pattern}|\\|{_CARRIED.pattern}")
+_READABLE: Final = re.compile(r"[^\x00-\x08\x0e-\x1f\x7f\ufffd]{6,}")
+_HOST: Final = re.compile(r"xn--([a-z0-9-]+)")
+
+
+def spellings(text: str) -> tuple[str, ...]:
+    """Return the forms in which a text is compared; without an encoding in it there is one."""
+    forms = [text]
+    for bare in (False, True):
+        if _CODED.search(_bare(text) if bare else text):
+            forms += decoded(text, bare=bare)
+    return tuple(dict.fromkeys(filter(None, map(_plain, forms))))
+
+
+def decoded(text: str, *, bare: bool = False) -> list[str]:
+    """Return a text with its encodings undone, and what pieces of a query in it decode to.
+
+    With `bare` its blanks go first, so that an encoding that was split is found.
+    """
+    found = [text]
+    for _ in range(_ROUNDS):
+        before = list(found)
+        found = [_once(_bare(part) if bare else part) for part in found]
+        found += [part for whole in found for part in _inside(whole)]
+        found = list(dict.fromkeys(found))
+        if found == before:
+            break
+    return found
+
+
+def _once(text: str) -> str:
+    text = unquote(text) if "%" in text else text
+    text = _ENTITY.sub(_character, text) if "&" in text else text
+    return _ESCAPE.sub(_unescaped, text) if "\\" in text else text
+
+
+def _character(entity: re.Match[str]) -> str:
+    # Its table is for few texts.
+    import html
+
+    found = html.unescape(entity[0])
+    return html.unescape(entity[0].lower()) if found == entity[0] else found
+
+
+def _unescaped(escape: re.Match[str]) -> str:
+    number = escape[1] or escape[2]
+    return chr(int(number, 16)) if number else " " if len(escape[0]) > 1 else ""
+
+
+def _inside(text: str) -> Iterator[str]:
+    """Yield what pieces of a query decode to, as far as that can be read."""
+    for match in _CARRIED.finditer(text):
+        piece = match[1].translate({ord("-"): "+", ord("_"): "/"})
+        even = re.match(r"(?:[0-9a-fA-F]{2}){6,}", piece)
+        found = [bytes.fromhex(even[0])] if even else []
+        piece = piece[: len(piece) - (len(piece) % 4 == 1)]
+        with suppress(binascii.Error):
+            found.append(base64.b64decode(piece + "=" * (-len(piece) % 4)))
+        for data in found:
+            readable = _READABLE.match(data.decode("utf-8", "replace"))
+            if readable:
+                yield readable[0]
+
+
+def _bare(text: str) -> str:
+    return "".join(clean_text(text).split())
+
+
+def _plain(text: str) -> str:
+    text = _bare(text)
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text)
+    text = text.casefold()
+    return _HOST.sub(_unicode_host, text) if "xn--" in text else text
+
+
+def _unicode_host(label: re.Match[str]) -> str:
+    try:
+        found = label[1].encode("ascii").decode("punycode")
+    except UnicodeError:
+        return label[0]
+    return unicodedata.normalize("NFKC", found).casefold()
