@@ -93,11 +93,6 @@ class UiNode(NamedTuple):
         """Whether it is part of the interface now; scrolled out of sight still counts."""
         return "visible" in self.states
 
-    @property
-    def secure(self) -> bool:
-        """Whether it holds a secret, so that its value is never read."""
-        return "secure" in self.states
-
 
 class Settable(NamedTuple):
     """What an element takes as its value; `kind` is None for one whose value cannot be set."""
