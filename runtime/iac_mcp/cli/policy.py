@@ -28,13 +28,14 @@ from iac_runtime.serve.pages import through_door
 from iac_runtime.tools.catalogue import Catalogue, lock_digest
 from iac_runtime.tools.folders import tool_folders
 
+_POLICY: Final = click.option(
+    "--policy",
+    "policy_file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="The policy file, in place of the one in the config folder.",
+)
 _OPTIONS: Final = (
-    click.option(
-        "--policy",
-        "policy_file",
-        type=click.Path(path_type=Path, dir_okay=False),
-        help="The policy file, in place of the one in the config folder.",
-    ),
+    _POLICY,
     click.option(
         "--blocklist",
         multiple=True,
@@ -167,12 +168,7 @@ def _told(facts: CallFacts, decision: Decision) -> dict[str, Any]:
 
 
 @policy.command()
-@click.option(
-    "--policy",
-    "policy_file",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="The policy file.",
-)
+@_POLICY
 def edit(policy_file: Path | None) -> int:
     """Open the policy in $VISUAL or $EDITOR; it is replaced only if it is right."""
     path = policy_path(policy_file)
