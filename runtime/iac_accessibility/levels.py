@@ -196,7 +196,7 @@ def level_of(facts: ChangeFacts) -> ChangeLevel:
 
 def holds_secret(node: UiNode) -> bool:
     """Say whether an element holds a secret: by its role, or by what it is called."""
-    if node.secure:
+    if "secure" in node.states:
         return True
     named = f"{node.title} {node.identifier}"
     return node.role in TEXT_ROLES and is_secret(named, "text")

@@ -153,10 +153,11 @@ def _follow(
         return found[0] if want in ask else read_one(reader, found[0].handle, want, seconds)
     place = f" in {where}" if where else ""
     if found:
+        numbers = [PathStep(node.role, number=alike.index(node)).text for node in found[:5]]
         raise UiError(
             "NOT_FOUND",
             f"{len(found)} elements fit {quoted(step.text, 120)}{place}.",
-            "Name one by number: " + ", ".join(_numbers(alike, found)[:5]) + ".",
+            f"Name one by number: {', '.join(numbers)}.",
             reason="no_element",
         )
     raise UiError(
@@ -165,10 +166,6 @@ def _follow(
         _nearest(step, alike, nodes),
         reason="no_element",
     )
-
-
-def _numbers(alike: list[UiNode], found: list[UiNode]) -> list[str]:
-    return [PathStep(node.role, number=alike.index(node)).text for node in found]
 
 
 def _nearest(step: PathStep, alike: list[UiNode], nodes: list[UiNode]) -> str:

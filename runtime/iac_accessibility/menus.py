@@ -14,7 +14,7 @@ from iac_accessibility.changes import ElementChange, app_words, check_action
 from iac_accessibility.errors import UiError, told
 from iac_accessibility.identity import ElementFound, differences, with_row
 from iac_accessibility.locate import path_of, stale
-from iac_accessibility.model import Handle, UiApp, UiNode, Want, titles
+from iac_accessibility.model import Handle, UiApp, UiNode, Want
 from iac_accessibility.paths import MENU_ROLES
 from iac_accessibility.toolset import UiCall, changes
 from iac_accessibility.traverse import WalkLimits, walk
@@ -156,7 +156,7 @@ def _pick(title: str, level: list[UiNode], above: list[str], app: UiApp) -> UiNo
     raise UiError(
         "NOT_FOUND",
         f"There is no {quoted(title)} in {place} of {app.name}.",
-        near_text(title, titles(level)),
+        near_text(title, dict.fromkeys(node.title for node in level if node.title)),
         reason="no_menu",
     )
 

@@ -4,7 +4,7 @@ Positions and sizes are in points (macOS) or pixels (Linux) from the top left co
 screen. Texts are cleaned on their way in, so that what is compared is what a model was shown.
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from enum import Flag, auto
 from typing import Final, Literal, NamedTuple, TypeAlias
 
@@ -93,11 +93,6 @@ class UiNode(NamedTuple):
         """Whether it is part of the interface now; scrolled out of sight still counts."""
         return "visible" in self.states
 
-    @property
-    def secure(self) -> bool:
-        """Whether it holds a secret, so that its value is never read."""
-        return "secure" in self.states
-
 
 class Settable(NamedTuple):
     """What an element takes as its value; `kind` is None for one whose value cannot be set."""
@@ -150,11 +145,6 @@ def cleaned(text: object, limit: int = TITLE_LIMIT) -> str:
     if len(plain) <= limit and plain.isascii() and plain.isprintable():
         return plain.strip()
     return clean_text(plain, limit).strip()
-
-
-def titles(nodes: Sequence[UiNode]) -> list[str]:
-    """Return the titles there are, in order, each once."""
-    return list(dict.fromkeys(node.title for node in nodes if node.title))
 
 
 class UiFault(Exception):  # noqa: N818 (it is returned as a value more often than raised)

@@ -38,7 +38,7 @@ def read_options(argv: Sequence[str]) -> CommandLine:
     docs/simulator.md).
 
     Raises:
-        UsageError: An unknown option, or a value that is missing.
+        CommandLineError: An unknown option, or a value that is missing.
     """
     language, form, errors, interactive = "AppleScript", "h", "e", False
     lines: list[str] = []

@@ -242,9 +242,6 @@ VERBS: Final[Mapping[str, Callable[[VerbCall], Any]]] = {
     "coreclos": _take_away,
     "coresave": _save,
     "aevtquit": _quit,
-    "miscactv": lambda _call: UNDEFINED,
-    "ascrnoop": lambda _call: UNDEFINED,
-    "aevtoapp": lambda _call: UNDEFINED,
-    "aevtrapp": lambda _call: UNDEFINED,
+    **dict.fromkeys(("miscactv", "ascrnoop", "aevtoapp", "aevtrapp"), lambda _call: UNDEFINED),
 }
 """Event -> what it does; others are logged and answered from `@results` or by their type."""

@@ -4,6 +4,7 @@ Exit status of doctor: 0 without a problem (warnings are none), 1 with one.
 """
 
 import os
+from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 from typing import Final
@@ -31,16 +32,12 @@ def doctor(as_json: bool, apps: tuple[str, ...], name: str, tools: tuple[Path, .
     from iac_mcp.setup.checks import examined
     from iac_runtime.execution.executor import Executor
 
-    executor = Executor()
-    try:
-        place = Surroundings(executor, tools, apps, name)
-        found: list[DoctorFinding] = []
-        for finding in examined(place):
+    found: list[DoctorFinding] = []
+    with closing(Executor()) as executor:
+        for finding in examined(Surroundings(executor, tools, apps, name)):
             found.append(finding)
             if not as_json:
                 _print(finding)
-    finally:
-        executor.close()
     problems = sum(finding.state == "problem" for finding in found)
     warnings = sum(finding.state == "warning" for finding in found)
     if as_json:

@@ -6,6 +6,7 @@ Exit status: 0 done, 1 refused or failed, 2 wrong usage or set-up.
 import os
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
@@ -128,16 +129,13 @@ def call(tool: str, arguments: str, dry_run: bool, **raw: Any) -> int:
         taken = raw["simulate"]
         raise click.UsageError(f"--simulate took {taken} for its state file; give it last.")
     given = json_object(arguments)
-    gate = open_gate(read_options(raw))
-    try:
+    with closing(open_gate(read_options(raw))) as gate:
         catalogue = gate.catalogue
         if tool == "find_tools" and catalogue is not None:
             search = ToolSearch(lambda: catalogue, read_only=gate.read_only)
             print_json(search.find(given))
             return 0
         outcome = _asked(gate, through_door(Call(tool, given)), dry_run=dry_run)
-    finally:
-        gate.close()
     if isinstance(outcome, Refused):
         _complain(str(outcome.error))
         if outcome.line:

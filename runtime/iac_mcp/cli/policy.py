@@ -6,7 +6,7 @@ Exit status: 0 done, 1 the call of `check` would not run, 2 wrong usage or set-u
 import contextlib
 import json
 import secrets
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -28,13 +28,14 @@ from iac_runtime.serve.pages import through_door
 from iac_runtime.tools.catalogue import Catalogue, lock_digest
 from iac_runtime.tools.folders import tool_folders
 
+_POLICY: Final = click.option(
+    "--policy",
+    "policy_file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="The policy file, in place of the one in the config folder.",
+)
 _OPTIONS: Final = (
-    click.option(
-        "--policy",
-        "policy_file",
-        type=click.Path(path_type=Path, dir_okay=False),
-        help="The policy file, in place of the one in the config folder.",
-    ),
+    _POLICY,
     click.option(
         "--blocklist",
         multiple=True,
@@ -122,26 +123,17 @@ def check(
     """Print what would be done with a call of TOOL, and which rule decides; nothing is sent."""
     read_only = gate.pop("read_only") or None  # A flag left out says nothing.
     options = GateOptions(tools, policy=gate.pop("policy_file"), read_only=read_only, **gate)
-    facts, decision = _judged(options, tool, json_object(arguments), client)
+    given = json_object(arguments)
+    with contextlib.closing(open_gate(options)) as opened:
+        # Whoever asks what would happen wants to know of the question, so somebody can be asked.
+        caller = Requester(client, next(iter(opened.permissions.policy.approvers), None))
+        facts, decision = opened.judge(opened.plan(through_door(Call(tool, given))), caller)
     if as_json:
         click.echo(json.dumps(_told(facts, decision), indent=2))
     else:
         for line in _lines(facts, decision):
             click.echo(line)
     return 1 if decision.action == "deny" else 0
-
-
-def _judged(
-    options: GateOptions, tool: str, given: Mapping[str, Any], client: str
-) -> tuple[CallFacts, Decision]:
-    """Return what the gate knows of a call, and what it would do with it."""
-    gate = open_gate(options)
-    try:
-        # Whoever asks what would happen wants to know of the question, so somebody can be asked.
-        caller = Requester(client, next(iter(gate.permissions.policy.approvers), None))
-        return gate.judge(gate.plan(through_door(Call(tool, given))), caller)
-    finally:
-        gate.close()
 
 
 def _lines(facts: CallFacts, decision: Decision) -> Iterator[str]:
@@ -176,12 +168,7 @@ def _told(facts: CallFacts, decision: Decision) -> dict[str, Any]:
 
 
 @policy.command()
-@click.option(
-    "--policy",
-    "policy_file",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="The policy file.",
-)
+@_POLICY
 def edit(policy_file: Path | None) -> int:
     """Open the policy in $VISUAL or $EDITOR; it is replaced only if it is right."""
     path = policy_path(policy_file)

@@ -46,11 +46,8 @@ def chosen_lines(tool_folders: Sequence[ToolFolder], choice: Choice) -> list[byt
     """
     patterns = _patterns(tool_folders, choice)
     lines: list[bytes] = []
-    for tool_folder in tool_folders:
-        if patterns:
-            lines += _entry_lines(
-                tool_folder, None if "*" in patterns else patterns, choice.read_only
-            )
+    for tool_folder in tool_folders if patterns else ():
+        lines += _entry_lines(tool_folder, patterns, choice.read_only)
     return lines
 
 
@@ -97,19 +94,17 @@ def _patterns(tool_folders: Sequence[ToolFolder], choice: Choice) -> list[str]:
     return patterns
 
 
-def _entry_lines(
-    tool_folder: ToolFolder, patterns: list[str] | None, read_only: bool
-) -> list[bytes]:
+def _entry_lines(tool_folder: ToolFolder, patterns: list[str], read_only: bool) -> list[bytes]:
     path = tool_folder.folder / "listing.jsonl"
     try:
         text = path.read_bytes()
     except OSError as error:
         raise damaged(path) from error
-    if patterns is None and not read_only and not tool_folder.hides:
+    if "*" in patterns and not read_only and not tool_folder.hides:
         return text.splitlines()
     lines = []
     for name, row in tool_folder.tools.items():
-        if patterns is not None and not any(fnmatchcase(name, word) for word in patterns):
+        if not any(fnmatchcase(name, word) for word in patterns):
             continue
         if read_only and not row["level"] == row["ceiling"] == "SAFE":
             continue
@@ -140,18 +135,14 @@ class Listings:
         choice: Choice,
         find: Callable[[], Sequence[Path]] | None = None,
     ) -> None:
-        self._folders = list(folders)
+        self.folders = list(folders)
+        """As they were last found."""
         self._choice = choice
         self._find = find
         self._lock = threading.Lock()
         self._stamp: Stamp = ()
         self._seen: Stamp = ()
         self._now: _Read | None = None
-
-    @property
-    def folders(self) -> list[Path]:
-        """The output folders as they were last found."""
-        return self._folders
 
     @property
     def surface(self) -> str:
@@ -200,7 +191,7 @@ class Listings:
             SetupError: They were built anew, but cannot be read; what is listed stays as it was,
                 until they change again.
         """
-        folders = self._folders if self._find is None else list(self._find())
+        folders = self.folders if self._find is None else list(self._find())
         stamp = _stamp(folders)
         with self._lock:
             if self._now is None or stamp == self._stamp:
@@ -210,14 +201,14 @@ class Listings:
                 return False
             self._stamp = stamp
             self._now = self._fresh(folders)
-            self._folders = folders
+            self.folders = folders
             return True
 
     def _read(self) -> _Read:
         with self._lock:
             if self._now is None:
-                self._stamp = _stamp(self._folders)
-                self._now = self._fresh(self._folders)
+                self._stamp = _stamp(self.folders)
+                self._now = self._fresh(self.folders)
             return self._now
 
     def _fresh(self, folders: Sequence[Path]) -> _Read:
