@@ -31,7 +31,7 @@ def folder(tmp_path: Path) -> Path:
     with connection:
         connection.execute("BEGIN")
         parts = (
-            (f"t{n:05}", "s", n, "intent", intent_body(AuditIntent(f"secret{n}", "SAFE"))[0])
+            (f"1999-{n:05}", "s", n, "intent", intent_body(AuditIntent(f"secret{n}", "SAFE"))[0])
             for n in range(4_000)
         )
         made = chained(START, 0, parts)
@@ -103,11 +103,11 @@ def test_a_program_that_writes_meanwhile_is_not_refused(
     thread = threading.Thread(target=work)
     thread.start()
     command = "import sys; from pathlib import Path; from iac_runtime.audit.dropping import drop; "
-    command += f"print(drop(Path(sys.argv[1]), {NOW!r}, keep=1_000).rows)"
+    command += f"print(drop(Path(sys.argv[1]), {NOW!r}, before='2000').rows)"
     other = subprocess.Popen([sys.executable, "-c", command, str(folder)], stdout=subprocess.PIPE)
     here = 0
     try:
-        here = drop(folder, NOW, keep=2_000).rows
+        here = drop(folder, NOW, before="1999-02000").rows
     except SetupError as error:
         # Of two who drop at once one may be the later.
         assert "Another program drops rows" in str(error)
