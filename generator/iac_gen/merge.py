@@ -7,7 +7,7 @@ afterwards, and following `inherits` ends.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final, TypeVar
 
 from iac_gen.model import (
@@ -60,9 +60,8 @@ def _merged(first: R, row: R, **decided: Any) -> R:
     The code of the later one becomes a synonym; hidden is what is hidden in both, and what is
     readable in one and writable in the other is both.
     """
-    known = type(first).__slots__
     found: dict[str, Any] = {"hidden": first.hidden and row.hidden}
-    for name in known:
+    for name in (each.name for each in fields(first)):
         one, other = getattr(first, name), getattr(row, name)
         if name in _DECIDED:
             found[name] = one or other

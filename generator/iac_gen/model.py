@@ -5,7 +5,7 @@ Shapes follow sdef(5). `load` and `snapshot` make these values, `resolve` merges
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any, Final, Literal, TypeAlias, get_args
 
 
@@ -43,50 +43,46 @@ class Synonym:
 
 
 @dataclass(frozen=True, slots=True)
-class SdefParameter:
-    """A parameter of a command; the direct one has an empty `name`."""
+class Described:
+    """What every suite and every term with a code has."""
 
     name: str
     code: str
-    types: tuple[TypeRef, ...]
-    optional: bool = False
-    hidden: bool = False
-    description: str = ""
-    line: int = 0
+    hidden: bool = field(default=False, kw_only=True)
+    description: str = field(default="", kw_only=True)
+    line: int = field(default=0, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
-class SdefCommand:
+class SdefParameter(Described):
+    """A parameter of a command; the direct one has an empty `name`."""
+
+    types: tuple[TypeRef, ...]
+    optional: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SdefCommand(Described):
     """A command, or with `event` an event that the app sends and nobody calls."""
 
-    name: str
-    code: str
     id: str = ""
     direct: SdefParameter | None = None
     parameters: tuple[SdefParameter, ...] = ()
     result: tuple[TypeRef, ...] | None = None
-    hidden: bool = False
     event: bool = False
     synonyms: tuple[Synonym, ...] = ()
     access_groups: tuple[str, ...] = ()
-    description: str = ""
-    line: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class SdefProperty:
+class SdefProperty(Described):
     """A property of a class, a field of a record, or with `contents` what a class contains."""
 
-    name: str
-    code: str
     types: tuple[TypeRef, ...]
     access: Access = "rw"
-    hidden: bool = False
     contents: bool = False
     synonyms: tuple[Synonym, ...] = ()
     access_groups: tuple[str, ...] = ()
-    description: str = ""
-    line: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,11 +96,9 @@ class SdefElement:
 
 
 @dataclass(frozen=True, slots=True)
-class SdefClass:
+class SdefClass(Described):
     """A class, or with `extends` a class-extension (`name` is then empty)."""
 
-    name: str
-    code: str
     id: str = ""
     plural: str = ""
     inherits: str = ""
@@ -113,62 +107,39 @@ class SdefClass:
     elements: tuple[SdefElement, ...] = ()
     responds_to: tuple[str, ...] = ()
     values: tuple[TypeRef, ...] = ()
-    hidden: bool = False
     synonyms: tuple[Synonym, ...] = ()
-    description: str = ""
-    line: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Enumerator:
+class Enumerator(Described):
     """A value of an enumeration."""
 
-    name: str
-    code: str
-    hidden: bool = False
     synonyms: tuple[Synonym, ...] = ()
-    description: str = ""
-    line: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Enumeration:
+class Enumeration(Described):
     """A closed set of values."""
 
-    name: str
-    code: str
     id: str = ""
     enumerators: tuple[Enumerator, ...] = ()
-    hidden: bool = False
     synonyms: tuple[Synonym, ...] = ()
-    description: str = ""
-    line: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class RecordType:
+class RecordType(Described):
     """A record with named fields."""
 
-    name: str
-    code: str
     id: str = ""
     properties: tuple[SdefProperty, ...] = ()
-    hidden: bool = False
-    description: str = ""
-    line: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class ValueType:
+class ValueType(Described):
     """A simple type known by its code alone."""
 
-    name: str
-    code: str
     id: str = ""
-    hidden: bool = False
     synonyms: tuple[Synonym, ...] = ()
-    description: str = ""
-    line: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,15 +156,10 @@ Item: TypeAlias = Declaration | Include
 
 
 @dataclass(frozen=True, slots=True)
-class Suite:
+class Suite(Described):
     """A suite and what it declares, in order."""
 
-    name: str
-    code: str
     items: tuple[Item, ...] = ()
-    hidden: bool = False
-    description: str = ""
-    line: int = 0
 
 
 Term: TypeAlias = Declaration | Enumerator | SdefElement | SdefParameter | SdefProperty

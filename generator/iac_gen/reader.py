@@ -4,7 +4,7 @@ Source: sdef(5); what real files contain beyond it is in docs/dictionaries.md.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any, Final, TypeVar
 
 from lxml import etree
@@ -105,7 +105,7 @@ _SHARED: Final[Mapping[str, Callable[[etree._Element, str], Any]]] = {
 }
 """Fields of the model that are read alike wherever they stand."""
 _READ: Final[Mapping[type, list[tuple[str, Callable[[etree._Element, str], Any]]]]] = {
-    kind: [(name, read) for name, read in _SHARED.items() if name in kind.__slots__]
+    kind: [(one.name, _SHARED[one.name]) for one in fields(kind) if one.name in _SHARED]
     for kind in KINDS
 }
 

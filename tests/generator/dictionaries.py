@@ -68,7 +68,13 @@ TYPES = st.lists(
     max_size=2,
 ).map(tuple)
 PARAMETERS = st.builds(
-    SdefParameter, NAMES, CODES, TYPES, st.booleans(), st.booleans(), description=ANY_TEXT
+    SdefParameter,
+    NAMES,
+    CODES,
+    TYPES,
+    st.booleans(),
+    hidden=st.booleans(),
+    description=ANY_TEXT,
 )
 DIRECT = st.builds(SdefParameter, st.just(""), st.just("----"), TYPES, st.booleans())
 PROPERTIES = st.builds(
@@ -78,8 +84,8 @@ PROPERTIES = st.builds(
     TYPES,
     st.sampled_from(["r", "w", "rw"]),
     st.booleans(),
-    st.booleans(),
     _SYNONYMS,
+    hidden=st.booleans(),
     description=ANY_TEXT,
 )
 COMMANDS = st.builds(
@@ -124,16 +130,21 @@ ITEMS = st.one_of(
         Enumeration,
         NAMES,
         CODES,
-        enumerators=st.lists(st.builds(Enumerator, NAMES, CODES, st.booleans()), max_size=3).map(
-            tuple
-        ),
+        enumerators=st.lists(
+            st.builds(Enumerator, NAMES, CODES, hidden=st.booleans()), max_size=3
+        ).map(tuple),
     ),
     st.builds(RecordType, NAMES, CODES, properties=st.lists(PROPERTIES, max_size=2).map(tuple)),
     st.builds(ValueType, NAMES, CODES),
     st.builds(Include, NAMES, NAMES | st.just("")),
 )
 SUITES = st.builds(
-    Suite, NAMES, CODES, st.lists(ITEMS, max_size=4).map(tuple), st.booleans(), ANY_TEXT
+    Suite,
+    NAMES,
+    CODES,
+    st.lists(ITEMS, max_size=4).map(tuple),
+    hidden=st.booleans(),
+    description=ANY_TEXT,
 )
 DICTIONARIES = st.builds(
     Dictionary,

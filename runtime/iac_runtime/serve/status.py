@@ -80,7 +80,8 @@ class StatusFile:
         self._workers = workers
         self._server = RunningServer(os.getpid(), _started(), VERSION, surface, apps, dict(tools))
         self._path = servers_folder() / f"{self._server.pid}.json"
-        self._lock = threading.RLock()
+        self._lock = threading.Lock()
+        self._writing = threading.Lock()
         self._timer: threading.Timer | None = None
         self._closed = False
         self._write()
@@ -105,10 +106,11 @@ class StatusFile:
 
     def close(self) -> None:
         """Remove the file; the server is going."""
-        with self._lock, contextlib.suppress(OSError):
+        with self._lock:
             self._closed = True
             if self._timer is not None:
                 self._timer.cancel()
+        with self._writing, contextlib.suppress(OSError):
             self._path.unlink()
 
     def _note(self, server: RunningServer) -> None:
@@ -120,15 +122,15 @@ class StatusFile:
             self._timer.start()
 
     def _write(self) -> None:
-        part = self._path.with_suffix(".part")
-        # A full disk must not stop a server; who asks for the status misses its numbers.
-        with self._lock, contextlib.suppress(OSError):
+        with self._lock:
             self._timer = None
-            if self._closed:
-                return
-            text = json.dumps({"format": _FORMAT, **self.facts()})
-            part.write_text(text, encoding="utf-8")
-            part.replace(self._path)
+        part = self._path.with_suffix(".part")
+        text = json.dumps({"format": _FORMAT, **self.facts()})
+        # A full disk must not stop a server; who asks for the status misses its numbers.
+        with self._writing, contextlib.suppress(OSError):
+            if not self._closed:
+                part.write_text(text, encoding="utf-8")
+                part.replace(self._path)
 
 
 def servers_folder() -> Path:
