@@ -250,6 +250,8 @@ def _promised(stage: Path) -> _Journal:
     for name in (*replace, *remove):
         if not isinstance(name, str) or not _is_ours(name):
             raise ValueError(f"has a journal that names {ascii(name)[:80]}, no file of a build")
+    if kept := set(remove) & set(_LAST):
+        raise ValueError(f"has a journal that removes {', '.join(sorted(kept))}, which stays")
     for digest in replace.values():
         if not isinstance(digest, str) or not _DIGEST.fullmatch(digest):
             raise ValueError("has a journal with a file that has no digest")

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from making import DIARY, sdef
 
@@ -235,6 +235,7 @@ LINKS = st.lists(
 
 @pytest.mark.property
 @given(journal=JOURNALS, links=LINKS)
+@example(journal={"replace": {}, "remove": ["tools.lock"]}, links=[])
 @settings(deadline=None, max_examples=60)
 def test_no_planted_journal_changes_anything_outside_its_folder(
     journal: Any, links: list[str]

@@ -189,10 +189,9 @@ class Catalogue:
         found = self._found.get(row.name)
         if found is None:
             module = load_module(row.app.folder, row.module)
-            digest = lock_digest(row.app.folder, row.name)
-            found = find_tool(module, row.function, row.name)._replace(digest=digest)
-            self._found[row.name] = found
-        return found
+            found = self._found[row.name] = find_tool(module, row.function, row.name)
+        # The lock as it is now: what was allowed for good ends when the tool is built anew.
+        return found._replace(digest=lock_digest(row.app.folder, row.name))
 
     def operation(self, name: str) -> Operation:
         """Return what a tool does in its app. Raises as `find` and `tool` do."""
