@@ -5,7 +5,7 @@ under `looks_up`; one that reaches apps plans its call itself.
 """
 
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from iac_applescript import dictionary
@@ -18,6 +18,8 @@ from iac_applescript.analysis.analyser import (
     scanned,
     with_starts,
 )
+from iac_applescript.analysis.findings import merged
+from iac_applescript.analysis.words import RUNS
 from iac_applescript.answers import (
     REASONS,
     Result,
@@ -41,7 +43,7 @@ from iac_runtime.execution.process import Runner
 from iac_runtime.gate.plans import Call, Plan, ToolContext
 from iac_runtime.policy.effects import OWN, Effect, Verb
 from iac_runtime.policy.facts import Raised
-from iac_runtime.tool import LEVELS, Level
+from iac_runtime.tool import LEVELS, highest
 from iac_runtime.tools.shape import Tool
 
 DEFAULT_TIMEOUT: Final = 30.0
@@ -163,9 +165,7 @@ def execute(tool: Tool, call: Call, context: ToolContext) -> Plan:
     script, language = call.arguments["script"], _language(call.arguments)
     found = with_starts(toolset.analyser.analyse(script, language), toolset.runs)
     confined = toolset.confines(found)
-    reach = reach_of(script, language, found)
     told = (*found.targets, *found.unknown)
-    effects = _effects(toolset, told, reach, found.level)
     raised = (
         Raised("script", f"{reason.says} ({reason.text})", found.level)
         for reason in found.reasons[:5]
@@ -175,25 +175,43 @@ def execute(tool: Tool, call: Call, context: ToolContext) -> Plan:
         tool,
         call,
         lambda toolset, given, run: _run(toolset, given, run, found, confined=confined),
-        tuple(effects),
+        _effects(toolset, found, reach_of(script, language, found)),
         line=line(script, language, found, confined=confined),
         raised=tuple(raised),
         turns=[app for app, _ in map(toolset.app, told) if app],
     )
 
 
-def _effects(
-    toolset: ScriptToolset, told: Iterable[str], reach: Reach, level: Level
-) -> Iterator[Effect]:
-    """Yield what a script does: to each app that it tells or works, and to what is not known."""
+def _effects(toolset: ScriptToolset, found: Analysis, reach: Reach) -> tuple[Effect, ...]:
+    """Return what a script does: each statement, and what is not known of the others.
+
+    What it needs as a whole, its effects need: the highest level of theirs is that of the script.
+    """
+    level, noted = found.level, list(found.effects)
     verb: Verb = "read" if level == "SAFE" else "unknown"
-    for app, name in dict.fromkeys(map(toolset.app, (*told, *reach.processes))):
+    for app, name in map(toolset.app, reach.processes):
         doubt = "" if app else f"{name} is not known here"
-        yield Effect(verb, app, name, level=level, doubt=doubt)
+        worked = (row for row in found.effects if row.app == SYSTEM_EVENTS)
+        noted += (row._replace(app=app, name=name, flow=(), doubt=doubt) for row in worked)
+    for app, name in map(toolset.app, (*found.targets, *found.unknown)):
+        done = [row for row in noted if app and row.app == app]
+        # What was not understood may be done to an app that is told.
+        if not done or (reach.unsure and level == "DANGEROUS" and all(row.looks for row in done)):
+            doubt = "" if app else f"{name} is not known here"
+            noted.append(Effect(verb, app, name, level=level, doubt=doubt))
+    runs = any(reason.says in RUNS and reason.rule != "text" for reason in found.reasons)
+    if runs and all(row.verb != "run" for row in noted):
+        noted.append(Effect("run", OWN, "osascript", level="DANGEROUS"))
     if reach.unsure:
-        yield Effect(verb, level=level, doubt=reach.unsure)
-    elif not told:
-        yield Effect(verb, OWN, "osascript", level=level)
+        noted.append(Effect(verb, level=level, doubt=reach.unsure))
+    elif not noted:
+        noted.append(Effect(verb, OWN, "osascript", level=level))
+    if highest(row.level for row in noted) != level:
+        # A reason that is no statement's raises what changes something; else what may.
+        if all(row.looks for row in noted):
+            noted += [row._replace(verb="unknown") for row in noted]
+        noted = [row if row.looks else row._replace(level=level) for row in noted]
+    return merged(noted)
 
 
 def _run(

@@ -13,13 +13,14 @@ from iac_applescript.analysis.applescript_units import scan_applescript
 from iac_applescript.analysis.findings import Findings, Reason, Scan, ScriptToken, Start, text_at
 from iac_applescript.analysis.javascript_reader import read_javascript
 from iac_applescript.analysis.javascript_tokens import scan_javascript
+from iac_applescript.analysis.statement_effects import ADDITIONS
 from iac_applescript.analysis.vocabulary import Vocabulary, vocabulary_of
-from iac_runtime.tool import Level
+from iac_runtime.policy.effects import Effect
+from iac_runtime.tool import Level, highest
 from iac_runtime.tools.catalogue import Catalogue
 
 Language = Literal["applescript", "javascript"]
 
-ADDITIONS: Final = "standard_additions"
 SYSTEM_EVENTS: Final = "com.apple.systemevents"
 _PROCESS: Final = frozenset(("process", "processes"))
 _COLLECTIONS: Final = frozenset(
@@ -43,6 +44,7 @@ class Analysis(NamedTuple):
         unknown: Names of apps that are not known here.
         tools: Generated tools that do what its statements do.
         starts: The apps that it starts if they do not run.
+        effects: What its statements do, as far as they were understood.
     """
 
     level: Level
@@ -51,6 +53,7 @@ class Analysis(NamedTuple):
     unknown: tuple[str, ...]
     tools: tuple[str, ...]
     starts: tuple[Start, ...] = ()
+    effects: tuple[Effect, ...] = ()
 
 
 def with_starts(found: Analysis, runs: Callable[[str], bool]) -> Analysis:
@@ -62,12 +65,15 @@ def with_starts(found: Analysis, runs: Callable[[str], bool]) -> Analysis:
     """
     if found.level != "SAFE":
         return found
+    stopped = [start for start in found.starts if not runs(start.app)]
+    if not stopped:
+        return found
     reasons = tuple(
         Reason("MODIFY", "launch", f"would start {start.name}", start.app, start.place)
-        for start in found.starts
-        if not runs(start.app)
+        for start in stopped
     )
-    return found._replace(level="MODIFY", reasons=reasons) if reasons else found
+    starts = (Effect("start", start.app, start.name, level="MODIFY") for start in stopped)
+    return found._replace(level="MODIFY", reasons=reasons, effects=(*found.effects, *starts))
 
 
 def scanned(script: str, language: Language) -> Scan:
@@ -94,6 +100,10 @@ class Analyser:
         for fault in scan.faults:
             findings.add("DANGEROUS", "fault", fault.says, "", fault.start)
         read(scan, findings, self.find, self.vocabulary(ADDITIONS))
+        told = {effect.app for effect in findings.effects}
+        apps = (app for app in map(self.find, findings.targets) if app and app.bundle not in told)
+        effects = (*findings.effects, *(Effect("read", app.bundle, app.name) for app in apps))
+        least: Level = "MODIFY" if language == "javascript" else "SAFE"
         order = {"DANGEROUS": 0, "MODIFY": 1, "SAFE": 2}
         reasons = sorted(
             (reason for reason in findings.reasons.values() if reason.level != "SAFE"),
@@ -107,6 +117,7 @@ class Analyser:
             tuple(findings.unknown),
             tuple(known),
             tuple(findings.starts.values()),
+            tuple(row._replace(level=highest((row.level, least))) for row in effects),
         )
 
     def find(self, name: str) -> Vocabulary | None:

@@ -15,6 +15,7 @@ from iac_applescript.analysis.applescript_shapes import (
     dangerous_verbs,
     is_silent,
     lasts,
+    looks_into,
     misused,
     on_screen,
     operations,
@@ -32,6 +33,7 @@ from iac_applescript.analysis.applescript_units import (
     units_of,
 )
 from iac_applescript.analysis.findings import Findings, Scan, ScriptToken
+from iac_applescript.analysis.statement_effects import effects_of, seen_by
 from iac_applescript.analysis.statement_rules import (
     SAFE,
     SPECIAL,
@@ -43,7 +45,6 @@ from iac_applescript.analysis.texts import judge_applescript, phrases
 from iac_applescript.analysis.vocabulary import Vocabulary
 from iac_applescript.analysis.words import UNSEEN
 from iac_base.secrets import is_secret
-from iac_runtime.policy.blocklist import BUILT_IN
 from iac_runtime.tool import Level, highest
 
 Find = Callable[[str], Vocabulary | None]
@@ -55,8 +56,6 @@ _AFTER_APPLICATION: Final = frozenset(
 )
 _BEFORE_NO_NAME: Final = frozenset(("class", "current", "every", "first", "frontmost"))
 _NAMES: Final = frozenset(("application", "app", "id", "named", "the"))
-_FILES_OF_SETTINGS: Final = frozenset(("property list file", "XML file"))
-_SHELL_TEXT: Final = frozenset(("contents", "history"))
 _DEEPEST: Final = 64
 
 
@@ -174,7 +173,7 @@ class _Reader:
 
     def _sends(
         self, tokens: Sequence[ScriptToken], units: Sequence[Unit], apps: Sequence[Vocabulary]
-    ) -> None:
+    ) -> list[Vocabulary]:
         """Note the apps that a statement sends an event to: those told, and those it names."""
         asked = asked_about(tokens)
         named = [token for place, token in enumerate(tokens) if place not in asked]
@@ -184,6 +183,7 @@ class _Reader:
         for app in reached.values():
             if app.bundle not in self.blocks[-1].running:
                 self.findings.start(app.bundle, app.name, tokens[0].start)
+        return list(reached.values())
 
     def _mentioned(self, tokens: Sequence[ScriptToken]) -> list[Vocabulary]:
         """Return the apps that a statement names, and note them as targets."""
@@ -251,6 +251,7 @@ class _Reader:
         object_: tuple[Unit, ...] = ()
         if not all(t.kind == "string" or t.folded in _NAMES for t in told):
             self._sends(told, target, names)
+            self.findings.effects += seen_by(target, apps if any(map(looks_into, target)) else ())
             object_ = () if own else tuple(unit for unit in target if unit.word != "(")
         place = len(self.blocks)
         self.blocks.append(_Block(apps, ui, not own, outer.running, object_))
@@ -276,8 +277,10 @@ class _Reader:
         apps = tuple(unique.values())
         units = units_of(tokens, self._sight(apps))
         ui = block.ui or on_screen(units)
-        self._sends(tokens, units, block.apps)
+        reached, start = self._sends(tokens, units, block.apps), len(self.findings.effects)
         self._weigh(units, Scene(apps, self.named, self.declared, ui, block.told, block.object))
+        effects = self.findings.effects
+        effects[start:] = seen_by(units, reached, effects[start:])
         here = self.set_under.setdefault(tuple(app.key for app in block.apps), set())
         self._own_names(units, here)
         # Where an app knows a word as a command it cannot be set, but for one in pipes.
@@ -301,7 +304,7 @@ class _Reader:
             elif unit.word in _PROCESSES and text_after(units, place) in UNSEEN:
                 says = "touches a program that asks for consent or holds secrets"
                 self.add("DANGEROUS", "blocked", says, text_after(units, place), unit.start)
-            elif _looks_into(unit):
+            elif looks_into(unit):
                 says = "reads what is on the screen, in a shell or in a file of settings"
                 self.add("MODIFY", "private", says, unit.word, unit.start)
         self._tools(units, scene)
@@ -339,24 +342,26 @@ class _Reader:
         for entry in rows:
             self.findings.tools[entry.tool] = None
         until = next((i for i, u in enumerate(rest) if u.word == "else"), len(rest))
-        rest = rest[:until]
+        rest = about = rest[:until]
         if unit.word == "set":
             to = outside(rest, "to")
             target, value = (rest, ()) if to is None else (rest[:to], rest[to + 1 :])
-            verdict = judge_set(target, value, scene)
+            verdict, about, base = judge_set(target, value, scene), target, "SAFE"
         elif unit.word == "copy" and not rest:
             verdict = judge_set(rest, rest, scene)
         elif unit.word == "copy":
             to = next((i for i in range(len(rest) - 1, -1, -1) if rest[i].word == "to"), None)
             parts = (rest, rest) if to is None else (rest[to + 1 :], rest[:to])
-            verdict = judge_set(*parts, scene)
+            verdict, about, base = judge_set(*parts, scene), parts[0], "SAFE"
         elif unit.word in SPECIAL:
-            verdict = SPECIAL[unit.word](rest, scene, base)
+            verdict, base = SPECIAL[unit.word](rest, scene, base), "SAFE"
         else:
             self.add(base, "command", f"{unit.word} is {base}", unit.word, unit.start)
             verdict = judge_fields(rest, None, scene) if rows and base != "SAFE" else SAFE
         if verdict.level != "SAFE":
             self.add(verdict.level, "command", verdict.says, unit.word, unit.start)
+        level = highest((base, verdict.level))
+        self.findings.effects += effects_of(unit, about, rest, level, scene)
 
     def _tools(self, units: Sequence[Unit], scene: Scene) -> None:
         for app in scene.apps[:1]:
@@ -384,13 +389,3 @@ def read_applescript(
     reader.close()
     judge_applescript(scan, reader.declared, findings)
     return reader.declared
-
-
-def _looks_into(unit: Unit) -> bool:
-    """Say whether a unit leads to what an app did not mean to tell."""
-    return any(
-        (app.key == "system_events" and entry.use == "class" and entry.term in _FILES_OF_SETTINGS)
-        or (app.bundle in BUILT_IN and entry.use == "property" and entry.term in _SHELL_TEXT)
-        or (entry.use == "class" and entry.term != "window" and on_screen([unit]))
-        for app, entry in unit.entries
-    )

@@ -16,12 +16,15 @@ from iac_applescript.analysis.applescript_units import OwnDeclarations, Unit
 from iac_applescript.analysis.findings import ScriptToken, brackets_of
 from iac_applescript.analysis.vocabulary import Vocabulary
 from iac_applescript.analysis.words import CONSTANTS, HARMFUL_MEMBERS, PHRASES
+from iac_runtime.policy.blocklist import BUILT_IN
 
 _OPENS: Final = language.STARTS | {"using"}
 _LIST_WORDS: Final = frozenset(("every", "whose", "where"))
 
 
 _APPLICATION: Final = frozenset(("application", "app"))
+_FILES_OF_SETTINGS: Final = frozenset(("property list file", "XML file"))
+_SHELL_TEXT: Final = frozenset(("contents", "history"))
 _QUIET_KINDS: Final = frozenset(("sign", "text", "number", "keyword", "variable"))
 _QUIET_COMMANDS: Final = frozenset(("set", "copy"))
 _TOLD: Final = frozenset(("it", "its", "result"))
@@ -81,6 +84,16 @@ def on_screen(units: Sequence[Unit]) -> bool:
         and app.tables.descends(entry.term, "UI element")
         and not app.tables.descends(entry.term, "process")
         for unit in units
+        for app, entry in unit.entries
+    )
+
+
+def looks_into(unit: Unit) -> bool:
+    """Say whether a unit leads to what an app did not mean to tell."""
+    return any(
+        (app.key == "system_events" and entry.use == "class" and entry.term in _FILES_OF_SETTINGS)
+        or (app.bundle in BUILT_IN and entry.use == "property" and entry.term in _SHELL_TEXT)
+        or (entry.use == "class" and entry.term != "window" and on_screen([unit]))
         for app, entry in unit.entries
     )
 

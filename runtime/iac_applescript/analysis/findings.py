@@ -3,10 +3,11 @@
 import re
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple
 
+from iac_runtime.policy.effects import Effect
 from iac_runtime.tool import Level, highest
 
 MAX_SCRIPT: Final = 64 * 1024
@@ -137,6 +138,17 @@ class Start(NamedTuple):
     place: ScriptPlace
 
 
+def merged(effects: Iterable[Effect]) -> tuple[Effect, ...]:
+    """Return effects, one for a verb, an app and a class: the highest level, all that flows."""
+    found: dict[tuple[object, ...], Effect] = {}
+    for effect in effects:
+        key = (*effect[:4], effect.doubt)
+        known = found.get(key, effect)
+        flow = tuple(dict.fromkeys((*known.flow, *effect.flow)))
+        found[key] = effect._replace(level=highest((known.level, effect.level)), flow=flow)
+    return tuple(found.values())
+
+
 @dataclass(slots=True)
 class Findings:
     """Collects, while a script is read.
@@ -147,6 +159,7 @@ class Findings:
         targets: Bundle ids of the apps that are named, and the names of those not known.
         tools: Generated tools that do what the script's statements do.
         starts: Apps that are sent an event, by bundle id.
+        effects: What the statements that were understood do, one after the other.
     """
 
     script: str
@@ -155,6 +168,7 @@ class Findings:
     unknown: dict[str, None] = field(default_factory=dict)
     tools: dict[str, None] = field(default_factory=dict)
     starts: dict[str, Start] = field(default_factory=dict)
+    effects: list[Effect] = field(default_factory=list)
     _lines: list[int] = field(default_factory=list)
 
     def place(self, start: int) -> ScriptPlace:

@@ -24,6 +24,7 @@ class ScriptNames:
         tables: Constants that hold a record or list which the script itself writes out.
         records: Those of them that hold a record, with the fields that it is given by name.
         texts: Variables that are given texts: all that each is given, as one text.
+        apps: Variables that always hold one app, with its name in the script.
     """
 
     declared: set[str] = field(default_factory=set)
@@ -31,6 +32,7 @@ class ScriptNames:
     tables: set[str] = field(default_factory=set)
     records: dict[str, set[str]] = field(default_factory=dict)
     texts: dict[str, ScriptToken] = field(default_factory=dict)
+    apps: dict[str, str] = field(default_factory=dict)
 
 
 def script_names(shape: Shape) -> ScriptNames:
@@ -49,6 +51,7 @@ def script_names(shape: Shape) -> ScriptNames:
     found.tables = {name for name, at in places.items() if _is_table(at, shape)}
     found.records = {name: _fields(places[name], shape) for name in found.tables}
     found.numbers = {name for name, at in places.items() if _only_numbers(at, shape)}
+    found.apps = {name: app for name, at in places.items() if (app := _app_in(at, shape))}
     found.texts = _texts(found.declared, tokens)
     return found
 
@@ -132,6 +135,25 @@ def _only_numbers(places: Sequence[int], shape: Shape) -> bool:
             return False
         given = given or sign == "="
     return given
+
+
+def _app_in(every: Sequence[int], shape: Shape) -> str:
+    """Return the name of the app that the name in these places always holds; empty if none."""
+    found = ""
+    for place in every:
+        sign = shape.text(place + 1)
+        if shape.text(place - 1) in (".", "?."):
+            continue
+        if sign in ("=>", "of", "in") or shape.is_bound(place):
+            return ""
+        if sign in _ASSIGNS:
+            words = [shape.text(at) for at in range(place + 2, place + 6)]
+            after = shape.tokens[min(place + 6, len(shape.tokens) - 1)]
+            ends = after.kind in ("word", "end") or after.text in (";", ",")
+            if found or sign != "=" or words != ["Application", "(", "", ")"] or not ends:
+                return ""
+            found = shape.tokens[place + 4].text
+    return found
 
 
 def _is_table(every: Sequence[int], shape: Shape) -> bool:

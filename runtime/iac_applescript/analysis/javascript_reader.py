@@ -9,10 +9,11 @@ from typing import Final
 
 from iac_applescript.analysis import words as language
 from iac_applescript.analysis.findings import Findings, Scan, ScriptToken
+from iac_applescript.analysis.javascript_effects import Member
 from iac_applescript.analysis.javascript_names import script_names
 from iac_applescript.analysis.javascript_tokens import KEYWORDS, is_keyword, shape_of
 from iac_applescript.analysis.texts import is_address, judge_javascript
-from iac_applescript.analysis.vocabulary import TermUse, Vocabulary
+from iac_applescript.analysis.vocabulary import TermUse, Use, Vocabulary
 from iac_applescript.analysis.words import (
     HANDED_ON,
     HARMFUL_MEMBERS,
@@ -20,8 +21,10 @@ from iac_applescript.analysis.words import (
     KNOWN_GLOBALS,
     KNOWN_MEMBERS,
     LEADS,
+    TOLD,
 )
 from iac_base.secrets import is_secret
+from iac_runtime.policy.effects import Verb
 from iac_runtime.tool import Level, highest
 
 Find = Callable[[str], Vocabulary | None]
@@ -158,25 +161,31 @@ class _Reader:
 
     def _member(self, place: int, token: ScriptToken) -> None:
         name = token.text
+        commands = self._entries(name, "command")
         if name in HARMFUL_MEMBERS or name in HARMFUL_NAMES:
-            self.add("DANGEROUS", "member", HARMFUL_MEMBERS.get(name) or HARMFUL_NAMES[name], token)
+            says = HARMFUL_MEMBERS.get(name) or HARMFUL_NAMES[name]
+            self.add("DANGEROUS", "told" if commands and says in TOLD else "member", says, token)
+            if commands:
+                self._acts(place, "command", "DANGEROUS")
             return
         if name in _NEVER_OF_OBJECT and self.at(place - 2).text == "Object":
             self.add("DANGEROUS", "member", "lists what cannot be read from the script", token)
             return
-        commands = self._entries(name, "command")
         classes = self._entries(name, "class")
         properties = self._entries(name, "property")
         called = self.at(place + 1).text == "("
         if is_secret(name) and properties:
             self.add("DANGEROUS", "secret", "reads or sets a secret", token)
-        if self.at(place + 1).text in _ASSIGNS or (name == "set" and called):
+            self._acts(place, "property", "DANGEROUS", "unknown")
+        given = properties and self.shape.is_bound(place)
+        if self.at(place + 1).text in _ASSIGNS or (name == "set" and called) or given:
             self._setter(place, token, properties)
         elif commands or (called and name in language.COMMANDS and name not in ("get", "set")):
             self._command(place, token, commands)
         elif classes and called and name[:1].isupper():
             level = highest(("MODIFY", *(entry.level for entry in classes)))
             self.add(level, "command", f"makes a {classes[0].term}", token)
+            self._acts(place, "class", level, "create")
             if not self.shape.is_written_out(place + 2):
                 says = "gives properties that are not written out"
                 self.add("DANGEROUS", "unknown", says, token)
@@ -210,6 +219,8 @@ class _Reader:
         if "url" in name.casefold() and not is_address(self.shape, place + 2):
             level = "DANGEROUS"
         self.add(level, "command", f"sets {name}", token)
+        shows = level == "MODIFY" and all(entry.level == "SAFE" for entry in properties)
+        self._acts(place, "property", level, "view" if shows else "change")
 
     def _command(self, place: int, token: ScriptToken, commands: Sequence[TermUse]) -> None:
         name = token.text
@@ -232,6 +243,14 @@ class _Reader:
         if name == "make":
             levels.append("MODIFY")
         self.add(highest(levels), "command", f"{name} is {highest(levels)}", token)
+        within = self.tokens[place : self.shape.end(place + 1, place)]
+        # What `new` names is noted where that is read.
+        if name != "make" or all(token.text != "new" for token in within):
+            self._acts(place, "command", highest(levels))
+
+    def _acts(self, place: int, use: Use, level: Level, verb: Verb | None = None) -> None:
+        found = Member(self.shape, self.names, self.apps, place, use).effects(level, verb)
+        self.findings.effects += found
 
     def _is_of_many(self, place: int) -> bool:
         """Say whether what ends here is a whole collection, or all of it that pass a test."""
@@ -262,11 +281,11 @@ class _Reader:
         elif name == "withProperties" and value.text != "{":
             self.add("DANGEROUS", "unknown", "gives properties that are not written out", value)
         elif name == "saving" and value.text != "yes":
-            self.add("DANGEROUS", "member", "throws away what is not saved", token)
+            self.add("DANGEROUS", "told", "throws away what is not saved", token)
         elif name == "replacing" and value.text != "false":
-            self.add("DANGEROUS", "member", "replaces what is there", token)
+            self.add("DANGEROUS", "told", "replaces what is there", token)
         elif name == "new":
-            self._made(value)
+            self._made(place + 2)
         elif (
             "url" in name.casefold()
             and self._of_an_object(place)
@@ -287,7 +306,8 @@ class _Reader:
             self.at(opening - 1).text == "(" and bool(self._entries(maker.text, "class"))
         )
 
-    def _made(self, value: ScriptToken) -> None:
+    def _made(self, place: int) -> None:
+        value = self.at(place)
         rows = [
             entry
             for app in self.apps
@@ -299,6 +319,7 @@ class _Reader:
         else:
             level = highest(("MODIFY", *(entry.level for entry in rows)))
             self.add(level, "command", f"makes a {rows[0].term}", value)
+            self._acts(place, "class", level, "create")
 
     def _bracket(self, place: int, token: ScriptToken) -> None:
         before = self.at(place - 1)

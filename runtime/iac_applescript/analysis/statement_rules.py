@@ -105,7 +105,7 @@ def _is_value(tokens: tuple[ScriptToken, ...]) -> bool:
 
 def judge_set(target: Sequence[Unit], value: Sequence[Unit], scene: Scene) -> CommandVerdict:
     """Judge `set target to value`."""
-    plain = _of_form([unit for unit in target if unit.word not in ("my", "the", "its", "(", ")")])
+    plain = plain_target(target)
     if not plain:
         return CommandVerdict("DANGEROUS", "sets something that was not understood")
     foreign = scene.told and not scene.apps and any(_by_name(unit, scene) for unit in plain)
@@ -116,7 +116,7 @@ def judge_set(target: Sequence[Unit], value: Sequence[Unit], scene: Scene) -> Co
         return CommandVerdict("DANGEROUS", "sets several things at once")
     if not foreign and _of_the_script(plain, scene):
         return SAFE
-    rows = [*_owned(plain), *_by_name(plain[0], scene)]
+    rows = set_rows(plain, scene)
     level: Level = highest(("MODIFY", *(entry.level for _, entry in rows)))
     what = plain[0].word
     if scene.ui and (what in _UI_ACTS or (not rows and plain[0].has("class"))):
@@ -131,6 +131,16 @@ def judge_set(target: Sequence[Unit], value: Sequence[Unit], scene: Scene) -> Co
     if "url" in what.split() and not is_https(value, scene.declared):
         return CommandVerdict("DANGEROUS", "sets an address that is not a plain web address")
     return CommandVerdict(level, f"sets {what}")
+
+
+def plain_target(target: Sequence[Unit]) -> list[Unit]:
+    """Return what is set, as a property of an object and no more."""
+    return _of_form([unit for unit in target if unit.word not in ("my", "the", "its", "(", ")")])
+
+
+def set_rows(plain: Sequence[Unit], scene: Scene) -> list[tuple[Vocabulary, TermUse]]:
+    """Return the rows of the property that may be set."""
+    return [*_owned(plain), *_by_name(plain[0], scene)]
 
 
 def _of_form(units: Sequence[Unit]) -> list[Unit]:

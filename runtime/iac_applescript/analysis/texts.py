@@ -7,7 +7,7 @@ from typing import Final, TypeAlias
 from iac_applescript.analysis.applescript_units import OwnDeclarations, Unit, UnitKind
 from iac_applescript.analysis.findings import Findings, Scan, ScriptToken
 from iac_applescript.analysis.javascript_tokens import Shape
-from iac_applescript.analysis.words import PHRASES, PROMPTS, TEXTS, UNSEEN
+from iac_applescript.analysis.words import PHRASES, PROMPTS, TEXTS, TOLD, UNSEEN
 
 _HTTPS: Final = re.compile(r"(?i)https?://[^\s\"']*\Z")
 _LONG_QUERY: Final = 200
@@ -118,7 +118,8 @@ def phrases(line: Sequence[ScriptToken], findings: Findings) -> None:
                 break
             said = f"{said} {following.folded}".lstrip()
             if said in PHRASES:
-                findings.add("DANGEROUS", "phrase", PHRASES[said], said, token.start)
+                rule = "told" if PHRASES[said] in TOLD else "phrase"
+                findings.add("DANGEROUS", rule, PHRASES[said], said, token.start)
 
 
 def is_address(shape: Shape, place: int) -> bool:

@@ -30,6 +30,8 @@ class TermUse(NamedTuple):
         tool: The generated tool of a command, else empty.
         owner: The class of a property, else empty.
         content: Whether a property holds what a new object is filled with.
+        event: The code of a command's event.
+        answers: Whether a command declares a result.
     """
 
     use: Use
@@ -38,6 +40,8 @@ class TermUse(NamedTuple):
     tool: str = ""
     owner: str = ""
     content: bool = False
+    event: str = ""
+    answers: bool = False
 
 
 class Vocabulary(NamedTuple):
@@ -81,7 +85,10 @@ def _uses(tables: Tables) -> Iterator[tuple[TermUse, tuple[str, ...], tuple[str,
         if spec.op == "command" and not spec.bind:
             term = function.rstrip("_").replace("_", " ")
             tool = f"{tables.key}_{function.rstrip('_')}"
-            yield TermUse("command", term, spec.ceiling, tool), (term, spec.jxa), (spec.jxa,)
+            use = TermUse(
+                "command", term, spec.ceiling, tool, "", False, spec.event, bool(spec.result)
+            )
+            yield use, (term, spec.jxa), (spec.jxa,)
     for spec in tables.tools.values():
         for param in spec.params.values():
             if param.code and param.code != "----":

@@ -34,7 +34,17 @@ def _as_member(term: str) -> str:
 
 
 _HARM: Final = tomllib.loads(Path(__file__).with_name("harm.toml").read_text("utf-8"))["harm"]
-_COLUMNS: Final = {"says", "beyond", "terms", "phrases", "members", "names", "texts"}
+_COLUMNS: Final = {
+    "says",
+    "beyond",
+    "runs",
+    "told",
+    "terms",
+    "phrases",
+    "members",
+    "names",
+    "texts",
+}
 
 if any(row.keys() - _COLUMNS for row in _HARM):
     raise ValueError("harm.toml has a key that nothing reads")
@@ -63,8 +73,19 @@ TEXTS: Final[tuple[tuple[re.Pattern[str], str], ...]] = tuple(
 )
 """Texts that matter where a statement does more than read: pattern -> why."""
 
-BEYOND: Final = frozenset(row["says"] for row in _HARM if row.get("beyond"))
+
+def _flagged(column: str) -> frozenset[str]:
+    return frozenset(row["says"] for row in _HARM if row.get(column))
+
+
+BEYOND: Final = _flagged("beyond")
 """Reasons that name what a confined script cannot do."""
+
+RUNS: Final = _flagged("runs")
+"""Reasons that name code which runs."""
+
+TOLD: Final = _flagged("told")
+"""Reasons that name what is done to the app that is told, and to no other."""
 
 PROMPTS: Final = (
     r"(?i)pass\s*-?(?:word|code|phrase)|kennwort|passwort|mot de passe|contrase|\bpin\b"

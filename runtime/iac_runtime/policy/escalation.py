@@ -300,7 +300,7 @@ def _later(view: CallView, _context: RuleContext) -> str:
     return view.made if _LATER.search(view.made) else ""
 
 
-_RECIPIENTS: Final = re.compile(
+RECIPIENTS: Final = re.compile(
     r"\b(?:address|recipient|email|e mail|participant|buddy|handle|phone|attendee|invitee)s?\b"
 )
 _CARRIERS: Final = re.compile(
@@ -318,7 +318,7 @@ def _carries(view: CallView, row: CallValue, links: list[str]) -> bool:
     if row.code == "----" and _SCRIPT_EVENTS.fullmatch(view.event.code):
         return True
     texts = (f"{row.name} {row.owner}", row.type)
-    return any(_CARRIERS.search(text) or _RECIPIENTS.search(text) for text in texts)
+    return any(_CARRIERS.search(text) or RECIPIENTS.search(text) for text in texts)
 
 
 @VALUE_RULES(
@@ -344,7 +344,7 @@ def flows_of(view: CallView, verb: Verb) -> tuple[Flow, ...]:
         found += [Flow("host", host_of(url)) for url in _links(view)]
         named = ((row, f"{row.name} {row.type}") for row, _ in view.texts)
         found += [
-            Flow("recipient", str(row.value)) for row, says in named if _RECIPIENTS.search(says)
+            Flow("recipient", str(row.value)) for row, says in named if RECIPIENTS.search(says)
         ]
     return tuple(dict.fromkeys(found))
 
