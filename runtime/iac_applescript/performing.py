@@ -171,15 +171,13 @@ def execute(tool: Tool, call: Call, context: ToolContext) -> Plan:
         for reason in found.reasons[:5]
         if found.level != "SAFE"
     )
-    tokens = scanned(script, language).tokens if found.level != "SAFE" else ()
-    literals = (token.text for token in tokens if token.kind in ("string", "template"))
     return toolset.plan(
         tool,
         call,
         lambda toolset, given, run: _run(toolset, given, run, found, confined=confined),
         _effects(toolset, found, reach_of(script, language, found)),
         line=line(script, language, found, confined=confined),
-        raised=(*raised, *context.permissions.from_results(literals)),
+        raised=tuple(raised),
         turns=[app for app, _ in map(toolset.app, told) if app],
     )
 
@@ -198,7 +196,7 @@ def _effects(toolset: ScriptToolset, found: Analysis, reach: Reach) -> tuple[Eff
     for app, name in map(toolset.app, (*found.targets, *found.unknown)):
         done = [row for row in noted if app and row.app == app]
         # What was not understood may be done to an app that is told.
-        if not done or (reach.unsure and all(row.looks for row in done)):
+        if not done or (reach.unsure and level == "DANGEROUS" and all(row.looks for row in done)):
             doubt = "" if app else f"{name} is not known here"
             noted.append(Effect(verb, app, name, level=level, doubt=doubt))
     runs = any(reason.says in RUNS and reason.rule != "text" for reason in found.reasons)

@@ -10,15 +10,7 @@ from typing import Final, Literal, NamedTuple
 
 from iac_applescript.analysis.applescript_reader import read_applescript
 from iac_applescript.analysis.applescript_units import scan_applescript
-from iac_applescript.analysis.findings import (
-    Findings,
-    Reason,
-    Scan,
-    ScriptToken,
-    Start,
-    merged,
-    text_at,
-)
+from iac_applescript.analysis.findings import Findings, Reason, Scan, ScriptToken, Start, text_at
 from iac_applescript.analysis.javascript_reader import read_javascript
 from iac_applescript.analysis.javascript_tokens import scan_javascript
 from iac_applescript.analysis.statement_effects import ADDITIONS
@@ -73,18 +65,14 @@ def with_starts(found: Analysis, runs: Callable[[str], bool]) -> Analysis:
     """
     if found.level != "SAFE":
         return found
+    stopped = [start for start in found.starts if not runs(start.app)]
+    if not stopped:
+        return found
     reasons = tuple(
         Reason("MODIFY", "launch", f"would start {start.name}", start.app, start.place)
-        for start in found.starts
-        if not runs(start.app)
+        for start in stopped
     )
-    if not reasons:
-        return found
-    starts = (
-        Effect("start", start.app, start.name, level="MODIFY")
-        for start in found.starts
-        if start.app in {reason.text for reason in reasons}
-    )
+    starts = (Effect("start", start.app, start.name, level="MODIFY") for start in stopped)
     return found._replace(level="MODIFY", reasons=reasons, effects=(*found.effects, *starts))
 
 
@@ -113,11 +101,9 @@ class Analyser:
             findings.add("DANGEROUS", "fault", fault.says, "", fault.start)
         read(scan, findings, self.find, self.vocabulary(ADDITIONS))
         told = {effect.app for effect in findings.effects}
-        apps = filter(None, map(self.find, findings.targets))
-        effects = [Effect("read", app.bundle, app.name) for app in apps if app.bundle not in told]
-        effects = [*findings.effects, *effects]
-        if language == "javascript":
-            effects = [row._replace(level=highest((row.level, "MODIFY"))) for row in effects]
+        apps = (app for app in map(self.find, findings.targets) if app and app.bundle not in told)
+        effects = (*findings.effects, *(Effect("read", app.bundle, app.name) for app in apps))
+        least: Level = "MODIFY" if language == "javascript" else "SAFE"
         order = {"DANGEROUS": 0, "MODIFY": 1, "SAFE": 2}
         reasons = sorted(
             (reason for reason in findings.reasons.values() if reason.level != "SAFE"),
@@ -131,7 +117,7 @@ class Analyser:
             tuple(findings.unknown),
             tuple(known),
             tuple(findings.starts.values()),
-            merged(effects),
+            tuple(row._replace(level=highest((row.level, least))) for row in effects),
         )
 
     def find(self, name: str) -> Vocabulary | None:

@@ -6,13 +6,17 @@ every app whose dictionary knows its name.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Final
 
 from iac_applescript.analysis.javascript_names import ScriptNames
 from iac_applescript.analysis.javascript_tokens import Shape
 from iac_applescript.analysis.statement_effects import ADDITIONS, effect_on, flows_of, verb_for
 from iac_applescript.analysis.vocabulary import TermUse, Use, Vocabulary
+from iac_applescript.analysis.words import COMMANDS
 from iac_runtime.policy.effects import Effect, Verb
 from iac_runtime.tool import Level
+
+_PICKS: Final = frozenset(("Application", "at", "byId", "byName", "whose", "where"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,34 +47,41 @@ class Member:
 
     def _asked(self) -> int:
         """Return the place of the member, or of `make` where `new` gives it a class."""
-        if self.shape.text(self.place - 1) == ".":
+        if self.shape.text(self.place - 1) in (".", "?."):
             return self.place
         return self.shape.around(self.shape.around(self.place)) - 1
 
     def _root(self, place: int) -> int:
-        """Return where the chain of members begins that a member ends."""
+        """Return where the chain of members begins that a member ends; -1 if a call is given more
+        than which object is meant, as that may hand on another."""
         while self.shape.text(place - 1) in (".", "?."):
             place -= 2
-            while self.shape.text(place) in (")", "]"):
-                place = self.shape.brackets.opening.get(place, 1) - 1
+            while (bracket := self.shape.text(place)) in (")", "]"):
+                end, place = place, self.shape.brackets.opening.get(place, 1) - 1
+                if bracket == ")" and place + 2 < end and self.shape.text(place) not in _PICKS:
+                    return -1
         return place
 
     def _apps(self, name: str, root: int) -> list[Vocabulary]:
         asked = self.names.apps.get(self.shape.text(root), "")
-        if self.shape.text(root) == "Application" and self.shape.text(root + 1) == "(":
+        if [self.shape.text(at) for at in range(root, root + 4)] == ["Application", "(", "", ")"]:
             asked = self.shape.tokens[root + 2].text
-        known = [app for app in self.apps if any(_rows(app, name, self.use))]
+        others = [app for app in self.apps if app.key != ADDITIONS]
         own = [
             app
-            for app in self.apps
+            for app in others
             if asked.casefold() in (app.name.casefold(), app.bundle.casefold())
         ]
-        others = [app for app in self.apps if app.key != ADDITIONS]
-        return [app for app in own if app in known] or known or own or others
+        if name in COMMANDS:
+            # Every app is sent them, whatever its dictionary says.
+            return own or others
+        seen = self.apps if self.use == "command" else others
+        known = [app for app in seen if any(_rows(app, name, self.use))]
+        return [app for app in own if app in known] or [*own, *known] or others
 
     def _kind(self, app: Vocabulary, root: int, place: int) -> str:
         """Return the class that the chain before a member names last, or its arguments first."""
-        chain = [*range(place - 1, root, -1), *self._given(place)]
+        chain = [*range(place - 1, place if root < 0 else root, -1), *self._given(place)]
         rows = (_rows(app, self.shape.text(at), "class") for at in chain)
         return next((row.term for found in rows for row in found), "")
 

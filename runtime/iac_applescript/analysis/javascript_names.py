@@ -24,7 +24,7 @@ class ScriptNames:
         tables: Constants that hold a record or list which the script itself writes out.
         records: Those of them that hold a record, with the fields that it is given by name.
         texts: Variables that are given texts: all that each is given, as one text.
-        apps: Variables that always hold an app or what it answers, with its name in the script.
+        apps: Variables that always hold one app, with its name in the script.
     """
 
     declared: set[str] = field(default_factory=set)
@@ -138,7 +138,7 @@ def _only_numbers(places: Sequence[int], shape: Shape) -> bool:
 
 
 def _app_in(every: Sequence[int], shape: Shape) -> str:
-    """Return the name of the app that the name in these places is given, once; empty if none."""
+    """Return the name of the app that the name in these places always holds; empty if none."""
     found = ""
     for place in every:
         sign = shape.text(place + 1)
@@ -147,11 +147,10 @@ def _app_in(every: Sequence[int], shape: Shape) -> str:
         if sign in ("=>", "of", "in") or shape.is_bound(place):
             return ""
         if sign in _ASSIGNS:
-            words = [shape.text(at) for at in (place + 2, place + 3, place + 5)]
-            ends = shape.text(place + 6) in (".", ";", ",", "") or (
-                shape.tokens[place + 6].kind == "word"
-            )
-            if found or sign != "=" or words != ["Application", "(", ")"] or not ends:
+            words = [shape.text(at) for at in range(place + 2, place + 6)]
+            after = shape.tokens[min(place + 6, len(shape.tokens) - 1)]
+            ends = after.kind in ("word", "end") or after.text in (";", ",")
+            if found or sign != "=" or words != ["Application", "(", "", ")"] or not ends:
                 return ""
             found = shape.tokens[place + 4].text
     return found

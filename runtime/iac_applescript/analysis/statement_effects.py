@@ -9,7 +9,7 @@ from typing import Final
 
 from iac_applescript.analysis.applescript_shapes import looks_into
 from iac_applescript.analysis.applescript_units import Unit
-from iac_applescript.analysis.statement_rules import Scene, is_local, plain_target, set_rows
+from iac_applescript.analysis.statement_rules import Scene, plain_target, set_rows
 from iac_applescript.analysis.texts import is_web_address
 from iac_applescript.analysis.vocabulary import TermUse, Vocabulary
 from iac_applescript.analysis.words import COMMANDS
@@ -59,11 +59,7 @@ def effect_on(
 
 
 def effects_of(
-    unit: Unit,
-    about: Sequence[Unit],
-    given: Sequence[Unit],
-    level: Level,
-    scene: Scene,
+    unit: Unit, about: Sequence[Unit], given: Sequence[Unit], level: Level, scene: Scene
 ) -> Iterator[Effect]:
     """Yield what a command does that was judged to need `level`.
 
@@ -95,7 +91,7 @@ def effects_of(
 
 
 def seen_by(
-    units: Sequence[Unit], apps: Iterable[Vocabulary], done: Sequence[Effect] = ()
+    units: Sequence[Unit], apps: Sequence[Vocabulary], done: Sequence[Effect] = ()
 ) -> list[Effect]:
     """Return what a statement does: `done`, and what it reads; a secret is not merely read."""
     secret = any(unit.has("property") and is_secret(unit.word) for unit in units)
@@ -124,7 +120,7 @@ def _of_set(
 
 
 def _direct(word: str, given: Sequence[Unit]) -> Sequence[Unit]:
-    """Return what a command is about: of `make` the class, else what stands before a label."""
+    """Return what a command is about: of `make` the class, else what it is given first."""
     if word == "make":
         return [unit for unit in given if unit.has("class")][:1]
     stops = ("with properties", "with", "without", "to", "given")
@@ -132,7 +128,7 @@ def _direct(word: str, given: Sequence[Unit]) -> Sequence[Unit]:
     return given[: next(end, len(given))]
 
 
-def _objects(units: Sequence[Unit], apps: Iterable[Vocabulary]) -> tuple[str, list[Vocabulary]]:
+def _objects(units: Sequence[Unit], apps: Sequence[Vocabulary]) -> tuple[str, list[Vocabulary]]:
     """Return the class that units name first, and those of the apps whose class it is."""
     entries = next((unit.entries for unit in units if unit.has("class")), ())
     rows = [(app, entry.term) for app, entry in entries if entry.use == "class" and app in apps]
@@ -140,10 +136,12 @@ def _objects(units: Sequence[Unit], apps: Iterable[Vocabulary]) -> tuple[str, li
 
 
 def _held(units: Sequence[Unit], scene: Scene) -> list[Vocabulary]:
-    """Return the apps whose object a variable among units may be; an index is none."""
+    """Return the apps whose object a variable among units may be; an index or a text is none."""
     for place, unit in enumerate(units):
+        values = scene.declared.variables.get(unit.word, [()])
+        plain = all(value and value[0].kind in ("string", "number") for value in values)
         indexes = place and units[place - 1].has("class")
-        if unit.kind == "variable" and not indexes and not is_local(unit.word, scene.declared):
+        if unit.kind == "variable" and not indexes and not plain:
             return [app for app in scene.named if app not in scene.apps]
     return []
 

@@ -23,6 +23,7 @@ _FILES: Final = frozenset(
     ("file", "files", "alias", "posix file", "item", "items", "document file", "application file")
 )
 _POINTS: Final = frozenset(("it", "its", "result", "me"))
+_PARTS: Final = frozenset(("item", "end", "beginning", "first", "last"))
 _UI_ACTS: Final = frozenset(("value", "selected", "focused"))
 _RUN_FROM: Final = frozenset(
     "scripting additions|scripting additions folder|scripts folder|startup items"
@@ -179,7 +180,9 @@ def _of_the_script(target: Sequence[Unit], scene: Scene) -> bool:
         return True
     holders = [unit.word for unit in target if unit.kind == "variable"]
     if holders:
-        return is_local(holders[-1], scene.declared)
+        # An item of a list may be an object: only the item itself is the script's.
+        inner = words.count("of") + words.count("in") > 1 and words[0] not in _PARTS
+        return is_local(holders[-1], scene.declared) and not inner
     # A name that some dictionary has too, outside any `tell`: a variable all the same.
     return not scene.told and len(target) == 1 and words[0] in scene.declared.variables
 

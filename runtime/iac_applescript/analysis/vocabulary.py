@@ -85,8 +85,9 @@ def _uses(tables: Tables) -> Iterator[tuple[TermUse, tuple[str, ...], tuple[str,
         if spec.op == "command" and not spec.bind:
             term = function.rstrip("_").replace("_", " ")
             tool = f"{tables.key}_{function.rstrip('_')}"
-            use = TermUse("command", term, spec.ceiling, tool, event=spec.event)
-            use = use._replace(answers=bool(spec.result))
+            use = TermUse(
+                "command", term, spec.ceiling, tool, "", False, spec.event, bool(spec.result)
+            )
             yield use, (term, spec.jxa), (spec.jxa,)
     for spec in tables.tools.values():
         for param in spec.params.values():
