@@ -156,7 +156,9 @@ def _too_long(resolved: Resolved) -> Iterator[Diagnostic]:
             yield Diagnostic(file, item.line, "long", f"{what} of {rest}", "note")
 
 
-_STARTS: Final = dict.fromkeys(("miscactv", "aevtrapp"), (LevelVerdict("MODIFY", "starts it"),))
+_STARTS: Final[Mapping[str, tuple[LevelVerdict, ...]]] = dict.fromkeys(
+    ("miscactv", "aevtrapp"), (LevelVerdict("MODIFY", "starts the app"),)
+)
 """What events that show an app need where it does not run."""
 
 
