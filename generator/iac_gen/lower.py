@@ -172,13 +172,10 @@ def _too_long(resolved: Resolved) -> Iterator[Diagnostic]:
             yield Diagnostic(file, item.line, "long", f"{what} of {rest}", "note")
 
 
-_STARTERS: Final = frozenset({"miscactv", "aevtrapp"})
-"""Events that show an app; one that does not run is started by them."""
-
-
-def _starts(command: SdefCommand) -> list[LevelVerdict]:
-    """Return what a command that shows its app needs where that does not run."""
-    return [LevelVerdict("MODIFY", "starts the app")] if command.code in _STARTERS else []
+_STARTS: Final[Mapping[str, tuple[LevelVerdict, ...]]] = dict.fromkeys(
+    ("miscactv", "aevtrapp"), (LevelVerdict("MODIFY", "starts the app"),)
+)
+"""What events that show an app need where it does not run."""
 
 
 def _aliases(resolved: Resolved) -> list[tuple[str, str]]:
@@ -264,7 +261,11 @@ class _Builder:
                 command.code,
                 judged.level,
                 highest(
-                    [judged.verdict, *copy_levels(command, self.classes), *_starts(command)]
+                    [
+                        judged.verdict,
+                        *copy_levels(command, self.classes),
+                        *_STARTS.get(command.code, ()),
+                    ]
                 ).level,
                 judged.reason,
                 self._worded(summary, command, what, MAX_SUMMARY),

@@ -6,7 +6,7 @@ import pytest
 from policy_calls import also, facts_of, on, settings_of
 
 from iac_runtime.policy.decide import decide
-from iac_runtime.policy.effects import Effect
+from iac_runtime.policy.effects import Effect, Flow, verb_of
 from iac_runtime.policy.facts import CallFacts, Decision, Raised
 from iac_runtime.policy.file import parse_policy
 from iac_runtime.policy.model import PRESETS
@@ -43,8 +43,12 @@ def test_what_does_more_than_start_an_app_stays_refused(policy: str) -> None:
         also(START, doubt="x"),
         replace(START, effects=(*START.effects, CHANGE)),
         replace(START, raised=(HIGH,)),
+        on(START, "com.apple.Music", flow=(Flow("host", "example.com"),)),
+        on(START, "com.apple.Music", level="DANGEROUS"),
         facts_of("system_events begin_transaction", {}),
     ):
         assert judged(facts, policy).action == "deny"
+    words = ("start", "launch", "reopen", "boot", "record", "resume")
+    assert "start" not in {verb_of("", word, "MODIFY") for word in words}
     raised = f"{policy}\n[[rule]]\ntool = '*'\nlevel = 'MODIFY'"
     assert judged(READ, raised).action == "deny"

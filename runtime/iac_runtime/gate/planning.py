@@ -212,7 +212,7 @@ def _showing(event: Event, level: Level, context: ToolContext) -> tuple[Event, L
 
 
 def _may_launch(event: Event, level: Level, listed: frozenset[str]) -> bool:
-    """Say whether a call may start its app: a change may, a look a helper and what is listed."""
+    """Say whether a call may start its app: a look may start a helper, and what is listed."""
     return (
         level != "SAFE"
         or event.app.casefold() in _HELPERS

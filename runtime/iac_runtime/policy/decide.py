@@ -200,7 +200,8 @@ def _judge(facts: CallFacts, rules: tuple[LevelRule, ...]) -> _Judged:
 def _starts(facts: CallFacts) -> bool:
     """Say whether a call starts apps and changes nothing: what reads may need."""
     return all(
-        (effect.app and effect.verb == "start") or (effect.looks and effect.level == "SAFE")
+        (effect.app and effect.verb == "start" and not effect.flow and effect.level == "MODIFY")
+        or (effect.looks and effect.level == "SAFE")
         for effect in facts.effects
     )
 

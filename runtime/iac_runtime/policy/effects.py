@@ -37,7 +37,8 @@ Verb: TypeAlias = Literal[
     "unknown",
 ]
 """`read` answers and changes nothing, `view` changes what is shown alone. `run` is code, `send`
-cannot be called back, `start` is of programs, `end` of programs and sessions."""
+cannot be called back, `start` is of the app as a program and told by its event alone, `end` is of
+programs and sessions."""
 
 VERBS: Final[tuple[Verb, ...]] = get_args(Verb)
 
