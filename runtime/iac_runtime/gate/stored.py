@@ -43,7 +43,10 @@ class KeptResult(NamedTuple):
     @property
     def reads(self) -> tuple[Effect, ...]:
         """The effects by which reading on is judged."""
-        return tuple(Effect("read", *names, doubt=doubt) for *names, doubt in self.sources)
+        return tuple(
+            Effect("read", app, name, kind, reference, doubt=doubt)
+            for app, name, kind, reference, doubt in self.sources
+        )
 
 
 def shorten(value: Any, limit: int, effects: Iterable[Effect] = ()) -> tuple[Any, str]:
