@@ -30,7 +30,9 @@ from iac_base.cancellation import Cancellation
 from iac_base.errors import quoted
 from iac_base.text import clean
 from iac_runtime.gate.plans import Call, Plan, ToolContext, ToolResult
+from iac_runtime.policy.dataflow import Taint
 from iac_runtime.policy.effects import Effect
+from iac_runtime.policy.escalation import from_results
 from iac_runtime.policy.facts import CallFacts, Raised
 from iac_runtime.policy.permissions import Permissions
 from iac_runtime.tools.shape import Perform, Tool
@@ -97,7 +99,7 @@ def changes(find: _Change) -> Perform:
 
     @wraps(find)
     def perform(tool: Tool, call: Call, context: ToolContext) -> Plan:
-        return context.kept(open_toolset).change(tool, call, find, context.permissions)
+        return context.kept(open_toolset).change(tool, call, find, context.permissions.taint)
 
     return perform
 
@@ -170,7 +172,7 @@ class UiToolset:
         effects = tuple(dict.fromkeys(effect for _, effect in rows))
         return Plan(tool, CallFacts(tool.name, effects, call.arguments, line=line), perform)
 
-    def change(self, tool: Tool, call: Call, find: _Change, permissions: Permissions) -> Plan:
+    def change(self, tool: Tool, call: Call, find: _Change, taint: Taint) -> Plan:
         """Return the plan of a call that changes an element; nothing is changed yet.
 
         Raises:
@@ -205,7 +207,7 @@ class UiToolset:
             line=f"{change.line}, element {self._tag(key, app, change)}",
             raised=(
                 *(Raised("interface", f"{one[:1].upper()}{one[1:]}.", "SAFE") for one in reasons),
-                *permissions.from_results([str(call.arguments.get("value", ""))]),
+                *from_results([str(call.arguments.get("value", ""))], taint),
             ),
             memory=remembered(app, change.found) if level == "MODIFY" else "",
         )

@@ -42,6 +42,7 @@ from iac_base.errors import SetupError, ToolError, quoted
 from iac_runtime.execution.process import Runner
 from iac_runtime.gate.plans import Call, Plan, ToolContext
 from iac_runtime.policy.effects import OWN, Effect, Verb
+from iac_runtime.policy.escalation import from_results
 from iac_runtime.policy.facts import Raised
 from iac_runtime.tool import LEVELS, highest
 from iac_runtime.tools.shape import Tool
@@ -177,7 +178,7 @@ def execute(tool: Tool, call: Call, context: ToolContext) -> Plan:
         lambda toolset, given, run: _run(toolset, given, run, found, confined=confined),
         _effects(toolset, found, reach_of(script, language, found)),
         line=line(script, language, found, confined=confined),
-        raised=tuple(raised),
+        raised=(*raised, *from_results(literals, context.permissions.taint)),
         turns=[app for app, _ in map(toolset.app, told) if app],
     )
 

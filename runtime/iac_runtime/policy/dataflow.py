@@ -129,8 +129,7 @@ class Taint:
 
     def __init__(self, bound: int = BOUND) -> None:
         self._bound = bound
-        self._new: dict[str, None] = {}
-        self._texts: OrderedDict[str, None] = OrderedDict()
+        self._texts: OrderedDict[str, str] = OrderedDict()
         self._size = 0
         self._lock = threading.Lock()
 
@@ -139,40 +138,25 @@ class Taint:
         # Values are kept apart by a character that no needle holds: nothing matches across two.
         text = "\0".join(part.replace("\0", " ") for part in _texts(value))
         with self._lock:
-            if text and text not in self._new:
-                self._new[text] = None
-                self._size += len(text)
-                self._forget()
-
-    def _forget(self) -> None:
-        while self._size > self._bound and len(self._texts) + len(self._new) > 1:
-            oldest = next(iter(self._texts or self._new))
-            (self._texts if self._texts else self._new).pop(oldest)
-            self._size -= len(oldest)
+            self._size += 0 if text in self._texts else len(text)
+            # Most are never searched: one is spelled when the first search comes.
+            self._texts[text] = self._texts.pop(text, "")
+            while self._size > self._bound and len(self._texts) > 1:
+                self._size -= len(self._texts.popitem(last=False)[0])
 
     def _spelled(self) -> list[str]:
-        """Return the texts in the one spelling in which they are compared, the newest last."""
         with self._lock:
-            # Most results are never searched, so that they are spelled when the first search comes.
-            for text in self._new:
-                self._size -= len(text)
-                spelled = "\0".join(form for part in text.split("\0") for form in spellings(part))
-                if spelled in self._texts:
-                    self._texts.move_to_end(spelled)
-                elif spelled:
-                    self._texts[spelled] = None
-                    self._size += len(spelled)
-            self._new.clear()
-            self._forget()
-            return list(self._texts)
+            for text in [text for text, spelled in self._texts.items() if not spelled]:
+                forms = (form for part in text.split("\0") for form in spellings(part))
+                self._texts[text] = "\0".join(forms)
+            return list(self._texts.values())
 
     def holds(self, text: str) -> bool:
         """Say whether `text` stood in a result, however either of them is spelled."""
-        needles = [form.rstrip("/") for form in spellings(text)]
-        needles = [form for form in needles if len(form) >= SHORTEST or _leads(form)]
-        return bool(needles) and any(
-            needle in found for found in reversed(self._spelled()) for needle in needles
-        )
+        forms = (form.rstrip("/") for form in spellings(text))
+        needles = [form for form in forms if len(form) >= SHORTEST or _leads(form)]
+        texts = reversed(self._spelled()) if needles else ()
+        return any(needle in found for found in texts for needle in needles)
 
     def used_in(self, value: str, *, whole: bool = True) -> str:
         """Return the first piece of an argument that came from a result, or an empty text.

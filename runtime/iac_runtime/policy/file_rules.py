@@ -4,7 +4,7 @@ They find nothing in a request that names no file.
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from iac_runtime.language.steps import Every, Go, RefValue
@@ -104,25 +104,24 @@ def _special(view: CallView, context: RuleContext) -> str:
     return ""
 
 
+def _placed(paths: Iterable[str], context: RuleContext) -> str:
+    """Return the first of the paths that lies in a protected place, and why that is one."""
+    found = ((path, place_of(form)) for path in paths for form in _both(path, context))
+    return next((f"{path} ({place.says})" for path, place in found if place is not None), "")
+
+
 @FILE_RULES("protected-place", "deny", "Tools never write to {}.")
 def _protected(view: CallView, context: RuleContext) -> str:
     changes = _changes_files(view)
-    for path in (*(path for row, path in view.paths if row.into or changes), *view.landings):
-        for form in _both(path, context):
-            place = place_of(form)
-            if place is not None:
-                return f"{path} ({place.says})"
-    return ""
+    written = (path for row, path in view.paths if row.into or changes)
+    return _placed((*written, *view.landings), context)
 
 
 @FILE_RULES("opens-protected", "DANGEROUS", "{} lies where things start by themselves.")
 def _opens_protected(view: CallView, context: RuleContext) -> str:
     if not view.event.writes or _changes_files(view):
         return ""
-    for _, path in view.paths:
-        if any(place_of(form) for form in _both(path, context)):
-            return path
-    return ""
+    return next((path for _, path in view.paths if _placed((path,), context)), "")
 
 
 _TEXT_FILES: Final = frozenset({"propertyListFiles", "xmlFiles"})
@@ -138,22 +137,15 @@ def _reads_into(view: CallView) -> bool:
     if event.writes or event.app.casefold() != SYSTEM_EVENTS:
         return False
     for steps in (*steps_in(event), *columns_in(event)):
-        names = [step.name for step in steps if isinstance(step, Go | Every)]
-        if not _PARTS.isdisjoint(names):
-            return True
-        if not (_TEXT_FILES.isdisjoint(names) or _TEXTS.isdisjoint(names)):
+        names = {step.name for step in steps if isinstance(step, Go | Every)}
+        if names & _PARTS or (names & _TEXT_FILES and names & _TEXTS):
             return True
     return False
 
 
 @FILE_RULES("reads-protected", "deny", "Tools never read what is in {}.")
 def _reads_protected(view: CallView, context: RuleContext) -> str:
-    for _, path in view.paths if _reads_into(view) else ():
-        for form in _both(path, context):
-            place = place_of(form)
-            if place is not None:
-                return f"{path} ({place.says})"
-    return ""
+    return _placed((path for _, path in view.paths), context) if _reads_into(view) else ""
 
 
 @FILE_RULES("reads-file", "DANGEROUS", "It reads what is in {}.")

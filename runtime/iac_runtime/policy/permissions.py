@@ -10,7 +10,7 @@ import contextlib
 import math
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
@@ -25,8 +25,8 @@ from iac_runtime.policy.call_view import CallView, TargetProcess, processes, sen
 from iac_runtime.policy.dataflow import Taint, secrets_read, without_secrets
 from iac_runtime.policy.decide import decide
 from iac_runtime.policy.effects import Effect, object_of, verb_of_event
-from iac_runtime.policy.escalation import escalate, flows_of, from_results
-from iac_runtime.policy.facts import CallFacts, Decision, Raised
+from iac_runtime.policy.escalation import escalate, flows_of
+from iac_runtime.policy.facts import CallFacts, Decision
 from iac_runtime.policy.file import load_policy, policy_path
 from iac_runtime.policy.file_rules import RuleContext
 from iac_runtime.policy.model import (
@@ -289,10 +289,6 @@ class Permissions:
         return replace(
             decision, action="allow", source=f"the user, asked by {facts.client or 'iac'}"
         )
-
-    def from_results(self, texts: Iterable[str]) -> tuple[Raised, ...]:
-        """Return what raises a call that is no request, and holds these texts."""
-        return from_results(texts, self.taint)
 
     def saw(self, value: Any) -> None:
         """Remember the texts of a result, which an app or a stranger wrote."""

@@ -41,29 +41,24 @@ def decoded(text: str, *, bare: bool = False) -> list[str]:
 
     With `bare` its blanks go first, so that an encoding that was split is found.
     """
-    found = [text]
+    found, before = [text], list[str]()
     for _ in range(_ROUNDS):
-        before = list(found)
-        found = [_once(_bare(part) if bare else part) for part in found]
-        found += [part for whole in found for part in _inside(whole)]
-        found = list(dict.fromkeys(found))
         if found == before:
             break
+        before = found
+        plain = [_once(_bare(part) if bare else part) for part in found]
+        found = list(dict.fromkeys((*plain, *(part for whole in plain for part in _inside(whole)))))
     return found
 
 
 def _once(text: str) -> str:
     text = unquote(text) if "%" in text else text
-    text = _ENTITY.sub(_character, text) if "&" in text else text
+    if _ENTITY.search(text):
+        # Its table is for few texts.
+        from html import unescape
+
+        text = _ENTITY.sub(lambda entity: unescape(entity[0]), text)
     return _ESCAPE.sub(_unescaped, text) if "\\" in text else text
-
-
-def _character(entity: re.Match[str]) -> str:
-    # Its table is for few texts.
-    import html
-
-    found = html.unescape(entity[0])
-    return html.unescape(entity[0].lower()) if found == entity[0] else found
 
 
 def _unescaped(escape: re.Match[str]) -> str:
@@ -76,14 +71,11 @@ def _inside(text: str) -> Iterator[str]:
     for match in _CARRIED.finditer(text):
         piece = match[1].translate({ord("-"): "+", ord("_"): "/"})
         even = re.match(r"(?:[0-9a-fA-F]{2}){6,}", piece)
-        found = [bytes.fromhex(even[0])] if even else []
+        found = bytes.fromhex(even[0]) if even else b""
         piece = piece[: len(piece) - (len(piece) % 4 == 1)]
         with suppress(binascii.Error):
-            found.append(base64.b64decode(piece + "=" * (-len(piece) % 4)))
-        for data in found:
-            readable = _READABLE.match(data.decode("utf-8", "replace"))
-            if readable:
-                yield readable[0]
+            found += b"\0" + base64.b64decode(piece + "=" * (-len(piece) % 4))
+        yield from _READABLE.findall(found.decode("utf-8", "replace"))
 
 
 def _bare(text: str) -> str:
