@@ -17,7 +17,7 @@ from iac_gen.naming import Bound, is_app_key, is_tool_name
 from iac_gen.text import cleaned
 from iac_runtime.tool import LEVELS, Level, highest
 
-CLASSIFIER: Final = 3
+CLASSIFIER: Final = 4
 """Raise it with every change of `classify` that lowers a level on purpose."""
 
 
