@@ -739,7 +739,7 @@ def rewind() -> None:
     result="track",
 )
 def search(target: Ref, *, for_: str, only: Esra | None = None) -> Ref:
-    """Search a playlist in Music. Returns a track. SAFE, finds.
+    """Search a playlist in Music. Returns a track. SAFE, reads.
 
     Args:
         target: Reference to a playlist.

@@ -1481,8 +1481,8 @@ def removing_folder_items_from(target: str, *, after_losing: ListOf[str]) -> Non
     },
 )
 def open_location(target: str | None = None, *, error_reporting: bool | None = None) -> None:
-    """Open location, given text, in Standard Additions. DANGEROUS, hands on a URL of any scheme,
-    and has no objects.
+    """Open location, given text, in Standard Additions. DANGEROUS, opens a URL of any scheme with
+    any app.
 
     Args:
         target: Text.
@@ -1744,8 +1744,7 @@ def unmute() -> None:
     bind={"target": "$url"},
 )
 def open_url(url: str) -> None:
-    """Open a URL in the app that is set for it. DANGEROUS, hands on a URL of any scheme, and has no
-    objects.
+    """Open a URL in the app that is set for it. DANGEROUS, opens a URL of any scheme with any app.
 
     Args:
         url: Text.

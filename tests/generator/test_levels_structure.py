@@ -5,6 +5,7 @@ every term a nonsense word and all codes kept, floors hold each level; and witho
 that needs to be asked becomes SAFE.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import Any
 import pytest
 from floors import dictionaries, kinds
 
-from iac_gen.classify.codes import Floors, shipped
+from iac_gen.classify.codes import Floors, shipped, table
 from iac_gen.classify.judge import judge_command, judge_make, judge_setter
 from iac_gen.model import TypeRef
 from iac_gen.resolve import Resolved
@@ -114,3 +115,9 @@ def test_nonsense_for_every_term_lowers_no_floor_and_makes_nothing_safe(
         assert below(one.held, nobody.held) == [], one.app.source.id
         made_safe = [key for key, level in nobody.bare.items() if level == "SAFE" != one.bare[key]]
         assert made_safe == [], one.app.source.id
+
+
+def test_a_verb_has_one_level_and_one_reason() -> None:
+    rows = [row for level in table("words")["verbs"].values() for row in level.values()]
+    words = Counter(word for row in rows for word in row.split())
+    assert [word for word, count in words.items() if count > 1] == []

@@ -30,6 +30,7 @@ from iac_gen.resolve import Resolved
 _HERE: Final = tuple(
     (Trait[name], by_level(rows)) for name, rows in table("structure")["verbs"].items()
 )
+_IDS: Final = by_level(table("structure")["event_ids"])
 _UNKNOWN: Final = LevelVerdict("MODIFY", "may change something", "words")
 _FREE: Final = frozenset({"text", "file", "any"})
 _GROUPS: Final = {
@@ -84,6 +85,8 @@ def _evidence(command: SdefCommand, resolved: Resolved, kinds: list[str]) -> Ite
             yield LevelVerdict("DANGEROUS", why, "words and types")
         else:
             yield _UNKNOWN
+        if (by_id := _IDS.get(command.code[4:].lower())) is not None:
+            yield replace(by_id, source=f"event code {command.code}")
         yield from spoken("words and types", _by_parameters(command, resolved, kinds, verb))
         yield from spoken("structure", _in_app(words, app))
     for group in command.access_groups:
@@ -114,7 +117,7 @@ def _coded_in_app(command: SdefCommand, resolved: Resolved, app: Trait) -> Itera
     if command.code == OPENS_URLS and Trait.SHELL in app:
         yield LevelVerdict("DANGEROUS", "a URL starts a session or runs something")
     if command.code == OPENS_URLS and resolved.commands and not _has_objects(resolved):
-        yield LevelVerdict("DANGEROUS", "hands on a URL of any scheme, and has no objects")
+        yield LevelVerdict("DANGEROUS", "opens a URL of any scheme with any app")
     if command.code in ("coreclos", "corecrel") and Trait.SHELL in app:
         yield LevelVerdict("DANGEROUS", "starts or ends a shell")
     if command.code == "miscslct" and Trait.REMOTE in app:
@@ -157,7 +160,7 @@ def _by_parameters(
             yield LevelVerdict("MODIFY", "starts or reads what it is given", said)
     if leads == "write" and "file" in words:
         yield LevelVerdict("DANGEROUS", "reads or writes any file")
-    if leads == "set" and (danger := dangerous_name(words[1:])) is not None:
+    if leads in ("set", "change") and (danger := dangerous_name(words[1:])) is not None:
         yield LevelVerdict("DANGEROUS", danger)
     if leads == "expand" and (command.result is not None or any(map(_is_free, kinds))):
         yield LevelVerdict("MODIFY", "replaces what it expands")

@@ -120,6 +120,7 @@ def _is_view(owner: SdefClass, words: Phrase) -> bool:
         or (first == "selected" and len(words) > 1 and last not in _SETS["typed_over"])
         or ("selection" in words and last in ("range", "selection") and first != "allows")
         or (name.endswith("selection") and last == "range")
+        or last in ("expanded", "collapsed")
         or (name == "tab" and last in ("color", "title"))
         or (first in ("current", "active") and "_".join(words[1:]) in _SETS["current"])
     )

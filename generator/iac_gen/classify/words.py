@@ -45,13 +45,27 @@ _SEEN: Final = _SETS["media"] | _SETS["view_nouns"]
 _MEANING: Final = CODE_WORDS | SECRET_WORDS | {"url"}
 _VERBS: Final = by_level(table("words")["verbs"])
 _PAIRS: Final = by_level(table("words")["pairs"])
+
+
+def _together(name: str) -> tuple[tuple[frozenset[str], frozenset[str], LevelVerdict], ...]:
+    """Return the rows of a table of verbs and of the sets that make them dangerous."""
+    return tuple(
+        (
+            frozenset(verbs.split()),
+            frozenset().union(*(_SETS[one] for one in sets.split())),
+            LevelVerdict("DANGEROUS", why),
+        )
+        for why, rows in table("words")[name].items()
+        for verbs, sets in rows.items()
+    )
+
+
+_OBJECTS: Final = _together("objects")
+_TARGETS: Final = _together("targets")
 # Controls of an interface: choosing one does what it does.
 _CONTROLS: Final = (("menu", "item"), ("menu", "bar", "item"), ("button",), ("menu",))
 # Verbs that dictionaries write in one word with what they do it to: `getparagraphlength`.
-_GLUED: Final = (
-    "get", "set", "run", "execute", "export", "delete", "remove", "send", "import", "disconnect",
-    "connect", "apply",
-)  # fmt: skip
+_GLUED: Final = tuple("get set run execute export delete remove send import connect apply".split())
 _ENDINGS: Final = ("script", "javascript", "shell")
 _RUNS: Final = "runs code or an action"
 _CAPTURES: Final = LevelVerdict("DANGEROUS", "captures sound, pictures or the screen")
@@ -81,9 +95,9 @@ def by_verb(words: Phrase, given: Given) -> LevelVerdict | None:
         return pair
     if words[0] in _SETS["chooses"] and words[1:] in _CONTROLS:
         return LevelVerdict("DANGEROUS", "works the controls of an app")
-    if words[0] in ("enter", "exit", "leave") and words[-1] in _SETS["modes"]:
+    if words[0] in ("enter", "exit", "leave", "end") and words[-1] in _SETS["modes"]:
         return _VIEW
-    words = _led_by_verb(words)
+    words = words if given.answers and words[0].endswith("ing") else _led_by_verb(words)
     first = _VERBS.get(words[0])
     if first is None:
         return _without_verb(words, given)
@@ -111,7 +125,7 @@ def _led_by_verb(words: Phrase) -> Phrase:
             # What undoes or repeats a change is one, whatever the verb itself is worth.
             return (rest, *words[1:]) if _VERBS[rest].level != "SAFE" else ("change", *words[1:])
     glued = next((verb for verb in _GLUED if words[0].startswith(verb)), None)
-    if glued is not None and len(words[0]) > len(glued) + 2:
+    if glued is not None and len(words[0]) > len(glued) + 2 and not words[0].endswith("ion"):
         return (glued, words[0].removeprefix(glued), *words[1:])
     return words
 
@@ -121,11 +135,17 @@ def _proved(words: Phrase, first: LevelVerdict, given: Given) -> LevelVerdict:
     rest = set(words[1:])
     if words[0] == "go" and _SETS["presence"] & rest:
         return LevelVerdict("MODIFY", "others see it")
-    if _SETS["elsewhere"] & rest and first.reason in ("reads", "finds"):
+    if _SETS["elsewhere"] & rest and first.reason == "reads":
         return LevelVerdict("MODIFY", "asks another computer")
     if words[0] in ("show", "display", "present") and _SETS["asks"] & rest:
         return LevelVerdict("MODIFY", "asks the user")
-    if first.reason == "reads" and not given.answers:
+    if SECRET_WORDS & rest and first.reason == "reads" and given.answers == "value":
+        return LevelVerdict("DANGEROUS", "answers a secret")
+    if words[-1] in SECRET_WORDS and first.reason == _VIEW.reason:
+        return LevelVerdict("MODIFY", "shows a secret")
+    if words[0] == "get" and given.plain and rest and rest <= _SETS["urls"]:
+        return LevelVerdict("MODIFY", "opens a URL")
+    if first.reason == "reads" and not given.answers and words[0] not in _SETS["finds"]:
         return LevelVerdict("MODIFY", "declares no answer")
     if words[0] in ("activate", "deactivate") and rest and not _SETS["places"] & rest:
         return _STARTS
@@ -142,19 +162,17 @@ def _played(words: Phrase, first: LevelVerdict, given: Given) -> LevelVerdict:
         return LevelVerdict("MODIFY", "opens a URL")
     if CODE_WORDS & rest and words[0] in ("start", "play", "resume"):
         return LevelVerdict("DANGEROUS", _RUNS)
+    if {*_SETS["recordings"], "recorder"} & things and words[0] in ("start", "resume", "play"):
+        return _CAPTURES
+    if words[0] == "stop" and _SETS["runs"] & things:
+        return LevelVerdict("DANGEROUS", "ends what runs for somebody")
     if _SETS["works"] & things:
-        if (_SETS["recordings"] | {"recorder"}) & things and words[0] in (
-            "start",
-            "resume",
-            "play",
-        ):
-            return _CAPTURES
-        if words[0] == "stop" and _SETS["runs"] & things:
-            return LevelVerdict("DANGEROUS", "ends what runs for somebody")
         return _STARTS
     if words[0] in PLAYERS:
         return first
     named = (rest - _SETS["ways"] or types) - _SETS["neutral"]
+    if words[0] in ("next", "previous", "prev", "first", "last") and _SETS["listed"] & named:
+        return first
     seen = _SEEN & named if named else _SETS["media"] & given.around
     return first if seen else _STARTS
 
@@ -167,24 +185,10 @@ def _edited(words: Phrase, first: LevelVerdict, given: Given) -> LevelVerdict:
         return LevelVerdict("DANGEROUS", "touches a secret")
     if _SETS["payments"] & rest or (_SETS["transfers"] & rest and {"transfer", "transfers"} & rest):
         return LevelVerdict("DANGEROUS", "spends money")
-    if led in ("open", "connect", "mount", "load", "browse") and _SETS["protocols"] & rest:
-        return LevelVerdict("DANGEROUS", "connects to another computer")
-    if led in ("load", "make", "new", "begin", "toggle") and _SETS["recordings"] & rest:
-        return _CAPTURES
-    if led == "capture" and _SETS["screens"] & rest:
-        return _CAPTURES
-    if led in ("format", "reformat", "partition", "initialize") and _SETS["disks"] & things:
-        return LevelVerdict("DANGEROUS", "destroys")
-    if led in ("load", "use", "process", "launch") and rest & (CODE_WORDS | _SETS["acts"]):
-        return LevelVerdict("DANGEROUS", "loads code")
-    if led == "open" and _SETS["disks"] & things:
-        return LevelVerdict("DANGEROUS", "opening may run what is opened")
-    if led == "clear" and (
-        {"history", "undo"} & rest or (len(words) == 1 and _SETS["holders"] & things)
-    ):
-        return LevelVerdict("DANGEROUS", "destroys")
-    if led in ("add", "set", "change") and {"environment", "variable"} <= rest:
-        return LevelVerdict("DANGEROUS", "decides how programs run")
+    for rows, words_of in ((_OBJECTS, rest), (_TARGETS, things)):
+        for verbs, objects, verdict in rows:
+            if led in verbs and objects & words_of:
+                return verdict
     if led in _SETS["computes"] and given.plain and given.answers == "value":
         return READS
     return _VIEW if _moves_the_view(words, given) else first
@@ -198,7 +202,8 @@ def _moves_the_view(words: Phrase, given: Given) -> bool:
     if words[0] == "close":
         nouns -= _SETS["closed_with_contents"]
     if len(words) > 1:
-        return words[-1] in nouns
+        shown = words[-1] in nouns or "".join(words[1:]) in nouns
+        return shown or (words[0] == "toggle" and words[1] in (*PLAYERS, "pause", "playback"))
     if given.closed and words[0] in ("open", "close"):
         return True
     return bool(given.direct) and all(nouns & set(kind) for kind in given.direct)
@@ -206,6 +211,8 @@ def _moves_the_view(words: Phrase, given: Given) -> bool:
 
 def _without_verb(words: Phrase, given: Given) -> LevelVerdict | None:
     """Return what a term says that begins with no known verb."""
+    if SECRET_WORDS & set(words):
+        return LevelVerdict("DANGEROUS", "touches a secret")
     if words[0] == "do" and CODE_WORDS & set(words[1:]):
         return LevelVerdict("DANGEROUS", _RUNS)
     if any(word.endswith(_ENDINGS) and word not in _SETS["no_code"] for word in words):
@@ -231,6 +238,16 @@ def _without_verb(words: Phrase, given: Given) -> LevelVerdict | None:
     last = _VERBS.get(words[-1])
     if last is not None and last.level == "MODIFY" and not CODE_WORDS & set(words):
         return last
-    if words[0].endswith(("ed", "ing")) and len(words[0]) > 4:
+    if any(map(_tells, (words[0], words[-1]))):
         return LevelVerdict("MODIFY", "tells of an event")
     return None
+
+
+def _tells(word: str) -> bool:
+    """Say whether a word is a participle of a verb that is known and not dangerous: `joined`."""
+    for ending in ("ed", "ing"):
+        stem = word.removesuffix(ending)
+        if stem != word:
+            known = (_VERBS.get(form) for form in (stem, f"{stem}e", stem[:-1]))
+            return any(verb is not None and verb.level != "DANGEROUS" for verb in known)
+    return False
