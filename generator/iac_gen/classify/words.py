@@ -86,10 +86,7 @@ def by_verb(words: Phrase, given: Given) -> LevelVerdict | None:
     """Return what the words of a command say, None where they say nothing."""
     if not words:
         return None
-    while len(words) > 1 and words[0].endswith("ly") and words[0] not in _VERBS:
-        words = words[1:]
-    if len(words) > 1 and words[0] in _SETS["before_verb"] and words[1] in _VERBS:
-        words = words[1:]
+    words = _without_adverbs(words)
     pair = _PAIRS.get("_".join(words[:2]))
     if pair is not None:
         return pair
@@ -110,6 +107,16 @@ def by_verb(words: Phrase, given: Given) -> LevelVerdict | None:
     if first.level == "MODIFY":
         return _edited(words, first, given)
     return first
+
+
+def _without_adverbs(words: Phrase) -> Phrase:
+    """Return the words from the verb on: `permanently delete`, `web export`."""
+    before, *rest = words
+    if rest and before not in _VERBS and before.endswith("ly"):
+        return _without_adverbs(tuple(rest))
+    if rest and before in _SETS["before_verb"] and rest[0] in _VERBS:
+        return tuple(rest)
+    return words
 
 
 def _types(given: Given) -> set[str]:
@@ -196,15 +203,16 @@ def _edited(words: Phrase, first: LevelVerdict, given: Given) -> LevelVerdict:
 
 def _moves_the_view(words: Phrase, given: Given) -> bool:
     """Say whether something is opened, closed, moved that only shows what is there."""
-    if words[0] not in _SETS["view_verbs"]:
+    led, *rest = words
+    if led not in _SETS["view_verbs"]:
         return False
     nouns = _SETS["view_nouns"]
-    if words[0] == "close":
+    if led == "close":
         nouns -= _SETS["closed_with_contents"]
-    if len(words) > 1:
-        shown = words[-1] in nouns or "".join(words[1:]) in nouns
-        return shown or (words[0] == "toggle" and words[1] in (*PLAYERS, "pause", "playback"))
-    if given.closed and words[0] in ("open", "close"):
+    if rest:
+        shown = rest[-1] in nouns or "".join(rest) in nouns
+        return shown or (led == "toggle" and rest[0] in (*PLAYERS, "pause", "playback"))
+    if given.closed and led in ("open", "close", "move"):
         return True
     return bool(given.direct) and all(nouns & set(kind) for kind in given.direct)
 
@@ -238,7 +246,7 @@ def _without_verb(words: Phrase, given: Given) -> LevelVerdict | None:
     last = _VERBS.get(words[-1])
     if last is not None and last.level == "MODIFY" and not CODE_WORDS & set(words):
         return last
-    if any(map(_tells, (words[0], words[-1]))):
+    if any(map(_tells, words)):
         return LevelVerdict("MODIFY", "tells of an event")
     return None
 
