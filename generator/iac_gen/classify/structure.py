@@ -6,7 +6,6 @@ Names and ids of apps are no evidence: whoever renames a dictionary would choose
 import re
 from collections.abc import Iterable, Iterator
 from enum import Flag, auto
-from functools import lru_cache
 from typing import Final
 
 from iac_gen.classify.codes import table
@@ -42,7 +41,6 @@ _PLAIN: Final = frozenset(
 )
 
 
-@lru_cache(maxsize=8)
 def traits(resolved: Resolved) -> Trait:
     """Return what is known of the app that `resolved` belongs to."""
     codes = {row.code for row in resolved.classes}
@@ -61,7 +59,6 @@ def traits(resolved: Resolved) -> Trait:
     return found
 
 
-@lru_cache(maxsize=8)
 def _around(resolved: Resolved) -> frozenset[str]:
     """Return the words of what an app shows or plays: of its classes, and `media` for a player."""
     words = {word for row in resolved.classes for word in phrase(row.name)}

@@ -7,6 +7,7 @@ nothing: what reads must answer, what plays must play something (`Given`).
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final, Literal
 
 from iac_base.words import split_name
@@ -73,6 +74,7 @@ _VIEW: Final = LevelVerdict("SAFE", "changes the view only")
 _STARTS: Final = LevelVerdict("MODIFY", "starts or ends something")
 
 
+@lru_cache(maxsize=4096)
 def phrase(term: str) -> Phrase:
     """Return the words of a term in lower case; a vendor's letters before a verb are left out."""
     # PostScript is a page, not a script that runs.
