@@ -1,6 +1,7 @@
 """How well levels are decided: the classifier against labels that people gave.
 
-    python benchmarks/labels.py [--all | --strict] [--no-floors] [FILE.tsv [DICTIONARIES]]
+    python benchmarks/labels.py [--all | --strict] [--no-floors | --leave-one-app-out]
+        [FILE.tsv [DICTIONARIES]]
 
 FILE has a header and tab-separated columns: app, kind (command, property_set, implicit, osax),
 name, code, label, accept; bundle_id, takes, answers where there are. `accept` holds the levels that
@@ -8,7 +9,8 @@ a careful person may also give. DICTIONARIES is a folder of .sdef files. A row w
 no dictionary is judged by its name and code, and by its types: `takes` lists parameters as in
 `document; to: file` (one without a name is the direct one), `answers` is the type of the result. By
 default both are those of the corpus. `--no-floors` judges as if no code but the standard ones had
-been seen before.
+been seen before; `--leave-one-app-out` as if the app of each row had never been: without the floors
+of the codes that it declares, without quirks, under another name and id.
 
 Prints each row that misses its accept set (with `--strict` each that differs from its label, with
 `--all` every row), the figures, and the bounds that are missed; ends with 1 when any is.
@@ -24,7 +26,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from iac_gen.classify.codes import Floors
+from iac_gen.classify.codes import Floors, shipped
 from iac_gen.classify.judge import judge_command, judge_setter
 from iac_gen.classify.judgement import LevelVerdict
 from iac_gen.discover import from_paths, includes, read
@@ -35,6 +37,7 @@ from iac_gen.model import (
     SdefParameter,
     SdefProperty,
     Source,
+    Suite,
     TypeRef,
 )
 from iac_gen.quirks import Decisions, QuirkFile, apply, known_apps, load_quirks
@@ -54,6 +57,10 @@ _INTRINSIC: Final = {
     "make": "corecrel", "move": "coremove", "open": "aevtodoc", "print": "aevtpdoc",
     "quit": "aevtquit", "reopen": "aevtrapp", "save": "coresave", "set": "coresetd",
 }  # fmt: skip
+# What is described by rows alone has objects, whichever they are.
+_APPLICATION: Final = SdefClass(
+    "application", "capp", properties=(SdefProperty("name", "pnam", (TypeRef("text"),), "r"),)
+)
 _EVERY_APP: Final = ("*", "osax", "")
 
 
@@ -75,11 +82,12 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class App:
-    """A dictionary with the quirks that hold for it."""
+    """A dictionary with the quirks that hold for it; without one, of what its rows describe."""
 
     resolved: Resolved
     decisions: Decisions
     types: Types
+    declared: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,23 +171,29 @@ def _level(text: str, line: int) -> Level:
 
 
 class Shelf:
-    """The dictionaries of a folder, by app."""
+    """The dictionaries of a folder, by app; `labels` describe the apps that have none there."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, labels: Iterable[Label] = ()) -> None:
         loaded, _ = read(from_paths([folder], known_apps()))
         self._sources: dict[str, Source] = {}
         for one in loaded:
             for name in (one.source.id, one.source.stem, one.source.name):
                 self._sources.setdefault(_plain(name), one.source)
+        self._described: dict[str, list[SdefCommand | SdefClass]] = {}
+        for label in labels:
+            row = _bare(label, label.code) if label.kind == "command" else _bare_class(label)
+            self._described.setdefault(label.app, [_APPLICATION]).append(row)
 
     def app(self, label: Label) -> App:
-        """Return the app of a label: its dictionary under its bundle id, or an empty one."""
+        """Return the app of a label: its dictionary under its bundle id, or what its rows say."""
         found = self._sources.get(_plain(label.app)) or self._sources.get(_plain(label.bundle))
         bundle = "" if label.bundle in _EVERY_APP else label.bundle
-        if found is None:
-            nothing = Dictionary(label.app, "")
-            found = Source(nothing, label.app, bundle or f"local.{_plain(label.app)}", label.app)
-        return _app(replace(found, id=bundle or found.id))
+        if found is not None:
+            return _app(replace(found, id=bundle or found.id))
+        suite = Suite(label.app, "", tuple(self._described.get(label.app, ())))
+        nothing = Dictionary(label.app, "", suites=(suite,))
+        name = bundle or f"local.{_plain(label.app)}"
+        return replace(_app(Source(nothing, label.app, name, label.app)), declared=False)
 
 
 def _plain(name: str) -> str:
@@ -207,16 +221,29 @@ def judge(label: Label, app: App, floors: Floors | None = None) -> Outcome:
     if label.kind == "property_set":
         return _judge_property(label, app, floors)
     code = label.code or (_INTRINSIC.get(label.name, "") if label.kind == "implicit" else "")
-    found = next(_commands(app.resolved.commands, label.name, code), None)
+    commands = app.resolved.commands if app.declared else ()
+    found = next(_commands(commands, label.name, code), None)
     command = found or _bare(label, code)
     decided = app.decisions.level("command", command.name) if found else None
     if decided:
         return Outcome(label, decided, True)
-    # A quirk may show what the dictionary hides; it stays hidden evidence.
-    hidden = command.hidden or command.name in app.decisions.shown
     kinds = _kinds(command, app, bare=found is None)
-    judged = judge_command(command, app.resolved, kinds, hidden=hidden, floors=floors)
+    judged = judge_command(command, app.resolved, kinds, floors=floors)
     return Outcome(label, judged.verdict, found is not None)
+
+
+def left_out(label: Label, app: App) -> Outcome:
+    """Return the verdict as if nobody had ever seen the app: no floors, no quirks, no name."""
+    known = {row.code for row in app.resolved.commands}
+    known |= {row.code for row in app.resolved.classes}
+    every = shipped()
+    floors = Floors(
+        {code: level for code, level in every.events.items() if code not in known},
+        {key: level for key, level in every.setters.items() if key[0] not in known},
+    )
+    source = replace(app.resolved.source, id="com.example.nobody", name="Nobody", stem="Nobody")
+    nobody = replace(app, resolved=replace(app.resolved, source=source), decisions=Decisions())
+    return judge(label, nobody, floors)
 
 
 def _commands(commands: Sequence[SdefCommand], name: str, code: str) -> Iterator[SdefCommand]:
@@ -239,6 +266,13 @@ def _bare(label: Label, code: str) -> SdefCommand:
     return SdefCommand(label.name, code, direct=direct, parameters=named, result=answer)
 
 
+def _bare_class(label: Label) -> SdefClass:
+    """Return the class whose property a row is about, with that property alone."""
+    owner, _, name = label.name.partition(".")
+    one = SdefProperty(name, label.code, (TypeRef(label.takes or "text"),))
+    return SdefClass(owner, "", properties=(one,))
+
+
 def _type(name: str) -> TypeRef:
     item = name.removeprefix("list of ")
     return TypeRef(item, list=item != name)
@@ -259,12 +293,15 @@ def _known(ref: TypeRef) -> TypeRef:
 
 def _judge_property(label: Label, app: App, floors: Floors | None) -> Outcome:
     owner, _, name = label.name.partition(".")
-    for row, prop in _properties(app.resolved.classes, owner, name, label.code):
+    rows = app.resolved.classes if app.declared else ()
+    for row, prop in _properties(rows, owner, name, label.code):
         decided = app.decisions.level("property", (row.name, prop.name))
         judged = replace(judge_setter(row, prop, floors=floors), quirk=decided)
         return Outcome(label, judged.verdict, True)
-    bare = SdefProperty(name, label.code, (TypeRef(label.takes or "text"),))
-    return Outcome(label, judge_setter(SdefClass(owner, ""), bare, floors=floors).verdict, False)
+    own = [one for row in app.resolved.classes if row.name == owner for one in row.properties]
+    (bare,) = _bare_class(label).properties
+    described = SdefClass(owner, "", properties=(*own, bare))
+    return Outcome(label, judge_setter(described, bare, floors=floors).verdict, False)
 
 
 def _properties(
@@ -311,17 +348,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Compare levels with labels.")
     parser.add_argument("--all", action="store_true", help="print every row")
     parser.add_argument("--strict", action="store_true", help="print what differs from the label")
-    parser.add_argument("--no-floors", action="store_true", help="judge without floors by code")
+    without = parser.add_mutually_exclusive_group()
+    without.add_argument("--no-floors", action="store_true", help="judge without floors by code")
+    without.add_argument(
+        "--leave-one-app-out", action="store_true", help="judge each app as if nobody had seen it"
+    )
     parser.add_argument("file", nargs="?", type=Path, default=CORPUS / "permission-labels.tsv")
     parser.add_argument("dictionaries", nargs="?", type=Path, default=CORPUS / "sdef")
     chosen = parser.parse_args(arguments)
     for path in (chosen.file, chosen.dictionaries):
         if not path.exists():
             parser.error(f"{path} does not exist; name a label file and a folder of dictionaries")
-    shelf = Shelf(chosen.dictionaries)
     floors = Floors() if chosen.no_floors else None
     try:
-        outcomes = [judge(row, shelf.app(row), floors) for row in read_labels(chosen.file)]
+        labels = read_labels(chosen.file)
+        shelf = Shelf(chosen.dictionaries, labels)
+        outcomes = [
+            left_out(row, shelf.app(row))
+            if chosen.leave_one_app_out
+            else judge(row, shelf.app(row), floors)
+            for row in labels
+        ]
     except (ValueError, KeyError) as error:
         parser.error(f"{chosen.file} is no label file: {error}")
     for one in outcomes:

@@ -1034,8 +1034,8 @@ CLASSES: Final[Mapping[str, Class]] = {
     "container": Class("ctnr", "container", "containers", "item", "MODIFY", "DANGEROUS", (
         Property("entire contents", "ects", "entireContents", "specifier", "r", "SAFE"),
         Property("expandable", "pexa", "expandable", "boolean", "r", "SAFE"),
-        Property("expanded", "pexp", "expanded", "boolean", "rw", "MODIFY"),
-        Property("completely expanded", "pexc", "completelyExpanded", "boolean", "rw", "MODIFY"),
+        Property("expanded", "pexp", "expanded", "boolean", "rw", "SAFE"),
+        Property("completely expanded", "pexc", "completelyExpanded", "boolean", "rw", "SAFE"),
         Property("container window", "cwnd", "containerWindow", "specifier", "r", "SAFE"),
     ), (Element("item", "rw"), Element("container", "rw"), Element("folder", "rw"), Element("file", "rw"), Element("alias file", "rw"), Element("application file", "rw"), Element("document file", "rw"), Element("internet location file", "rw"), Element("clipping", "rw"), Element("package", "rw"),)),
     "computer-object": Class("ccmp", "computer-object", "computer-objects", "item", "MODIFY", "DANGEROUS", ()),

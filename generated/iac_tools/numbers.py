@@ -482,9 +482,9 @@ def move(target: Ref | ListOf[Ref], *, to: Ref) -> None:
     return APP.call(move, target=target, to=to)
 
 
-@tool(event="NmTbCLR ", level="MODIFY", params={"target": Param("", "----", "range")})
+@tool(event="NmTbCLR ", level="DANGEROUS", params={"target": Param("", "----", "range")})
 def clear(target: Ref) -> None:
-    """Clear a range in Numbers. MODIFY, changes something.
+    """Clear a range in Numbers. DANGEROUS, destroys.
 
     Args:
         target: Reference to a range.

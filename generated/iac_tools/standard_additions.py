@@ -301,7 +301,7 @@ def choose_folder(
 
 @tool(
     event="gtqpchlt",
-    level="MODIFY",
+    level="SAFE",
     jxa="chooseFromList",
     params={
         "target": Param("", "----", "list of text|number"),
@@ -331,7 +331,7 @@ def choose_from_list(
     empty_selection_allowed: bool | None = None,
 ) -> ListOf[float | str]:
     """Choose from list a list of text or a number in Standard Additions. Returns a list of text or
-    a number. MODIFY, asks the user.
+    a number. SAFE, lets the user pick from what is given.
 
     Args:
         target: A list of text or a number.
@@ -420,7 +420,7 @@ def delay(target: float | None = None) -> None:
 
 @tool(
     event="sysodisA",
-    level="MODIFY",
+    level="SAFE",
     jxa="displayAlert",
     params={
         "target": Param("", "----", "text"),
@@ -443,8 +443,8 @@ def display_alert(
     cancel_button: str | int | None = None,
     giving_up_after: int | None = None,
 ) -> Mapping[str, Any]:
-    """Display alert, given text, in Standard Additions. Returns an alert reply. MODIFY, asks the
-    user.
+    """Display alert, given text, in Standard Additions. Returns an alert reply. SAFE, is seen or
+    heard by the user only.
 
     Args:
         target: Text.
@@ -1394,8 +1394,7 @@ def time_to_gmt() -> int:
     params={"target": Param("", "----", "file")},
 )
 def opening_folder(target: str) -> None:
-    """Opening folder a file in Standard Additions. DANGEROUS, takes text or a file, and its verb is
-    unknown.
+    """Opening folder a file in Standard Additions. DANGEROUS, runs code.
 
     Args:
         target: A file.
@@ -1410,8 +1409,7 @@ def opening_folder(target: str) -> None:
     params={"target": Param("", "----", "file")},
 )
 def closing_folder_window_for(target: str) -> None:
-    """Closing folder window for a file in Standard Additions. DANGEROUS, takes text or a file, and
-    its verb is unknown.
+    """Closing folder window for a file in Standard Additions. DANGEROUS, runs code.
 
     Args:
         target: A file.
@@ -1426,8 +1424,7 @@ def closing_folder_window_for(target: str) -> None:
     params={"target": Param("", "----", "file"), "from_": Param("from", "fnsz", "rectangle")},
 )
 def moving_folder_window_for(target: str, *, from_: Mapping[str, float]) -> None:
-    """Moving folder window for a file in Standard Additions. DANGEROUS, takes text or a file, and
-    its verb is unknown.
+    """Moving folder window for a file in Standard Additions. DANGEROUS, runs code.
 
     Args:
         target: A file.
@@ -1446,8 +1443,7 @@ def moving_folder_window_for(target: str, *, from_: Mapping[str, float]) -> None
     },
 )
 def adding_folder_items_to(target: str, *, after_receiving: ListOf[str]) -> None:
-    """Adding folder items to a file in Standard Additions. DANGEROUS, takes text or a file, and its
-    verb is unknown.
+    """Adding folder items to a file in Standard Additions. DANGEROUS, runs code.
 
     Args:
         target: A file.
@@ -1466,8 +1462,7 @@ def adding_folder_items_to(target: str, *, after_receiving: ListOf[str]) -> None
     },
 )
 def removing_folder_items_from(target: str, *, after_losing: ListOf[str]) -> None:
-    """Removing folder items from a file in Standard Additions. DANGEROUS, takes text or a file, and
-    its verb is unknown.
+    """Removing folder items from a file in Standard Additions. DANGEROUS, runs code.
 
     Args:
         target: A file.
@@ -1549,8 +1544,8 @@ def handle_cgi_request(
     with_connection_id: int | None = None,
     from_virtual_host: str | None = None,
 ) -> Ref:
-    """Handle CGI request, given text, in Standard Additions. Returns a web page. DANGEROUS, takes
-    text or a file, and its verb is unknown.
+    """Handle CGI request, given text, in Standard Additions. Returns a web page. DANGEROUS, takes a
+    using password.
 
     Args:
         target: Text.

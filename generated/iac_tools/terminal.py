@@ -641,7 +641,7 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("position", "ppos", "position", "point", "rw", "SAFE"),
         Property("origin", "pori", "origin", "point", "rw", "SAFE"),
         Property("size", "psiz", "size", "point", "rw", "SAFE"),
-        Property("frame", "pfra", "frame", "rectangle", "rw", "MODIFY"),
+        Property("frame", "pfra", "frame", "rectangle", "rw", "SAFE"),
     ), (Element("tab", "r"),)),
     "settings set": Class("tprf", "settingsSet", "settingsSets", None, "DANGEROUS", "DANGEROUS", (
         Property("id", "ID  ", "id", "integer", "r", "SAFE"),

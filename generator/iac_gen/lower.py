@@ -282,8 +282,7 @@ class _Builder:
         )
 
     def judged(self, command: SdefCommand, kinds: Iterable[str]) -> Judgement:
-        shown = command.name in self.decisions.shown
-        judged = judge_command(command, self.resolved, kinds, hidden=shown)
+        judged = judge_command(command, self.resolved, kinds)
         return replace(judged, quirk=self.decisions.level("command", command.name))
 
     def parameters(self, command: SdefCommand, function: str) -> list[ToolParameter]:

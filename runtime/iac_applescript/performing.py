@@ -172,6 +172,8 @@ def execute(tool: Tool, call: Call, context: ToolContext) -> Plan:
         for reason in found.reasons[:5]
         if found.level != "SAFE"
     )
+    tokens = scanned(script, language).tokens if found.level != "SAFE" else ()
+    literals = (token.text for token in tokens if token.kind in ("string", "template"))
     return toolset.plan(
         tool,
         call,

@@ -107,7 +107,7 @@ def events(resolved: Resolved) -> Iterator[tuple[str, Level]]:
             found = kinds(one, types)
             yield (
                 one.code,
-                judge_command(one, resolved, found, hidden=one.hidden, floors=_NONE).level,
+                judge_command(one, resolved, found, floors=_NONE).level,
             )
 
 

@@ -22,6 +22,7 @@ def command(name: str, code: str = "diargogo", inner: str = "") -> str:
 
 TEXT = '<direct-parameter type="text"/>'
 FILE = '<direct-parameter type="file"/>'
+FLAG = '<result type="boolean"/>'
 SCRIPT = '<parameter name="source code" code="srcc" type="text"/><result type="any"/>'
 ANSWER = '<result type="text"/>'
 
@@ -29,8 +30,10 @@ ANSWER = '<result type="text"/>'
 @pytest.mark.parametrize(
     ("declared", "expected"),
     [
-        (command("get weather"), "SAFE"),
-        (command("getweather"), "SAFE"),
+        (command("get weather"), "MODIFY"),
+        (command("get weather", inner=ANSWER), "SAFE"),
+        (command("getweather", inner=ANSWER), "SAFE"),
+        (command("漢字", inner=ANSWER), "MODIFY"),
         (command("show entry"), "SAFE"),
         (command("bind"), "MODIFY"),
         (command("rebind"), "MODIFY"),
@@ -44,6 +47,10 @@ ANSWER = '<result type="text"/>'
         (command("doscript"), "DANGEROUS"),
         (command("get", "emsgsend"), "DANGEROUS"),
         (command("get", "coredelo"), "DANGEROUS"),
+        (command("zork", "diardosc"), "DANGEROUS"),
+        (command("zork", "diarSend"), "DANGEROUS"),
+        (command("get password", inner=ANSWER), "DANGEROUS"),
+        (command("get URL", inner='<direct-parameter type="specifier"/>' + ANSWER), "SAFE"),
         (command("frobnicate", "coredoex"), "SAFE"),
         (command("run", "aevtoapp"), "MODIFY"),
         (command("漢字"), "MODIFY"),
@@ -78,7 +85,30 @@ def test_the_level_of_a_command_by_its_code_and_verb(declared: str, expected: Le
          "MODIFY"),
         (command("edit", inner=TEXT + '<result type="any"/>'), "DANGEROUS"),
         (command("forward", inner='<direct-parameter type="specifier"/>'), "MODIFY"),
-        (command("forward"), "SAFE"),
+        (command("forward"), "MODIFY"),
+        (command("play movie"), "SAFE"),
+        (command("play script"), "DANGEROUS"),
+        (command("stop", inner='<direct-parameter type="movie"/>'), "SAFE"),
+        (command("stop", inner='<direct-parameter type="timer"/>'), "MODIFY"),
+        (command("stop", inner='<direct-parameter type="server"/>'), "DANGEROUS"),
+        (command("stop"), "MODIFY"),
+        (command("read", inner='<parameter name="from" code="frfr" type="file"/>'), "MODIFY"),
+        (command("read", inner=TEXT + ANSWER), "MODIFY"),
+        (command("inside entry", inner=TEXT + ANSWER), "SAFE"),
+        (command("changed diary for", inner=TEXT + FLAG), "MODIFY"),
+        (command("mood of entry", inner=FLAG), "MODIFY"),
+        (command("strip", inner=TEXT + ANSWER), "SAFE"),
+        (command("strip", inner='<direct-parameter type="specifier"/>' + ANSWER), "MODIFY"),
+        (command("web export", inner=FILE), "MODIFY"),
+        (command("push", inner='<direct-parameter type="guest file"/>'), "MODIFY"),
+        (command("push"), "DANGEROUS"),
+        (command("clear", inner='<direct-parameter type="range"/>'), "DANGEROUS"),
+        (command("attach", inner='<parameter name="pid" code="pidn" type="integer"/>'),
+         "DANGEROUS"),
+        (command("stop", inner='<parameter name="without saving" code="nosv" type="boolean"/>'),
+         "DANGEROUS"),
+        (command("refresh", inner='<parameter name="force" code="forc" type="boolean"/>'),
+         "DANGEROUS"),
         (command("sort", inner='<direct-parameter type="specifier"/><result type="specifier"/>'),
          "SAFE"),
         (command("sort lines", inner=ANSWER), "MODIFY"),
@@ -99,7 +129,7 @@ def test_the_level_of_a_command_by_what_it_takes_and_answers(
     [
         ("go back", "SAFE"), ("go online", "MODIFY"), ("log out", "DANGEROUS"),
         ("key down", "DANGEROUS"), ("open sidebar", "SAFE"), ("open diary", "MODIFY"),
-        ("start timer", "SAFE"), ("start server", "MODIFY"), ("start recording", "DANGEROUS"),
+        ("start timer", "MODIFY"), ("start server", "MODIFY"), ("start recording", "DANGEROUS"),
         ("new audio recording", "DANGEROUS"), ("grab screenshot", "DANGEROUS"),
         ("load module", "DANGEROUS"), ("remove password", "DANGEROUS"),
         ("set password", "DANGEROUS"), ("clear undo history", "DANGEROUS"),
@@ -112,54 +142,87 @@ def test_the_level_of_a_command_by_what_it_takes_and_answers(
         ("activate menu item", "DANGEROUS"), ("activate license", "MODIFY"),
         ("activate tab", "SAFE"), ("play URL", "MODIFY"), ("DIOpen", "MODIFY"),
         ("DIPress", "DANGEROUS"), ("SQLFind", "MODIFY"), ("enter presentation mode", "SAFE"),
-        ("exit", "DANGEROUS"), ("format disk", "DANGEROUS"), ("format text", "MODIFY"),
+        ("exit", "DANGEROUS"), ("exit clip mode", "SAFE"), ("relaunch", "DANGEROUS"),
+        ("close panel", "SAFE"), ("close window", "MODIFY"), ("become active", "SAFE"),
+        ("reset preferences", "DANGEROUS"), ("reset", "MODIFY"), ("report spam", "DANGEROUS"),
+        ("format disk", "DANGEROUS"), ("format text", "MODIFY"),
     ],
 )  # fmt: skip
 def test_a_second_word_may_decide(name: str, expected: Level) -> None:
     assert level(command(name)) == expected
 
 
+APP = (
+    '<class name="application" code="capp"><property name="name" code="pnam" type="text"/></class>'
+)
 CAMERA = '<class name="camera" code="came"/>'
 FILES = '<class name="disk item" code="ditm"/>'
+SHELL = '<class name="pane" code="pane"><property name="tty" code="ttyn" type="text"/></class>'
+CONTROLS = '<class name="UI element" code="zzzz"/>'
+SCREEN = '<class name="vo cursor object" code="zzzz"/>'
+TARGET = """<class name="target" code="targ"/><command name="launch" code="diarlnch">
+  <parameter name="command line arguments" code="args" type="text"/></command>"""
+GUEST = """<class name="guest" code="gues">
+  <property name="exit code" code="exit" type="integer"/></class>
+<class name="movie" code="movi"/>"""
+SPECIFIER = '<direct-parameter type="{}"/>'
 
 
 @pytest.mark.parametrize(
-    ("declared", "app", "expected"),
+    ("declared", "beside", "expected"),
     [
-        (command("bind"), "com.apple.Terminal", "MODIFY"),
-        (command("bind", inner=TEXT), "com.apple.Terminal", "DANGEROUS"),
-        (command("rename", inner=TEXT), "com.apple.ScriptEditor2", "DANGEROUS"),
-        (command("play"), "com.apple.Automator", "MODIFY"),
-        (command("build"), "com.apple.dt.Xcode", "DANGEROUS"),
-        (command("PFOpen", inner=FILE), "com.cocoatech.PathFinder", "DANGEROUS"),
-        (command("observe"), "com.apple.RemoteDesktop", "DANGEROUS"),
-        (command("open", "aevtodoc", FILE), "com.example.Diary", "MODIFY"),
-        (command("open", "aevtodoc", FILE), "com.apple.Automator", "DANGEROUS"),
-        (command("open", "aevtodoc", FILE), "com.apple.finder", "DANGEROUS"),
-        (command("close", "coreclos"), "com.apple.Terminal", "DANGEROUS"),
-        (command("split"), "com.googlecode.iterm2", "DANGEROUS"),
-        (command("select", "miscslct"), "com.apple.systemevents", "MODIFY"),
-        (command("select"), "com.apple.VoiceOver", "MODIFY"),
-        (command("confirm"), "com.apple.VoiceOver", "DANGEROUS"),
-        (command("go there", "GURLGURL", TEXT), "com.example.Diary", "MODIFY"),
-        (command("go there", "GURLGURL", TEXT), "com.apple.ScreenSharing", "DANGEROUS"),
+        (command("open", "aevtodoc", FILE), APP, "MODIFY"),
+        (command("open", "aevtodoc", FILE), SHELL, "DANGEROUS"),
+        (command("open", "aevtodoc", FILE), FILES, "DANGEROUS"),
+        (command("open", inner=FILE), FILES, "DANGEROUS"),
+        (command("open", "aevtodoc", FILE), '<class name="workflow" code="wflw"/>', "DANGEROUS"),
+        (command("close", "coreclos"), APP, "MODIFY"),
+        (command("close", "coreclos"), SHELL, "DANGEROUS"),
+        (command("close", "diarclos"), SHELL, "DANGEROUS"),
+        (command("insert", inner=TEXT), SHELL, "DANGEROUS"),
+        (command("go there", "GURLGURL", TEXT), APP, "MODIFY"),
+        (command("go there", "GURLGURL", TEXT), APP + SHELL, "DANGEROUS"),
+        (command("go there", "GURLGURL", TEXT), "", "DANGEROUS"),
+        (command("build"), APP, "MODIFY"),
+        (command("build"), TARGET, "DANGEROUS"),
+        (command("select", "miscslct"), APP, "SAFE"),
+        (command("select", "miscslct"), CONTROLS, "MODIFY"),
+        (command("select"), SCREEN, "MODIFY"),
+        (command("confirm"), SCREEN, "DANGEROUS"),
+        (command("start"), CAMERA, "DANGEROUS"),
+        (command("resume"), CAMERA, "DANGEROUS"),
+        (command("start"), command("playpause", "diarplps"), "SAFE"),
+        (command("stop", inner=SPECIFIER.format("movie")), GUEST, "SAFE"),
+        (command("read", inner=SPECIFIER.format("movie") + ANSWER), GUEST, "SAFE"),
+        (command("stop", inner=SPECIFIER.format("guest")), GUEST, "DANGEROUS"),
     ],
 )
-def test_the_same_command_weighs_more_in_some_apps(
-    declared: str, app: str, expected: Level
+def test_what_an_app_declares_beside_a_command_decides_what_it_weighs(
+    declared: str, beside: str, expected: Level
 ) -> None:
-    assert level(declared, app) == expected
+    assert level(declared, beside=beside) == expected
 
 
-def test_the_classes_of_an_app_say_what_it_can_do() -> None:
-    assert level(command("start"), beside=CAMERA) == "DANGEROUS"
-    assert level(command("resume"), beside=CAMERA) == "MODIFY"
-    assert level(command("open", "aevtodoc", FILE), beside=FILES) == "DANGEROUS"
+@pytest.mark.parametrize(
+    "app", ["com.apple.Terminal", "com.apple.systemevents", "com.apple.finder"]
+)
+def test_the_id_of_an_app_decides_nothing(app: str) -> None:
+    one = command("open", "aevtodoc", FILE)
+    assert level(one, app, APP) == level(one, beside=APP) == "MODIFY"
 
 
-def test_a_url_given_to_a_scripting_addition_opens_any_app() -> None:
-    one = source(read(sdef(command("open location", "GURLGURL", TEXT))))
-    assert module(replace(one, kind="addition"))[0].tools[-1].level == "DANGEROUS"
+WAYS = """<enumeration name="way" code="wayE"><enumerator name="gently" code="gent"/>
+<enumerator name="{}" code="forc"/></enumeration>"""
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [("slowly", "MODIFY"), ("force", "DANGEROUS"), ("kill", "DANGEROUS"),
+     ("without asking", "DANGEROUS"), ("discard changes", "DANGEROUS")],
+)  # fmt: skip
+def test_a_value_that_forces_raises_the_command_that_takes_it(value: str, expected: Level) -> None:
+    by = '<parameter name="by" code="byBy" type="way"/>'
+    assert level(command("suspend", inner=by), beside=WAYS.format(value)) == expected
 
 
 @pytest.mark.parametrize(
@@ -168,18 +231,19 @@ def test_a_url_given_to_a_scripting_addition_opens_any_app() -> None:
      ("diary.authorize", "DANGEROUS"), ("*", "SAFE")],
 )  # fmt: skip
 def test_access_groups_raise_and_never_lower(group: str, expected: Level) -> None:
-    declared = command("get weather", inner=f'<access-group identifier="{group}"/>')
+    group = f'<access-group identifier="{group}"/>'
+    declared = command("get weather", inner=f"{ANSWER}{group}")
     assert level(declared) == expected
 
 
-def test_what_a_dictionary_hides_is_at_least_modify_when_a_quirk_shows_it() -> None:
-    hidden = '<command name="get weather" code="diargogo" hidden="yes"/>'
+def test_being_hidden_is_no_evidence_when_a_quirk_shows_it() -> None:
+    hidden = (
+        '<command name="get weather" code="diargogo" hidden="yes"><result type="text"/></command>'
+    )
     row = {"name": "get weather", "hide": False, "why": "It is useful."}
     quirks = [QuirkFile("diary.toml", "com.example.Diary", (("command", 1, row),))]
     made = module(source(read(sdef(hidden))), quirks)[0]
-    assert [(tool.level, tool.reason) for tool in made.tools if tool.op == "command"] == [
-        ("MODIFY", "hidden in the dictionary")
-    ]
+    assert [tool.level for tool in made.tools if tool.op == "command"] == ["SAFE"]
 
 
 def test_every_tool_says_in_one_line_why_it_has_its_level() -> None:
@@ -191,7 +255,7 @@ def test_every_tool_says_in_one_line_why_it_has_its_level() -> None:
 def test_a_judgement_holds_all_evidence_in_its_order_and_a_quirk_decides_alone() -> None:
     declared = command(
         "get weather",
-        inner='<access-group identifier="diary.run"/>'
+        inner='<result type="text"/><access-group identifier="diary.run"/>'
         '<parameter name="password" code="pass" type="text"/>',
     )
     row = {"code": "diargogo", "level": "MODIFY", "why": "It asks."}
@@ -238,7 +302,10 @@ def row_of(owner: str, prop: str, code: str = "entr") -> Class:
         ("entry", "password", "w", "DANGEROUS"),
         ("entry", "password status", "rw", "MODIFY"),
         ("entry", "server port", "rw", "DANGEROUS"),
-        ("entry", "user name", "rw", "DANGEROUS"),
+        ("entry", "user name", "rw", "MODIFY"),
+        ("mail account", "user name", "rw", "DANGEROUS"),
+        ("caption window object", "enabled", "rw", "SAFE"),
+        ("entry", "default script editor", "rw", "MODIFY"),
         ("entry", "warns before erasing", "rw", "DANGEROUS"),
         ("entry", "PostScript level", "rw", "MODIFY"),
         ("mail rule", "mood", "rw", "DANGEROUS"),
@@ -273,5 +340,5 @@ def test_what_acts_later_is_dangerous_to_make_and_anything_to_delete() -> None:
 
 
 def test_a_new_window_of_a_terminal_is_a_new_shell() -> None:
-    one = replace(source(read(sdef('<class name="window" code="cwin"/>'))), id="com.apple.Terminal")
+    one = source(read(sdef(f'<class name="window" code="cwin"/>{SHELL}')))
     assert module(one)[0].classes["window"].make == "DANGEROUS"

@@ -118,6 +118,13 @@ def test_the_bounds_hold_without_what_is_known_by_code_alone(
     assert code == 0, told
 
 
+def test_the_bounds_hold_as_if_no_app_had_ever_been_seen(
+    corpus: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, told = run("--leave-one-app-out", HERE / "labels.tsv", corpus / "sdef", capsys=capsys)
+    assert code == 0, told
+
+
 def test_the_floors_are_no_lower_than_what_is_judged_today() -> None:
     assert lower(shipped(), judged(dictionaries([]))) == []
     assert floors_main([]) == 0

@@ -60,8 +60,8 @@ def drops(resolved: Resolved, chance: random.Random) -> Iterator[str]:
         old = chance.choice(resolved.commands)
         new = reworded_command(old, chance)
         parts = kinds(old, types)
-        before = judge_command(old, resolved, parts, hidden=old.hidden)
-        after = judge_command(new, resolved, parts, hidden=new.hidden)
+        before = judge_command(old, resolved, parts)
+        after = judge_command(new, resolved, parts)
         if rank(after.level) < rank(before.level):
             yield f"{resolved.source.name}: {old.name} as {new.name}: {before} {after}"
     if resolved.classes:

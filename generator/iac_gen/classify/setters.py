@@ -12,6 +12,7 @@ from iac_gen.model import SdefClass, SdefProperty
 from iac_runtime.tool import Level
 
 _CHANGES: Final = LevelVerdict("MODIFY", "changes a property", "access")
+_CREDENTIALS: Final = "sends credentials there, or in that name"
 _VIEW: Final = LevelVerdict("SAFE", "changes the view only", "words and class")
 
 _TABLE: Final = table("setters")
@@ -33,7 +34,9 @@ _CLASSES: Final[Mapping[str, tuple[str, ...]]] = {
 # Values of an accessibility object or a setting: typing into anything, setting anything.
 _VALUES: Final = re.compile(r"\b(ui element|attribute|text field|text area|slider)$", re.I)
 
-_WINDOWS: Final = re.compile(r"(window|viewer|browser|panel|drawer|toolbar|sidebar)s?$", re.I)
+_WINDOWS: Final = re.compile(
+    r"(window|viewer|browser|panel|drawer|toolbar|sidebar)s?( object)?$", re.I
+)
 
 _HOLDERS: Final = re.compile(r"(document|note|page|article|template|area|text file|entry)$", re.I)
 # Codes of whole contents. A new object has none to lose, so making one with them is less.
@@ -60,7 +63,8 @@ def by_setter(owner: SdefClass, prop: SdefProperty) -> Iterator[LevelVerdict]:
         return
     words = phrase(prop.name)
     key = "_".join(words)
-    if (danger := dangerous_name(words)) is not None:
+    danger = dangerous_name(words)
+    if danger is not None and (danger != _CREDENTIALS or _holds_a_secret(owner)):
         yield LevelVerdict("DANGEROUS", f"{prop.name} {danger}", "words")
         return
     starts = key in ("enabled", "active") and _is_one_of(owner, _CLASSES["starts"])
@@ -76,6 +80,12 @@ def by_setter(owner: SdefClass, prop: SdefProperty) -> Iterator[LevelVerdict]:
         yield LevelVerdict("DANGEROUS", "replaces the whole content", "words and type")
         return
     yield _VIEW if _is_view(owner, words) else _CHANGES
+
+
+def _holds_a_secret(owner: SdefClass) -> bool:
+    if _is_one_of(owner, _CLASSES["holds_rights"]):
+        return True
+    return any(SECRET_WORDS.intersection(phrase(one.name)) for one in owner.properties)
 
 
 def made_with(code: str, level: Level) -> Level:
@@ -110,6 +120,7 @@ def _is_view(owner: SdefClass, words: Phrase) -> bool:
         or (first == "selected" and len(words) > 1 and last not in _SETS["typed_over"])
         or ("selection" in words and last in ("range", "selection") and first != "allows")
         or (name.endswith("selection") and last == "range")
-        or (name in ("tab", "session") and last in ("color", "title"))
+        or last in ("expanded", "collapsed")
+        or (name == "tab" and last in ("color", "title"))
         or (first in ("current", "active") and "_".join(words[1:]) in _SETS["current"])
     )

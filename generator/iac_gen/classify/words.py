@@ -1,18 +1,39 @@
 """Levels by words: verbs by what they do, the last of all evidence.
 
 The first word of a term is its verb; a few words weigh wherever they stand. A verb that nobody
-here knows gives no verdict: the caller decides what the unknown is worth.
+here knows gives no verdict: the caller decides what the unknown is worth. A word alone proves
+nothing: what reads must answer, what plays must play something (`Given`).
 """
 
 import re
-from typing import Final
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final, Literal
 
 from iac_base.words import split_name
 from iac_gen.classify.codes import by_level, table, word_sets
 from iac_gen.classify.judgement import READS, LevelVerdict
 
+Answers = Literal["", "flag", "value"]
+"""What a command declares as its result: nothing, a boolean (often only that it worked), more."""
 Phrase = tuple[str, ...]
 """The words of a term in lower case: `executeAATFile` is execute, aat, file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What a verb is applied to, and what comes of it.
+
+    `direct` holds the words of each type of the direct parameter, `around` those of the classes of
+    the app. `plain` says that all it takes are values, `closed` that it chooses from a fixed set.
+    """
+
+    direct: tuple[Phrase, ...] = ()
+    answers: Answers = ""
+    around: frozenset[str] = frozenset()
+    plain: bool = False
+    closed: bool = False
+
 
 # `PFOpen`, `AXPress`: two or three letters for whose command it is.
 _PREFIXED: Final = re.compile(r"[A-Z]{2,3}[A-Z][a-z]")
@@ -20,17 +41,40 @@ _PREFIXED: Final = re.compile(r"[A-Z]{2,3}[A-Z][a-z]")
 _SETS: Final = word_sets("words")
 CODE_WORDS: Final = _SETS["code"]
 SECRET_WORDS: Final = _SETS["secrets"]
+PLAYERS: Final = _SETS["players"]
+_SEEN: Final = _SETS["media"] | _SETS["view_nouns"]
 _MEANING: Final = CODE_WORDS | SECRET_WORDS | {"url"}
 _VERBS: Final = by_level(table("words")["verbs"])
 _PAIRS: Final = by_level(table("words")["pairs"])
+
+
+def _together(name: str) -> tuple[tuple[frozenset[str], frozenset[str], LevelVerdict], ...]:
+    """Return the rows of a table of verbs and of the sets that make them dangerous."""
+    return tuple(
+        (
+            frozenset(verbs.split()),
+            frozenset().union(*(_SETS[one] for one in sets.split())),
+            LevelVerdict("DANGEROUS", why),
+        )
+        for why, rows in table("words")[name].items()
+        for verbs, sets in rows.items()
+    )
+
+
+_OBJECTS: Final = _together("objects")
+_TARGETS: Final = _together("targets")
 # Controls of an interface: choosing one does what it does.
 _CONTROLS: Final = (("menu", "item"), ("menu", "bar", "item"), ("button",), ("menu",))
 # Verbs that dictionaries write in one word with what they do it to: `getparagraphlength`.
-_GLUED: Final = ("get", "set", "run", "execute", "export", "delete", "remove", "send", "import")
+_GLUED: Final = tuple("get set run execute export delete remove send import connect apply".split())
 _ENDINGS: Final = ("script", "javascript", "shell")
 _RUNS: Final = "runs code or an action"
+_CAPTURES: Final = LevelVerdict("DANGEROUS", "captures sound, pictures or the screen")
+_VIEW: Final = LevelVerdict("SAFE", "changes the view only")
+_STARTS: Final = LevelVerdict("MODIFY", "starts or ends something")
 
 
+@lru_cache(maxsize=4096)
 def phrase(term: str) -> Phrase:
     """Return the words of a term in lower case; a vendor's letters before a verb are left out."""
     # PostScript is a page, not a script that runs.
@@ -40,34 +84,45 @@ def phrase(term: str) -> Phrase:
     return words
 
 
-def by_verb(words: Phrase, *, answers: bool, direct: Phrase) -> LevelVerdict | None:
-    """Return what the words of a command say, None where they say nothing.
-
-    `answers` says that the command declares a result; `direct` are the words of the types of its
-    direct parameter, none where it has none.
-    """
+def by_verb(words: Phrase, given: Given) -> LevelVerdict | None:
+    """Return what the words of a command say, None where they say nothing."""
     if not words:
         return None
-    led = words[0]
-    while len(words) > 1 and led.endswith("ly") and led not in _VERBS:
-        words = words[1:]
-        led = words[0]
+    words = _without_adverbs(words)
     pair = _PAIRS.get("_".join(words[:2]))
     if pair is not None:
         return pair
-    if led in _SETS["chooses"] and words[1:] in _CONTROLS:
+    if words[0] in _SETS["chooses"] and words[1:] in _CONTROLS:
         return LevelVerdict("DANGEROUS", "works the controls of an app")
-    words = _led_by_verb(words)
+    if words[0] in ("enter", "exit", "leave", "end") and words[-1] in _SETS["modes"]:
+        return _VIEW
+    words = words if given.answers and words[0].endswith("ing") else _led_by_verb(words)
     first = _VERBS.get(words[0])
     if first is None:
-        return _without_verb(words, answers=answers)
-    if words == ("forward",) and direct:
+        return _without_verb(words, given)
+    if words == ("forward",) and given.direct and not _SEEN & _types(given):
         return LevelVerdict("MODIFY", "opens a draft")
+    if words == ("push",) and "file" in _types(given):
+        return LevelVerdict("MODIFY", "writes a file")
     if first.level == "SAFE":
-        return _unless_it_works(words, first, direct)
+        return _proved(words, first, given)
     if first.level == "MODIFY":
-        return _edited(words, first, direct)
+        return _edited(words, first, given)
     return first
+
+
+def _without_adverbs(words: Phrase) -> Phrase:
+    """Return the words from the verb on: `permanently delete`, `web export`."""
+    before, *rest = words
+    if rest and before not in _VERBS and before.endswith("ly"):
+        return _without_adverbs(tuple(rest))
+    if rest and before in _SETS["before_verb"] and rest[0] in _VERBS:
+        return tuple(rest)
+    return words
+
+
+def _types(given: Given) -> set[str]:
+    return {word for words in given.direct for word in words}
 
 
 def _led_by_verb(words: Phrase) -> Phrase:
@@ -79,63 +134,95 @@ def _led_by_verb(words: Phrase) -> Phrase:
             # What undoes or repeats a change is one, whatever the verb itself is worth.
             return (rest, *words[1:]) if _VERBS[rest].level != "SAFE" else ("change", *words[1:])
     glued = next((verb for verb in _GLUED if words[0].startswith(verb)), None)
-    if glued is not None and len(words[0]) > len(glued) + 3:
+    if glued is not None and len(words[0]) > len(glued) + 2 and not words[0].endswith("ion"):
         return (glued, words[0].removeprefix(glued), *words[1:])
     return words
 
 
-def _unless_it_works(words: Phrase, first: LevelVerdict, direct: Phrase) -> LevelVerdict:
-    if words[0] == "display" and {"dialog", "alert"} & set(words):
-        return LevelVerdict("MODIFY", "asks the user")
+def _proved(words: Phrase, first: LevelVerdict, given: Given) -> LevelVerdict:
+    """Return SAFE for a verb that reads, shows or plays where what stands around it proves that."""
     rest = set(words[1:])
     if words[0] == "go" and _SETS["presence"] & rest:
         return LevelVerdict("MODIFY", "others see it")
     if _SETS["elsewhere"] & rest and first.reason == "reads":
         return LevelVerdict("MODIFY", "asks another computer")
-    if words[0] in ("activate", "deactivate") and rest and not _SETS["places"] & rest:
-        return LevelVerdict("MODIFY", "starts or ends something")
-    if _SETS["urls"] & rest and first.reason == "plays or navigates":
+    if words[0] in ("show", "display", "present") and _SETS["asks"] & rest:
+        return LevelVerdict("MODIFY", "asks the user")
+    if SECRET_WORDS & rest and first.reason == "reads" and given.answers == "value":
+        return LevelVerdict("DANGEROUS", "answers a secret")
+    if words[-1] in SECRET_WORDS and first.reason == _VIEW.reason:
+        return LevelVerdict("MODIFY", "shows a secret")
+    if words[0] == "get" and given.plain and rest and rest <= _SETS["urls"]:
         return LevelVerdict("MODIFY", "opens a URL")
-    things = {*rest, *direct}
-    if _SETS["works"] & things and first.reason == "plays or navigates":
-        recording = (_SETS["recordings"] | {"recorder"}) & things
-        if recording and words[0] in ("start", "resume", "play"):
-            return LevelVerdict("DANGEROUS", "captures sound, pictures or the screen")
-        return LevelVerdict("MODIFY", "starts or ends something")
+    if first.reason == "reads" and not given.answers and words[0] not in _SETS["finds"]:
+        return LevelVerdict("MODIFY", "declares no answer")
+    if words[0] in ("activate", "deactivate") and rest and not _SETS["places"] & rest:
+        return _STARTS
+    if first.reason == "plays or navigates":
+        return _played(words, first, given)
     return first
 
 
-def _edited(words: Phrase, first: LevelVerdict, direct: Phrase) -> LevelVerdict:
+def _played(words: Phrase, first: LevelVerdict, given: Given) -> LevelVerdict:
+    """Return what playing, starting or stopping is worth: by what it is that plays or starts."""
+    rest, types = set(words[1:]), _types(given)
+    things = rest | types
+    if _SETS["urls"] & rest:
+        return LevelVerdict("MODIFY", "opens a URL")
+    if CODE_WORDS & rest and words[0] in ("start", "play", "resume"):
+        return LevelVerdict("DANGEROUS", _RUNS)
+    if {*_SETS["recordings"], "recorder"} & things and words[0] in ("start", "resume", "play"):
+        return _CAPTURES
+    if words[0] == "stop" and _SETS["runs"] & things:
+        return LevelVerdict("DANGEROUS", "ends what runs for somebody")
+    if _SETS["works"] & things:
+        return _STARTS
+    if words[0] in PLAYERS:
+        return first
+    named = (rest - _SETS["ways"] or types) - _SETS["neutral"]
+    if words[0] in ("next", "previous", "prev", "first", "last") and _SETS["listed"] & named:
+        return first
+    seen = _SEEN & named if named else _SETS["media"] & given.around
+    return first if seen else _STARTS
+
+
+def _edited(words: Phrase, first: LevelVerdict, given: Given) -> LevelVerdict:
     """Return the verdict of a verb that changes something: by what it is that changes."""
-    rest = set(words[1:])
-    things = {*rest, *direct}
+    led, rest = words[0], set(words[1:])
+    things = rest | _types(given)
     if SECRET_WORDS & rest:
         return LevelVerdict("DANGEROUS", "touches a secret")
     if _SETS["payments"] & rest or (_SETS["transfers"] & rest and {"transfer", "transfers"} & rest):
         return LevelVerdict("DANGEROUS", "spends money")
-    if words[0] in ("open", "connect", "mount", "load", "browse") and _SETS["protocols"] & rest:
-        return LevelVerdict("DANGEROUS", "connects to another computer")
-    if words[0] in ("load", "make", "new", "begin", "toggle") and _SETS["recordings"] & rest:
-        return LevelVerdict("DANGEROUS", "captures sound, pictures or the screen")
-    if words[0] == "capture" and _SETS["screens"] & rest:
-        return LevelVerdict("DANGEROUS", "captures sound, pictures or the screen")
-    if words[0] in ("format", "reformat", "partition", "initialize") and _SETS["disks"] & things:
-        return LevelVerdict("DANGEROUS", "destroys")
-    if words[0] in ("load", "use", "process") and rest & {
-        *CODE_WORDS, "module", "action", "actions", "plugin", "extension", "bundle", "library",
-    }:  # fmt: skip
-        return LevelVerdict("DANGEROUS", "loads code")
-    if words[0] == "clear" and {"history", "undo"} & rest:
-        return LevelVerdict("DANGEROUS", "destroys")
-    if words[0] in ("add", "set", "change") and {"environment", "variable"} <= rest:
-        return LevelVerdict("DANGEROUS", "decides how programs run")
-    if words[0] in _SETS["view_verbs"] and words[-1] in _SETS["view_nouns"]:
-        return LevelVerdict("SAFE", "changes the view only")
-    return first
+    for rows, words_of in ((_OBJECTS, rest), (_TARGETS, things)):
+        for verbs, objects, verdict in rows:
+            if led in verbs and objects & words_of:
+                return verdict
+    if led in _SETS["computes"] and given.plain and given.answers == "value":
+        return READS
+    return _VIEW if _moves_the_view(words, given) else first
 
 
-def _without_verb(words: Phrase, *, answers: bool) -> LevelVerdict | None:
+def _moves_the_view(words: Phrase, given: Given) -> bool:
+    """Say whether something is opened, closed, moved that only shows what is there."""
+    led, *rest = words
+    if led not in _SETS["view_verbs"]:
+        return False
+    nouns = _SETS["view_nouns"]
+    if led == "close":
+        nouns -= _SETS["closed_with_contents"]
+    if rest:
+        shown = rest[-1] in nouns or "".join(rest) in nouns
+        return shown or (led == "toggle" and rest[0] in (*PLAYERS, "pause", "playback"))
+    if given.closed and led in ("open", "close", "move"):
+        return True
+    return bool(given.direct) and all(nouns & set(kind) for kind in given.direct)
+
+
+def _without_verb(words: Phrase, given: Given) -> LevelVerdict | None:
     """Return what a term says that begins with no known verb."""
+    if SECRET_WORDS & set(words):
+        return LevelVerdict("DANGEROUS", "touches a secret")
     if words[0] == "do" and CODE_WORDS & set(words[1:]):
         return LevelVerdict("DANGEROUS", _RUNS)
     if any(word.endswith(_ENDINGS) and word not in _SETS["no_code"] for word in words):
@@ -146,12 +233,31 @@ def _without_verb(words: Phrase, *, answers: bool) -> LevelVerdict | None:
     for position in range(1, len(words)):
         pair = _PAIRS.get("_".join(words[position : position + 2]))
         verb = pair or _VERBS.get(words[position])
-        if verb is not None and verb.level == "DANGEROUS" and words[position] not in _SETS["nouns"]:
+        noun = _SETS["nouns"] | (_SETS["nouns_too"] if given.answers == "value" else frozenset())
+        if verb is not None and verb.level == "DANGEROUS" and words[position] not in noun:
             return verb
     if words[-1] == "preview":
-        return LevelVerdict("SAFE", "changes the view only")
-    # What is named after its answer: `title for tty`, `module paths`, `unicode numbers`.
-    if answers and _SETS["copulas"] & set(words[1:]):
+        return _VIEW
+    # What is named after its answer: `title for tty`, `module paths`, `unicode numbers`. A boolean
+    # says of most commands only that they were carried out.
+    if given.answers and _SETS["copulas"] & set(words[1:]):
         return READS
     named = words[-1] in _SETS["nouns"] or {"of", "for"} & {*words[1:], words[-1]}
-    return READS if answers and named else None
+    if given.answers == "value" and (named or words[0] in _SETS["asked"]):
+        return READS
+    last = _VERBS.get(words[-1])
+    if last is not None and last.level == "MODIFY" and not CODE_WORDS & set(words):
+        return last
+    if any(map(_tells, words)):
+        return LevelVerdict("MODIFY", "tells of an event")
+    return None
+
+
+def _tells(word: str) -> bool:
+    """Say whether a word is a participle of a verb that is known and not dangerous: `joined`."""
+    for ending in ("ed", "ing"):
+        stem = word.removesuffix(ending)
+        if stem != word:
+            known = (_VERBS.get(form) for form in (stem, f"{stem}e", stem[:-1]))
+            return any(verb is not None and verb.level != "DANGEROUS" for verb in known)
+    return False

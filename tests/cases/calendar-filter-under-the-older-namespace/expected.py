@@ -322,7 +322,7 @@ def exists(target: Any) -> bool:
     params={"target": Param("", "----", "hour"), "with_": Param("with", "with", "shade")},
 )
 def turn_to(target: Ref, *, with_: Shade | None = None) -> None:
-    """Turn to a hour in Sundial. MODIFY, may change something.
+    """Turn to a hour in Sundial. MODIFY, changes something.
 
     Args:
         target: Reference to a hour.

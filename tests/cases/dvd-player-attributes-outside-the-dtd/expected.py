@@ -153,7 +153,7 @@ def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
     params={"target": Param("", "----", "shard"), "by": Param("by", "byby", "list of integer")},
 )
 def turn(target: Ref, *, by: ListOf[int]) -> None:
-    """Turn a shard in Kaleidoscope. MODIFY, may change something.
+    """Turn a shard in Kaleidoscope. MODIFY, changes something.
 
     Args:
         target: Reference to a shard.

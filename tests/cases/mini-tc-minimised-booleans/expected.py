@@ -24,7 +24,7 @@ APP: Final = App("com.example.SignalBox", "Signal Box")
     },
 )
 def pull_levers(target: ListOf[int] | None = None, *, slowly: bool | None = None) -> None:
-    """Pull levers a list of a whole number in Signal Box. MODIFY, changes something.
+    """Pull levers a list of a whole number in Signal Box. MODIFY, makes something new.
 
     Args:
         target: A list of a whole number.

@@ -20,9 +20,9 @@ def wind() -> None:
     return APP.call(wind)
 
 
-@tool(event="gramstop", level="SAFE", params={})
+@tool(event="gramstop", level="MODIFY", params={})
 def stop() -> None:
-    """Stop in Gramophone. SAFE, plays or navigates."""
+    """Stop in Gramophone. MODIFY, starts or ends something."""
     return APP.call(stop)
 
 

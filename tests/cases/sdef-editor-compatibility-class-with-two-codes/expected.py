@@ -57,7 +57,7 @@ def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
 
 @tool(
     event="atlsunfo",
-    level="DANGEROUS",
+    level="SAFE",
     params={
         "target": Param("", "----", "map"),
         "at": Param("at", "attt", "place"),
@@ -65,7 +65,7 @@ def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
     },
 )
 def unfold(target: Ref, *, at: Mapping[str, Any], onto: ListOf[Any] | None = None) -> None:
-    """Unfold a map in Old Atlas. DANGEROUS, takes text or a file, and its verb is unknown.
+    """Unfold a map in Old Atlas. SAFE, changes the view only.
 
     Args:
         target: Reference to a map.

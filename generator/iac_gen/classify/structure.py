@@ -1,0 +1,111 @@
+"""What an app is and what a command is about, from the classes, properties and values declared.
+
+Names and ids of apps are no evidence: whoever renames a dictionary would choose its levels.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from enum import Flag, auto
+from typing import Final
+
+from iac_gen.classify.codes import table
+from iac_gen.classify.words import PLAYERS, Answers, Given, phrase
+from iac_gen.model import SdefClass, SdefCommand, SdefParameter, TypeRef
+from iac_gen.resolve import Resolved
+
+
+class Trait(Flag):
+    """What makes an app's commands weigh more."""
+
+    NONE = 0
+    BUILDER = auto()
+    """Starts programs with arguments: what it builds or tests, it runs."""
+    SHELL = auto()
+    """Its windows are processes: making one starts a shell, closing one ends it."""
+    REMOTE = auto()
+    """Works the interface of other apps."""
+    OPENER = auto()
+    """Opening is what a double click does: any file, with the app that it belongs to."""
+    PROGRAMS = auto()
+    """Its documents are programs."""
+    RECORDER = auto()
+    """Has cameras, microphones or the screen as its source."""
+
+
+_TABLE: Final = table("structure")
+_RUNS: Final = frozenset(_TABLE["runs"]["properties"].split())
+_FORCES: Final = frozenset(_TABLE["forces"]["words"].split())
+_SILENT: Final = tuple(re.compile(pattern) for pattern in _TABLE["forces"]["phrases"])
+_PLAIN: Final = frozenset(
+    "text string integer real number boolean date any record point rectangle".split()
+)
+
+
+def traits(resolved: Resolved) -> Trait:
+    """Return what is known of the app that `resolved` belongs to."""
+    codes = {row.code for row in resolved.classes}
+    names = [_spaced(row.name) for row in resolved.classes]
+    properties = {one.name.lower() for row in resolved.classes for one in row.properties}
+    taken = {one.name.lower() for row in resolved.commands for one in row.parameters}
+    found = Trait.NONE
+    for name, facts in _TABLE["traits"].items():
+        if (
+            not codes.isdisjoint(facts.get("codes", ()))
+            or any(f" {kind} " in name for kind in facts.get("classes", ()) for name in names)
+            or not properties.isdisjoint(facts.get("properties", ()))
+            or not taken.isdisjoint(facts.get("parameters", ()))
+        ):
+            found |= Trait[name]
+    return found
+
+
+def _around(resolved: Resolved) -> frozenset[str]:
+    """Return the words of what an app shows or plays: of its classes, and `media` for a player."""
+    words = {word for row in resolved.classes for word in phrase(row.name)}
+    plays = any(PLAYERS.intersection(phrase(row.name)[:1]) for row in resolved.commands)
+    return frozenset(words | ({"media"} if plays else set()))
+
+
+def given(command: SdefCommand, resolved: Resolved) -> Given:
+    """Return what the verb of a command is applied to, and what comes of it."""
+    taken = command.direct.types if command.direct else ()
+    answered = command.result or ()
+    shown = [*taken, *answered, *(ref for one in command.parameters for ref in one.types)]
+    closed = {row.name for row in resolved.enumerations}
+    # Where an app has a class of that name, `text` is an object that a command may change.
+    plain = (_PLAIN | closed) - {row.name for row in resolved.classes}
+    answers: Answers = "value" if answered else ""
+    if answered and all(ref.name == "boolean" for ref in answered):
+        answers = "flag"
+    return Given(
+        direct=tuple(_words(ref, resolved.classes) for ref in taken),
+        answers=answers,
+        around=_around(resolved),
+        plain=bool(taken) and all(ref.name in plain for ref in shown),
+        closed=bool(taken) and all(ref.name in closed for ref in taken),
+    )
+
+
+def _words(ref: TypeRef, classes: Iterable[SdefClass]) -> tuple[str, ...]:
+    """Return the words of a type; what has an exit code or a command line is also a process."""
+    words = phrase(ref.name)
+    row = next((one for one in classes if one.name == ref.name), None)
+    if row is None:
+        return words
+    known = {"_".join(phrase(one.name)) for one in row.properties}
+    return words if known.isdisjoint(_RUNS) else (*words, "process")
+
+
+def forced(parameter: SdefParameter, resolved: Resolved) -> Iterator[str]:
+    """Yield the names of a parameter, and of its values, that force or leave out a question."""
+    names = {ref.name for ref in parameter.types}
+    chosen = [row for row in resolved.enumerations if row.name in names]
+    values = (value.name for row in chosen for value in row.enumerators)
+    for name in (parameter.name, *values):
+        words = phrase(name)
+        if _FORCES & set(words) or any(one.search(" ".join(words)) for one in _SILENT):
+            yield name
+
+
+def _spaced(name: str) -> str:
+    return f" {' '.join(phrase(name))} "
