@@ -18,7 +18,13 @@ from iac_runtime.policy.effects import LOOKS, OWN, Effect, Flow, Verb, verb_of
 from iac_runtime.policy.escalation import RECIPIENTS, host_of
 from iac_runtime.tool import Level
 
-_CODES: Final = {"print": "aevtpdoc", "run": "aevtoapp", "activate": "miscactv"}
+_CODES: Final = {
+    "print": "aevtpdoc",
+    "run": "aevtoapp",
+    "activate": "miscactv",
+    "launch": "ascrnoop",
+    "reopen": "aevtrapp",
+}
 """Standard commands that no dictionary needs to declare, where their name does not say enough."""
 
 ADDITIONS: Final = "standard_additions"
@@ -52,10 +58,8 @@ def flows_of(command: str, texts: Iterable[tuple[str, str]]) -> tuple[Flow, ...]
 def effect_on(
     app: Vocabulary, verb: Verb, kind: str, level: Level, flow: tuple[Flow, ...]
 ) -> Effect:
-    """Return an effect on an app; code that Standard Additions run is run by osascript itself."""
-    own = verb == "run" and app.key == ADDITIONS
-    whom = (OWN, "osascript") if own else (app.bundle, app.name)
-    return Effect(verb, *whom, "" if own else kind, "", () if verb in LOOKS else flow, level)
+    """Return an effect on an app."""
+    return Effect(verb, app.bundle, app.name, kind, "", () if verb in LOOKS else flow, level)
 
 
 def effects_of(

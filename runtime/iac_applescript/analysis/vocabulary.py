@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final, Literal, NamedTuple
 
 from iac_base.secrets import is_secret
+from iac_runtime.policy.effects import STARTERS
 from iac_runtime.tool import Level, Property
 from iac_runtime.tools.tables import Tables
 
@@ -85,9 +86,9 @@ def _uses(tables: Tables) -> Iterator[tuple[TermUse, tuple[str, ...], tuple[str,
         if spec.op == "command" and not spec.bind:
             term = function.rstrip("_").replace("_", " ")
             tool = f"{tables.key}_{function.rstrip('_')}"
-            use = TermUse(
-                "command", term, spec.ceiling, tool, "", False, spec.event, bool(spec.result)
-            )
+            # That it may start its app is counted where the app does not run.
+            level = spec.level if spec.event in STARTERS else spec.ceiling
+            use = TermUse("command", term, level, tool, "", False, spec.event, bool(spec.result))
             yield use, (term, spec.jxa), (spec.jxa,)
     for spec in tables.tools.values():
         for param in spec.params.values():

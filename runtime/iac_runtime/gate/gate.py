@@ -260,7 +260,8 @@ class Gate:
         kind: Kind = "read" if facts.looks else "write"
         if decision.level == "DANGEROUS":
             kind = "dangerous"
-        permit = self._limiter.take(kind, len(facts.effects))
+        places = sum(not effect.anywhere for effect in facts.effects)
+        permit = self._limiter.take(kind, max(places, 1))
         if isinstance(permit, Permit):
             if permit.delay:
                 (cancel or Cancellation()).wait(permit.delay)

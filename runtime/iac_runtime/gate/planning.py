@@ -26,7 +26,7 @@ from iac_runtime.gate.results import look_again, plain_result
 from iac_runtime.language.compose import compose, effective_level
 from iac_runtime.language.request import Event, EventOp
 from iac_runtime.language.terms import contains
-from iac_runtime.policy.effects import OWN, Effect
+from iac_runtime.policy.effects import OWN, STARTERS, Effect
 from iac_runtime.policy.facts import CallFacts
 from iac_runtime.tool import Level, at_most
 from iac_runtime.tools.binding import Operation, bind
@@ -41,9 +41,6 @@ _APP_EVENTS: Final[Mapping[str, tuple[EventOp, str]]] = {
     "app_running": ("running", ""),
 }
 """The runtime's own tools that reach an app: the operation, and the code of its event."""
-
-_STARTERS: Final = frozenset(("miscactv", "ascrnoop", "aevtoapp", "aevtrapp"))
-"""Events that show an app and start it if need be: activate, launch, run, reopen."""
 
 _HELPERS: Final = frozenset(
     f"com.apple.{name}"
@@ -201,7 +198,7 @@ def _kept(found: ToolResult, limit: int | None, effects: tuple[Effect, ...]) -> 
 
 def _showing(event: Event, level: Level, context: ToolContext) -> tuple[Event, Level]:
     """Return a request and its level; one that shows its app starts it where it does not run."""
-    if level != "SAFE" or event.code not in _STARTERS:
+    if level != "SAFE" or event.code not in STARTERS:
         return event, level
     asks = Event(event.app, event.kind, "running", "", writes=False)
     with contextlib.suppress(IacError):

@@ -194,7 +194,8 @@ def _judge(facts: CallFacts, rules: tuple[LevelRule, ...]) -> _Judged:
     raised = tuple(row for row in facts.raised if row.rule not in accept or row.to == "deny")
     level = raised_level(own.level if own else facts.level, raised)
     reads = level == "SAFE" and facts.looks
-    return _Judged(level, raised, own, reads, not (facts.looks or raised) and _starts(facts))
+    lifted = any(row.to != "SAFE" for row in raised)
+    return _Judged(level, raised, own, reads, not (facts.looks or lifted) and _starts(facts))
 
 
 def _starts(facts: CallFacts) -> bool:

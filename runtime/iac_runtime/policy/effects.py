@@ -121,6 +121,10 @@ _BY_OP: Final[dict[str, Verb]] = {
 }
 
 
+STARTERS: Final = frozenset(("miscactv", "ascrnoop", "aevtoapp", "aevtrapp"))
+"""Events that are sent to start an app or to show it: activate, launch, run, reopen."""
+
+
 @lru_cache(maxsize=4096)
 def verb_of(code: str, name: str, level: Level, *, answers: bool = True) -> Verb:
     """Return what a command does.

@@ -160,7 +160,7 @@ class Permissions:
             secrets += tuple(dict.fromkeys(filter(None, map(self._hidden, processes(event)))))
         return replace(
             facts,
-            effects=(own, *self._processes(event, own)),
+            effects=(own, *self._processes(event, own), *_beyond(event, own)),
             event=event,
             line=facts.line or jxa_line(event),
             raised=raised,
@@ -293,6 +293,14 @@ class Permissions:
     def saw(self, value: Any) -> None:
         """Remember the texts of a result, which an app or a stranger wrote."""
         self.taint.add(value)
+
+
+def _beyond(event: Event, effect: Effect) -> Iterator[Effect]:
+    """Yield that anything may be reached by code that is run, or by an address that is opened."""
+    if effect.verb == "run" and effect.level == "DANGEROUS":
+        yield Effect("unknown", level=effect.level, doubt="what it runs can reach any app")
+    elif effect.verb == "open" and event.kind == "addition":
+        yield Effect("unknown", level=effect.level, doubt="it opens with whatever app claims it")
 
 
 def _can_raise(view: CallView) -> bool:
