@@ -231,9 +231,12 @@ def test_what_is_denied_to_a_tool_is_denied_to_its_resource(
 ) -> None:
     own_data_folder.mkdir(mode=0o700)
     (own_data_folder / "policy.toml").write_text(f"[[deny]]\ntool = '{tool}'\nwhy = 'Mine.'")
+    _, note = shorten("x" * 500, 100)
+    kept = note.split('"')[1]
+    given = {key: kept if value == RESULT else value for key, value in given.items()}
 
     async def question(client: Client) -> None:
-        _, line = await told(client, uri)
+        _, line = await told(client, uri.replace(RESULT, kept))
         assert "denies it: Mine." in line
         refused = await client.call_tool(tool, given)
         assert refused.is_error

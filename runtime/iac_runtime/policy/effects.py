@@ -66,7 +66,7 @@ class Effect(NamedTuple):
         app: The bundle id of the app that is really reached, `local.<key>`, or `iac`; empty where
             its identity is not known, and then nothing but looking is allowed.
         name: The app's name, as far as it is known.
-        kind: The class of the object, in the dictionary's words; empty for the app as a whole.
+        kind: What the object is, as the term of its class; empty for the app as a whole.
         reference: The object as its specifier, without the app; of several the first.
         flow: What goes out by it, and where to.
         level: What the effect needs by itself, from reviewed tables or an analysis.
