@@ -4,6 +4,7 @@ A file that is not right is an error, never a policy that lets more through than
 """
 
 import os
+import re
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -13,9 +14,12 @@ from iac_base.errors import SetupError, near_text, nearest, quoted
 from iac_base.files import IrregularFileError, TooLargeError, config_file, read_bounded
 from iac_base.positions import Document, TextError, read_toml
 from iac_base.positions import Path as Where
+from iac_base.words import fold
 from iac_runtime.policy.blocklist import BUILT_IN, FIXED
+from iac_runtime.policy.effects import VERBS
 from iac_runtime.policy.escalation import RULES
-from iac_runtime.policy.model import APPROVERS, BUNDLE_GLOB, PRESETS, LevelRule, Match, Policy
+from iac_runtime.policy.matching import LevelRule, Match, Matcher, Wanted
+from iac_runtime.policy.model import APPROVERS, BUNDLE_GLOB, PRESETS, Policy
 from iac_runtime.tool import LEVELS, Level
 
 MAX_SIZE: Final = 1_000_000
@@ -187,7 +191,7 @@ class _Reader:
         names = self.texts(where, value)
         return tuple(self._word(where, name, known, "no such rule: {}.") for name in names)
 
-    def argument(self, where: Where, value: Any) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    def argument(self, where: Where, value: Any) -> tuple[tuple[str, Wanted], ...]:
         if not isinstance(value, Mapping) or not value:
             self._wrong(where, 'argument wants a table, as in { to = "*/Archive" }.')
         return tuple(
@@ -195,7 +199,70 @@ class _Reader:
             for keys, part in _leaves(value, ())
         )
 
-    def _values(self, where: Where, value: Any) -> tuple[str, ...]:
+    def matcher(self, where: Where, value: Any) -> Matcher:
+        return Matcher(**self.table(where, value, _MATCHER))
+
+    def objects(self, where: Where, value: Any) -> Matcher:
+        return Matcher(**self.table(where, value, _RANGE))
+
+    def bound(self, where: Where, value: Any) -> float:
+        if not isinstance(value, int | float) or isinstance(value, bool) or value != value:
+            self._wrong(where, f"{where[-1]} wants a number.")
+        return value
+
+    def folders(self, where: Where, value: Any) -> tuple[str, ...]:
+        found = self.some(where, value)
+        for entry in found:
+            if not entry.startswith("/") and entry != "~" and not entry.startswith("~/"):
+                self._wrong(where, f"{quoted(entry)} is no folder; begin it with / or ~/.")
+        return found
+
+    def hours(self, where: Where, value: Any) -> tuple[int, int]:
+        found = _HOURS.fullmatch(value) if isinstance(value, str) else None
+        if found is None:
+            self._wrong(where, 'hours wants from and to, as in "08:00-18:00".')
+        begin, begin_minute, end, end_minute = map(int, found.groups())
+        return begin * 60 + begin_minute, end * 60 + end_minute
+
+    def days(self, where: Where, value: Any) -> tuple[int, ...]:
+        words = self.some(where, value)
+        return tuple(
+            _DAYS.index(self._word(where, word, _DAYS, "there is no day {}.")) for word in words
+        )
+
+    def section(self, where: Where, value: Any) -> tuple[Match, ...]:
+        """Return what `[only]` or `[folders]` refuses."""
+        row = self.table(where, value, _SECTIONS[str(where[0])])
+        if not row.keys() - {"why"}:
+            wanted = " or ".join(key for key in _SECTIONS[str(where[0])] if key != "why")
+            self._wrong(where, f"{where[0]} says nothing; give it {wanted}.")
+        return (self._refusal(where, row),)
+
+    def never(self, where: Where, value: Any) -> tuple[Match, ...]:
+        """Return what `[never]` refuses, a row for each verb."""
+        row = self.table(where, value, _NEVER)
+        why = row.pop("why", "")
+        return tuple(
+            self._refusal((*where, verb), {"verbs": (verb,), "why": why})
+            for verb, holds in row.items()
+            if holds
+        )
+
+    def _refusal(self, where: Where, row: dict[str, Any]) -> Match:
+        line = self._document.line(where)
+        return Match(**row, source=f"{self._name} line {line}", lines=self._lines(where, row))
+
+    def _lines(self, where: Where, row: Mapping[str, Any]) -> tuple[tuple[str, int], ...]:
+        """Return the lines of the parts of a rule; of `argument` each argument's own."""
+        found = [(key, self._document.line((*where, key))) for key in row if key != "argument"]
+        for key, _ in row.get("argument", ()):
+            spot = (*where, "argument", *key.split("."))
+            found.append((f"argument.{key}", self._document.line(spot)))
+        return tuple(found)
+
+    def _values(self, where: Where, value: Any) -> Wanted:
+        if isinstance(value, Mapping):
+            return self.matcher(where, value)
         if isinstance(value, bool):
             return ("true" if value else "false",)
         if isinstance(value, int | float):
@@ -220,39 +287,85 @@ class _Reader:
         for at, part in enumerate(value):
             spot = (*where, at)
             row = self.table(spot, part, keys)
-            if not row.keys() & {"app", "tool", "argument"} and (
-                kind == "rule" or "level" not in row
-            ):
+            parts = {"app", "tool", "argument", *(() if kind == "rule" else ("level",))}
+            if kind in ("deny", "ask"):
+                parts |= _CONDITIONS.keys()
+            if not row.keys() & parts:
                 says = f"this {kind} would hold for every call; give app, tool or argument."
                 self._wrong(spot, says)
+            if kind in ("deny", "ask") and "only" in row:
+                self._wrong((*spot, "only"), f"only belongs to allow and rule, not to {kind}.")
             if kind == "rule" and "level" not in row:
                 self._wrong(spot, f"the rule sets no level. Known: {', '.join(LEVELS)}.")
             if kind == "allow" and "DANGEROUS" in row.get("level", ()):
                 says = "DANGEROUS calls always require approval; [[rule]] can set another level."
                 self._wrong((*spot, "level"), says)
-            found.append({**row, "source": f"{self._name} line {self._document.line(spot)}"})
+            source = f"{self._name} line {self._document.line(spot)}"
+            found.append({**row, "source": source, "lines": self._lines(spot, row)})
         return found
 
 
 def _leaves(
     table: Mapping[str, Any], above: tuple[str, ...]
 ) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Yield the keys of each value; a table of matchers is a value."""
     for key, part in table.items():
-        if isinstance(part, Mapping):
+        names: Iterable[str] = part if isinstance(part, Mapping) else ()
+        # What a record calls path, host or recipient is a field of it.
+        known = ("property",) if not above and fold(key) in _RECORDS else _MATCHER
+        if isinstance(part, Mapping) and not (names and all(name in known for name in names)):
             yield from _leaves(part, (*above, key))
         else:
             yield (*above, key), part
 
 
+_RECORDS: Final = frozenset({"properties", "withproperties", "where"})
+"""Arguments that are objects with fields of any name."""
+
+_HOURS: Final = re.compile(r"([01]\d|2[0-3]):([0-5]\d) *- *([01]\d|2[0-4]):([0-5]\d)")
+_DAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+
 _Keys: TypeAlias = Mapping[str, tuple[str, Callable[[_Reader, Where, Any], Any]]]
 """Key -> the field that it is for (empty for a table of several), and what reads its value."""
 
+_RANGE: Final[_Keys] = {
+    "at_least": ("at_least", _Reader.bound),
+    "at_most": ("at_most", _Reader.bound),
+}
+_MATCHER: Final[_Keys] = {
+    **_RANGE,
+    "enumerator": ("enumerator", _Reader.some),
+    "folder": ("folder", _Reader.folders),
+    "host": ("host", _Reader.some),
+    "path": ("path", _Reader.some),
+    "property": ("properties", _Reader.some),
+    "recipient": ("recipient", _Reader.some),
+}
+_CONDITIONS: Final[_Keys] = {
+    "client": ("client", _Reader.some),
+    "days": ("days", _Reader.days),
+    "hours": ("hours", _Reader.hours),
+    "objects": ("objects", _Reader.objects),
+    "sends_to": ("sends_to", _Reader.some),
+    "tainted": ("tainted", _Reader.switch),
+}
+_WHY: Final[_Keys] = {"why": ("why", _Reader.sentence)}
 _MATCH: Final[_Keys] = {
     "app": ("app", _Reader.some),
     "tool": ("tool", _Reader.some),
     "level": ("level", _Reader.levels),
     "argument": ("argument", _Reader.argument),
-    "why": ("why", _Reader.sentence),
+    "only": ("only", _Reader.switch),
+    **_CONDITIONS,
+    **_WHY,
+}
+_SECTIONS: Final[Mapping[str, _Keys]] = {
+    "only": {"apps": ("others", _Reader.some), **_WHY},
+    "folders": {"write": ("outside", _Reader.folders), **_WHY},
+}
+_NEVER: Final[_Keys] = {
+    **{verb: (verb, _Reader.switch) for verb in VERBS if verb not in ("read", "view", "unknown")},
+    **_WHY,
 }
 _RULE: Final[_Keys] = {
     **_MATCH,
@@ -273,8 +386,11 @@ _KEYS: Final[_Keys] = {
     "ask": ("ask", _Reader.matches),
     "blocklist": ("", lambda reader, where, value: reader.table(where, value, _BLOCKLIST)),
     "deny": ("deny", _Reader.matches),
+    "folders": ("folders", _Reader.section),
     "launch": ("launch", _Reader.bundles),
     "limits": ("", lambda reader, where, value: reader.table(where, value, _LIMITS)),
+    "never": ("never", _Reader.never),
+    "only": ("only", _Reader.section),
     "preset": ("preset", _Reader.preset),
     "rate_limit": ("rate_limit", _Reader.number),
     "read_only": ("read_only", _Reader.switch),
