@@ -17,6 +17,7 @@ In this order, and the first that speaks has the word:
     the preset                                          refused, asked or run
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final, NamedTuple
@@ -37,7 +38,7 @@ from iac_runtime.language.steps import (
 from iac_runtime.policy.blocklist import Blocked, blocked
 from iac_runtime.policy.call_view import words_of
 from iac_runtime.policy.facts import Action, CallFacts, Decision, Raised
-from iac_runtime.policy.matching import LevelRule, Match, matches, may_mean
+from iac_runtime.policy.matching import LevelRule, Match, failing, matches, may_mean
 from iac_runtime.policy.model import DEFAULT, PRESETS, Policy, PolicySettings
 from iac_runtime.tool import LEVELS, Level, at_most, highest
 
@@ -200,8 +201,33 @@ def _starts(facts: CallFacts) -> bool:
 
 
 def _speaks(rule: LevelRule, facts: CallFacts) -> bool:
+    return not _fails(rule, facts)
+
+
+def _fails(rule: LevelRule, facts: CallFacts) -> str:
     loosens = bool(rule.accept) or not at_most(facts.level, rule.level)
-    return matches(rule.match, facts, facts.level, loosens=loosens)
+    return failing(rule.match, facts, facts.level, loosens=loosens)
+
+
+def looked_at(facts: CallFacts, policy: Policy, level: Level) -> Iterator[tuple[str, Match, str]]:
+    """Yield every rule of a policy: its kind, and the first part that does not hold for a call.
+
+    `level` is the one that the call was found to need. A rule that would ask because of what is
+    not known of the call says so.
+    """
+    for rule in policy.rules:
+        yield "rule", rule.match, _fails(rule, facts)
+    kinds = {"deny": policy.denied, "ask": policy.ask, "allow": policy.allow}
+    for kind, rows in kinds.items():
+        for row in rows:
+            part = failing(row, facts, level, loosens=kind == "allow")
+            rest = may_mean(row, facts) if part and kind != "allow" else None
+            hidden = rest is not None and matches(rest, facts, level, loosens=False)
+            yield (
+                kind,
+                row,
+                "what is not known may be what it means, so it asks" if hidden else part,
+            )
 
 
 def raised_level(level: Level, raised: tuple[Raised, ...]) -> Level:
