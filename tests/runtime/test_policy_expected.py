@@ -126,3 +126,20 @@ def test_explain_says_of_each_rule_why_it_does_not_hold(
         f"{at} 7 (allow) does not hold: argument name",
     ]
     assert "You would be asked." in out
+
+
+POLICIES = Path(__file__).parents[2] / "docs" / "policies"
+
+
+@pytest.mark.parametrize(
+    "file", sorted(POLICIES.glob("*.expected.toml")), ids=lambda path: path.stem
+)
+def test_a_policy_of_the_documentation_does_what_is_expected_of_it(
+    file: Path, capsys: pytest.CaptureFixture[str], generated: Path, own_data_folder: Path
+) -> None:
+    tools = ("--tools", str(generated))
+    assert main(["policy", "test", str(file), *tools]) == 0, capsys.readouterr().out
+    policy = file.with_name(file.name.replace(".expected", ""))
+    assert main(["policy", "check", "--policy", str(policy), *tools]) == 0
+    page = (POLICIES.parent / "how-to" / "policies.md").read_text(encoding="utf-8")
+    assert policy.read_text(encoding="utf-8") in page

@@ -19,7 +19,7 @@ from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.opening import GateOptions, open_gate
 from iac_runtime.gate.plans import Call
 from iac_runtime.policy.decide import decide, looked_at
-from iac_runtime.policy.expectations import Expectation, read_expectations
+from iac_runtime.policy.expectations import ExpectedDecision, read_expectations
 from iac_runtime.policy.facts import CallFacts, Decision
 from iac_runtime.policy.file import load_policy
 from iac_runtime.policy.permissions import Requester
@@ -189,7 +189,7 @@ def test(file: Path, tools: tuple[Path, ...], **gate: Any) -> int:
     return 1 if failed else 0
 
 
-def _tried(gate: Gate, row: Expectation) -> tuple[str, bool]:
+def _tried(gate: Gate, row: ExpectedDecision) -> tuple[str, bool]:
     """Return what is to be said of an expectation, and whether it fails."""
     permissions = gate.permissions
     caller = Requester(row.client, next(iter(permissions.policy.approvers), None))

@@ -12,7 +12,7 @@ from iac_runtime.policy.reading import Keys, TableReader
 _NOON: Final = "mon 12:00"
 
 
-class Expectation(NamedTuple):
+class ExpectedDecision(NamedTuple):
     """A call and what is to be done with it.
 
     Attributes:
@@ -37,7 +37,7 @@ class Expectations(NamedTuple):
     """The policy that is meant, as a path from the file on (empty for the user's own), and rows."""
 
     policy: str
-    rows: tuple[Expectation, ...]
+    rows: tuple[ExpectedDecision, ...]
 
 
 def read_expectations(text: str, name: str) -> Expectations:
@@ -70,10 +70,10 @@ class _Reader(TableReader):
             self.wrong(where, f'at wants a day and a time, as in "{_NOON}".')
         return time.struct_time((*found[:6], day, *found[7:]))
 
-    def rows(self, where: Where, value: Any) -> tuple[Expectation, ...]:
+    def rows(self, where: Where, value: Any) -> tuple[ExpectedDecision, ...]:
         if not isinstance(value, list):
             self.wrong(where, "write each expect under a line of its own: [[expect]]")
-        found: list[Expectation] = []
+        found: list[ExpectedDecision] = []
         for at, part in enumerate(value):
             spot = (*where, at)
             row = self.table(spot, part, _ROW)
@@ -81,7 +81,7 @@ class _Reader(TableReader):
                 if key not in row:
                     self.wrong(spot, f"this expect has no {key}.")
             usual = {"arguments": {}, "client": "", "rule": "", "at": self.at(spot, _NOON)}
-            found.append(Expectation(**{**usual, **row}, line=self.document.line(spot)))
+            found.append(ExpectedDecision(**{**usual, **row}, line=self.document.line(spot)))
         return tuple(found)
 
 
