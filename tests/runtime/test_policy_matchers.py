@@ -319,6 +319,8 @@ def test_no_allow_lets_a_host_through_that_is_not_its_own(text: str) -> None:
         ("[[deny]]\nobjects = {at_lest = 3}", 'there is no key "at_lest". Nearest: at_least'),
         ("[[deny]]\nargument = {limit = {at_most = 'x'}}", "line 2: at_most wants a number."),
         ("[[deny]]\nargument = {to = {folder = 'x'}}", '"x" is no folder; begin it with / or ~/.'),
+        ("[[allow]]\nargument = {to = {}}", "line 2: to is empty; say what it must be."),
+        ("[[deny]]\nobjects = {}", "line 2: objects is empty; say what it must be."),
         ("[[deny]]\ntool = 'x'\nonly = true", "line 3: only belongs to allow and rule"),
         ("[[allow]]\nhours = '08:00-18:00'", "line 1: this allow would hold for every call"),
         ("[[rule]]\nlevel = 'SAFE'\nclient = 'x'", "line 1: this rule would hold for every call"),

@@ -1,5 +1,6 @@
 """Sections that read like intent: only these apps, never this, writing in these folders alone."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -105,3 +106,26 @@ def test_files_that_are_not_known_are_asked_about() -> None:
     facts = facts_of("finder set", call, raised=())
     assert told(facts, rule[rule.index("[[") :]) == "allow"
     assert told(facts, rule) == "ask"
+
+
+SCRIPT = replace(on(WRITE, "com.apple.Notes"), event=None)
+
+
+@pytest.mark.parametrize(
+    ("facts", "condition"),
+    [
+        (SCRIPT, "tainted = true"),
+        (SCRIPT, "objects = { at_least = 5 }"),
+        (SEND, 'sends_to = "*.evil.com"'),
+        (on(WRITE, "com.apple.Notes", verb="run"), 'sends_to = "*"'),
+    ],
+)
+def test_a_condition_that_cannot_be_told_asks_and_allows_nothing(
+    facts: CallFacts, condition: str
+) -> None:
+    free = "[[rule]]\ntool = '*'\nlevel = 'MODIFY'\n[[allow]]\ntool = '*'"
+    assert told(facts, free) == "allow"
+    found = judged(facts, f"{free}\n[[deny]]\n{condition}")
+    assert (found.action, found.source) == ("ask", "policy.toml line 6")
+    loose = condition.replace("true", "false").replace("at_least", "at_most")
+    assert told(facts, f"{free}\n{loose}") == "ask"

@@ -142,11 +142,14 @@ class _Reader(TableReader):
             for keys, part in _leaves(value, ())
         )
 
-    def matcher(self, where: Where, value: Any) -> Matcher:
-        return Matcher(**self.table(where, value, _MATCHER))
+    def matcher(self, where: Where, value: Any, *, count: bool = False) -> Matcher:
+        found = self.table(where, value, _RANGE if count else _MATCHER)
+        if not found:
+            self.wrong(where, f"{where[-1]} is empty; say what it must be.")
+        return Matcher(**found)
 
     def objects(self, where: Where, value: Any) -> Matcher:
-        return Matcher(**self.table(where, value, _RANGE))
+        return self.matcher(where, value, count=True)
 
     def bound(self, where: Where, value: Any) -> float:
         if not isinstance(value, int | float) or isinstance(value, bool) or value != value:
@@ -253,10 +256,9 @@ def _leaves(
 ) -> Iterator[tuple[tuple[str, ...], Any]]:
     """Yield the keys of each value; a table of matchers is a value."""
     for key, part in table.items():
-        names: Iterable[str] = part if isinstance(part, Mapping) else ()
         # What a record calls path, host or recipient is a field of it.
-        known = ("property",) if not above and fold(key) in _RECORDS else _MATCHER
-        if isinstance(part, Mapping) and not (names and all(name in known for name in names)):
+        known = {"property"} if not above and fold(key) in _RECORDS else _MATCHER.keys()
+        if isinstance(part, Mapping) and not part.keys() <= known:
             yield from _leaves(part, (*above, key))
         else:
             yield (*above, key), part
@@ -265,7 +267,7 @@ def _leaves(
 _RECORDS: Final = frozenset({"properties", "withproperties", "where"})
 """Arguments that are objects with fields of any name."""
 
-_HOURS: Final = re.compile(r"([01]\d|2[0-3]):([0-5]\d) *- *([01]\d|2[0-4]):([0-5]\d)")
+_HOURS: Final = re.compile(r"([01]\d|2[0-3]):([0-5]\d) *- *([01]\d|2[0-3]):([0-5]\d)")
 DAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 
 _RANGE: Final[Keys] = {

@@ -121,6 +121,8 @@ def failing(match: Match, facts: CallFacts, level: Level, *, loosens: bool) -> s
             return f"argument {key}"
     if loosens and (unnamed := _unnamed(match, facts)):
         return f"argument {unnamed}, which it does not name"
+    if loosens and may_mean(match, facts) is not None:
+        return "what is not known of the call"
     return _condition(match, facts, loosens=loosens) or _effect(match, facts, loosens=loosens)
 
 
@@ -143,12 +145,8 @@ def _condition(match: Match, facts: CallFacts, *, loosens: bool) -> str:
     held = any(row.rule == "from-a-result" for row in facts.raised)
     if match.tainted is not None and match.tainted != held:
         return "tainted"
-    if match.objects is not None:
-        most = match.objects.at_most
-        fits = match.objects.at_least <= facts.objects <= most
-        if not fits or (loosens and facts.doubt and most < float("inf")):
-            return "objects"
-    return ""
+    span = match.objects or Matcher()
+    return "" if span.at_least <= facts.objects <= span.at_most else "objects"
 
 
 def _effect(match: Match, facts: CallFacts, *, loosens: bool) -> str:
@@ -170,22 +168,28 @@ def _effect(match: Match, facts: CallFacts, *, loosens: bool) -> str:
 
 
 def may_mean(match: Match, facts: CallFacts) -> Match | None:
-    """Return a rule without its parts on effects, where what is not known of them may be meant.
+    """Return a rule without its parts on what a call does, where more may be done than is known.
 
-    None where the rule has no such part, or all of it is known.
+    None where the rule has no such part, or all that it speaks of is known.
     """
     acts = [effect for effect in facts.effects if not effect.looks]
     unsure = any(effect.doubt or effect.verb == "unknown" for effect in acts)
     code = any(effect.verb == "run" for effect in acts)
+    nowhere = any(effect.verb == "send" and not effect.flow for effect in acts)
+    # Of a script and of an interface it is not known what their texts are used for.
+    unseen = bool(acts) and facts.event is None
     hidden = (
         (match.app or match.others) and facts.doubt,
         match.verbs and unsure,
-        match.sends_to and (unsure or code),
+        match.sends_to and (unsure or code or nowhere),
         match.outside and (unsure or code or "?" in _written(facts)),
+        (match.objects or match.tainted is not None) and unseen,
     )
     if not any(hidden):
         return None
-    return match._replace(app=(), others=(), verbs=(), sends_to=(), outside=())
+    return match._replace(
+        app=(), others=(), verbs=(), sends_to=(), outside=(), objects=None, tainted=None
+    )
 
 
 def _written(facts: CallFacts) -> list[str]:
