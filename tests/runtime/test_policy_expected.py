@@ -110,6 +110,11 @@ def test_a_file_that_is_not_right_is_told_with_its_line(
     file.write_text(text, encoding="utf-8")
     assert main(["policy", "test", str(file), "--tools", str(generated)]) == 2
     assert says in capsys.readouterr().err
+    assert main(["policy", "test", str(folder / "gone.toml")]) == 2
+    assert "gone.toml cannot be read: No such file" in capsys.readouterr().err
+    file.write_bytes(b"\xff")
+    assert main(["policy", "test", str(file)]) == 2
+    assert "is no UTF-8" in capsys.readouterr().err
 
 
 def test_explain_says_of_each_rule_why_it_does_not_hold(

@@ -164,15 +164,17 @@ def explain(tool: str, arguments: str, tools: tuple[Path, ...], client: str, **g
 
 
 @click.command()
-@click.argument("file", type=click.Path(path_type=Path, dir_okay=False, exists=True))
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
 @TOOLS
 @policy_options
 def test(file: Path, tools: tuple[Path, ...], **gate: Any) -> int:
     """Judge the calls of FILE, and say of each whether it comes out as expected."""
     try:
         found = read_expectations(file.read_text(encoding="utf-8"), file.name)
-    except (OSError, UnicodeDecodeError) as error:
-        raise SetupError(f"{file} cannot be read: {error}.") from None
+    except OSError as error:
+        raise SetupError(f"{file} cannot be read: {error.strerror}.") from None
+    except UnicodeDecodeError:
+        raise SetupError(f"{file} is no UTF-8; save it as UTF-8.") from None
     options = _options(tools, gate)
     if found.policy and options.policy is None:
         options = options._replace(policy=file.parent / found.policy)

@@ -6,7 +6,7 @@ A file that is not right is an error, never a policy that lets more through than
 import os
 import re
 import stat
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
