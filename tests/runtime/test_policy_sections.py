@@ -116,6 +116,7 @@ SCRIPT = replace(on(WRITE, "com.apple.Notes"), event=None)
     [
         (SCRIPT, "tainted = true"),
         (SCRIPT, "objects = { at_least = 5 }"),
+        (SCRIPT, 'sends_to = "*.evil.com"'),
         (SEND, 'sends_to = "*.evil.com"'),
         (on(WRITE, "com.apple.Notes", verb="run"), 'sends_to = "*"'),
     ],
@@ -129,3 +130,9 @@ def test_a_condition_that_cannot_be_told_asks_and_allows_nothing(
     assert (found.action, found.source) == ("ask", "policy.toml line 6")
     loose = condition.replace("true", "false").replace("at_least", "at_most")
     assert told(facts, f"{free}\n{loose}") == "ask"
+
+
+def test_a_script_that_changes_something_may_write_anywhere() -> None:
+    rule = '[folders]\nwrite = ["~/Projects"]\n[[allow]]\ntool = "*"'
+    assert told(SCRIPT, rule) == "ask"
+    assert told(replace(READ, event=None), rule) == "allow"

@@ -174,15 +174,15 @@ def may_mean(match: Match, facts: CallFacts) -> Match | None:
     """
     acts = [effect for effect in facts.effects if not effect.looks]
     unsure = any(effect.doubt or effect.verb == "unknown" for effect in acts)
-    code = any(effect.verb == "run" for effect in acts)
-    nowhere = any(effect.verb == "send" and not effect.flow for effect in acts)
     # Of a script and of an interface it is not known what their texts are used for.
     unseen = bool(acts) and facts.event is None
+    blind = unsure or unseen or any(effect.verb == "run" for effect in acts)
+    nowhere = any(effect.verb == "send" and not effect.flow for effect in acts)
     hidden = (
         (match.app or match.others) and facts.doubt,
         match.verbs and unsure,
-        match.sends_to and (unsure or code or nowhere),
-        match.outside and (unsure or code or "?" in _written(facts)),
+        match.sends_to and (blind or nowhere),
+        match.outside and (blind or "?" in _written(facts)),
         (match.objects or match.tainted is not None) and unseen,
     )
     if not any(hidden):
