@@ -75,7 +75,7 @@ def facts_of(
         can_ask=True,
     )
     level = effective_level(found, operation, HOME)
-    facts = _permissions(world).request(facts, event, level, found)
+    facts = permissions_of(world).request(facts, event, level, found)
     return replace(facts, **more)
 
 
@@ -94,7 +94,7 @@ def also(facts: CallFacts, *apps: tuple[str, str], doubt: str = "") -> CallFacts
 
 
 @cache
-def _permissions(world: RuleContext) -> Permissions:
+def permissions_of(world: RuleContext) -> Permissions:
     notes = ("com.apple.Notes", "Notes")
     return Permissions(
         CAUTIOUS,

@@ -16,7 +16,8 @@ from iac_runtime.policy.decide import decide, scope_of
 from iac_runtime.policy.escalation import RULES
 from iac_runtime.policy.facts import CallFacts, Decision, Raised
 from iac_runtime.policy.file import parse_policy
-from iac_runtime.policy.model import PRESETS, REGISTERED, LevelRule, Match, Policy, unregister_rule
+from iac_runtime.policy.matching import LevelRule, Match
+from iac_runtime.policy.model import PRESETS, REGISTERED, Policy, unregister_rule
 from iac_runtime.tool import LEVELS
 
 READ = ("notes list", {"element": "note"})

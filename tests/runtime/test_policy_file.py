@@ -1,5 +1,6 @@
 """The policy file: what it says, and what a person is told when it is not right."""
 
+import re
 import time
 from pathlib import Path
 
@@ -11,7 +12,15 @@ from policy_calls import settings_of
 from iac_base.errors import SetupError
 from iac_runtime.policy.blocklist import BUILT_IN, FIXED, blocked, is_identity
 from iac_runtime.policy.escalation import RULES
-from iac_runtime.policy.file import load_policy, parse_policy, policy_path
+from iac_runtime.policy.file import (
+    _CONDITIONS,
+    _KEYS,
+    _MATCHER,
+    _NEVER,
+    load_policy,
+    parse_policy,
+    policy_path,
+)
 from iac_runtime.policy.model import (
     APPROVERS,
     DEFAULT_RATE,
@@ -348,3 +357,9 @@ def test_the_page_on_the_policy_shows_a_policy_that_is_right_and_every_rule() ->
         assert rule.to == "deny" or f"`{rule.name}`" in page
     for key in (*PRESETS, *APPROVERS):
         assert f"`{key}`" in page
+
+
+def test_the_page_on_the_policy_names_every_key_verb_and_matcher() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "policy.md").read_text(encoding="utf-8")
+    for key in (*_NEVER, *_CONDITIONS, *_MATCHER, *_KEYS):
+        assert re.search(rf"`[^`]*\b{key}\b[^`]*`", page), key

@@ -10,7 +10,8 @@ from iac_runtime.policy.decide import decide, raised_level
 from iac_runtime.policy.effects import OWN, Effect
 from iac_runtime.policy.facts import CallFacts, Decision, Raised
 from iac_runtime.policy.file import parse_policy
-from iac_runtime.policy.model import Flags, LevelRule, Match, read_settings
+from iac_runtime.policy.matching import LevelRule, Match
+from iac_runtime.policy.model import Flags, read_settings
 from iac_runtime.tool import Level
 
 READ = facts_of("notes list", {"element": "note"})

@@ -4,54 +4,23 @@ Exit status: 0 done, 1 the call of `check` would not run, 2 wrong usage or set-u
 """
 
 import contextlib
-import json
 import secrets
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import click
 
 from iac_base.errors import SetupError
 from iac_base.files import FileContent, find, replace
 from iac_base.text import escaped
-from iac_mcp.cli.common import HELP, TOOLS, json_object
-from iac_runtime.gate.opening import GateOptions, open_gate
-from iac_runtime.gate.plans import Call
+from iac_mcp.cli.common import HELP
+from iac_mcp.cli.policy_check import check, explain, policy_options, test
 from iac_runtime.policy.blocklist import BUILT_IN, FIXED
-from iac_runtime.policy.facts import CallFacts, Decision
 from iac_runtime.policy.file import load_policy, parse_policy, policy_path
 from iac_runtime.policy.model import PRESETS, Flags
-from iac_runtime.policy.permissions import Requester, open_permissions
-from iac_runtime.policy.question import shown
-from iac_runtime.serve.pages import through_door
+from iac_runtime.policy.permissions import open_permissions
 from iac_runtime.tools.catalogue import Catalogue, lock_digest
 from iac_runtime.tools.folders import tool_folders
-
-_POLICY: Final = click.option(
-    "--policy",
-    "policy_file",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="The policy file, in place of the one in the config folder.",
-)
-_OPTIONS: Final = (
-    _POLICY,
-    click.option(
-        "--blocklist",
-        multiple=True,
-        metavar="ID,...",
-        help="Bundle ids of more apps that no tool writes to.",
-    ),
-    click.option("--rate-limit", type=float, metavar="N", help="Writes a second."),
-    click.option("--read-only", is_flag=True, help="Only what never changes anything."),
-)
-
-
-def _policy_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options of every command that reads the policy."""
-    for option in _OPTIONS:
-        command = option(command)
-    return command
 
 
 @click.group(context_settings=HELP)
@@ -60,7 +29,7 @@ def policy() -> None:
 
 
 @policy.command()
-@_policy_options
+@policy_options
 def show(
     policy_file: Path | None, blocklist: tuple[str, ...], rate_limit: float | None, read_only: bool
 ) -> None:
@@ -105,70 +74,18 @@ def _spoken(match: Any) -> str:
     return ", ".join(parts)
 
 
-@policy.command()
-@click.argument("tool")
-@click.argument("arguments", default="{}", metavar="[JSON]")
-@TOOLS
-@click.option("--client", default="", help="Decide as for this client.")
-@click.option("--json", "as_json", is_flag=True, help="Print the decision as JSON.")
-@_policy_options
-def check(
-    tool: str,
-    arguments: str,
-    tools: tuple[Path, ...],
-    client: str,
-    as_json: bool,
-    **gate: Any,
-) -> int:
-    """Print what would be done with a call of TOOL, and which rule decides; nothing is sent."""
-    read_only = gate.pop("read_only") or None  # A flag left out says nothing.
-    options = GateOptions(tools, policy=gate.pop("policy_file"), read_only=read_only, **gate)
-    given = json_object(arguments)
-    with contextlib.closing(open_gate(options)) as opened:
-        # Whoever asks what would happen wants to know of the question, so somebody can be asked.
-        caller = Requester(client, next(iter(opened.permissions.policy.approvers), None))
-        facts, decision = opened.judge(opened.plan(through_door(Call(tool, given))), caller)
-    if as_json:
-        click.echo(json.dumps(_told(facts, decision), indent=2))
-    else:
-        for line in _lines(facts, decision):
-            click.echo(line)
-    return 1 if decision.action == "deny" else 0
-
-
-def _lines(facts: CallFacts, decision: Decision) -> Iterator[str]:
-    words = {"allow": "It would run.", "ask": "You would be asked.", "deny": "It would not run."}
-    yield words[decision.action]
-    reach = "" if facts.level == decision.level else f" (its arguments alone: {facts.level})"
-    yield f"level     {decision.level}{reach}"
-    yield escaped(f"decided   {decision.source}")
-    for reason in decision.reasons:
-        yield escaped(f"because   {reason}")
-    if decision.offers_always:
-        yield escaped(f"always    {decision.scope}")
-    if decision.suggestion:
-        yield escaped(f"way out   {decision.suggestion}")
-    for key, value in facts.arguments.items():
-        yield f"argument  {escaped(key)} = {shown(value)}"
-    if facts.line:
-        yield escaped(f"runs      {facts.line}")
-
-
-def _told(facts: CallFacts, decision: Decision) -> dict[str, Any]:
-    return {
-        "action": decision.action,
-        "level": decision.level,
-        "source": decision.source,
-        "reasons": list(decision.reasons),
-        "rules": list(decision.rules),
-        "own_rule": decision.own_rule,
-        "suggestion": decision.suggestion,
-        "line": facts.line,
-    }
+policy.add_command(check)
+policy.add_command(explain)
+policy.add_command(test)
 
 
 @policy.command()
-@_POLICY
+@click.option(
+    "--policy",
+    "policy_file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="The policy file.",
+)
 def edit(policy_file: Path | None) -> int:
     """Open the policy in $VISUAL or $EDITOR; it is replaced only if it is right."""
     path = policy_path(policy_file)

@@ -6,6 +6,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from importlib import metadata
 from pathlib import Path
 from typing import Any, Final
@@ -26,11 +27,13 @@ from iac_mcp.setup.interpreter import better, examine, framework_program, judged
 from iac_runtime.execution.mac import AppState, responsible_name
 from iac_runtime.policy.file import load_policy, policy_path
 from iac_runtime.policy.model import Flags, read_settings
+from iac_runtime.policy.unknown import unknown_words
 from iac_runtime.serve.status import servers as told
 from iac_runtime.tool import LEVELS
 from iac_runtime.tools.catalogue import AppRow, Catalogue
 from iac_runtime.tools.folders import tool_folders
 from iac_runtime.tools.freshness import freshness
+from iac_runtime.tools.own import added_tools
 from iac_runtime.version import VERSION
 
 _SDK: Final = ("mcp>=2.3,<3", (2, 3))
@@ -131,6 +134,10 @@ def policy(around: Surroundings) -> Iterator[DoctorFinding]:
     where = str(path) if path.exists() else "no file, so defaults hold"
     reads = ", read-only" if settings.read_only.value else ""
     yield ok(f"preset {settings.preset.value}{reads} ({where})")
+    with suppress(SetupError):  # `tools` has said so.
+        catalogue = Catalogue(tool_folders(around.tools))
+        for line in unknown_words(found, catalogue, added_tools()):
+            yield warning(line, "iac-mcp policy edit")
 
 
 def _mend_of(error: SetupError) -> str:

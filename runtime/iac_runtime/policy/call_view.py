@@ -9,7 +9,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from iac_base.text import escaped
 from iac_base.words import fold, split_name
@@ -311,12 +311,15 @@ Items: TypeAlias = tuple[tuple[str, ...], ...]
 """An entry for each item of a value (one, if it is no list): the texts that all mean this item."""
 
 
-def sent_for(key: str, view: CallView, params: Mapping[str, Param]) -> Items | None:
+def sent_for(
+    key: str, view: CallView, params: Mapping[str, Param], bound: Mapping[str, Any] | None = None
+) -> Items | None:
     """Return what would be sent for the argument `key`; None for one that is not sent as such.
 
-    `properties.name` reaches into an object.
+    `properties.name` reaches into an object. A recipe's own argument is what it is `bound` to.
     """
     first, *fields = key.split(".")
+    first, *fields = (*(_bound_to(fold(first), bound or {}) or (first,)), *fields)
     name = next((param for param in params if fold(param) == fold(first)), None)
     value = None if name is None else _value(params[name], name, view.event)
     for field in fields:
@@ -326,6 +329,17 @@ def sent_for(key: str, view: CallView, params: Mapping[str, Param]) -> Items | N
         return None
     found = value if isinstance(value, tuple) else (value,)
     return tuple(_forms(item, view) for item in found)
+
+
+def _bound_to(name: str, bound: Mapping[str, Any]) -> tuple[str, ...] | None:
+    """Return the way to the argument that a recipe puts its own argument `name` into."""
+    for key, part in bound.items():
+        if isinstance(part, str) and part.startswith("$") and fold(part) == name:
+            return (key,)
+        found = _bound_to(name, part) if isinstance(part, Mapping) else None
+        if found is not None:
+            return (key, *found)
+    return None
 
 
 def _value(row: Param, key: str, event: Event) -> Value:

@@ -17,6 +17,7 @@ In this order, and the first that speaks has the word:
     the preset                                          refused, asked or run
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final, NamedTuple
@@ -37,15 +38,8 @@ from iac_runtime.language.steps import (
 from iac_runtime.policy.blocklist import Blocked, blocked
 from iac_runtime.policy.call_view import words_of
 from iac_runtime.policy.facts import Action, CallFacts, Decision, Raised
-from iac_runtime.policy.model import (
-    DEFAULT,
-    PRESETS,
-    LevelRule,
-    Match,
-    Policy,
-    PolicySettings,
-    matches,
-)
+from iac_runtime.policy.matching import LevelRule, Match, failing, matches, may_mean
+from iac_runtime.policy.model import DEFAULT, PRESETS, Policy, PolicySettings
 from iac_runtime.tool import LEVELS, Level, at_most, highest
 
 
@@ -134,6 +128,7 @@ def _thing(steps: tuple[Step, ...]) -> str:
 
 
 _READ_ONLY: Final = "read-only"
+_UNKNOWN: Final = "all that this does"
 _PLAIN: Final = "Use the tools of the app that is meant, or name the app in plain words."
 
 
@@ -208,8 +203,33 @@ def _starts(facts: CallFacts) -> bool:
 
 
 def _speaks(rule: LevelRule, facts: CallFacts) -> bool:
+    return not _fails(rule, facts)
+
+
+def _fails(rule: LevelRule, facts: CallFacts) -> str:
     loosens = bool(rule.accept) or not at_most(facts.level, rule.level)
-    return matches(rule.match, facts, facts.level, loosens=loosens)
+    return failing(rule.match, facts, facts.level, loosens=loosens)
+
+
+def looked_at(facts: CallFacts, policy: Policy, level: Level) -> Iterator[tuple[str, Match, str]]:
+    """Yield every rule of a policy: its kind, and the first part that does not hold for a call.
+
+    `level` is the one that the call was found to need. A rule that would ask because of what is
+    not known of the call says so.
+    """
+    for rule in policy.rules:
+        yield "rule", rule.match, _fails(rule, facts)
+    kinds = {"deny": policy.denied, "ask": policy.ask, "allow": policy.allow}
+    for kind, rows in kinds.items():
+        for row in rows:
+            part = failing(row, facts, level, loosens=kind == "allow")
+            rest = may_mean(row, facts) if part and kind != "allow" else None
+            hidden = rest is not None and matches(rest, facts, level, loosens=False)
+            yield (
+                kind,
+                row,
+                "what is not known may be what it means, so it asks" if hidden else part,
+            )
 
 
 def raised_level(level: Level, raised: tuple[Raised, ...]) -> Level:
@@ -295,16 +315,16 @@ def _ruled(
     facts: CallFacts, judged: _Judged, policy: Policy, settings: PolicySettings, remembered: str
 ) -> Decision:
     level = judged.level
-    denied = _first(policy.deny, facts, judged)
+    denied = _first(policy.denied, facts, judged)
     if denied is not None:
         way = f"The user can change {denied.source}."
         return _deny(judged, denied.source, _said(denied, "denies it"), way)
     asks = _first(policy.ask, facts, judged)
-    hidden = _hidden(policy.deny, facts, judged)
+    hidden = _hidden(policy.denied, facts, judged)
     if hidden is not None:
         # Nobody vouches for what he cannot know: it may be the app that he denied.
-        reach = f"It cannot be told which apps this reaches ({escaped(facts.doubt)})"
-        reason = f"{reach}, and {hidden.source} denies some."
+        what = f"which apps this reaches ({escaped(facts.doubt)})" if facts.doubt else _UNKNOWN
+        reason = f"It cannot be told {what}, and {hidden.source} denies some."
         return Decision("ask", level, (reason,), hidden.source, suggestion=_PLAIN)
     if facts.vouched is not None and at_most(level, facts.vouched):
         return Decision("allow", level, (), f"the caller allows up to {facts.vouched}")
@@ -323,12 +343,12 @@ def _ruled(
 
 
 def _hidden(rows: tuple[Match, ...], facts: CallFacts, judged: _Judged) -> Match | None:
-    """Return the first rule about an app that speaks of a call if that reaches the app."""
-    about = (row for row in rows if row.app) if facts.doubt else ()
-    return next(
-        (row for row in about if matches(row._replace(app=()), facts, judged.level, loosens=False)),
-        None,
-    )
+    """Return the first rule that speaks of a call if what is not known of it is what it means."""
+    for row in rows:
+        rest = may_mean(row, facts)
+        if rest is not None and matches(rest, facts, judged.level, loosens=False):
+            return row
+    return None
 
 
 def _rememberable(facts: CallFacts, judged: _Judged) -> bool:

@@ -72,6 +72,7 @@ class Effect(NamedTuple):
         level: What the effect needs by itself, from reviewed tables or an analysis.
         doubt: Why it cannot be told what is reached; empty where it can. Without a name beside it,
             anything may be reached.
+        files: The files that it changes where they lie, as paths; `?` for one that is not known.
     """
 
     verb: Verb
@@ -82,6 +83,7 @@ class Effect(NamedTuple):
     flow: tuple[Flow, ...] = ()
     level: Level = "SAFE"
     doubt: str = ""
+    files: tuple[str, ...] = ()
 
     @property
     def looks(self) -> bool:

@@ -47,7 +47,7 @@ from iac_runtime.policy.file_rules import (
     RuleTable,
     RuleTest,
 )
-from iac_runtime.policy.places import is_executable
+from iac_runtime.policy.places import is_executable, path_of_steps
 from iac_runtime.tools.tables import Tables
 from iac_runtime.types import parse_type
 
@@ -364,6 +364,20 @@ def flows_of(view: CallView, verb: Verb) -> tuple[Flow, ...]:
             Flow("recipient", str(row.value)) for row, says in named if RECIPIENTS.search(says)
         ]
     return tuple(dict.fromkeys(found))
+
+
+def files_of(view: CallView, verb: Verb) -> tuple[str, ...]:
+    """Return the files that a request changes where they lie; `?` for one that is not known."""
+    if not view.of_files or verb in LOOKS or verb == "open" or view.event.code in _COPIES:
+        return ()
+    event, home = view.event, view.home
+    found = [row.path for row in view.values if row.code == "----"]
+    found += [path_of_steps(row.target, event.app, home) for row in requests(event) if row.target]
+    return tuple(dict.fromkeys(path or "?" for path in found))
+
+
+_COPIES: Final = frozenset({"coreclon", "corecrel"})
+"""What these make lies where it goes to; what they are made from is left as it is."""
 
 
 def host_of(url: str) -> str:

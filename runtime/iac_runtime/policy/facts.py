@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
@@ -9,6 +10,7 @@ from typing import Any, Literal, NamedTuple
 from iac_runtime.language.request import Event
 from iac_runtime.language.text import event_json
 from iac_runtime.policy.effects import OWN, Effect
+from iac_runtime.policy.places import identity
 from iac_runtime.tool import Level, highest
 
 Action = Literal["allow", "ask", "deny"]
@@ -47,6 +49,9 @@ class CallFacts:
             empty where it covers the call alone.
         sent: Argument -> what would be sent for it (`call_view.sent_for`); None where nothing is
             known.
+        at: When it is made, in local time; None where that is not known.
+        places: A path as it is written -> where it leads, in the form of `places.identity`: as it
+            says, and with its links resolved.
     """
 
     tool: str
@@ -64,6 +69,10 @@ class CallFacts:
     memory: str = ""
     sent: Callable[[str], tuple[tuple[str, ...], ...] | None] = field(
         default=lambda _key: None, repr=False, compare=False
+    )
+    at: time.struct_time | None = field(default=None, compare=False)
+    places: Callable[[str], tuple[str, ...]] = field(
+        default=lambda path: (identity(path),), repr=False, compare=False
     )
 
     @property
@@ -86,6 +95,15 @@ class CallFacts:
     def whom(self) -> str:
         """The apps by name, for a person; empty where none is known."""
         return ", ".join(filter(None, (name or app for app, name in self.apps)))
+
+    @property
+    def objects(self) -> float:
+        """How many objects it is about; infinity for a whole collection, or what a filter finds."""
+        if any(row.rule == "many-objects" for row in self.raised):
+            return float("inf")
+        event = self.event
+        direct = event.direct if event and isinstance(event.direct, tuple) else ()
+        return max(len(self.effects), len(event.parts) if event else 0, len(direct))
 
     @property
     def looks(self) -> bool:

@@ -4,18 +4,22 @@ A file that is not right is an error, never a policy that lets more through than
 """
 
 import os
+import re
 import stat
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final, NoReturn, TypeAlias
+from typing import Any, Final
 
 from iac_base.errors import SetupError, near_text, nearest, quoted
 from iac_base.files import IrregularFileError, TooLargeError, config_file, read_bounded
-from iac_base.positions import Document, TextError, read_toml
 from iac_base.positions import Path as Where
+from iac_base.words import fold
 from iac_runtime.policy.blocklist import BUILT_IN, FIXED
+from iac_runtime.policy.effects import VERBS
 from iac_runtime.policy.escalation import RULES
-from iac_runtime.policy.model import APPROVERS, BUNDLE_GLOB, PRESETS, LevelRule, Match, Policy
+from iac_runtime.policy.matching import LevelRule, Match, Matcher, Wanted
+from iac_runtime.policy.model import APPROVERS, BUNDLE_GLOB, PRESETS, Policy
+from iac_runtime.policy.reading import Keys, TableReader
 from iac_runtime.tool import LEVELS, Level
 
 MAX_SIZE: Final = 1_000_000
@@ -69,94 +73,37 @@ def parse_policy(text: str, name: str = "policy.toml") -> Policy:
     Raises:
         SetupError: It is not right; one line with the line, and the nearest known word.
     """
-    try:
-        document = read_toml(text)
-    except TextError as error:
-        raise SetupError(f"{name} line {error.line or 1}: {error.reason}.") from None
-    return _Reader(document, name).policy()
+    return _Reader(text, name).policy()
 
 
-class _Reader:
-    """Reads one document; remembers it and its name for the errors."""
-
-    def __init__(self, document: Document, name: str) -> None:
-        self._document = document
-        self._name = name
+class _Reader(TableReader):
+    """Reads a policy."""
 
     def policy(self) -> Policy:
-        data: Mapping[str, Any] = self._document.value
-        lines = tuple((key, self._document.line((key,))) for key in data)
-        return Policy(path=self._name, lines=lines, **self.table((), data, _KEYS))
-
-    def _wrong(self, where: Where, message: str) -> NoReturn:
-        raise SetupError(f"{self._name} line {self._document.line(where)}: {message}")
-
-    def table(self, where: Where, value: Any, keys: "_Keys") -> dict[str, Any]:
-        """Return what a table says, by the field that each of its keys is for."""
-        if not isinstance(value, Mapping):
-            self._wrong(where, f"{where[-1]} wants a table.")
-        for key in value:
-            if key not in keys:
-                hint = near_text(key, sorted(keys))
-                self._wrong((*where, key), f"there is no key {quoted(key)}. {hint}")
-        found: dict[str, Any] = {}
-        for key, part in value.items():
-            field, read = keys[key]
-            said = read(self, (*where, key), part)
-            found.update({field: said} if field else said)
-        return found
-
-    def _word(self, where: Where, value: Any, known: Iterable[str], message: str) -> str:
-        """Return a word that is among those that are known; `message` says that it is not."""
-        if not isinstance(value, str) or value not in known:
-            word = str(value)
-            self._wrong(where, f"{message.format(quoted(word))} {near_text(word, known)}")
-        return value
+        data: Mapping[str, Any] = self.document.value
+        lines = tuple((key, self.document.line((key,))) for key in data)
+        return Policy(path=self.name, lines=lines, **self.table((), data, _KEYS))
 
     def preset(self, where: Where, value: Any) -> str:
-        return self._word(where, value, PRESETS, "there is no preset {}.")
-
-    def switch(self, where: Where, value: Any) -> bool:
-        if not isinstance(value, bool):
-            self._wrong(where, f"{where[-1]} wants true or false.")
-        return value
+        return self.word(where, value, PRESETS, "there is no preset {}.")
 
     def number(self, where: Where, value: Any) -> float:
         right = isinstance(value, int | float) and not isinstance(value, bool)
         if not right or not 0 < value < 1e6:
-            self._wrong(where, f"{where[-1]} wants a number above 0 and below 1,000,000.")
+            self.wrong(where, f"{where[-1]} wants a number above 0 and below 1,000,000.")
         return float(value)
-
-    def sentence(self, where: Where, value: Any) -> str:
-        if not isinstance(value, str):
-            self._wrong(where, f"{where[-1]} wants a text.")
-        return " ".join(value.split())
-
-    def texts(self, where: Where, value: Any) -> tuple[str, ...]:
-        """Return a text or a list of texts as a tuple."""
-        found = [value] if isinstance(value, str) else value
-        if not isinstance(found, list) or not all(isinstance(x, str) and x for x in found):
-            self._wrong(where, f"{where[-1]} wants a text, or a list of texts.")
-        return tuple(found)
-
-    def some(self, where: Where, value: Any) -> tuple[str, ...]:
-        """Return a text or a list of texts; a rule of none would speak of every call."""
-        found = self.texts(where, value)
-        if not found:
-            self._wrong(where, f"{where[-1]} is empty; give a text, or leave it out.")
-        return found
 
     def approvers(self, where: Where, value: Any) -> tuple[str, ...]:
         words = self.texts(where, value)
         return tuple(
-            self._word(where, word, APPROVERS, "nobody called {} can ask.") for word in words
+            self.word(where, word, APPROVERS, "nobody called {} can ask.") for word in words
         )
 
     def bundles(self, where: Where, value: Any) -> tuple[str, ...]:
         found = self.texts(where, value)
         for entry in found:
             if not BUNDLE_GLOB.match(entry):
-                self._wrong(where, f"{quoted(entry)} is no bundle id, as in com.apple.Notes.")
+                self.wrong(where, f"{quoted(entry)} is no bundle id, as in com.apple.Notes.")
         return found
 
     def removed(self, where: Where, value: Any) -> tuple[str, ...]:
@@ -166,10 +113,10 @@ class _Reader:
         entries = self.texts(where, value)
         for entry in entries:
             if entry.casefold() in fixed:
-                self._wrong(where, f"{quoted(entry)} stays on the blocklist; take it out of here.")
+                self.wrong(where, f"{quoted(entry)} stays on the blocklist; take it out of here.")
             if entry.casefold() not in known:
                 near = ", ".join(nearest(entry, BUILT_IN) or sorted(BUILT_IN)[:3])
-                self._wrong(where, f"{quoted(entry)} is not on the blocklist. Nearest: {near}.")
+                self.wrong(where, f"{quoted(entry)} is not on the blocklist. Nearest: {near}.")
         return tuple(known[entry.casefold()] for entry in entries)
 
     def level(self, where: Where, value: Any) -> Level:
@@ -177,7 +124,7 @@ class _Reader:
             if isinstance(value, str) and value.upper() == level:
                 return level
         hint = near_text(str(value), LEVELS)
-        return self._wrong(where, f"there is no level {quoted(str(value))}. {hint}")
+        return self.wrong(where, f"there is no level {quoted(str(value))}. {hint}")
 
     def levels(self, where: Where, value: Any) -> tuple[Level, ...]:
         return tuple(self.level(where, entry) for entry in self.some(where, value))
@@ -185,17 +132,84 @@ class _Reader:
     def accepted(self, where: Where, value: Any) -> tuple[str, ...]:
         known = [rule.name for rule in RULES if rule.to != "deny"]
         names = self.texts(where, value)
-        return tuple(self._word(where, name, known, "no such rule: {}.") for name in names)
+        return tuple(self.word(where, name, known, "no such rule: {}.") for name in names)
 
-    def argument(self, where: Where, value: Any) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    def argument(self, where: Where, value: Any) -> tuple[tuple[str, Wanted], ...]:
         if not isinstance(value, Mapping) or not value:
-            self._wrong(where, 'argument wants a table, as in { to = "*/Archive" }.')
+            self.wrong(where, 'argument wants a table, as in { to = "*/Archive" }.')
         return tuple(
             (".".join(keys), self._values((*where, *keys), part))
             for keys, part in _leaves(value, ())
         )
 
-    def _values(self, where: Where, value: Any) -> tuple[str, ...]:
+    def matcher(self, where: Where, value: Any, *, count: bool = False) -> Matcher:
+        found = self.table(where, value, _RANGE if count else _MATCHER)
+        if not found:
+            self.wrong(where, f"{where[-1]} is empty; say what it must be.")
+        return Matcher(**found)
+
+    def objects(self, where: Where, value: Any) -> Matcher:
+        return self.matcher(where, value, count=True)
+
+    def bound(self, where: Where, value: Any) -> float:
+        if not isinstance(value, int | float) or isinstance(value, bool) or value != value:
+            self.wrong(where, f"{where[-1]} wants a number.")
+        return value
+
+    def folders(self, where: Where, value: Any) -> tuple[str, ...]:
+        found = self.some(where, value)
+        for entry in found:
+            if not entry.startswith("/") and entry != "~" and not entry.startswith("~/"):
+                self.wrong(where, f"{quoted(entry)} is no folder; begin it with / or ~/.")
+        return found
+
+    def hours(self, where: Where, value: Any) -> tuple[int, int]:
+        found = _HOURS.fullmatch(value) if isinstance(value, str) else None
+        if found is None:
+            self.wrong(where, 'hours wants from and to, as in "08:00-18:00".')
+        begin, begin_minute, end, end_minute = map(int, found.groups())
+        return begin * 60 + begin_minute, end * 60 + end_minute
+
+    def days(self, where: Where, value: Any) -> tuple[int, ...]:
+        words = self.some(where, value)
+        return tuple(
+            DAYS.index(self.word(where, word, DAYS, "there is no day {}.")) for word in words
+        )
+
+    def section(self, where: Where, value: Any) -> tuple[Match, ...]:
+        """Return what `[only]` or `[folders]` refuses."""
+        keys = _SECTIONS[str(where[0])]
+        row = self.table(where, value, keys)
+        if not row.keys() - {"why"}:
+            wanted = " or ".join(key for key in keys if key != "why")
+            self.wrong(where, f"{where[0]} says nothing; give it {wanted}.")
+        lines = tuple((keys[key][0], self.document.line((*where, key))) for key in value)
+        return (Match(**row, source=self._source(where), lines=lines),)
+
+    def never(self, where: Where, value: Any) -> tuple[Match, ...]:
+        """Return what `[never]` refuses, a row for each verb."""
+        row = self.table(where, value, _NEVER)
+        why = row.pop("why", "")
+        return tuple(
+            Match(verbs=(verb,), why=why, source=self._source((*where, verb)))
+            for verb in VERBS
+            if row.get(verb)
+        )
+
+    def _source(self, where: Where) -> str:
+        return f"{self.name} line {self.document.line(where)}"
+
+    def _lines(self, where: Where, row: Mapping[str, Any]) -> tuple[tuple[str, int], ...]:
+        """Return the lines of the parts of a rule; of `argument` each argument's own."""
+        found = [(key, self.document.line((*where, key))) for key in row if key != "argument"]
+        for key, _ in row.get("argument", ()):
+            spot = (*where, "argument", *key.split("."))
+            found.append((f"argument.{key}", self.document.line(spot)))
+        return tuple(found)
+
+    def _values(self, where: Where, value: Any) -> Wanted:
+        if isinstance(value, Mapping):
+            return self.matcher(where, value)
         if isinstance(value, bool):
             return ("true" if value else "false",)
         if isinstance(value, int | float):
@@ -211,70 +225,114 @@ class _Reader:
             for row in self._rows(where, value, _RULE)
         )
 
-    def _rows(self, where: Where, value: Any, keys: "_Keys") -> list[dict[str, Any]]:
+    def _rows(self, where: Where, value: Any, keys: Keys) -> list[dict[str, Any]]:
         """Return the fields of each row of a list of tables, checked to mean some calls only."""
         kind = str(where[0])
         if not isinstance(value, list) or not all(isinstance(row, Mapping) for row in value):
-            self._wrong(where, f"write each {kind} under a line of its own: [[{kind}]]")
+            self.wrong(where, f"write each {kind} under a line of its own: [[{kind}]]")
         found: list[dict[str, Any]] = []
         for at, part in enumerate(value):
             spot = (*where, at)
             row = self.table(spot, part, keys)
-            if not row.keys() & {"app", "tool", "argument"} and (
-                kind == "rule" or "level" not in row
-            ):
+            parts = {"app", "tool", "argument", *(() if kind == "rule" else ("level",))}
+            if kind in ("deny", "ask"):
+                parts |= _CONDITIONS.keys()
+            if not row.keys() & parts:
                 says = f"this {kind} would hold for every call; give app, tool or argument."
-                self._wrong(spot, says)
+                self.wrong(spot, says)
+            if kind in ("deny", "ask") and "only" in row:
+                self.wrong((*spot, "only"), f"only belongs to allow and rule, not to {kind}.")
             if kind == "rule" and "level" not in row:
-                self._wrong(spot, f"the rule sets no level. Known: {', '.join(LEVELS)}.")
+                self.wrong(spot, f"the rule sets no level. Known: {', '.join(LEVELS)}.")
             if kind == "allow" and "DANGEROUS" in row.get("level", ()):
                 says = "DANGEROUS calls always require approval; [[rule]] can set another level."
-                self._wrong((*spot, "level"), says)
-            found.append({**row, "source": f"{self._name} line {self._document.line(spot)}"})
+                self.wrong((*spot, "level"), says)
+            found.append({**row, "source": self._source(spot), "lines": self._lines(spot, row)})
         return found
 
 
 def _leaves(
     table: Mapping[str, Any], above: tuple[str, ...]
 ) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Yield the keys of each value; a table of matchers is a value."""
     for key, part in table.items():
-        if isinstance(part, Mapping):
+        # What a record calls path, host or recipient is a field of it.
+        known = {"property"} if not above and fold(key) in _RECORDS else _MATCHER.keys()
+        if isinstance(part, Mapping) and not part.keys() <= known:
             yield from _leaves(part, (*above, key))
         else:
             yield (*above, key), part
 
 
-_Keys: TypeAlias = Mapping[str, tuple[str, Callable[[_Reader, Where, Any], Any]]]
-"""Key -> the field that it is for (empty for a table of several), and what reads its value."""
+_RECORDS: Final = frozenset({"properties", "withproperties", "where"})
+"""Arguments that are objects with fields of any name."""
 
-_MATCH: Final[_Keys] = {
+_HOURS: Final = re.compile(r"([01]\d|2[0-3]):([0-5]\d) *- *([01]\d|2[0-3]):([0-5]\d)")
+DAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+
+_RANGE: Final[Keys] = {
+    "at_least": ("at_least", _Reader.bound),
+    "at_most": ("at_most", _Reader.bound),
+}
+_MATCHER: Final[Keys] = {
+    **_RANGE,
+    "enumerator": ("enumerator", _Reader.some),
+    "folder": ("folder", _Reader.folders),
+    "host": ("host", _Reader.some),
+    "path": ("path", _Reader.some),
+    "property": ("properties", _Reader.some),
+    "recipient": ("recipient", _Reader.some),
+}
+_CONDITIONS: Final[Keys] = {
+    "client": ("client", _Reader.some),
+    "days": ("days", _Reader.days),
+    "hours": ("hours", _Reader.hours),
+    "objects": ("objects", _Reader.objects),
+    "sends_to": ("sends_to", _Reader.some),
+    "tainted": ("tainted", _Reader.switch),
+}
+_WHY: Final[Keys] = {"why": ("why", _Reader.sentence)}
+_MATCH: Final[Keys] = {
     "app": ("app", _Reader.some),
     "tool": ("tool", _Reader.some),
     "level": ("level", _Reader.levels),
     "argument": ("argument", _Reader.argument),
-    "why": ("why", _Reader.sentence),
+    "only": ("only", _Reader.switch),
+    **_CONDITIONS,
+    **_WHY,
 }
-_RULE: Final[_Keys] = {
+_SECTIONS: Final[Mapping[str, Keys]] = {
+    "only": {"apps": ("others", _Reader.some), **_WHY},
+    "folders": {"write": ("outside", _Reader.folders), **_WHY},
+}
+_NEVER: Final[Keys] = {
+    **{verb: (verb, _Reader.switch) for verb in VERBS if verb not in ("read", "view", "unknown")},
+    **_WHY,
+}
+_RULE: Final[Keys] = {
     **_MATCH,
     "level": ("level", _Reader.level),
     "accept": ("accept", _Reader.accepted),
 }
-_LIMITS: Final[_Keys] = {
+_LIMITS: Final[Keys] = {
     "reads": ("reads_per_second", _Reader.number),
     "dangerous": ("dangerous_per_hour", _Reader.number),
 }
-_BLOCKLIST: Final[_Keys] = {
+_BLOCKLIST: Final[Keys] = {
     "add": ("blocklist_add", _Reader.bundles),
     "remove": ("blocklist_remove", _Reader.removed),
 }
-_KEYS: Final[_Keys] = {
+_KEYS: Final[Keys] = {
     "allow": ("allow", _Reader.matches),
     "approvers": ("approvers", _Reader.approvers),
     "ask": ("ask", _Reader.matches),
     "blocklist": ("", lambda reader, where, value: reader.table(where, value, _BLOCKLIST)),
     "deny": ("deny", _Reader.matches),
+    "folders": ("folders", _Reader.section),
     "launch": ("launch", _Reader.bundles),
     "limits": ("", lambda reader, where, value: reader.table(where, value, _LIMITS)),
+    "never": ("never", _Reader.never),
+    "only": ("only", _Reader.section),
     "preset": ("preset", _Reader.preset),
     "rate_limit": ("rate_limit", _Reader.number),
     "read_only": ("read_only", _Reader.switch),

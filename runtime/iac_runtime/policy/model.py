@@ -7,116 +7,17 @@ empty variable says nothing.
 """
 
 import contextlib
-import json
 import math
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from typing import Any, Final, Literal, NamedTuple
 
 from iac_base.errors import SetupError, near_text, quoted
-from iac_base.words import fold
-from iac_runtime.policy.facts import Action, CallFacts
+from iac_runtime.policy.facts import Action
+from iac_runtime.policy.matching import LevelRule, Match
 from iac_runtime.tool import LEVELS, Level
-
-
-class Match(NamedTuple):
-    """Which calls a rule speaks of; every part that is given must match.
-
-    Attributes:
-        app: Globs over bundle id and name; `finder` and `com.apple.*` both do. Of a call that
-            reaches several apps (a script, a process of System Events) any of them.
-        tool: Globs over the tool's name.
-        level: The levels that the call may need.
-        argument: Argument -> globs over its value (a text as it is, anything else as JSON).
-            `properties.name` reaches into an object.
-        source: Where the rule stands.
-        why: The user's own words.
-    """
-
-    app: tuple[str, ...] = ()
-    tool: tuple[str, ...] = ()
-    level: tuple[Level, ...] = ()
-    argument: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    source: str = ""
-    why: str = ""
-
-
-class LevelRule(NamedTuple):
-    """A user's own level for some calls.
-
-    `accept` names rules of escalation that shall not raise the level of these calls.
-    """
-
-    match: Match
-    level: Level
-    accept: tuple[str, ...] = ()
-
-
-def matches(match: Match, facts: CallFacts, level: Level, *, loosens: bool) -> bool:
-    """Say whether a rule speaks of a call that needs `level`.
-
-    A rule that `loosens` must fit all that an argument holds, as it would be sent; one that does
-    not, speaks of a call when any of it fits, as it was written or as it would be sent.
-    """
-    if match.level and level not in match.level:
-        return False
-    if match.tool and not _like((facts.tool,), match.tool):
-        return False
-    if match.app and not _reaches(facts, match.app, loosens=loosens):
-        return False
-    return all(_argument(facts, key, globs, loosens) for key, globs in match.argument)
-
-
-def _reaches(facts: CallFacts, globs: tuple[str, ...], *, loosens: bool) -> bool:
-    """Say whether a rule about apps speaks of a call.
-
-    What loosens speaks of a call only if all that it reaches is known and meant; what does not,
-    speaks of any app reached.
-    """
-    if not loosens:
-        return any(_like(app, globs) for app in facts.apps)
-    known = bool(facts.apps) and not facts.doubt
-    return known and all(app and _like((app, name), globs) for app, name in facts.apps)
-
-
-def _like(texts: Iterable[str], globs: Iterable[str]) -> bool:
-    folded = [text.casefold() for text in texts if text]
-    # References hold brackets, so only * and ? stand for others.
-    plain = [glob.casefold().replace("[", "[[]") for glob in globs]
-    return any(fnmatchcase(text, glob) for glob in plain for text in folded)
-
-
-def _argument(facts: CallFacts, key: str, globs: tuple[str, ...], loosens: bool) -> bool:
-    sent = facts.sent(key)
-    # A recipe's own arguments count beside those that it is bound to.
-    written = [row for row in (_written(facts.arguments, key), _written(facts.given, key)) if row]
-    if sent is None:
-        sent = tuple((row[0],) for row in written)
-    elif not loosens:
-        sent = (*sent, *written)
-    fits = [_like(forms, globs) or ("" in forms and "" in globs) for forms in sent]
-    return bool(fits) and (all(fits) if loosens else any(fits))
-
-
-def _written(arguments: Mapping[str, Any], key: str) -> tuple[str, ...] | None:
-    """Return an argument as it came, and what it holds if it is a list; None if it did not come."""
-    value: Any = arguments
-    for part in key.split("."):
-        if not isinstance(value, Mapping):
-            return None
-        found = [name for name in value if fold(str(name)) == fold(part)]
-        if not found:
-            return None
-        value = value[part if part in value else found[0]]
-    parts = value if isinstance(value, list | tuple) else ()
-    return tuple(
-        part if isinstance(part, str) else json.dumps(part, ensure_ascii=False, default=str)
-        for part in (value, *parts)
-    )
-
 
 REGISTERED: Final[list[LevelRule]] = []
 """The rules that were registered from Python, in their order."""
@@ -218,6 +119,7 @@ class Policy:
         reads_per_second, dangerous_per_hour: The other limits.
         rules: The user's own levels.
         deny, ask, allow: Which calls are refused, asked about, run.
+        only, never, folders: What those sections refuse.
         launch: Bundle ids of the apps that a read may start.
         reads: With the preset `private`: apps whose reads run unasked.
         secrets: Properties that are never read, beside those that are known by their name.
@@ -236,6 +138,9 @@ class Policy:
     deny: tuple[Match, ...] = ()
     ask: tuple[Match, ...] = ()
     allow: tuple[Match, ...] = ()
+    only: tuple[Match, ...] = ()
+    never: tuple[Match, ...] = ()
+    folders: tuple[Match, ...] = ()
     launch: tuple[str, ...] = ()
     reads: tuple[str, ...] = ()
     secrets: tuple[str, ...] = ()
@@ -244,6 +149,11 @@ class Policy:
     blocklist_remove: tuple[str, ...] = ()
     path: str = ""
     lines: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def denied(self) -> tuple[Match, ...]:
+        """All that is refused, by rules and by sections."""
+        return (*self.deny, *self.only, *self.never, *self.folders)
 
     def where(self, key: str) -> str:
         """Return where a key of the file stands: `policy.toml line 3`; empty if it is not there."""

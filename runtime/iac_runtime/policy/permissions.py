@@ -12,6 +12,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
@@ -25,7 +26,7 @@ from iac_runtime.policy.call_view import CallView, TargetProcess, processes, sen
 from iac_runtime.policy.dataflow import Taint, secrets_read, without_secrets
 from iac_runtime.policy.decide import decide
 from iac_runtime.policy.effects import Effect, object_of, verb_of_event
-from iac_runtime.policy.escalation import escalate, flows_of
+from iac_runtime.policy.escalation import escalate, files_of, flows_of
 from iac_runtime.policy.facts import CallFacts, Decision
 from iac_runtime.policy.file import load_policy, policy_path
 from iac_runtime.policy.file_rules import RuleContext
@@ -37,6 +38,7 @@ from iac_runtime.policy.model import (
     PolicySettings,
     read_settings,
 )
+from iac_runtime.policy.places import from_file_url, identity
 from iac_runtime.policy.question import Question, Verdict, question_for
 from iac_runtime.tool import Level
 from iac_runtime.tools.binding import Operation, parameters
@@ -148,12 +150,15 @@ class Permissions:
         """
         tables = operation.tables if operation else None
         rows = parameters(operation) if operation else {}
+        bound = operation.spec.bind if operation else None
         view = view_of(event, rows, self._home, tables)
         answers = operation is None or bool(operation.spec.result)
         name = tables.app.name if tables else self._identify(event.app)[1]
         verb = verb_of_event(event, level, answers=answers)
         thing = object_of(event, tables)
-        own = Effect(verb, event.app, name, *thing, flows_of(view, verb), level)
+        own = Effect(
+            verb, event.app, name, *thing, flows_of(view, verb), level, files=files_of(view, verb)
+        )
         raised = escalate(view, self._context) if _can_raise(view) else ()
         secrets = secrets_read(event, tables, self.policy.secrets)
         if own.looks:
@@ -165,7 +170,8 @@ class Permissions:
             line=facts.line or jxa_line(event),
             raised=raised,
             secrets=secrets,
-            sent=lambda key: sent_for(key, view, rows),
+            sent=lambda key: sent_for(key, view, rows, bound),
+            places=self.places,
         )
 
     def _processes(self, event: Event, effect: Effect) -> Iterator[Effect]:
@@ -182,7 +188,7 @@ class Permissions:
                 doubt = f"it goes through {whose}, whose app is not known here"
             # One that is looked at may be any; where it is changed, no app is written to unknown.
             name = name or ("" if effect.looks else "a process")
-            yield effect._replace(app=app, name=name, flow=(), doubt=doubt)
+            yield effect._replace(app=app, name=name, flow=(), files=(), doubt=doubt)
 
     def _hidden(self, row: TargetProcess) -> str:
         """Return what is read of a process though it is not shown; an empty text if nothing is."""
@@ -193,7 +199,22 @@ class Permissions:
     def of(self, facts: CallFacts, caller: Requester) -> CallFacts:
         """Return the facts of a call with what is known of who calls."""
         can_ask = caller.asks_by is not None and caller.asks_by in self.policy.approvers
-        return replace(facts, client=caller.client, can_ask=can_ask, vouched=caller.vouched)
+        return replace(
+            facts,
+            client=caller.client,
+            can_ask=can_ask,
+            vouched=caller.vouched,
+            at=time.localtime(self._now()),
+            places=cache(self.places),
+        )
+
+    def places(self, path: str) -> tuple[str, ...]:
+        """Return where a path leads: as it says, and with its links resolved."""
+        path = from_file_url(path) or path
+        whole = self._home + path[1:] if path == "~" or path.startswith("~/") else path
+        if not whole.startswith("/"):
+            return ()
+        return tuple(dict.fromkeys(map(identity, (whole, self._context.files.real(whole)))))
 
     def judge(self, facts: CallFacts) -> Decision:
         """Return what is to be done with a call."""

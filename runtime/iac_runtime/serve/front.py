@@ -6,15 +6,17 @@ thread of the sessions, unless a policy or a setting must be looked at before an
 
 import os
 import signal
+import threading
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import partial
 from importlib import import_module
 from pathlib import Path
 from types import FrameType
 from typing import Any, Final
 
-from iac_base.errors import SetupError
+from iac_base.errors import IacError, SetupError
 from iac_base.files import config_file
 from iac_runtime.serve.changes import BuildWatch, LazyGate
 from iac_runtime.serve.listing import SEARCH, Choice, Listings
@@ -184,7 +186,29 @@ def _open(raw: Mapping[str, Any]) -> Any:
             "serve asks about every DANGEROUS call, so --allow goes up to MODIFY"
             " (with --simulate, up to DANGEROUS)."
         )
-    return open_gate(options)
+    gate = open_gate(options)
+    if gate.permissions.policy.path:
+        # Later: what it reads is no matter for a start.
+        later = threading.Timer(_LATER, _warn, (gate,))
+        later.daemon = True
+        later.start()
+    return gate
+
+
+_LATER: Final = 2.0
+"""Seconds after the start until a policy is looked at for words that nothing here knows."""
+
+
+def _warn(gate: Any) -> None:
+    from logging import getLogger
+
+    from iac_base.logs import LOGGER
+    from iac_runtime.policy.unknown import unknown_words
+    from iac_runtime.tools.own import added_tools
+
+    with suppress(IacError):
+        for line in unknown_words(gate.permissions.policy, gate.catalogue, added_tools()):
+            getLogger(f"{LOGGER}.policy").warning("%s", line)
 
 
 def _patience(raw: Mapping[str, Any]) -> float:

@@ -1,0 +1,208 @@
+"""`iac-mcp policy check`, `explain` and `test`: what would be done with calls, and why.
+
+Exit status: 0 as wished, 1 a call would not run, a word is not known, an expectation fails, 2 wrong
+usage or set-up.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from iac_base.errors import SetupError, ToolError
+from iac_base.text import escaped
+from iac_mcp.cli.common import TOOLS, json_object
+from iac_runtime.gate.gate import Gate
+from iac_runtime.gate.opening import GateOptions, open_gate
+from iac_runtime.gate.plans import Call
+from iac_runtime.policy.decide import decide, looked_at
+from iac_runtime.policy.expectations import ExpectedDecision, read_expectations
+from iac_runtime.policy.facts import CallFacts, Decision
+from iac_runtime.policy.file import load_policy
+from iac_runtime.policy.permissions import Requester
+from iac_runtime.policy.question import shown
+from iac_runtime.policy.unknown import unknown_words
+from iac_runtime.serve.pages import through_door
+from iac_runtime.tools.catalogue import Catalogue
+from iac_runtime.tools.folders import tool_folders
+from iac_runtime.tools.own import added_tools
+
+_OPTIONS: Final = (
+    click.option(
+        "--policy",
+        "policy_file",
+        type=click.Path(path_type=Path, dir_okay=False),
+        help="The policy file, in place of the one in the config folder.",
+    ),
+    click.option(
+        "--blocklist",
+        multiple=True,
+        metavar="ID,...",
+        help="Bundle ids of more apps that no tool writes to.",
+    ),
+    click.option("--rate-limit", type=float, metavar="N", help="Writes a second."),
+    click.option("--read-only", is_flag=True, help="Only what never changes anything."),
+)
+
+
+def policy_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options of every command that reads the policy."""
+    for option in _OPTIONS:
+        command = option(command)
+    return command
+
+
+@click.command()
+@click.argument("tool", required=False)
+@click.argument("arguments", default="{}", metavar="[JSON]")
+@TOOLS
+@click.option("--client", default="", help="Decide as for this client.")
+@click.option("--json", "as_json", is_flag=True, help="Print the decision as JSON.")
+@policy_options
+def check(
+    tool: str | None,
+    arguments: str,
+    tools: tuple[Path, ...],
+    client: str,
+    as_json: bool,
+    **gate: Any,
+) -> int:
+    """Print what would be done with a call of TOOL, and which rule decides; nothing is sent.
+
+    Without TOOL, look whether all that the policy names is known here.
+    """
+    options = _options(tools, gate)
+    if tool is None:
+        return _whole(options)
+    facts, decision = _judged(options, tool, json_object(arguments), client)
+    if as_json:
+        click.echo(json.dumps(_told(facts, decision), indent=2))
+    else:
+        for line in _lines(facts, decision):
+            click.echo(line)
+    return 1 if decision.action == "deny" else 0
+
+
+def _options(tools: tuple[Path, ...], gate: dict[str, Any]) -> GateOptions:
+    read_only = gate.pop("read_only") or None  # A flag left out says nothing.
+    return GateOptions(tools, policy=gate.pop("policy_file"), read_only=read_only, **gate)
+
+
+def _whole(options: GateOptions) -> int:
+    found = load_policy(options.policy)
+    wrong = unknown_words(found, Catalogue(tool_folders(options.tools)), added_tools())
+    for line in wrong:
+        click.echo(escaped(line))
+    if not wrong:
+        click.echo("Everything that the policy names is known here.")
+    return 1 if wrong else 0
+
+
+def _judged(
+    options: GateOptions, tool: str, given: Mapping[str, Any], client: str
+) -> tuple[CallFacts, Decision]:
+    """Return what the gate knows of a call, and what it would do with it."""
+    gate = open_gate(options)
+    try:
+        # Whoever asks what would happen wants to know of the question, so somebody can be asked.
+        caller = Requester(client, next(iter(gate.permissions.policy.approvers), None))
+        return gate.judge(gate.plan(through_door(Call(tool, given))), caller)
+    finally:
+        gate.close()
+
+
+def _lines(facts: CallFacts, decision: Decision) -> Iterator[str]:
+    words = {"allow": "It would run.", "ask": "You would be asked.", "deny": "It would not run."}
+    yield words[decision.action]
+    reach = "" if facts.level == decision.level else f" (its arguments alone: {facts.level})"
+    yield f"level     {decision.level}{reach}"
+    yield escaped(f"decided   {decision.source}")
+    for reason in decision.reasons:
+        yield escaped(f"because   {reason}")
+    if decision.offers_always:
+        yield escaped(f"always    {decision.scope}")
+    if decision.suggestion:
+        yield escaped(f"way out   {decision.suggestion}")
+    for key, value in facts.arguments.items():
+        yield f"argument  {escaped(key)} = {shown(value)}"
+    if facts.line:
+        yield escaped(f"runs      {facts.line}")
+
+
+def _told(facts: CallFacts, decision: Decision) -> dict[str, Any]:
+    return {
+        "action": decision.action,
+        "level": decision.level,
+        "source": decision.source,
+        "reasons": list(decision.reasons),
+        "rules": list(decision.rules),
+        "own_rule": decision.own_rule,
+        "suggestion": decision.suggestion,
+        "line": facts.line,
+    }
+
+
+@click.command()
+@click.argument("tool")
+@click.argument("arguments", default="{}", metavar="[JSON]")
+@TOOLS
+@click.option("--client", default="", help="Decide as for this client.")
+@policy_options
+def explain(tool: str, arguments: str, tools: tuple[Path, ...], client: str, **gate: Any) -> int:
+    """Print which rules were looked at for a call of TOOL, and why each does or does not hold."""
+    options = _options(tools, gate)
+    facts, decision = _judged(options, tool, json_object(arguments), client)
+    for kind, row, fails in looked_at(facts, load_policy(options.policy), decision.level):
+        holds = f"does not hold: {fails}" if fails else "holds"
+        click.echo(escaped(f"{row.source} ({kind}) {holds}"))
+    for line in _lines(facts, decision):
+        click.echo(line)
+    return 0
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+@TOOLS
+@policy_options
+def test(file: Path, tools: tuple[Path, ...], **gate: Any) -> int:
+    """Judge the calls of FILE, and say of each whether it comes out as expected."""
+    try:
+        found = read_expectations(file.read_text(encoding="utf-8"), file.name)
+    except OSError as error:
+        raise SetupError(f"{file} cannot be read: {error.strerror}.") from None
+    except UnicodeDecodeError:
+        raise SetupError(f"{file} is no UTF-8; save it as UTF-8.") from None
+    options = _options(tools, gate)
+    if found.policy and options.policy is None:
+        options = options._replace(policy=file.parent / found.policy)
+    opened, failed = open_gate(options), 0
+    try:
+        for row in found.rows:
+            said, fails = _tried(opened, row)
+            failed += fails
+            state = "FAIL" if fails else "ok  "
+            click.echo(escaped(f"{state} {file.name} line {row.line}: {row.call} {said}"))
+    finally:
+        opened.close()
+    click.echo(f"{len(found.rows) - failed} as expected, {failed} not.")
+    return 1 if failed else 0
+
+
+def _tried(gate: Gate, row: ExpectedDecision) -> tuple[str, bool]:
+    """Return what is to be said of an expectation, and whether it fails."""
+    permissions = gate.permissions
+    caller = Requester(row.client, next(iter(permissions.policy.approvers), None))
+    try:
+        plan = gate.plan(through_door(Call(row.call, row.arguments)))
+    except ToolError as error:
+        return f"cannot be judged: {error.message} {error.suggestion}".rstrip(), True
+    facts = replace(permissions.of(plan.facts, caller), at=row.at)
+    # What this user allowed for good is no part of the policy.
+    decision = decide(facts, permissions.policy, permissions.settings)
+    ruled = any(row.rule in said for said in (decision.source, *decision.reasons))
+    wanted = f"; expected {row.decision}{f' by {row.rule}' if row.rule else ''}"
+    fails = decision.action != row.decision or not ruled
+    return f"{decision.action} ({decision.source}){wanted if fails else ''}", fails

@@ -1,0 +1,99 @@
+"""What a team expects of its policy, in a file of its own: calls, and what is done with them."""
+
+import time
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple, get_args
+
+from iac_base.positions import Path as Where
+from iac_runtime.policy.facts import Action
+from iac_runtime.policy.file import DAYS
+from iac_runtime.policy.reading import Keys, TableReader
+
+_NOON: Final = "mon 12:00"
+
+
+class ExpectedDecision(NamedTuple):
+    """A call and what is to be done with it.
+
+    Attributes:
+        call: The tool.
+        decision: What is to be done.
+        arguments, client: What is called with, and by whom.
+        at: When, of which day and hour count.
+        rule: What must stand in what decided or in a reason: `line 3`, `preset`; empty for any.
+        line: Where it stands.
+    """
+
+    call: str
+    decision: Action
+    arguments: Mapping[str, Any]
+    client: str
+    at: time.struct_time
+    rule: str
+    line: int
+
+
+class Expectations(NamedTuple):
+    """The policy that is meant, as a path from the file on (empty for the user's own), and rows."""
+
+    policy: str
+    rows: tuple[ExpectedDecision, ...]
+
+
+def read_expectations(text: str, name: str) -> Expectations:
+    """Return what a TOML text expects; `name` is the file's, for messages.
+
+    Raises:
+        SetupError: It is not right; one line with the line, and the nearest known word.
+    """
+    reader = _Reader(text, name)
+    found = reader.table((), reader.document.value, _KEYS)
+    return Expectations(found.get("policy", ""), found.get("expect", ()))
+
+
+class _Reader(TableReader):
+    """Reads expectations."""
+
+    def decision(self, where: Where, value: Any) -> str:
+        return self.word(where, value, get_args(Action), "there is no decision {}.")
+
+    def arguments(self, where: Where, value: Any) -> Mapping[str, Any]:
+        if not isinstance(value, Mapping):
+            self.wrong(where, "arguments wants a table.")
+        return value
+
+    def at(self, where: Where, value: Any) -> time.struct_time:
+        words = value.split(" ") if isinstance(value, str) else []
+        try:
+            day, found = DAYS.index(words[0]), time.strptime(words[1], "%H:%M")
+        except (ValueError, IndexError):
+            self.wrong(where, f'at wants a day and a time, as in "{_NOON}".')
+        return time.struct_time((*found[:6], day, *found[7:]))
+
+    def rows(self, where: Where, value: Any) -> tuple[ExpectedDecision, ...]:
+        if not isinstance(value, list):
+            self.wrong(where, "write each expect under a line of its own: [[expect]]")
+        found: list[ExpectedDecision] = []
+        for at, part in enumerate(value):
+            spot = (*where, at)
+            row = self.table(spot, part, _ROW)
+            for key in ("call", "decision"):
+                if key not in row:
+                    self.wrong(spot, f"this expect has no {key}.")
+            usual = {"arguments": {}, "client": "", "rule": "", "at": self.at(spot, _NOON)}
+            found.append(ExpectedDecision(**{**usual, **row}, line=self.document.line(spot)))
+        return tuple(found)
+
+
+_ROW: Final[Keys] = {
+    "arguments": ("arguments", _Reader.arguments),
+    "at": ("at", _Reader.at),
+    "call": ("call", _Reader.sentence),
+    "client": ("client", _Reader.sentence),
+    "decision": ("decision", _Reader.decision),
+    "rule": ("rule", _Reader.sentence),
+}
+_KEYS: Final[Keys] = {
+    "expect": ("expect", _Reader.rows),
+    "policy": ("policy", _Reader.sentence),
+}
