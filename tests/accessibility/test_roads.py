@@ -22,6 +22,8 @@ from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.limiter import Limiter, Permit
 from iac_runtime.gate.opening import HOME, simulation
 from iac_runtime.gate.plans import Asks, Call, Done
+from iac_runtime.gate.stored import shorten
+from iac_runtime.policy.effects import Effect
 from iac_runtime.policy.file import parse_policy
 from iac_runtime.policy.model import Flags, read_settings
 from iac_runtime.policy.permissions import Permissions, Requester, identify_in
@@ -65,7 +67,9 @@ DEEDS: Final = (
     ),
     Deed(
         "Notes",
-        [("notes_set", {"target": "notes[0]", "properties": {"name": "x"}})],
+        [
+            ("notes_set", {"target": "notes[0]", "properties": {"name": "x"}}),
+        ],
         'set name of note 1 to "x"',
     ),
     Deed(
@@ -135,6 +139,14 @@ class World(NamedTuple):
     catalogue: Catalogue
     executor: Executor
     scripts: ScriptToolset
+
+
+@pytest.fixture(scope="module", autouse=True)
+def own_state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keep what is kept in a folder of this module's own."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("IAC_DATA", str(tmp_path_factory.mktemp("data") / "data"))
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -217,12 +229,20 @@ def roads(deed: Deed) -> Iterator[tuple[str, Call, dict[str, Any]]]:
         yield name, Call(name, arguments, ASKED), {}
         door = {"name": name, "arguments": arguments}
         yield f"door {name}", Call("dangerous_tool", door, ASKED), {}
-        if name.startswith(deed.app.lower()):
-            module = importlib.import_module(f"iac_tools.{deed.app.lower()}")
-            function = name.partition("_")[2]
+        key = deed.app.lower().replace(" ", "_")
+        if name.startswith(key):
+            module = importlib.import_module(f"iac_tools.{key}")
+            function = name.removeprefix(f"{key}_")
             tool = find_tool(module, function, name)
             yield f"library {name}", Call(name, arguments, ASKED), {"tool": tool}
-    script = f'tell application "{deed.app}" to {deed.applescript}'
+    if all(name.split("_")[1] in ("get", "list", "count") for name, _ in deed.tools):
+        whose = f"com.apple.{deed.app}" if deed.app != "Mail" else "com.apple.mail"
+        read = Effect("read", whose, deed.app)
+        _, note = shorten("x" * 50, 20, [read])
+        yield "read on", Call("read_more", {"result": note.split('"')[1], "offset": 20}, ASKED), {}
+    script = deed.applescript
+    if deed.app != "Standard Additions":
+        script = f'tell application "{deed.app}" to {script}'
     yield "AppleScript", Call("execute_applescript", {"script": script}, ASKED), {}
     if deed.javascript:
         script = f'const app = Application("{deed.app}"); app.{deed.javascript}'
@@ -248,9 +268,8 @@ def policies(draw: st.DrawFn) -> str:
         parts.append("read_only = true")
     if draw(st.integers(0, 3)) == 0:
         parts.append('[blocklist]\nadd = ["com.apple.Notes"]')
-    for section in ('[only]\napps = ["Notes", "Music"]', "[never]\nsend = true\ndelete = true"):
-        if draw(st.integers(0, 3)) == 0:
-            parts.append(section)
+    sections = ('[only]\napps = ["Notes", "Music"]', "[never]\nsend = true\ndelete = true")
+    parts += [section for section in sections if draw(st.integers(0, 3)) == 0]
     for kind in ("deny", "ask", "allow", "rule"):
         if draw(st.booleans()):
             levels = ["", 'level = "SAFE"', 'level = ["SAFE", "MODIFY"]']
