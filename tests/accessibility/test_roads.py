@@ -248,9 +248,8 @@ def policies(draw: st.DrawFn) -> str:
         parts.append("read_only = true")
     if draw(st.integers(0, 3)) == 0:
         parts.append('[blocklist]\nadd = ["com.apple.Notes"]')
-    for section in ('[only]\napps = ["Notes", "Music"]', "[never]\nsend = true\ndelete = true"):
-        if draw(st.integers(0, 3)) == 0:
-            parts.append(section)
+    sections = ('[only]\napps = ["Notes", "Music"]', "[never]\nsend = true\ndelete = true")
+    parts += [section for section in sections if draw(st.integers(0, 3)) == 0]
     for kind in ("deny", "ask", "allow", "rule"):
         if draw(st.booleans()):
             levels = ["", 'level = "SAFE"', 'level = ["SAFE", "MODIFY"]']
