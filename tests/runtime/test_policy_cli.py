@@ -59,6 +59,22 @@ def test_show_says_where_each_value_comes_from(
     assert f"your rule   app Notes is SAFE  ({file} line 9)" in out
 
 
+def test_show_says_what_matchers_conditions_and_sections_want(
+    capsys: pytest.CaptureFixture[str], file: Path
+) -> None:
+    write(
+        file,
+        "[never]\nsend = true\n[only]\napps = ['Notes', 'Mail']\n[[allow]]\ntool = 'x'\n"
+        "argument = { url = { host = '*.a.com' }, n = { at_most = 3 } }\ntainted = false\n"
+        "hours = '08:00-18:30'\ndays = ['mon', 'tue']\n",
+    )
+    _, out, _ = run(capsys, "show")
+    assert f"deny        never send  ({file} line 2)" in out
+    assert f"deny        only apps Notes|Mail  ({file} line 3)" in out
+    wanted = "tool x, hours 08:00-18:30, days mon|tue, tainted false, url = host *.a.com"
+    assert f"allow       {wanted}, n = at_most 3  ({file} line 5)" in out
+
+
 def test_a_broken_policy_stops_every_command_with_its_line(
     capsys: pytest.CaptureFixture[str], file: Path, output: Path
 ) -> None:

@@ -1,8 +1,10 @@
 """Typed matchers of rules: a host by its labels, a path by its folders, a number by its range."""
 
 import time
+from dataclasses import replace
+from posixpath import normpath
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 import pytest
 from hypothesis import given
@@ -351,3 +353,21 @@ def test_no_text_crashes_the_loader(text: str) -> None:
         assert isinstance(parse_policy(text), Policy)
     except SetupError as error:
         assert "\n" not in str(error)
+
+
+STEPS = st.sampled_from("~ /Users/me file:// / / .. . Projects out a %2e%2e".split())
+
+
+@given(st.lists(STEPS, max_size=8).map("".join), st.integers() | st.floats() | st.text(max_size=4))
+def test_no_allow_lets_a_path_or_a_number_through_that_is_outside(to: str, limit: object) -> None:
+    argument = '{ to = { folder = "~/Projects" }, limit = { at_most = 50 } }'
+    (row,) = parse_policy(f"[[allow]]\nargument = {argument}").allow
+    places = permissions_of(LINKED).places
+    facts = CallFacts("x", arguments={"to": [to, to], "limit": limit}, places=places)
+    if matches(row, facts, "SAFE", loosens=True):
+        assert float(str(limit)) <= 50
+        path = unquote(to.removeprefix("file://")) if to.startswith("file://") else to
+        whole = normpath(f"/Users/me{path[1:]}" if path.startswith("~") else path)
+        assert f"/{whole.lstrip('/')}/".startswith("/Users/me/Projects/")
+        assert "/out/" not in f"{whole}/"
+    assert not matches(row, replace(facts, arguments={"to": to}), "SAFE", loosens=True)

@@ -153,8 +153,8 @@ def _effect(match: Match, facts: CallFacts, *, loosens: bool) -> str:
     if match.sends_to:
         flows = [row for effect in facts.effects for row in effect.flow]
         places = [row.to for row in flows if row.kind in ("host", "recipient")]
-        fits = [recipient_like(to, match.sends_to, loosens=loosens) for to in places]
-        if not (fits and all(fits) if loosens else any(fits)):
+        fits = (recipient_like(to, match.sends_to, loosens=loosens) for to in places)
+        if not _hold(fits, every=loosens):
             return "sends_to"
     if match.verbs and not any(effect.verb in match.verbs for effect in facts.effects):
         return "what it does"
@@ -233,8 +233,13 @@ def _argument(facts: CallFacts, key: str, wanted: Wanted, *, loosens: bool) -> b
     elif sent is None or not loosens:
         whole = (tuple(dict.fromkeys((_text(value), *_items(value)))) for (value,) in given)
         sent = (*(sent or ()), *whole)
-    fits = [_fits(forms, wanted, facts, loosens=loosens) for forms in sent]
-    return bool(fits) and (all(fits) if loosens else any(fits))
+    return _hold((_fits(forms, wanted, facts, loosens=loosens) for forms in sent), every=loosens)
+
+
+def _hold(fits: Iterable[bool], *, every: bool) -> bool:
+    """Say whether `every` one of some items fits, or any; of none neither."""
+    found = list(fits)
+    return bool(found) and (all(found) if every else any(found))
 
 
 def _fits(forms: tuple[str, ...], wanted: Wanted, facts: CallFacts, *, loosens: bool) -> bool:
@@ -261,11 +266,7 @@ def _fits(forms: tuple[str, ...], wanted: Wanted, facts: CallFacts, *, loosens: 
         tests.append(_inside(path, wanted.folder, facts, every=loosens) for path in paths)
     if wanted.path:
         tests.append(_path_like(path, wanted.path, facts, every=loosens) for path in paths)
-    for test in tests:
-        fits = list(test)
-        if not fits or not (all(fits) if loosens else any(fits)):
-            return False
-    return True
+    return all(_hold(test, every=loosens) for test in tests)
 
 
 def _is_path(text: str) -> bool:
@@ -283,47 +284,35 @@ def _number(text: str) -> float:
 def _inside(path: str, folders: Iterable[str], facts: CallFacts, *, every: bool = True) -> bool:
     """Say whether a path lies in one of the folders, in `every` place it may mean or any."""
     roots = [root.rstrip("/") for folder in folders for root in facts.places(folder)]
-    found = [
-        any(place == root or place.startswith(root + "/") for root in roots)
-        for place in facts.places(path)
-    ]
-    return bool(found) and (all(found) if every else any(found))
+    places = facts.places(path)
+    inside = (any((place + "/").startswith(root + "/") for root in roots) for place in places)
+    return _hold(inside, every=every)
 
 
 def _path_like(path: str, globs: Iterable[str], facts: CallFacts, *, every: bool) -> bool:
-    wholes = [
-        whole.split("/")
-        for glob in globs
-        for whole in facts.places(glob if _is_path(glob) else f"/**/{glob}")
-    ]
-    found = [
-        any(_steps_like(place.split("/"), whole) for whole in wholes)
-        for place in facts.places(path)
-    ]
-    return bool(found) and (all(found) if every else any(found))
+    wholes = (glob if _is_path(glob) else f"/**/{glob}" for glob in globs)
+    split = [form.split("/") for whole in wholes for form in facts.places(whole)]
+    places = (place.split("/") for place in facts.places(path))
+    return _hold((any(_steps_like(place, glob) for glob in split) for place in places), every=every)
 
 
 def _steps_like(steps: list[str], globs: list[str]) -> bool:
     """Say whether a path fits a glob, step by step; `**` stands for any number of steps."""
     reached = {0}
-    for glob in globs:
-        if glob == "**":
-            reached = set(range(min(reached), len(steps) + 1)) if reached else reached
+    for glob in (glob.replace("[", "[[]") for glob in globs):
+        if glob == "**" and reached:
+            reached = set(range(min(reached), len(steps) + 1))
         else:
-            plain = glob.replace("[", "[[]")
-            reached = {
-                at + 1
-                for at in reached
-                if fnmatchcase("".join(steps[at : at + 1]), plain) and at < len(steps)
-            }
+            there = (at for at in reached if at < len(steps))
+            reached = {at + 1 for at in there if fnmatchcase(steps[at], glob)}
     return len(steps) in reached
 
 
 def _properties(given: Iterable[tuple[Any]], globs: tuple[str, ...], *, loosens: bool) -> bool:
     """Say whether the names of properties in a value fit: its fields, or the list that it is."""
     names = [words_of(str(name).lstrip("-")) for (value,) in given for name in _names(value)]
-    fits = [like((name,), [glob.replace("_", " ") for glob in globs]) for name in names]
-    return bool(fits) and (all(fits) if loosens else any(fits))
+    plain = [glob.replace("_", " ") for glob in globs]
+    return _hold((like((name,), plain) for name in names), every=loosens)
 
 
 def _names(value: Any) -> Iterable[Any]:

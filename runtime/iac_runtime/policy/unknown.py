@@ -79,7 +79,8 @@ class _Known:
             found = (name for name in found if name in exact or like((name,), rule.tool))
         rows = self._catalogue.tools
         if rule.app:
-            found = [name for name in found if name in rows and _of(rows[name].app, rule.app)]
+            known = (rows[name] for name in found if name in rows)
+            found = [row.name for row in known if like((row.app.id, row.app.name), rule.app)]
         return sorted(found)
 
     def _argument(self, scope: Sequence[str], key: str, wanted: Any) -> Iterator[str]:
@@ -130,10 +131,6 @@ class _Known:
         tables = map(self._catalogue.tables, apps)
         classes = (part for found in tables for part in found.classes.values())
         return list({row.term: None for part in classes for row in part.properties})
-
-
-def _of(app: Any, globs: tuple[str, ...]) -> bool:
-    return like((app.id, app.name), globs)
 
 
 def _says(kind: str, word: str, known: Sequence[str], where: str = "") -> str:
