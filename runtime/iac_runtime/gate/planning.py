@@ -8,6 +8,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import replace
 from fnmatch import fnmatchcase
+from functools import partial
 from typing import Any, Final
 
 from iac_base.cancellation import Cancellation
@@ -70,16 +71,25 @@ def plan_operation(tool: Tool, call: Call, context: ToolContext) -> Plan:
     if not _may_launch(event, level, context.launch):
         event = replace(event, may_launch=False)
 
-    def perform(cancel: Cancellation | None) -> ToolResult:
+    def perform(cancel: Cancellation | None, pin: tuple[Event, Any] | None = None) -> ToolResult:
+        sent = replace(event, pin=pin) if pin else event
         try:
-            answer = context.executor.execute(event, app=app.name, command=tool.name, cancel=cancel)
+            answer = context.executor.execute(sent, app=app.name, command=tool.name, cancel=cancel)
         except ToolError as error:
             raise look_again(error, event, operation) from None
         return _kept(plain_result(answer, event, operation), context.limit)
 
+    def look(facts: CallFacts) -> Plan:
+        # Needed by calls that are asked about, and by no other.
+        from iac_runtime.gate.resolving import seen
+
+        found = seen(facts, event, operation, context)
+        facts = replace(facts, shown=found.shown, pin=found.digest)
+        return Plan(tool, facts, partial(perform, pin=found.pin), look)
+
     given = call.arguments if operation.spec.bind else {}
     facts = CallFacts(tool.name, arguments=bound, given=given, digest=tool.digest)
-    return Plan(tool, context.permissions.request(facts, event, level, operation), perform)
+    return Plan(tool, context.permissions.request(facts, event, level, operation), perform, look)
 
 
 def plan_app_event(tool: Tool, call: Call, context: ToolContext) -> Plan:
