@@ -17,7 +17,7 @@ from iac_base.text import escaped
 from iac_mcp.cli.common import HELP, TOOLS, json_object, print_json, with_examples
 from iac_runtime.gate.plans import Asks, Call, Outcome, Refused
 from iac_runtime.gate.results import clean, structured
-from iac_runtime.policy.question import ANSWERS, ROUNDS, Question, Verdict
+from iac_runtime.policy.question import ANSWERS, CHANGING, ROUNDS, Question, Verdict
 from iac_runtime.serve.options import CALL_OPTIONS, SERVE_OPTIONS, Option
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.folders import tool_folders
@@ -144,7 +144,7 @@ def call(tool: str, arguments: str, dry_run: bool, **raw: Any) -> int:
             _complain(f"It would have run: {outcome.line}")
         return 1
     if isinstance(outcome, Asks):
-        _complain("What the call names kept changing while you were asked; nothing was sent.")
+        _complain(CHANGING)
         return 1
     if dry_run:
         click.echo(escaped(outcome.line))

@@ -55,7 +55,7 @@ _WORDS: Final = 80
 """Characters of one value that are shown; the whole of it is pinned."""
 
 _START: Final = 5.0
-"""Seconds for the question whether the app runs, which starts what reads."""
+"""Seconds for starting what reads, by the question whether the app runs."""
 
 _MOST: Final = 4
 _NAMES: Final = ("name", "title", "subject", "summary", "displayed name", "display name", "URL")
@@ -127,13 +127,11 @@ def _look(executor: Executor, app: str, targets: tuple[Target, ...], reads: Even
     """Look at what a call names; an app that does not run is not started."""
     asks = replace(reads, op="running", parts=())
     try:
-        if reads.kind == "application":
-            running = executor.execute(asks, app=app, command="app_running", timeout=_START)
-            if running.value is not True:
-                return _unseen(targets, _NOT_RUNNING)
+        executor.execute(asks, app=app, command="app_running", timeout=_START)
         answer = executor.execute(reads, app=app, command="get", timeout=SECONDS).value
-    except IacError:
-        return _unseen(targets)
+    except IacError as error:
+        gone = isinstance(error, ToolError) and error.type == "APP_NOT_RUNNING"
+        return _unseen(targets, _NOT_RUNNING if gone else _NOT_READ)
     left = iter(answer)
     shown: list[Shown] = []
     for target in targets[:OBJECTS]:
@@ -144,7 +142,7 @@ def _look(executor: Executor, app: str, targets: tuple[Target, ...], reads: Even
     return Look(tuple(shown), (reads, answer))
 
 
-def _unseen(targets: tuple[Target, ...], why: str = _NOT_READ) -> Look:
+def _unseen(targets: tuple[Target, ...], why: str) -> Look:
     """Return what is shown where nothing can be read."""
     return Look(tuple(Shown(target.reference, why) for target in targets))
 
@@ -194,7 +192,7 @@ def _target(
         classes = id_classes(tables)
         return Target(found.text, kind, "", (read("get", id_classes=classes),))
     ident = id_property(kind, tables)
-    ways = [way for way in _describing(kind, tables) if not secret_property(way, tables, hidden)]
+    ways = [way for way in describing(kind, tables) if not secret_property(way, tables, hidden)]
     rows = [row for way in ways if (row := tables.find_property(kind, way)) is not None]
     if found.selectable:
         names = [row for row in rows if row.term not in _TEXTS][:2]
@@ -212,14 +210,15 @@ def _target(
 
 
 @cache
-def _table() -> dict[str, dict[str, list[str]]]:
+def table() -> dict[str, dict[str, list[str]]]:
+    """Return what describes an object: app key -> class -> properties."""
     return tomllib.loads(Path(__file__).with_name("shown.toml").read_text("utf-8"))
 
 
 @cache
-def _describing(kind: str, tables: Tables) -> tuple[str, ...]:
+def describing(kind: str, tables: Tables) -> tuple[str, ...]:
     """Return the properties that describe an object of a class, by its row or by the rule."""
-    rows = _table().get(tables.key, {})
+    rows = table().get(tables.key, {})
     for term, _ in tables.lineage(kind):
         if term in rows:
             return tuple(rows[term])

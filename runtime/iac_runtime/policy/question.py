@@ -52,6 +52,9 @@ ROUNDS: Final = 3
 """Times that a person is asked about one call, where what it names changes meanwhile."""
 
 
+CHANGING: Final = "What the call names kept changing while you were asked; nothing was sent."
+
+
 class Question(NamedTuple):
     """A question; `answers` are the labels to choose from, Deny first."""
 

@@ -30,6 +30,7 @@ from iac_runtime.policy.model import Approver
 from iac_runtime.policy.permissions import Requester
 from iac_runtime.policy.question import (
     ANSWERS,
+    CHANGING,
     ROUNDS,
     Question,
     Verdict,
@@ -270,6 +271,9 @@ async def call_gate(
             break
         answered = call._replace(token=outcome.token, verdict=said)
         outcome = await _in_thread(partial(_call, gate, answered), limiter, deadline.keep)
+    else:
+        if isinstance(outcome, Asks):
+            raise ToolError("STALE", CHANGING, "Look at it again, then call again.", retryable=True)
     return outcome
 
 
