@@ -30,9 +30,6 @@ SAME: Final = 0.9
 
 _PROVEN: Final = 4
 
-_WORST: Final = 100
-"""Lines of a script that are told at most."""
-
 
 class ScriptError(Exception):
     """A script failed: the error, and why."""
@@ -116,7 +113,7 @@ def worst_lines(script: str, found: Analysis) -> Iterator[Shown]:
     """Yield the lines of a script that give it its level, by their numbers."""
     rows = re.split(r"\r\n?|\n", script)
     worst = {row.place.line for row in found.reasons if row.level == found.level}
-    for number in sorted(worst)[:_WORST]:
+    for number in sorted(worst):
         yield Shown(f"line {number}", clean_text(rows[number - 1].strip(), 200))
 
 

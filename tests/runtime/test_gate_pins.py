@@ -30,7 +30,8 @@ def test_nothing_is_acted_on_but_what_a_person_was_shown(
         rounds += 1
         assert rounds <= 3, "nothing changes any more, and it is asked about again"
         shown = named(place, reference, desk.items)
-        assert all(str(text) in outcome.question.text for one in shown for text in one[1:2])
+        # Of several, five at most are described.
+        assert all(one[1] in outcome.question.text for one in shown[:5])
         assert (rounds > 1) == ("It has changed since you were asked:" in outcome.question.text)
         for change in thinking:
             happen(place, desk.items, change)

@@ -18,26 +18,16 @@ from typing import Any, Final, NamedTuple
 
 from iac_base.errors import IacError, ToolError, quoted
 from iac_base.text import clean
-from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.plans import ToolContext
 from iac_runtime.language.reader import AppReader
-from iac_runtime.language.request import Absent, Column, Event
-from iac_runtime.language.steps import (
-    Boundary,
-    ById,
-    ByIndex,
-    RecordValue,
-    RefValue,
-    Step,
-    Value,
-)
+from iac_runtime.language.request import Column, Event
+from iac_runtime.language.steps import Boundary, ById, ByIndex, RefValue, Step
 from iac_runtime.language.terms import id_classes, id_property
 from iac_runtime.language.text import steps_text
-from iac_runtime.policy.call_view import words_of
+from iac_runtime.policy.call_view import view_of, words_of
 from iac_runtime.policy.dataflow import secret_property
 from iac_runtime.policy.facts import CallFacts, Shown
 from iac_runtime.policy.permissions import Requester
-from iac_runtime.tool import Property
 from iac_runtime.tools.binding import Operation
 from iac_runtime.tools.tables import APPLICATION, Tables
 
@@ -58,9 +48,11 @@ _START: Final = 5.0
 """Seconds for starting what reads, by the question whether the app runs."""
 
 _MOST: Final = 4
-_NAMES: Final = ("name", "title", "subject", "summary", "displayed name", "display name", "URL")
-_PEOPLE: Final = ("sender", "recipient", "address", "email")
 _TEXTS: Final = ("plaintext", "content", "contents", "text", "body")
+_TELLING: Final = ("name", "title", "subject", "summary", "URL", "sender", "date", *_TEXTS, "size")
+"""Last words of the properties that describe an object of any app, the most telling first."""
+
+_PLAIN: Final = ("text", "rich text", "date", "integer", "number", "real")
 
 _NOT_RUNNING: Final = "could not be looked at, for the app is not running"
 _NOT_READ: Final = "could not be looked at"
@@ -97,75 +89,48 @@ class Look(NamedTuple):
 
 
 def seen(facts: CallFacts, event: Event, operation: Operation, context: ToolContext) -> Look:
-    """Look at what a call names, as far as reading it needs no approval of its own."""
+    """Look at what a call names, as far as reading it needs no approval of its own.
+
+    An app that does not run is not started.
+    """
     permissions, tables = context.permissions, operation.tables
-    targets = _targets(event, tables, tuple(permissions.policy.secrets))
+    targets = _targets(event, tables, context.home, tuple(permissions.policy.secrets))
     if not targets:
         return Look(())
-    reads = _reads(event, targets)
-    caller = Requester(facts.client, vouched=facts.vouched)
-    asks = permissions.of(permissions.request(CallFacts("get"), reads, "SAFE", operation), caller)
-    if asks.secrets or permissions.judge(asks).action != "allow":
-        return _unseen(targets, _NOT_ALLOWED)
-    return _look(context.executor, tables.app.name, targets, reads)
-
-
-def _targets(event: Event, tables: Tables, hidden: tuple[str, ...]) -> tuple[Target, ...]:
-    """Return what a request names, each once; `hidden` are globs of properties not to be read."""
-    steps = dict.fromkeys(map(_holder, _references(event)))
-    found = (_target(one, event, tables, hidden) for one in steps if one)
-    return tuple(target for target in found if target is not None)
-
-
-def _reads(event: Event, targets: tuple[Target, ...]) -> Event:
-    """Return the request that looks at the first of what a call names."""
     parts = tuple(read for target in targets[:OBJECTS] for read in target.reads)
-    return Event(event.app, event.kind, "each", "", parts=parts, writes=False, may_launch=False)
-
-
-def _look(executor: Executor, app: str, targets: tuple[Target, ...], reads: Event) -> Look:
-    """Look at what a call names; an app that does not run is not started."""
-    asks = replace(reads, op="running", parts=())
-    try:
-        executor.execute(asks, app=app, command="app_running", timeout=_START)
-        answer = executor.execute(reads, app=app, command="get", timeout=SECONDS).value
-    except IacError as error:
-        gone = isinstance(error, ToolError) and error.type == "APP_NOT_RUNNING"
-        return _unseen(targets, _NOT_RUNNING if gone else _NOT_READ)
-    left = iter(answer)
-    shown: list[Shown] = []
-    for target in targets[:OBJECTS]:
-        shown += _described(target, [next(left) for _ in target.reads])
-    more = len(targets) - OBJECTS
-    if more > 0:
-        shown.append(Shown(f"{more} more", _NOT_READ))
-    return Look(tuple(shown), (reads, answer))
-
-
-def _unseen(targets: tuple[Target, ...], why: str) -> Look:
-    """Return what is shown where nothing can be read."""
+    looks = Event(event.app, event.kind, "each", "", parts=parts, writes=False, may_launch=False)
+    caller = Requester(facts.client, vouched=facts.vouched)
+    asks = permissions.of(permissions.request(CallFacts("get"), looks, "SAFE", operation), caller)
+    why, app = _NOT_ALLOWED, tables.app.name
+    if not asks.secrets and permissions.judge(asks).action == "allow":
+        try:
+            starts = replace(looks, op="running", parts=())
+            context.executor.execute(starts, app=app, command="app_running", timeout=_START)
+            answer = context.executor.execute(looks, app=app, command="get", timeout=SECONDS).value
+            return Look(tuple(_told(targets, iter(answer))), (looks, answer))
+        except IacError as error:
+            gone = isinstance(error, ToolError) and error.type == "APP_NOT_RUNNING"
+            why = _NOT_RUNNING if gone else _NOT_READ
     return Look(tuple(Shown(target.reference, why) for target in targets))
 
 
-def _references(event: Event) -> Iterator[tuple[Step, ...]]:
-    """Yield what a request is done to, and then what else it names as an object."""
-    if event.target:
-        yield event.target
-    direct = () if isinstance(event.direct, Absent) else (event.direct,)
-    left: list[Value] = [*direct, *(value for _, value in (*event.named, *event.more))][::-1]
-    while left:
-        value = left.pop()
-        if isinstance(value, RefValue):
-            yield value.steps
-        elif isinstance(value, tuple):
-            left += reversed(value)
-        elif isinstance(value, RecordValue):
-            left += [part for _, part in value.fields]
+def _told(targets: tuple[Target, ...], answers: Iterator[Any]) -> Iterator[Shown]:
+    for target in targets[:OBJECTS]:
+        yield from _described(target, [next(answers) for _ in target.reads])
+    if len(targets) > OBJECTS:
+        yield Shown(f"{len(targets) - OBJECTS} more", _NOT_READ)
 
 
-def _holder(steps: tuple[Step, ...]) -> tuple[Step, ...]:
-    """Return a reference; of a place to insert at, what holds the collection."""
-    return steps[:-2] if steps and isinstance(steps[-1], Boundary) else steps
+def _targets(
+    event: Event, tables: Tables, home: str, hidden: tuple[str, ...]
+) -> tuple[Target, ...]:
+    """Return what a request names, each once; `hidden` are globs of properties not to be read."""
+    values = (row.value for row in view_of(event, {}, home, tables).values)
+    named = [event.target, *(value.steps for value in values if isinstance(value, RefValue))]
+    # Of a place to insert at, what holds the collection.
+    holders = (one[:-2] if one and isinstance(one[-1], Boundary) else one for one in named)
+    found = (_target(one, event, tables, hidden) for one in dict.fromkeys(holders) if one)
+    return tuple(target for target in found if target is not None)
 
 
 def _target(
@@ -222,29 +187,12 @@ def describing(kind: str, tables: Tables) -> tuple[str, ...]:
     for term, _ in tables.lineage(kind):
         if term in rows:
             return tuple(rows[term])
-    known = [row for row in tables.properties(kind) if "r" in row.access]
-    ranked = sorted((rank, at) for at, row in enumerate(known) if (rank := _rank(row)) < _LAST)
-    kept: dict[int, int] = {}
-    for rank, at in ranked:
-        # Two names tell more than one; of each other sort the first is enough.
-        kept.setdefault(rank, at)
-    return tuple(known[at].term for at in list(kept.values())[:_MOST])
-
-
-_LAST: Final = 100
-
-
-def _rank(row: Property) -> int:
-    """Return how early a property describes its object; `_LAST` for one that does not."""
-    if row.term in _NAMES:
-        return _NAMES.index(row.term)
-    if row.type == "text" and any(word in row.term for word in _PEOPLE):
-        return 10
-    if row.type == "date":
-        return 11
-    if row.term in _TEXTS and "text" in row.type:
-        return 12
-    return 13 if row.type == "integer" and row.term.endswith("size") else _LAST
+    known = [row for row in tables.properties(kind) if "r" in row.access and row.type in _PLAIN]
+    named = (
+        next((row.term for row in known if row.term.split()[-1:] == [word]), "")
+        for word in _TELLING
+    )
+    return tuple(filter(None, named))[:_MOST]
 
 
 def _described(target: Target, answers: list[Any]) -> Iterator[Shown]:

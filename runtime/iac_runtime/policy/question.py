@@ -47,6 +47,9 @@ TEXT_LIMIT: Final = 4000
 LINE_LIMIT: Final = 12
 """Lines of a question; what is longer is in a file that it names."""
 
+_LINE: Final = 600
+"""Characters of a line."""
+
 
 ROUNDS: Final = 3
 """Times that a person is asked about one call, where what it names changes meanwhile."""
@@ -84,8 +87,8 @@ def question_for(
         changed: What is otherwise than when the same was asked before, a sentence each.
         keep: Writes what does not fit to a file, and returns its path.
     """
-    whole = _lines(facts, decision, changed, _Room(10**6, 10**6, 10**6))
-    lines = _lines(facts, decision, changed, _Room())
+    whole = _lines(facts, decision, changed, times=10**6)
+    lines = _lines(facts, decision, changed)
     path = keep("\n".join(whole)) if keep is not None and lines != whole else ""
     if path:
         lines.append(f"All of it: {escaped(path)}")
@@ -95,36 +98,39 @@ def question_for(
     return Question(app, facts.tool, decision.level, text, facts.line, answers, decision.scope)
 
 
-class _Room(NamedTuple):
-    """How much is shown: lines of all, characters of a value, and of a line."""
+def _lines(
+    facts: CallFacts, decision: Decision, changed: Sequence[str], times: int = 1
+) -> list[str]:
+    """Return the lines of a question; what has many rows takes the lines that others leave.
 
-    lines: int = LINE_LIMIT - 1
-    value: int = VALUE_LIMIT
-    text: int = 600
-
-
-def _lines(facts: CallFacts, decision: Decision, changed: Sequence[str], room: _Room) -> list[str]:
-    """Return the lines of a question; what has many rows takes the lines that others leave."""
+    `times` says how much more there is room for.
+    """
 
     def line(*parts: str) -> list[str]:
         said = " ".join(parts)
-        return [_cut(escaped(said), room.text)] if said else []
+        return [_cut(escaped(said), _LINE * times)] if said else []
 
     effects = [in_words(effect) for effect in facts.effects]
     one = f": {effects[0]}" if len(effects) == 1 else ""
     before = line(f"{facts.client or 'A program'} wants to use {facts.tool}{one}.")
     before += line(*(["It has changed since you were asked:", *changed] if changed else ()))
     told = {effect.reference for effect in facts.effects} if one else set()
-    given = {key: value for key, value in facts.arguments.items() if value not in (*told,)}
-    values = (f"{escaped(key)}: {shown(value, room.value)}" for key, value in given.items())
-    after = [_cut(f"With {'; '.join(values)}", 2 * room.text)] if given else []
+    most = VALUE_LIMIT * times
+    # Of a long script its worst lines are shown, not its head.
+    script = facts.event is None and facts.shown
+    given = "; ".join(
+        f"{escaped(key)}: {shown(value, most)}"
+        for key, value in facts.arguments.items()
+        if value not in (*told,) and not (script and len(str(value)) > most)
+    )
+    after = [_cut(f"With {given}", 2 * _LINE * times)] if given else []
     if facts.event is None and facts.line:
         after += line(f"It runs: {facts.line}")
     after += line(*(["Asked because:", *decision.reasons] if decision.reasons else ()))
     after += line(f"{decision.level}:", _undone(facts, decision))
     if decision.offers_always:
         after += line(f'"{ALWAYS}" covers {decision.scope}, until the tool changes.')
-    left = room.lines - len(before) - len(after)
+    left = (LINE_LIMIT - 1) * times - len(before) - len(after)
     things, above = [], " "
     for name, says in facts.shown:
         inside = name.startswith(above)
@@ -156,11 +162,11 @@ def _undone(facts: CallFacts, decision: Decision) -> str:
 def differences(before: tuple[Shown, ...], now: tuple[Shown, ...]) -> tuple[str, ...]:
     """Return what is otherwise than when a person was asked, a sentence each."""
     was, new = dict(before), dict(now)
-    changed = (name for name in was if was[name] != new.get(name))
-    found = [
-        f"{name} was {was[name]}, and is {new.get(name, 'not there')} now." for name in changed
-    ]
-    found += [f"{name} is new: {says}." for name, says in now if name not in was]
+    found = (
+        f"{name} was {was.get(name, 'not there')}, and is {new.get(name, 'not there')} now."
+        for name in dict.fromkeys([*was, *new])
+        if was.get(name) != new.get(name)
+    )
     return tuple(found) or ("More of it has changed than is shown here.",)
 
 
