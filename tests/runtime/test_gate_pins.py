@@ -61,3 +61,16 @@ def test_where_nothing_changes_one_yes_is_enough(call: tuple[Place, str]) -> Non
     gone = [one for one in before if one not in desk.items]
     if place != DRAFTS:
         assert len(gone) == len(named(place, reference, before))
+
+
+def test_of_a_long_list_of_references_the_last_is_held_too() -> None:
+    desk = Desk(NOTES, [NOTES.new(n) for n in range(31)], [])
+    targets = [f"{NOTES.target}[{n}]" for n in range(30)]
+    asked = Call(NOTES.tool, {"target": targets}, ASKED)
+    first = desk.gate.call(asked)
+    assert isinstance(first, Asks)
+    desk.items[29], desk.items[30] = desk.items[30], desk.items[29]
+    anew = desk.gate.call(asked._replace(token=first.token, verdict="once"))
+    assert isinstance(anew, Asks)
+    assert "More of it has changed than is shown here." in anew.question.text
+    assert desk.acted == 0

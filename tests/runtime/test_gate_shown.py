@@ -196,7 +196,7 @@ def test_of_many_objects_the_first_are_described_and_a_file_has_all() -> None:
     lines = lines_of("mail_move", {"target": targets, "to": "inbox"}, gate_of(world))
     assert len(lines) <= LINE_LIMIT
     whole = Path(lines[-1].removeprefix("All of it: "))
-    assert "  6 more: could not be looked at" in whole.read_text()
+    assert "  6 more: not described here" in whole.read_text()
     assert whole.read_text().count(': message "Lunch on Thursday?"') == 20
     assert whole.stat().st_mode & 0o077 == 0
 

@@ -38,7 +38,7 @@ OBJECTS: Final = 20
 """Objects that are described, of one call."""
 
 MEMBERS: Final = 1000
-"""Members of a list whose ids are pinned."""
+"""Objects, or members of a list, whose ids are pinned."""
 
 _SHOWN: Final = 5
 _WORDS: Final = 80
@@ -97,7 +97,7 @@ def seen(facts: CallFacts, event: Event, operation: Operation, context: ToolCont
     targets = _targets(event, tables, context.home, tuple(permissions.policy.secrets))
     if not targets:
         return Look(())
-    parts = tuple(read for target in targets[:OBJECTS] for read in target.reads)
+    parts = tuple(read for target in targets for read in target.reads)
     looks = Event(event.app, event.kind, "each", "", parts=parts, writes=False, may_launch=False)
     caller = Requester(facts.client, vouched=facts.vouched)
     asks = permissions.of(permissions.request(CallFacts("get"), looks, "SAFE", operation), caller)
@@ -118,7 +118,7 @@ def _told(targets: tuple[Target, ...], answers: Iterator[Any]) -> Iterator[Shown
     for target in targets[:OBJECTS]:
         yield from _described(target, [next(answers) for _ in target.reads])
     if len(targets) > OBJECTS:
-        yield Shown(f"{len(targets) - OBJECTS} more", _NOT_READ)
+        yield Shown(f"{len(targets) - OBJECTS} more", "not described here")
 
 
 def _targets(
@@ -129,8 +129,15 @@ def _targets(
     named = [event.target, *(value.steps for value in values if isinstance(value, RefValue))]
     # Of a place to insert at, what holds the collection.
     holders = (one[:-2] if one and isinstance(one[-1], Boundary) else one for one in named)
-    found = (_target(one, event, tables, hidden) for one in dict.fromkeys(holders) if one)
-    return tuple(target for target in found if target is not None)
+    each = (_target(one, event, tables, hidden) for one in dict.fromkeys(holders) if one)
+    found = [target for target in each if target is not None]
+    # Those that are not described are pinned by the first that is known of them: the id.
+    rest = (
+        target._replace(reads=(replace(read, columns=read.columns[:1]),))
+        for target in found[OBJECTS:MEMBERS]
+        for read in target.reads[:1]
+    )
+    return (*found[:OBJECTS], *rest)
 
 
 def _target(

@@ -246,10 +246,10 @@ class Permissions:
         Raises:
             SetupError: The state cannot be read.
         """
-        from iac_runtime.policy.approvals import TokenError, read_token
-
         if not token or verdict not in ("once", "always"):
             return False
+        from iac_runtime.policy.approvals import TokenError, read_token
+
         with contextlib.suppress(TokenError):
             return bool(read_token(self.store, token).pin)
         return False
