@@ -1,6 +1,7 @@
 """What the tools answer: plain values, a line for a question, and what to use for an intent."""
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
 from iac_applescript.analysis.analyser import Analysis
@@ -11,6 +12,7 @@ from iac_applescript.skills import Skill
 from iac_base.errors import ToolError
 from iac_base.text import clean, clean_text
 from iac_base.words import fold
+from iac_runtime.policy.facts import Shown
 from iac_runtime.search.request import stems
 
 REASONS: Final = 12
@@ -99,8 +101,20 @@ def line(script: str, language: str, found: Analysis, *, confined: bool) -> str:
     said += f", to {whom}" if whom else ", to no app"
     why = "; ".join(dict.fromkeys(f"{r.text} {r.says}".strip() for r in found.reasons[:3]))
     held = "held to these apps by macOS" if confined else "not held to these apps by macOS"
-    shown = clean_text(" ".join(script.split()), 200)
+    shown = " ".join(script.split())
+    if len(shown) > 200:
+        worst = (f"{row.reference}: {row.says}" for row in worst_lines(script, found))
+        shown = "; ".join(worst) or shown
+    shown = clean_text(shown, 200)
     return clean_text(f"{said} ({held}){': ' + why if why else ''} | {shown}", 700)
+
+
+def worst_lines(script: str, found: Analysis) -> Iterator[Shown]:
+    """Yield the lines of a script that give it its level, by their numbers."""
+    rows = re.split(r"\r\n?|\n", script)
+    worst = {row.place.line for row in found.reasons if row.level == found.level}
+    for number in sorted(worst):
+        yield Shown(f"line {number}", clean_text(rows[number - 1].strip(), 200))
 
 
 class HitLike(Protocol):

@@ -30,6 +30,7 @@ from iac_applescript.answers import (
     pattern,
     suggest,
     where,
+    worst_lines,
 )
 from iac_applescript.patterns import RunOutcome
 from iac_applescript.running import compile_script, error_of, run_script
@@ -182,6 +183,7 @@ def execute(tool: Tool, call: Call, context: ToolContext) -> Plan:
         line=line(script, language, found, confined=confined),
         raised=(*raised, *from_results(literals, context.permissions.taint)),
         turns=[app for app, _ in map(toolset.app, told) if app],
+        lines=tuple(worst_lines(script, found)),
     )
 
 

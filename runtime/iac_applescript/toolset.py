@@ -21,7 +21,7 @@ from iac_base.text import clean
 from iac_runtime.execution.process import Completed, Runner
 from iac_runtime.gate.plans import Call, Plan, ToolContext, ToolResult
 from iac_runtime.policy.effects import Effect
-from iac_runtime.policy.facts import CallFacts, Raised
+from iac_runtime.policy.facts import CallFacts, Raised, Shown
 from iac_runtime.search import Index
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.shape import Perform, Tool
@@ -105,6 +105,7 @@ class ScriptToolset:
         line: str = "",
         raised: tuple[Raised, ...] = (),
         turns: Collection[str] = (),
+        lines: tuple[Shown, ...] = (),
     ) -> Plan:
         """Return the plan of a call that does `work`.
 
@@ -112,6 +113,7 @@ class ScriptToolset:
             tool, call, work, effects: What is called, and what that does.
             line, raised: As the facts have them; the line is the tool's name if left out.
             turns: Bundle ids of the apps that are told one thing at a time.
+            lines: The lines of a script that a person should see.
         """
 
         def perform(cancel: Cancellation | None) -> ToolResult:
@@ -121,7 +123,9 @@ class ScriptToolset:
             return ToolResult(self._answer(work, call.arguments, run))
 
         shown = line or tool.name
-        facts = CallFacts(tool.name, effects, call.arguments, line=shown, raised=raised)
+        facts = CallFacts(
+            tool.name, effects, call.arguments, line=shown, raised=raised, shown=lines
+        )
         return Plan(tool, facts, perform)
 
     def _answer(self, work: Work, given: Arguments, run: Runner) -> Result:

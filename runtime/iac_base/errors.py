@@ -24,6 +24,7 @@ ErrorType = Literal[
     "NOT_SUPPORTED",
     "PERMISSION_DENIED",
     "REFUSED",
+    "STALE",
     "TIMEOUT",
     "UNAVAILABLE",
     "UNKNOWN",

@@ -25,6 +25,7 @@ from iac_runtime.policy.approvals import MOST
 from iac_runtime.policy.file import parse_policy
 from iac_runtime.policy.model import Flags, read_settings
 from iac_runtime.policy.permissions import Permissions, Requester, identify_in
+from iac_runtime.policy.question import LINE_LIMIT
 from iac_runtime.serve.listing import Choice, own_lines
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.own import added_tools
@@ -297,3 +298,17 @@ def test_a_new_script_tool_is_one_row_and_one_function(
             gate.call(Call("count_apps", {}, ASKED))
     finally:
         added_tools.cache_clear()
+
+
+def test_of_a_long_script_a_person_sees_the_dangerous_lines_and_not_its_head(
+    gate_of: Callable[..., Gate],
+) -> None:
+    harmless = [f'set x{n} to "harmless {n}"' for n in range(40)]
+    script = "\r".join([*harmless, 'do shell script "rm -rf ~"', *harmless])
+    asks = gate_of().call(Call("execute_applescript", {"script": script}, ASKED))
+    assert isinstance(asks, Asks)
+    lines = asks.question.text.splitlines()
+    assert '  line 41: do shell script "rm -rf ~"' in lines
+    assert "harmless" not in asks.question.text
+    assert "harmless 39" in Path(lines[-1].removeprefix("All of it: ")).read_text()
+    assert len(lines) <= LINE_LIMIT

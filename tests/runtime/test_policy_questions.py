@@ -22,10 +22,11 @@ from iac_base.text import hidden
 from iac_mcp.cli.main import ask_terminal, terminal_at_hand
 from iac_runtime.execution.process import Completed
 from iac_runtime.policy.decide import decide
-from iac_runtime.policy.facts import CallFacts
+from iac_runtime.policy.facts import CallFacts, Decision, Shown
 from iac_runtime.policy.model import Policy
 from iac_runtime.policy.question import (
     KEY,
+    LINE_LIMIT,
     SCRIPT,
     SECONDS,
     TEXT_LIMIT,
@@ -46,20 +47,28 @@ WRITE = facts_of("notes make_note", {"name": "Milk", "body": "one\ntwo"})
 DELETE = facts_of("notes delete", {"target": "notes.whose({name: 'x'})"})
 
 
+def decided(facts: CallFacts) -> Decision:
+    return decide(facts, Policy(), settings_of())
+
+
 def question_of(facts: CallFacts) -> Question:
-    return question_for(facts, decide(facts, Policy(), settings_of()))
+    return question_for(facts, decided(facts))
 
 
 def test_a_question_says_who_what_why_and_with_what() -> None:
-    text = question_of(DELETE).text
-    assert text.splitlines()[0] == "Claude wants to use notes_delete (Notes)."
-    assert "DANGEROUS: Cannot be taken back, or reaches others." in text
-    assert "- It changes several objects at once. [many-objects]" in text
-    assert "  target: \"notes.whose({name: 'x'})\"" in text
-    assert f"It runs: {DELETE.line}" in text
-    assert "Always" not in text
-    assert '"Always allow" covers Notes: make note' in question_of(WRITE).text
-    assert "It takes no arguments." in question_of(replace(WRITE, arguments={})).text
+    assert question_of(DELETE).text.splitlines() == [
+        'Claude wants to use notes_delete: deletes notes.whose({name: "x"}) in Notes.',
+        "With target: \"notes.whose({name: 'x'})\"",
+        "Asked because: It changes several objects at once. [many-objects]"
+        " DANGEROUS calls always require approval.",
+        "DANGEROUS: It goes to Recently Deleted in Notes, and can be taken back from there"
+        " for a while.",
+    ]
+    assert question_of(WRITE).text.splitlines()[-2:] == [
+        "MODIFY: What is made can be deleted by hand.",
+        '"Always allow" covers Notes: make note with properties {body, name}, until the tool'
+        " changes.",
+    ]
     assert question_of(replace(WRITE, client="")).text.startswith("A program wants")
 
 
@@ -84,11 +93,27 @@ def test_a_shown_value_is_one_line_that_hides_nothing_and_says_what_is_left_out(
     assert text == whole or "characters left out, SHA-256" in text
 
 
-def test_a_long_question_stays_readable() -> None:
-    facts = replace(WRITE, arguments={str(n): "x" * 5000 for n in range(50)})
-    text = question_of(facts).text
+def test_a_long_question_has_twelve_lines_and_names_the_file_that_has_all() -> None:
+    arguments = {str(n): "x" * 5000 for n in range(50)}
+    shown = tuple(Shown(f"notes[{n}]", "note " + "y" * 300) for n in range(20))
+    facts = replace(WRITE, arguments=arguments, shown=shown, effects=WRITE.effects * 9)
+    kept: list[str] = []
+
+    def keep(text: str) -> str:
+        kept.append(text)
+        return "/state/q.txt"
+
+    text = question_for(facts, decided(facts), ("a was b, and is c now.",), keep).text
     assert len(text) <= TEXT_LIMIT
+    assert len(text.splitlines()) == LINE_LIMIT
+    assert text.endswith("All of it: /state/q.txt")
     assert "characters left out, SHA-256" in text
+    assert "  and 7 more" in text
+    assert "  and 18 more" in text
+    (whole,) = kept
+    assert all("x" * 5000 in part for part in whole.split("; ")[:50])
+    assert "notes[19]" in whole
+    assert question_for(DELETE, decided(DELETE), (), keep).text.count("All of it") == 0
 
 
 def test_an_answer_that_was_not_offered_is_no_answer() -> None:

@@ -8,7 +8,10 @@ import pytest
 from mcp import Client
 from real_clients import ERAS, ask, backing_of, facts_of, program
 
+from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.opening import GateOptions, open_gate
+from iac_runtime.gate.plans import Call
+from iac_runtime.policy.permissions import Requester
 from iac_runtime.policy.question import ALWAYS, DENY, KEY, ONCE
 from iac_runtime.serve.front import identity
 from iac_runtime.serve.handlers import build_server
@@ -241,3 +244,51 @@ def test_what_a_read_only_server_suggests_can_be_done(
     server = build_server(gate, Listings([tools], Choice(read_only=True)), identity())
     ask(server, question, era, elicitation_callback=person)
     gate.close()
+
+
+class Fickle(Person):
+    """Somebody who says yes, while what he was asked about changes under his hands."""
+
+    def __init__(self, gate: Gate, changes: int) -> None:
+        super().__init__("accept", ONCE)
+        self._gate, self._changes = gate, changes
+
+    async def __call__(self, context: Any, params: Any) -> types.ElicitResult:
+        if len(self.asked) < self._changes:
+            body = {"target": "notes[0]", "properties": {"name": f"Changed {len(self.asked)}"}}
+            self._gate.call(Call("notes_set", body, Requester(vouched="DANGEROUS")))
+        return await super().__call__(context, params)
+
+
+@pytest.mark.parametrize(
+    ("era", "changes", "asked", "fails"),
+    [
+        ("auto", 0, 1, False),
+        ("auto", 1, 2, False),
+        ("legacy", 0, 1, False),
+        ("legacy", 1, 2, False),
+        # The rounds of the newer era are the client's.
+        ("legacy", 9, 3, True),
+    ],
+)
+def test_what_changes_while_a_person_thinks_is_asked_about_anew(
+    tools: Path, era: str, changes: int, asked: int, fails: bool
+) -> None:
+    gate = open_gate(GateOptions([tools], ""))
+    person = Fickle(gate, changes)
+
+    async def question(client: Client) -> None:
+        result = await client.call_tool("notes_delete", {"target": "notes[0]"})
+        assert result.is_error == fails
+        if fails:
+            assert facts_of(result)["type"] == "STALE"
+
+    backing = backing_of(tools, gate=gate)
+    try:
+        ask(backing.server(identity(), 54.0), question, era, elicitation_callback=person)
+    finally:
+        backing.close()
+    assert len(person.asked) == asked
+    assert "Shopping list" in person.asked[0]
+    for text in person.asked[1:]:
+        assert "It has changed since you were asked: notes[0] was note" in text

@@ -18,7 +18,7 @@ from iac_base.text import escaped
 from iac_mcp.cli.common import HELP, TOOLS, json_object, print_json, with_examples
 from iac_runtime.gate.plans import Asks, Call, Outcome, Refused
 from iac_runtime.gate.results import clean, structured
-from iac_runtime.policy.question import ANSWERS, Question, Verdict
+from iac_runtime.policy.question import ANSWERS, CHANGING, ROUNDS, Question, Verdict
 from iac_runtime.serve.options import CALL_OPTIONS, SERVE_OPTIONS, Option
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.folders import tool_folders
@@ -141,7 +141,9 @@ def call(tool: str, arguments: str, dry_run: bool, **raw: Any) -> int:
         if outcome.line:
             _complain(f"It would have run: {outcome.line}")
         return 1
-    assert not isinstance(outcome, Asks)
+    if isinstance(outcome, Asks):
+        _complain(CHANGING)
+        return 1
     if dry_run:
         click.echo(escaped(outcome.line))
         return 0
@@ -156,11 +158,11 @@ def _asked(gate: Any, call: Call, *, dry_run: bool) -> Outcome:
     caller = Requester("iac-mcp call", "terminal" if terminal_at_hand() else None)
     call = call._replace(caller=caller)
     outcome: Outcome = gate.call(call, dry_run=dry_run)
-    if not isinstance(outcome, Asks):
-        return outcome
-    verdict = ask_terminal(outcome.question)
-    answered: Outcome = gate.call(call._replace(token=outcome.token, verdict=verdict))
-    return answered
+    for _ in range(ROUNDS):
+        if isinstance(outcome, Asks):
+            verdict = ask_terminal(outcome.question)
+            outcome = gate.call(call._replace(token=outcome.token, verdict=verdict))
+    return outcome
 
 
 def terminal_at_hand() -> bool:

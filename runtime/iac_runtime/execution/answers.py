@@ -19,6 +19,9 @@ OUTCOME_UNKNOWN: Final = "Whether it was done is not known: look before you try 
 _NOT_RUNNING: Final = "not-running"
 """The kind of the harness's answer for an app that may not be started for a read."""
 
+_STALE: Final = "stale"
+"""The same where what was approved is not what there is now."""
+
 _LOST_BYTES: Final = "the answer held bytes that are no text; they are shown as �"
 _SCRIPT_ERROR: Final = -2700
 _WORDS: Final = (
@@ -172,6 +175,9 @@ def _failure(answer: dict[str, Any], call: SentCall) -> ToolError:
     if answer.get("kind") == _NOT_RUNNING:
         message = f"{call.app} is not running, and reading does not start it."
         return call.error("APP_NOT_RUNNING", message, APPLE_ERRORS[-600].suggestion, retryable=True)
+    if answer.get("kind") == _STALE:
+        message = "What the call names has changed since it was approved; nothing was sent."
+        return call.error("STALE", message, "Look at it again, then call again.", retryable=True)
     number = answer.get("number")
     return _described(
         number if isinstance(number, int) else None, str(answer.get("message", "")), call

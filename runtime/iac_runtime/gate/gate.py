@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from iac_base.cancellation import Cancellation
@@ -38,6 +39,7 @@ from iac_runtime.policy.permissions import (
     Requester,
     default_permissions,
 )
+from iac_runtime.policy.question import differences
 from iac_runtime.tool import Level, at_most
 from iac_runtime.tools.binding import parameters
 from iac_runtime.tools.catalogue import Catalogue, forget_changed
@@ -173,11 +175,19 @@ class Gate:
         final = decision.action == "deny" and not decision.requires_prompt
         if not (final or at_most(decision.level, call.most)):
             return other_door(plan, decision, listed=not self.read_only)
+        if plan.look and self.permissions.pinned(call.token, call.verdict):
+            plan = plan.look(facts)
+            facts = plan.facts
+            anew = self.permissions.ask_anew(facts, call.token)
+            if anew is not None:
+                return self._asks(anew, plan, facts, decision)
         if decision.action == "ask" and not call.token:
+            if plan.look:
+                plan = plan.look(facts)
+                facts = plan.facts
             asked = self.permissions.ask(facts, decision)
             if isinstance(asked, PendingApproval):
-                self._outcome(self._intent(plan, facts, decision), "asked")
-                return Asks(asked.question, asked.token, decision.level)
+                return self._asks(asked, plan, facts, decision)
             decision = asked
         delay = 0.0
         runs = decision.action == "allow"
@@ -194,8 +204,25 @@ class Gate:
         stages.end("limit and answer")
         try:
             return self._carry_out(plan, facts, decision, delay, stages, cancel)
+        except ToolError as error:
+            # It changed between the look and the event.
+            if error.type != "STALE" or not plan.look:
+                raise
+            before, plan = facts.shown, plan.look(facts)
+            asked = self.permissions.ask(
+                plan.facts, replace(decision, action="ask"), differences(before, plan.facts.shown)
+            )
+            if not isinstance(asked, PendingApproval):
+                raise
+            return self._asks(asked, plan, plan.facts, decision)
         finally:
             stages.say(plan.tool.name)
+
+    def _asks(
+        self, asked: PendingApproval, plan: Plan, facts: CallFacts, decision: Decision
+    ) -> Asks:
+        self._outcome(self._intent(plan, facts, replace(decision, action="ask")), "asked")
+        return Asks(asked.question, asked.token, decision.level)
 
     def plan(self, call: Call, tool: Tool | None = None) -> Plan:
         """Return what a call would do. Raises as `call` does."""

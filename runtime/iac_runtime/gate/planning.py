@@ -8,6 +8,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import replace
 from fnmatch import fnmatchcase
+from functools import partial
 from typing import Any, Final
 
 from iac_base.cancellation import Cancellation
@@ -76,14 +77,23 @@ def plan_operation(tool: Tool, call: Call, context: ToolContext) -> Plan:
     facts = CallFacts(tool.name, arguments=bound, given=given, digest=tool.digest)
     facts = context.permissions.request(facts, event, level, operation)
 
-    def perform(cancel: Cancellation | None) -> ToolResult:
+    def perform(cancel: Cancellation | None, pin: tuple[Event, Any] | None = None) -> ToolResult:
+        sent = replace(event, pin=pin) if pin else event
         try:
-            answer = context.executor.execute(event, app=app.name, command=tool.name, cancel=cancel)
+            answer = context.executor.execute(sent, app=app.name, command=tool.name, cancel=cancel)
         except ToolError as error:
             raise look_again(error, event, operation) from None
         return _kept(plain_result(answer, event, operation), context.limit, facts.effects)
 
-    return Plan(tool, facts, perform)
+    def look(facts: CallFacts) -> Plan:
+        # Needed by calls that are asked about, and by no other.
+        from iac_runtime.gate.resolving import seen
+
+        found = seen(facts, event, operation, context)
+        facts = replace(facts, shown=found.shown, pin=found.digest)
+        return Plan(tool, facts, partial(perform, pin=found.pin), look)
+
+    return Plan(tool, facts, perform, look)
 
 
 def plan_app_event(tool: Tool, call: Call, context: ToolContext) -> Plan:

@@ -102,11 +102,14 @@ class Plan:
         tool: The tool.
         facts: What it does, as the policy looks at it.
         perform: Does it.
+        look: Returns the plan with what the call names looked at, and pinned to that; None where
+            it names nothing.
     """
 
     tool: Tool
     facts: CallFacts
     perform: Perform = field(repr=False)
+    look: "Callable[[CallFacts], Plan] | None" = field(default=None, repr=False)
 
     @property
     def app(self) -> tuple[str, str]:

@@ -1,7 +1,7 @@
 """A request to an app as data."""
 
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from iac_runtime.language.steps import Step, Value
 from iac_runtime.tool import Kind
@@ -73,6 +73,7 @@ class Event:
         parts: The requests of `each`.
         writes: Whether the call may change something: then it is never sent twice.
         may_launch: Whether an app that is not running may be started by it.
+        pin: A request that reads, and its answer: nothing is sent where it answers otherwise.
     """
 
     app: str
@@ -94,3 +95,4 @@ class Event:
     parts: tuple["Event", ...] = ()
     writes: bool = True
     may_launch: bool = True
+    pin: tuple["Event", Any] | None = None

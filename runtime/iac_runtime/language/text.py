@@ -140,6 +140,8 @@ def event_json(event: Event, mark: str) -> dict[str, Any]:
         request["direct"] = _value_json(event.direct)
     if event.kind == "application" and not event.may_launch:
         request["needRunning"] = True
+    if event.pin is not None:
+        request["pin"] = [event_json(event.pin[0], mark), event.pin[1]]
     return request
 
 

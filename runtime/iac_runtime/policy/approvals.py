@@ -29,7 +29,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from iac_base.files import open_state
+from iac_base.files import open_state, write_whole
 from iac_base.sqlite import Database, DatabaseSchema
 from iac_base.text import escaped
 from iac_runtime.policy.decide import scope_of
@@ -170,7 +170,7 @@ class Stopped(NamedTuple):
 
 
 class ApprovalToken(NamedTuple):
-    """What a token says."""
+    """What a token says; `pin` and `shown` are those of the facts that were asked about."""
 
     tool: str
     digest: str
@@ -178,6 +178,8 @@ class ApprovalToken(NamedTuple):
     always: bool
     issued: float
     nonce: str
+    pin: str = ""
+    shown: Sequence[Sequence[str]] = ()
 
 
 def issue(
@@ -196,16 +198,34 @@ def issue(
         connection.execute("DELETE FROM questions WHERE asked <= ?", (moment - 2 * LIFETIME,))
         connection.execute("INSERT INTO questions VALUES (?, ?, 0)", (nonce, moment))
     always = decision.offers_always
-    body = ApprovalToken(facts.tool, call_digest(facts), decision.level, always, moment, nonce)
+    told = (facts.tool, call_digest(facts), decision.level, always, moment, nonce)
+    body = ApprovalToken(*told, facts.pin, facts.shown if facts.pin else ())
     text = json.dumps(body, separators=(",", ":"))
     return f"{_wrapped(text)}.{seal(store.key, _QUESTION_PURPOSE, [text])}"
+
+
+def keep(store: ApprovalStore, text: str) -> str:
+    """Write all of a question to a file, for this user alone; its path, empty where it cannot be.
+
+    Files of questions that nobody can answer any more are removed.
+    """
+    folder = store.folder / "questions"
+    path = folder / f"{secrets.token_hex(8)}.txt"
+    with contextlib.suppress(OSError):
+        folder.mkdir(mode=0o700, exist_ok=True)
+        for old in folder.iterdir():
+            if old.stat().st_mtime < time.time() - LIFETIME:
+                old.unlink(missing_ok=True)
+        write_whole(path, text + "\n", mode=0o600)
+        return str(path)
+    return ""
 
 
 def _wrapped(text: str) -> str:
     return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
 
-def _read_token(store: ApprovalStore, token: str) -> ApprovalToken:
+def read_token(store: ApprovalStore, token: str) -> ApprovalToken:
     """Return what a token says, once its seal was checked.
 
     Raises:
@@ -238,7 +258,7 @@ def redeem(
         TokenError: As `check` does.
         SetupError: The state cannot be written.
     """
-    found = _read_token(store, token)
+    found = read_token(store, token)
     with store.change() as connection:
         cursor = connection.execute(
             "UPDATE questions SET used = 1 WHERE nonce = ? AND NOT used", (found.nonce,)
@@ -263,7 +283,7 @@ def check(
         TokenError: It is not one of ours, was used, is too old, or is for another call.
         SetupError: The state cannot be read.
     """
-    found = _read_token(store, token)
+    found = read_token(store, token)
     with store.change() as connection:
         asked = "SELECT 1 FROM questions WHERE nonce = ? AND NOT used"
         if connection.execute(asked, (found.nonce,)).fetchone() is None:

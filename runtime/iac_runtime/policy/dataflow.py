@@ -47,7 +47,7 @@ def secrets_read(event: Event, tables: Tables | None, extra: Iterable[str] = ())
         if one.op != "properties" or one.parts:
             names += [column.jxa for column in one.columns if column.jxa]
         names += [row.jxa for row in one.order]
-    found = [name for name in dict.fromkeys(names) if _secret(name, tables, globs)]
+    found = [name for name in dict.fromkeys(names) if secret_property(name, tables, globs)]
     specifiers += columns_in(event)
     for steps in specifiers:
         # Of the objects of a collection all is read at once, where a secret may be among it.
@@ -56,7 +56,7 @@ def secrets_read(event: Event, tables: Tables | None, extra: Iterable[str] = ())
         holders = [step.name for step in steps if isinstance(step, Every)]
         term = tables.find_class(holders[-1]) if tables is not None and holders else None
         known = tuple(tables.properties(term)) if tables is not None and term is not None else ()
-        if not known or any(_secret(row.jxa, tables, globs) for row in known):
+        if not known or any(secret_property(row.jxa, tables, globs) for row in known):
             found.append(f"all of {holders[-1] if holders else 'the app'}")
     return tuple(found)
 
@@ -76,14 +76,15 @@ def without_secrets(event: Event, tables: Tables | None, extra: Iterable[str] = 
     kept = tuple(
         column
         for column in event.columns
-        if column.jxa not in hidden and not _secret(column.jxa, tables, globs)
+        if column.jxa not in hidden and not secret_property(column.jxa, tables, globs)
     )
     if len(kept) == len(event.columns):
         return event
     return replace(event, op="columns", columns=kept)
 
 
-def _secret(name: str, tables: Tables | None, globs: tuple[str, ...]) -> bool:
+def secret_property(name: str, tables: Tables | None, globs: tuple[str, ...]) -> bool:
+    """Say whether a property holds a secret, by its name and its type; `globs` as above."""
     if globs:
         words = words_of(name)
         if any(fnmatchcase(words, glob.replace("_", " ").lower()) for glob in globs):

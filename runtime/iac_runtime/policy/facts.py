@@ -27,6 +27,13 @@ class Raised(NamedTuple):
     to: Level | Literal["up", "deny"]
 
 
+class Shown(NamedTuple):
+    """An object that a call names: its reference, and what it is, as a person is shown it."""
+
+    reference: str
+    says: str
+
+
 @dataclass(frozen=True, slots=True)
 class CallFacts:
     """A call that is ready to be judged.
@@ -47,6 +54,8 @@ class CallFacts:
             `--allow`), and are not asked about; None where a model writes them.
         memory: What an approval of this call also covers while this program runs (a window);
             empty where it covers the call alone.
+        shown: What its references name, where that was looked at; then an approval is of that.
+        pin: The SHA-256 (hex) of all that was seen of it; empty where nothing was.
         sent: Argument -> what would be sent for it (`call_view.sent_for`); None where nothing is
             known.
         at: When it is made, in local time; None where that is not known.
@@ -67,6 +76,8 @@ class CallFacts:
     can_ask: bool = False
     vouched: Level | None = None
     memory: str = ""
+    shown: tuple[Shown, ...] = ()
+    pin: str = ""
     sent: Callable[[str], tuple[tuple[str, ...], ...] | None] = field(
         default=lambda _key: None, repr=False, compare=False
     )

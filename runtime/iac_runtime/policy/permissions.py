@@ -10,9 +10,9 @@ import contextlib
 import math
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
@@ -27,7 +27,7 @@ from iac_runtime.policy.dataflow import Taint, secrets_read, without_secrets
 from iac_runtime.policy.decide import decide
 from iac_runtime.policy.effects import Effect, object_of, verb_of_event
 from iac_runtime.policy.escalation import escalate, files_of, flows_of
-from iac_runtime.policy.facts import CallFacts, Decision
+from iac_runtime.policy.facts import CallFacts, Decision, Shown
 from iac_runtime.policy.file import load_policy, policy_path
 from iac_runtime.policy.file_rules import RuleContext
 from iac_runtime.policy.model import (
@@ -39,7 +39,7 @@ from iac_runtime.policy.model import (
     read_settings,
 )
 from iac_runtime.policy.places import from_file_url, identity
-from iac_runtime.policy.question import Question, Verdict, question_for
+from iac_runtime.policy.question import Question, Verdict, differences, question_for
 from iac_runtime.tool import Level
 from iac_runtime.tools.binding import Operation, parameters
 from iac_runtime.tools.catalogue import Catalogue
@@ -50,6 +50,7 @@ if TYPE_CHECKING:
 _TOO_MANY: Final = "The user declined too many questions of {}: none is asked for {} more."
 _FINAL: Final = "Do not call again; ask the user what he wants instead."
 _UNANSWERED: Final = "Ask the user whether it should run before you call again."
+_CHANGED: Final = "What this call names has changed since it was approved."
 _GRANTED: Final = "the same, while this program runs"
 _RESUME: Final = (
     "Wait that long; the user can let questions be asked now with: iac-mcp policy resume"
@@ -231,19 +232,24 @@ class Permissions:
             return decide(*known, row.name) if row else decision
         return decision
 
-    def ask(self, facts: CallFacts, decision: Decision) -> PendingApproval | Decision:
+    def ask(
+        self, facts: CallFacts, decision: Decision, changed: Sequence[str] = ()
+    ) -> PendingApproval | Decision:
         """Return the question to put and its token, or a refusal where too many were asked.
+
+        `changed` says what is otherwise than when the same was asked before.
 
         Raises:
             SetupError: The state cannot be written; then nothing may be asked or run.
         """
-        from iac_runtime.policy.approvals import Stopped, issue
+        from iac_runtime.policy.approvals import Stopped, issue, keep
 
         if decision.action != "ask":
             return decision
         token = issue(self.store, facts, decision, self._now)
         if not isinstance(token, Stopped):
-            return PendingApproval(question_for(facts, decision), token)
+            kept = partial(keep, self.store)
+            return PendingApproval(question_for(facts, decision, changed, kept), token)
         too_many = _TOO_MANY.format(escaped(facts.client) or "this program", _span(token.seconds))
         return replace(
             decision,
@@ -253,6 +259,42 @@ class Permissions:
             requires_prompt=True,
             suggestion=_RESUME,
         )
+
+    def pinned(self, token: str, verdict: Verdict) -> bool:
+        """Say whether a yes is bound to objects, which have to be looked at again.
+
+        Raises:
+            SetupError: The state cannot be read.
+        """
+        if not token or verdict not in ("once", "always"):
+            return False
+        from iac_runtime.policy.approvals import TokenError, read_token
+
+        with contextlib.suppress(TokenError):
+            return bool(read_token(self.store, token).pin)
+        return False
+
+    def ask_anew(self, facts: CallFacts, token: str) -> PendingApproval | None:
+        """Return a new question where what was said yes to is not what there is now.
+
+        It uses the answer up. None where nothing changed, or the answer is no good.
+
+        Raises:
+            SetupError: The state cannot be written.
+        """
+        from iac_runtime.policy.approvals import TokenError, check, read_token, redeem
+
+        decision = self.judge(replace(facts, can_ask=True))
+        with contextlib.suppress(TokenError):
+            before = read_token(self.store, token)
+            if before.pin == facts.pin or decision.action != "ask":
+                return None
+            check(self.store, token, facts, decision, self._now)
+            redeem(self.store, token, facts, decision, self._now)
+            was = tuple(Shown(*row) for row in before.shown)
+            asked = self.ask(facts, decision, differences(was, facts.shown))
+            return asked if isinstance(asked, PendingApproval) else None
+        return None
 
     def honours(self, facts: CallFacts, token: str, verdict: Verdict) -> bool:
         """Say whether an answer would let a call run, without using it up.
@@ -301,6 +343,8 @@ class Permissions:
             return _refused(decision, "The user said no.", "the user")
         if verdict not in ("once", "always"):
             return _refused(decision, "The question was not answered.", "no answer", _UNANSWERED)
+        if said.pin != facts.pin:
+            return _refused(decision, _CHANGED, "the approval", _UNANSWERED)
         with self.store.change() as connection:
             accepted(connection, facts.client)
         if verdict == "always" and said.always and decision.offers_always:

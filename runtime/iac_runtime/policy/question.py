@@ -20,7 +20,8 @@ import json
 import os
 import secrets
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
@@ -29,7 +30,7 @@ from iac_runtime.execution.answers import framed
 from iac_runtime.execution.process import Runner
 from iac_runtime.execution.streams import run_process
 from iac_runtime.policy.effects import in_words
-from iac_runtime.policy.facts import CallFacts, Decision
+from iac_runtime.policy.facts import CallFacts, Decision, Shown
 
 Verdict = Literal["once", "always", "denied", "unanswered"]
 """What a person said; `unanswered` where he said nothing: it was closed, timed out or failed."""
@@ -39,18 +40,22 @@ ALWAYS: Final = "Always allow"
 DENY: Final = "Deny"
 ANSWERS: Final[Mapping[str, Verdict]] = {ONCE: "once", ALWAYS: "always", DENY: "denied"}
 
-VALUE_LIMIT: Final = 800
+VALUE_LIMIT: Final = 300
 TEXT_LIMIT: Final = 4000
 """Characters of one value and of a whole question; a dialog grows past the screen beyond."""
 
-_EFFECTS: Final = 5
-"""Effects of a call that are shown."""
+LINE_LIMIT: Final = 12
+"""Lines of a question; what is longer is in a file that it names."""
 
-_HEADS: Final = {
-    "SAFE": "Reads.",
-    "MODIFY": "Changes something that can be put right again.",
-    "DANGEROUS": "Cannot be taken back, or reaches others.",
-}
+_LINE: Final = 600
+"""Characters of a line."""
+
+
+ROUNDS: Final = 3
+"""Times that a person is asked about one call, where what it names changes meanwhile."""
+
+
+CHANGING: Final = "What the call names kept changing while you were asked; nothing was sent."
 
 
 class Question(NamedTuple):
@@ -69,37 +74,100 @@ class Question(NamedTuple):
         return ANSWERS[answer] if answer in self.answers else "unanswered"
 
 
-def question_for(facts: CallFacts, decision: Decision) -> Question:
-    """Return the question about a call."""
-    app, who = escaped(facts.whom), escaped(facts.client) or "A program"
-    head = (
-        f"{who} wants to use {facts.tool} ({app})." if app else f"{who} wants to use {facts.tool}."
-    )
-    parts = [head, f"{decision.level}: {_HEADS[decision.level]}"]
-    if decision.reasons:
-        parts.append("\n".join(f"- {_cut(escaped(reason), 300)}" for reason in decision.reasons))
-    parts.append(_effects(facts))
-    parts.append(_arguments(facts.arguments))
-    parts.append(f"It runs: {_cut(escaped(facts.line), VALUE_LIMIT)}")
-    if decision.offers_always:
-        parts.append(f'"{ALWAYS}" covers {escaped(decision.scope)}, until the tool changes.')
+def question_for(
+    facts: CallFacts,
+    decision: Decision,
+    changed: Sequence[str] = (),
+    keep: Callable[[str], str] | None = None,
+) -> Question:
+    """Return the question about a call: what, to what, where to, why, and how it is undone.
+
+    Args:
+        facts, decision: The call.
+        changed: What is otherwise than when the same was asked before, a sentence each.
+        keep: Writes what does not fit to a file, and returns its path.
+    """
+    whole = _lines(facts, decision, changed, times=10**6)
+    lines = _lines(facts, decision, changed)
+    path = keep("\n".join(whole)) if keep is not None and lines != whole else ""
+    if path:
+        lines.append(f"All of it: {escaped(path)}")
     answers = (DENY, ONCE, ALWAYS) if decision.offers_always else (DENY, ONCE)
-    text = _cut("\n\n".join(part for part in parts if part), TEXT_LIMIT)
+    text = _cut("\n".join(lines), TEXT_LIMIT)
+    app = escaped(facts.whom)
     return Question(app, facts.tool, decision.level, text, facts.line, answers, decision.scope)
 
 
-def _effects(facts: CallFacts) -> str:
-    """Return what the call does, a line each; of many the first few and their number."""
-    rows = [f"  {_cut(in_words(effect), 200)}" for effect in facts.effects[:_EFFECTS]]
-    more = len(facts.effects) - len(rows)
-    return "\n".join(("It:", *rows, *([f"  and {more} more"] if more else ())) if rows else ())
+def _lines(
+    facts: CallFacts, decision: Decision, changed: Sequence[str], times: int = 1
+) -> list[str]:
+    """Return the lines of a question; what has many rows takes the lines that others leave.
+
+    `times` says how much more there is room for.
+    """
+
+    def line(*parts: str) -> list[str]:
+        said = " ".join(parts)
+        return [_cut(escaped(said), _LINE * times)] if said else []
+
+    effects = [in_words(effect) for effect in facts.effects]
+    one = f": {effects[0]}" if len(effects) == 1 else ""
+    before = line(f"{facts.client or 'A program'} wants to use {facts.tool}{one}.")
+    before += line(*(["It has changed since you were asked:", *changed] if changed else ()))
+    told = {effect.reference for effect in facts.effects} if one else set()
+    most = VALUE_LIMIT * times
+    # Of a long script its worst lines are shown, not its head.
+    script = facts.event is None and facts.shown
+    given = "; ".join(
+        f"{escaped(key)}: {shown(value, most)}"
+        for key, value in facts.arguments.items()
+        if value not in (*told,) and not (script and len(str(value)) > most)
+    )
+    after = [_cut(f"With {given}", 2 * _LINE * times)] if given else []
+    if facts.event is None and facts.line:
+        after += line(f"It runs: {facts.line}")
+    after += line(*(["Asked because:", *decision.reasons] if decision.reasons else ()))
+    after += line(f"{decision.level}:", _undone(facts, decision))
+    if decision.offers_always:
+        after += line(f'"{ALWAYS}" covers {decision.scope}, until the tool changes.')
+    left = (LINE_LIMIT - 1) * times - len(before) - len(after)
+    things, above = [], " "
+    for name, says in facts.shown:
+        inside = name.startswith(above)
+        things.append(f"  {'…' + name.removeprefix(above) if inside else name}: {says}")
+        above = above if inside else name
+    rows = [f"  {effect}" for effect in effects] if not one else []
+    rows = _some(rows, left - min(len(things), left // 2))
+    return [*before, *rows, *_some([*chain(*map(line, things))], left - len(rows)), *after]
 
 
-def _arguments(arguments: Mapping[str, Any]) -> str:
-    if not arguments:
-        return "It takes no arguments."
-    rows = [f"  {escaped(key)}: {shown(value)}" for key, value in arguments.items()]
-    return "\n".join(("With:", *rows))
+def _some(rows: list[str], most: int) -> list[str]:
+    """Return so many of some rows; where some are left out, the last says how many."""
+    if len(rows) <= most:
+        return rows
+    kept = max(most - 1, 0)
+    return [*rows[:kept], f"  and {len(rows) - kept} more"]
+
+
+def _undone(facts: CallFacts, decision: Decision) -> str:
+    """Return whether what a call does can be undone, and how, as far as a table knows."""
+    table = json.loads(Path(__file__).with_name("undo.json").read_text("utf-8"))
+    event, verbs = facts.event, {effect.verb for effect in facts.effects if not effect.looks}
+    known = table["events"].get(f"{event.code} {event.app}") if event else None
+    if known is None and len(verbs) == 1:
+        known = table["effects"].get(f"{verbs.pop()} {decision.level}")
+    return str(known or table["levels"][decision.level])
+
+
+def differences(before: tuple[Shown, ...], now: tuple[Shown, ...]) -> tuple[str, ...]:
+    """Return what is otherwise than when a person was asked, a sentence each."""
+    was, new = dict(before), dict(now)
+    found = (
+        f"{name} was {was.get(name, 'not there')}, and is {new.get(name, 'not there')} now."
+        for name in dict.fromkeys([*was, *new])
+        if was.get(name) != new.get(name)
+    )
+    return tuple(found) or ("More of it has changed than is shown here.",)
 
 
 def shown(value: Any, limit: int = VALUE_LIMIT) -> str:

@@ -30,6 +30,8 @@ from iac_runtime.policy.model import Approver
 from iac_runtime.policy.permissions import Requester
 from iac_runtime.policy.question import (
     ANSWERS,
+    CHANGING,
+    ROUNDS,
     Question,
     Verdict,
     ask_dialog,
@@ -253,25 +255,34 @@ async def call_gate(
         )
         call = call._replace(token=params.request_state, verdict=verdict)
     outcome = await _in_thread(partial(_call, gate, call), limiter, deadline.keep)
-    if not isinstance(outcome, Asks):
-        return outcome
-    if call.caller.asks_by == "client":
-        if modern:
-            return types.InputRequiredResult.model_validate(
-                input_required(outcome.question, outcome.token)
-            )
-        said = await _elicit(context, outcome.question)
-    elif call.caller.asks_by == "dialog":
-        question = outcome.question
-        said = await _in_thread(lambda _: ask_dialog(question), limiter, deadline.tell)
+    for _ in range(ROUNDS):
+        if not isinstance(outcome, Asks):
+            break
+        if call.caller.asks_by == "client":
+            if modern:
+                return types.InputRequiredResult.model_validate(
+                    input_required(outcome.question, outcome.token)
+                )
+            said = await _elicit(context, outcome.question)
+        elif call.caller.asks_by == "dialog":
+            ask = partial(_by_dialog, outcome.question)
+            said = await _in_thread(ask, limiter, deadline.tell)
+        else:
+            break
+        answered = call._replace(token=outcome.token, verdict=said)
+        outcome = await _in_thread(partial(_call, gate, answered), limiter, deadline.keep)
     else:
-        return outcome
-    answered = call._replace(token=outcome.token, verdict=said)
-    return await _in_thread(partial(_call, gate, answered), limiter, deadline.keep)
+        if isinstance(outcome, Asks):
+            raise ToolError("STALE", CHANGING, "Look at it again, then call again.", retryable=True)
+    return outcome
 
 
 def _call(gate: Gate, call: Call, cancel: Cancellation) -> Done | Refused | Asks:
     return gate.call(call, cancel=cancel)
+
+
+def _by_dialog(question: Question, _cancel: Cancellation) -> Verdict:
+    return ask_dialog(question)
 
 
 async def _elicit(context: Any, question: Question) -> Verdict:

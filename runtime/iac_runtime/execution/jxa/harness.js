@@ -56,6 +56,7 @@ function answerTo(request) {
     else if (request.needRunning && !Application(request.app).running() && !isHelper(request.app)) {
       answer = { kind: 'not-running' };
     }
+    else if (request.pin && !holds(request.pin)) answer = { kind: 'stale' };
     else answer = carryOut(request);
     answer.ok = !answer.kind;
   } catch (error) {
@@ -63,6 +64,11 @@ function answerTo(request) {
   }
   answer.mark = request.mark;
   return answer;
+}
+
+// Whether what was approved is still so: the same reads have the same answers.
+function holds(pin) {
+  return JSON.stringify(carryOut(pin[0]).value) === JSON.stringify(pin[1]);
 }
 
 // Whether an app is a helper of the system's without a face: it is not seen, and ends when idle.

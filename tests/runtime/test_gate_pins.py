@@ -1,0 +1,76 @@
+"""An approval holds the things that were shown: nothing else is acted on, whatever changes."""
+
+import copy
+
+from hypothesis import example, given
+from hypothesis import strategies as st
+from pinned_places import CHANGES, PLACES, Change, Desk, Place, calls, happen, named
+
+from iac_base.errors import ToolError
+from iac_runtime.gate.plans import Asks, Call, Done
+from iac_runtime.policy.permissions import Requester
+
+ASKED = Requester("Claude", "client")
+NOTES, DRAFTS = PLACES[:2]
+
+
+@given(calls(), st.lists(CHANGES, max_size=3), st.lists(CHANGES, max_size=2))
+@example((NOTES, f"{NOTES.target}[0]"), [("delete", 0)], [])
+@example((DRAFTS, f"{DRAFTS.target}[0]"), [("rewrite", 0)], [])
+@example((DRAFTS, f"{DRAFTS.target}[0]"), [], [("rewrite", 0)])
+def test_nothing_is_acted_on_but_what_a_person_was_shown(
+    call: tuple[Place, str], thinking: list[Change], meanwhile: list[Change]
+) -> None:
+    place, reference = call
+    desk = Desk(place, [place.new(n) for n in range(3)], list(meanwhile))
+    asked = Call(place.tool, {"target": reference}, ASKED)
+    outcome = desk.gate.call(asked)
+    rounds = 0
+    while isinstance(outcome, Asks):
+        rounds += 1
+        assert rounds <= 3, "nothing changes any more, and it is asked about again"
+        shown = named(place, reference, desk.items)
+        # Of several, five at most are described.
+        assert all(one[1] in outcome.question.text for one in shown[:5])
+        assert (rounds > 1) == ("It has changed since you were asked:" in outcome.question.text)
+        for change in thinking:
+            happen(place, desk.items, change)
+        thinking = []
+        try:
+            outcome = desk.gate.call(asked._replace(token=outcome.token, verdict="once"))
+        except ToolError as error:
+            # It ran, and there is no such object.
+            assert error.type == "NOT_FOUND", error
+            assert shown == named(place, reference, desk.before) == []
+            return
+        if isinstance(outcome, Asks):
+            assert desk.acted == 0
+    assert isinstance(outcome, Done)
+    assert shown == named(place, reference, desk.before)
+
+
+@given(calls())
+def test_where_nothing_changes_one_yes_is_enough(call: tuple[Place, str]) -> None:
+    place, reference = call
+    desk = Desk(place, [place.new(n) for n in range(3)], [])
+    asked = Call(place.tool, {"target": reference}, ASKED)
+    outcome = desk.gate.call(asked)
+    assert isinstance(outcome, Asks)
+    before = copy.deepcopy(desk.items)
+    assert isinstance(desk.gate.call(asked._replace(token=outcome.token, verdict="once")), Done)
+    gone = [one for one in before if one not in desk.items]
+    if place != DRAFTS:
+        assert len(gone) == len(named(place, reference, before))
+
+
+def test_of_a_long_list_of_references_the_last_is_held_too() -> None:
+    desk = Desk(NOTES, [NOTES.new(n) for n in range(31)], [])
+    targets = [f"{NOTES.target}[{n}]" for n in range(30)]
+    asked = Call(NOTES.tool, {"target": targets}, ASKED)
+    first = desk.gate.call(asked)
+    assert isinstance(first, Asks)
+    desk.items[29], desk.items[30] = desk.items[30], desk.items[29]
+    anew = desk.gate.call(asked._replace(token=first.token, verdict="once"))
+    assert isinstance(anew, Asks)
+    assert "More of it has changed than is shown here." in anew.question.text
+    assert desk.acted == 0

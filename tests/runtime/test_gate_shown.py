@@ -1,0 +1,249 @@
+"""What a person is shown of the objects of a call, and what is not looked at."""
+
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pinned_places import catalogue
+
+from iac_base.secrets import is_secret
+from iac_runtime.execution.executor import Executor
+from iac_runtime.execution.process import Completed
+from iac_runtime.gate.gate import Gate
+from iac_runtime.gate.plans import Asks, Call
+from iac_runtime.gate.resolving import SECONDS, describing, table
+from iac_runtime.language.reader import AppReader
+from iac_runtime.policy.file import load_policy
+from iac_runtime.policy.permissions import Requester, open_permissions
+from iac_runtime.policy.question import LINE_LIMIT
+from iac_simulator import Simulator
+from iac_simulator.simulator import demo_state
+
+ASKED = Requester("Claude", "client")
+NOTES = "accounts[0].folders[0].notes"
+
+
+@pytest.fixture(autouse=True)
+def in_utc(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Dates are shown as the user's clock shows them."""
+    with monkeypatch.context() as patch:
+        patch.setenv("TZ", "UTC")
+        time.tzset()
+        yield
+    time.tzset()
+
+
+def state() -> dict[str, Any]:
+    found = demo_state()
+    found["mail"]["outgoingMessages"] = [
+        {
+            "id": 7,
+            "subject": 'Lunch", to recipients "nobody',
+            "content": "At noon\n" + "by the river " * 30,
+            "toRecipients": [{"name": str(n), "address": f"p{n}@example.org"} for n in range(7)],
+        }
+    ]
+    return found
+
+
+def gate_of(world: dict[str, Any], slow: float = 0.0) -> Gate:
+    known = catalogue()
+    simulator = Simulator([known.tables(app) for app in known.apps.values()], world)
+
+    def run(argv: Sequence[str], stdin: bytes, timeout: float) -> Completed:
+        if timeout < slow:
+            return Completed(b"", b"", -9, timed_out=True)
+        return simulator(argv, stdin, timeout)
+
+    return Gate(known, Executor(run), home="/Users/me", permissions=open_permissions())
+
+
+def lines_of(tool: str, arguments: dict[str, Any], gate: Gate | None = None) -> list[str]:
+    outcome = (gate or gate_of(state())).call(Call(tool, arguments, ASKED))
+    assert isinstance(outcome, Asks), outcome
+    return outcome.question.text.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "expected"),
+    [
+        (
+            "notes_delete",
+            {"target": f"{NOTES}[0]"},
+            [
+                f"Claude wants to use notes_delete: deletes {NOTES}[0] in Notes.",
+                f'  {NOTES}[0]: note "Shopping list", plaintext "Shopping list Milk, eggs, bread",'
+                " modification date 2026-02-25 18:00",
+                "Asked because: DANGEROUS calls always require approval.",
+                "DANGEROUS: It goes to Recently Deleted in Notes, and can be taken back from there"
+                " for a while.",
+            ],
+        ),
+        (
+            "notes_delete",
+            {"target": NOTES},
+            [
+                f"Claude wants to use notes_delete: deletes {NOTES} in Notes.",
+                f"  {NOTES}: 2 notes",
+                '  ….byId("x-coredata://demo/ICNote/p4"): note "Shopping list", modification date'
+                " 2026-02-25 18:00",
+            ],
+        ),
+        (
+            "notes_move",
+            {"target": f"{NOTES}[0]", "to": "accounts[0].folders[1]"},
+            [
+                f"Claude wants to use notes_move: moves {NOTES}[0] in Notes.",
+                f'  {NOTES}[0]: note "Shopping list", plaintext "Shopping list Milk, eggs, bread",'
+                " modification date 2026-02-25 18:00",
+                '  accounts[0].folders[1]: folder "Work"',
+                'With to: "accounts[0].folders[1]"',
+                "MODIFY: It can be moved back by hand.",
+            ],
+        ),
+        (
+            "mail_send",
+            {"target": "outgoingMessages[0]"},
+            [
+                "Claude wants to use mail_send: sends outgoingMessages[0] in Mail.",
+                "  outgoingMessages[0]: outgoing message \"Lunch', to recipients 'nobody\", to"
+                ' recipients "p0@example.org", "p1@example.org", "p2@example.org",'
+                ' "p3@example.org", "p4@example.org" and 2 more, content "At noon by the river by'
+                ' the river by the river by the river by the river by the…"',
+                "Asked because: DANGEROUS calls always require approval.",
+                "DANGEROUS: What is sent cannot be called back.",
+            ],
+        ),
+        (
+            "mail_delete",
+            {"target": "inbox.messages[0]"},
+            [
+                "Claude wants to use mail_delete: deletes inbox.messages[0] in Mail.",
+                '  inbox.messages[0]: message "Lunch on Thursday?", sender "Ines Mora'
+                ' <ines@example.org>", date received 2026-03-01 17:42',
+            ],
+        ),
+        (
+            "calendar_delete",
+            {"target": 'calendars["Home"].events[0]'},
+            [
+                'Claude wants to use calendar_delete: deletes calendars["Home"].events[0] in'
+                " Calendar.",
+                '  calendars["Home"].events[0]: event "Dentist", start date 2026-03-03 08:00, end'
+                ' date 2026-03-03 08:45, location "12 High Street"',
+                "Asked because: DANGEROUS calls always require approval.",
+                "DANGEROUS: It cannot be taken back here.",
+            ],
+        ),
+        (
+            "finder_delete",
+            {"target": "/Users/me/Desktop/Todo.txt"},
+            [
+                'Claude wants to use finder_delete: deletes desktop.items["Todo.txt"] in Finder.',
+                '  desktop.items["Todo.txt"]: item "Todo.txt", URL'
+                ' "file:///Users/me/Desktop/Todo.txt", kind "Plain Text Document", size 412',
+                'With target: "/Users/me/Desktop/Todo.txt"',
+                "Asked because: DANGEROUS calls always require approval.",
+                "DANGEROUS: It goes to the Trash, and can be put back until that is emptied.",
+            ],
+        ),
+        (
+            "reminders_delete",
+            {"target": "lists[0].reminders[0]"},
+            [
+                "Claude wants to use reminders_delete: deletes lists[0].reminders[0] in Reminders.",
+                '  lists[0].reminders[0]: reminder "Call the roofer", due date 2026-03-04 09:00,'
+                " completed no",
+            ],
+        ),
+        (
+            "safari_close",
+            {"target": "windows[0].tabs[0]"},
+            [
+                "Claude wants to use safari_close: closes windows[0].tabs[0] in Safari.",
+                '  windows[0].tabs[0]: tab "Example Domain", URL "https://example.com/"',
+                "MODIFY: It can be put right by hand.",
+            ],
+        ),
+        (
+            "calendar_set",
+            {"target": 'calendars["Home"]', "properties": {"name": "House"}},
+            [
+                'Claude wants to use calendar_set: changes calendars["Home"] in Calendar.',
+                '  calendars["Home"]: calendar "Home"',
+                'With properties: {"name": "House"}',
+                "MODIFY: It can be changed back by hand.",
+            ],
+        ),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_a_question_says_what_to_what_in_which_app_why_and_how_it_is_undone(
+    tool: str, arguments: dict[str, Any], expected: list[str]
+) -> None:
+    lines = lines_of(tool, arguments)
+    assert lines[: len(expected)] == expected
+    assert len(lines) <= LINE_LIMIT
+
+
+def test_of_many_objects_the_first_are_described_and_a_file_has_all() -> None:
+    world = state()
+    message = world["mail"]["inbox"]["messages"][0]
+    world["mail"]["inbox"]["messages"] = [{**message, "id": n} for n in range(25)]
+    targets = [f"inbox.messages[{n}]" for n in range(25)]
+    lines = lines_of("mail_move", {"target": targets, "to": "inbox"}, gate_of(world))
+    assert len(lines) <= LINE_LIMIT
+    whole = Path(lines[-1].removeprefix("All of it: "))
+    assert "  6 more: not described here" in whole.read_text()
+    assert whole.read_text().count(': message "Lunch on Thursday?"') == 20
+    assert whole.stat().st_mode & 0o077 == 0
+
+
+def test_an_app_that_does_not_run_is_not_started_to_be_looked_at() -> None:
+    world = state()
+    world["notes"]["@running"] = False
+    lines = lines_of("notes_delete", {"target": f"{NOTES}[0]"}, gate_of(world))
+    assert lines[1] == f"  {NOTES}[0]: could not be looked at, for the app is not running"
+
+
+def test_an_app_that_is_slow_is_not_waited_for() -> None:
+    gate = gate_of(state(), slow=SECONDS + 0.01)
+    lines = lines_of("notes_delete", {"target": f"{NOTES}[0]"}, gate)
+    assert lines[1] == f"  {NOTES}[0]: could not be looked at"
+
+
+def test_what_a_read_would_be_asked_about_is_not_looked_at(tmp_path: Path) -> None:
+    policy = tmp_path / "policy.toml"
+    policy.write_text('[[ask]]\napp = "Notes"\n')
+    gate = gate_of(state())
+    gate.permissions.policy = load_policy(policy)
+    lines = lines_of("notes_delete", {"target": f"{NOTES}[0]"}, gate)
+    assert lines[1].endswith("was not looked at, for reading it needs an approval of its own")
+
+
+def test_an_object_that_is_not_there_is_said_to_be_not_there() -> None:
+    lines = lines_of("notes_delete", {"target": f"{NOTES}[9]"})
+    assert lines[1].startswith(f"  {NOTES}[9]: could not be looked at: Invalid index")
+
+
+def test_every_class_of_every_app_is_described_without_its_secrets() -> None:
+    for row in catalogue().apps.values():
+        tables = catalogue().tables(row)
+        for term in tables.classes:
+            for way in describing(term, tables):
+                assert not is_secret(way), (row.key, term, way)
+                if "." not in way:
+                    assert tables.find_property(term, way) is not None, (row.key, term, way)
+
+
+def test_every_row_of_the_table_is_of_an_app_and_a_class_that_there_are() -> None:
+    apps = {row.key: row for row in catalogue().apps.values()}
+    for key, rows in table().items():
+        tables = catalogue().tables(apps[key])
+        for term, ways in rows.items():
+            assert term in tables.classes, (key, term)
+            plural = tables.classes[term].plural
+            for way in ways:
+                AppReader(tables, strict=False).reference(f"{plural}[0].{way.replace(' ', '')}")
