@@ -132,7 +132,8 @@ def _session(
     from iac_runtime.execution.executor import Executor
     from iac_runtime.gate.gate import Gate
     from iac_runtime.gate.opening import HOME, open_audit
-    from iac_runtime.policy.permissions import identify_in, nobody, open_permissions
+    from iac_runtime.policy.permissions import open_permissions
+    from iac_runtime.policy.reach import identify_in, nobody
 
     home = HOME if world else None
     identify = identify_in(catalogue) if catalogue else nobody

@@ -14,7 +14,8 @@ from iac_runtime.gate.plans import Call
 from iac_runtime.policy.effects import OWN, Effect, Flow
 from iac_runtime.policy.facts import CallFacts
 from iac_runtime.policy.model import Flags, Policy, read_settings
-from iac_runtime.policy.permissions import Permissions, identify_in
+from iac_runtime.policy.permissions import Permissions
+from iac_runtime.policy.reach import identify_in
 from iac_runtime.tool import highest
 from iac_runtime.tools.catalogue import Catalogue
 

@@ -29,10 +29,10 @@ from iac_runtime.policy.permissions import (
     PendingApproval,
     Permissions,
     Requester,
-    identify_in,
     open_permissions,
 )
 from iac_runtime.policy.question import Verdict
+from iac_runtime.policy.reach import identify_in
 from iac_runtime.tools.binding import bind
 from iac_runtime.tools.catalogue import Catalogue, lock_digest, read_lock
 from iac_runtime.tools.folders import shipped_folder

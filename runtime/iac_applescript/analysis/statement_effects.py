@@ -15,7 +15,7 @@ from iac_applescript.analysis.vocabulary import TermUse, Vocabulary
 from iac_applescript.analysis.words import COMMANDS
 from iac_base.secrets import is_secret
 from iac_runtime.policy.effects import LOOKS, OWN, Effect, Flow, Verb, verb_of
-from iac_runtime.policy.escalation import RECIPIENTS, host_of
+from iac_runtime.policy.reach import RECIPIENTS, host_of
 from iac_runtime.tool import Level
 
 _CODES: Final = {

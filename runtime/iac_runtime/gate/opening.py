@@ -16,7 +16,8 @@ from iac_runtime.execution.process import Completed
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.limiter import Limiter, Limits, Window
 from iac_runtime.policy.model import Flags
-from iac_runtime.policy.permissions import Permissions, identify_in, open_permissions
+from iac_runtime.policy.permissions import Permissions, open_permissions
+from iac_runtime.policy.reach import identify_in
 from iac_runtime.tool import LEVELS, Level
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.folders import tool_folders

@@ -38,7 +38,6 @@ from iac_runtime.policy.call_view import (
     words_of,
 )
 from iac_runtime.policy.dataflow import Taint
-from iac_runtime.policy.effects import LOOKS, Flow, Verb
 from iac_runtime.policy.facts import Raised
 from iac_runtime.policy.file_rules import (
     FILE_RULES,
@@ -47,7 +46,8 @@ from iac_runtime.policy.file_rules import (
     RuleTable,
     RuleTest,
 )
-from iac_runtime.policy.places import is_executable, path_of_steps
+from iac_runtime.policy.places import is_executable
+from iac_runtime.policy.reach import RECIPIENTS, links_in
 from iac_runtime.tools.tables import Tables
 from iac_runtime.types import parse_type
 
@@ -249,38 +249,13 @@ def _renames(view: CallView, _context: RuleContext) -> str:
     return ""
 
 
-_URL_NAME: Final = re.compile(r"\b(url|uri|link|href|web ?site|web ?page|home ?page|webloc)\b")
-_SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
-_ACTIVE: Final = frozenset(
-    "about applescript blob chrome data facetime file ftp itms itms-apps javascript mailto message"
-    " ms-msdt sftp shortcuts smb afp nfs cifs sms ssh tel telnet vbscript view-source vnc webcal"
-    " workflow x-apple.systempreferences x-man-page x-help-action".split()
-)
 _HTTPS: Final = re.compile(r"https://[^\s/?#@\\]+(?:[/?#]\S*)?", re.I)
-
-
-def _links(view: CallView) -> list[str]:
-    """Return every value that is a URL, or whose parameter says that it must be one."""
-    found: list[str] = []
-    if not (view.event.writes or view.event.op == "command"):
-        return found
-    for row, text in view.texts:
-        direct = row.code == "----" and view.event.code == "GURLGURL"
-        plain = text.strip()
-        scheme = _SCHEME.match(plain)
-        if direct or _URL_NAME.search(row.name) or _URL_NAME.search(row.type):
-            found.append(text)
-        elif scheme and not re.search(r"\s", plain):
-            known = scheme.group()[:-1].lower() in _ACTIVE
-            if known or plain[scheme.end() :].startswith("//"):
-                found.append(text)
-    return found
 
 
 @VALUE_RULES("url-scheme", "DANGEROUS", "{} is no https address.")
 def _scheme(view: CallView, _context: RuleContext) -> str:
     """A URL that does not lead where it seems to: https, no user before the host, all seen."""
-    for url in _links(view):
+    for url in links_in(view):
         plain = url.strip()
         if _HTTPS.fullmatch(plain) is None or escaped(plain) != plain:
             return url
@@ -289,7 +264,7 @@ def _scheme(view: CallView, _context: RuleContext) -> str:
 
 @VALUE_RULES("url-query", "DANGEROUS", "{} carries a long query.")
 def _long_query(view: CallView, _context: RuleContext) -> str:
-    for url in _links(view):
+    for url in links_in(view):
         try:
             parts = urlsplit(url.strip())
         except ValueError:
@@ -310,9 +285,6 @@ def _later(view: CallView, _context: RuleContext) -> str:
     return view.made if _LATER.search(view.made) else ""
 
 
-RECIPIENTS: Final = re.compile(
-    r"\b(?:address|recipient|email|e mail|participant|buddy|handle|phone|attendee|invitee)s?\b"
-)
 _CARRIERS: Final = re.compile(
     # A script, a path; a URL is known by its form too.
     r"\b(?:script|java ?script|command|source|code|expression|shell|macro|formula"
@@ -337,7 +309,7 @@ def _carries(view: CallView, row: CallValue, links: list[str]) -> bool:
 def _tainted(view: CallView, context: RuleContext) -> str:
     if context.taint is None or not view.texts:
         return ""
-    links = _links(view)
+    links = links_in(view)
     for row, text in view.texts if links or view.event.writes else ():
         if row.code != "kocl" and _carries(view, row, links):
             piece = context.taint.used_in(text)
@@ -351,42 +323,6 @@ def from_results(texts: Iterable[str], taint: Taint) -> tuple[Raised, ...]:
     rule = next(row for row in VALUE_RULES if row.test is _tainted)
     found = next(filter(None, (taint.used_in(text, whole=False) for text in texts)), "")
     return (Raised(rule.name, rule.says.format(_shown(found)), rule.to),) if found else ()
-
-
-def flows_of(view: CallView, verb: Verb) -> tuple[Flow, ...]:
-    """Return what goes out by a request: to hosts, to recipients, into files."""
-    found: list[Flow] = [Flow("file", path) for row, path in view.paths if row.into]
-    found += [Flow("file", path) for path in view.landings]
-    if verb not in LOOKS:
-        found += [Flow("host", host_of(url)) for url in _links(view)]
-        named = ((row, f"{row.name} {row.type}") for row, _ in view.texts)
-        found += [
-            Flow("recipient", str(row.value)) for row, says in named if RECIPIENTS.search(says)
-        ]
-    return tuple(dict.fromkeys(found))
-
-
-def files_of(view: CallView, verb: Verb) -> tuple[str, ...]:
-    """Return the files that a request changes where they lie; `?` for one that is not known."""
-    if not view.of_files or verb in LOOKS or verb == "open" or view.event.code in _COPIES:
-        return ()
-    event, home = view.event, view.home
-    found = [row.path for row in view.values if row.code == "----"]
-    found += [path_of_steps(row.target, event.app, home) for row in requests(event) if row.target]
-    return tuple(dict.fromkeys(path or "?" for path in found))
-
-
-_COPIES: Final = frozenset({"coreclon", "corecrel"})
-"""What these make lies where it goes to; what they are made from is left as it is."""
-
-
-def host_of(url: str) -> str:
-    """Return the host of a URL; of one without, its scheme; else the text."""
-    try:
-        parts = urlsplit(url.strip())
-        return (parts.hostname or parts.scheme or url).lower()
-    except ValueError:
-        return url
 
 
 VALUE_RULES("write-permission", "DANGEROUS", "It opens a file for writing ({}).")(

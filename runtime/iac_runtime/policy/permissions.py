@@ -10,23 +10,21 @@ import contextlib
 import math
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from iac_base.errors import SetupError
 from iac_base.files import data_folder
 from iac_base.text import escaped
 from iac_runtime.language.request import Event
 from iac_runtime.language.text import jxa_line
-from iac_runtime.policy.blocklist import hides_texts, hiding_process
-from iac_runtime.policy.call_view import CallView, TargetProcess, processes, sent_for, view_of
+from iac_runtime.policy.call_view import CallView, sent_for, view_of
 from iac_runtime.policy.dataflow import Taint, secrets_read, without_secrets
 from iac_runtime.policy.decide import decide
-from iac_runtime.policy.effects import Effect, object_of, verb_of_event
-from iac_runtime.policy.escalation import escalate, files_of, flows_of
+from iac_runtime.policy.escalation import escalate
 from iac_runtime.policy.facts import CallFacts, Decision, Shown
 from iac_runtime.policy.file import load_policy, policy_path
 from iac_runtime.policy.file_rules import RuleContext
@@ -40,9 +38,9 @@ from iac_runtime.policy.model import (
 )
 from iac_runtime.policy.places import from_file_url, identity
 from iac_runtime.policy.question import Question, Verdict, differences, question_for
+from iac_runtime.policy.reach import Identify, effects_of, hidden_in, nobody
 from iac_runtime.tool import Level
 from iac_runtime.tools.binding import Operation, parameters
-from iac_runtime.tools.catalogue import Catalogue
 
 if TYPE_CHECKING:
     from iac_runtime.policy.approvals import ApprovalStore
@@ -55,16 +53,6 @@ _GRANTED: Final = "the same, while this program runs"
 _RESUME: Final = (
     "Wait that long; the user can let questions be asked now with: iac-mcp policy resume"
 )
-
-
-Identify: TypeAlias = Callable[[str], tuple[str, str]]
-"""From an app's bundle id, or its name or a process's, to its bundle id and name; empty if neither
-is known."""
-
-
-def nobody(_name: str) -> tuple[str, str]:
-    """Know no app."""
-    return "", ""
 
 
 class Requester(NamedTuple):
@@ -153,20 +141,14 @@ class Permissions:
         rows = parameters(operation) if operation else {}
         bound = operation.spec.bind if operation else None
         view = view_of(event, rows, self._home, tables)
-        answers = operation is None or bool(operation.spec.result)
-        name = tables.app.name if tables else self._identify(event.app)[1]
-        verb = verb_of_event(event, level, answers=answers)
-        thing = object_of(event, tables)
-        own = Effect(
-            verb, event.app, name, *thing, flows_of(view, verb), level, files=files_of(view, verb)
-        )
+        effects = effects_of(event, view, operation, level, self._identify)
         raised = escalate(view, self._context) if _can_raise(view) else ()
         secrets = secrets_read(event, tables, self.policy.secrets)
-        if own.looks:
-            secrets += tuple(dict.fromkeys(filter(None, map(self._hidden, processes(event)))))
+        if effects[0].looks:
+            secrets += hidden_in(event, self._identify)
         return replace(
             facts,
-            effects=(own, *self._processes(event, own), *_beyond(event, own)),
+            effects=effects,
             event=event,
             line=facts.line or jxa_line(event),
             raised=raised,
@@ -174,28 +156,6 @@ class Permissions:
             sent=lambda key: sent_for(key, view, rows, bound),
             places=self.places,
         )
-
-    def _processes(self, event: Event, effect: Effect) -> Iterator[Effect]:
-        """Yield the same on each app whose process a request of System Events goes through."""
-        for row in processes(event):
-            said = row.name or row.bundle
-            app, name = self._identify(said) if said else ("", "")
-            app, name = row.bundle or app, name or row.name
-            if effect.looks and not (said or row.inside):
-                continue
-            doubt = ""
-            if not app and (name or row.inside):
-                whose = f"the process {name}" if name else "a process without a name"
-                doubt = f"it goes through {whose}, whose app is not known here"
-            # One that is looked at may be any; where it is changed, no app is written to unknown.
-            name = name or ("" if effect.looks else "a process")
-            yield effect._replace(app=app, name=name, flow=(), files=(), doubt=doubt)
-
-    def _hidden(self, row: TargetProcess) -> str:
-        """Return what is read of a process though it is not shown; an empty text if nothing is."""
-        app = row.bundle or (self._identify(row.name)[0] if row.name else "")
-        hides = hiding_process(row.name) or (bool(app) and hides_texts(app))
-        return f"what {row.name or row.bundle} shows" if row.inside and hides else ""
 
     def of(self, facts: CallFacts, caller: Requester) -> CallFacts:
         """Return the facts of a call with what is known of who calls."""
@@ -360,14 +320,6 @@ class Permissions:
         self.taint.add(value)
 
 
-def _beyond(event: Event, effect: Effect) -> Iterator[Effect]:
-    """Yield that anything may be reached by code that is run, or by an address that is opened."""
-    if effect.verb == "run" and effect.level == "DANGEROUS":
-        yield Effect("unknown", level=effect.level, doubt="what it runs can reach any app")
-    elif effect.verb == "open" and event.kind == "addition":
-        yield Effect("unknown", level=effect.level, doubt="it opens with whatever app claims it")
-
-
 def _can_raise(view: CallView) -> bool:
     """Say whether any rule of escalation can hold: a read without values raises nothing."""
     return bool(view.values or view.paths or view.of_files) or view.event.writes
@@ -389,19 +341,6 @@ def _refused(decision: Decision, reason: str, source: str, way: str = _FINAL) ->
         offers_always=False,
         suggestion=way,
     )
-
-
-def identify_in(catalogue: Catalogue) -> Identify:
-    """Return what knows the apps of a catalogue.
-
-    On a Mac the process itself could be asked; what no catalogue knows has no identity here.
-    """
-
-    def identify(name: str) -> tuple[str, str]:
-        found = catalogue.find_app(name)
-        return (found.id, found.name) if found else ("", "")
-
-    return identify
 
 
 def open_permissions(

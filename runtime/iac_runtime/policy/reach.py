@@ -1,0 +1,163 @@
+"""From a request to its effects: what it does to which app, where anything goes, what is hidden."""
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Final, TypeAlias
+from urllib.parse import urlsplit
+
+from iac_runtime.language.request import Event
+from iac_runtime.policy.blocklist import hides_texts, hiding_process
+from iac_runtime.policy.call_view import CallView, TargetProcess, processes, requests
+from iac_runtime.policy.effects import LOOKS, Effect, Flow, Verb, object_of, verb_of_event
+from iac_runtime.policy.places import path_of_steps
+from iac_runtime.tool import Level
+from iac_runtime.tools.binding import Operation
+from iac_runtime.tools.catalogue import Catalogue
+
+Identify: TypeAlias = Callable[[str], tuple[str, str]]
+"""From an app's bundle id, or its name or a process's, to its bundle id and name; empty if neither
+is known."""
+
+
+def nobody(_name: str) -> tuple[str, str]:
+    """Know no app."""
+    return "", ""
+
+
+def identify_in(catalogue: Catalogue) -> Identify:
+    """Return what knows the apps of a catalogue.
+
+    On a Mac the process itself could be asked; what no catalogue knows has no identity here.
+    """
+
+    def identify(name: str) -> tuple[str, str]:
+        found = catalogue.find_app(name)
+        return (found.id, found.name) if found else ("", "")
+
+    return identify
+
+
+def effects_of(
+    event: Event, view: CallView, operation: Operation | None, level: Level, identify: Identify
+) -> tuple[Effect, ...]:
+    """Return all that a request does, its own app's first.
+
+    Args:
+        event, view: The request, and what it holds.
+        operation: What the tool does in its app; None for one of the runtime's own.
+        level: What it needs by the tables of its app.
+        identify: Knows apps by the names of their processes.
+    """
+    tables = operation.tables if operation else None
+    answers = operation is None or bool(operation.spec.result)
+    name = tables.app.name if tables else identify(event.app)[1]
+    verb = verb_of_event(event, level, answers=answers)
+    thing, flow = object_of(event, tables), flows_of(view, verb)
+    own = Effect(verb, event.app, name, *thing, flow, level, files=files_of(view, verb))
+    return (own, *_worked(event, own, identify), *_beyond(event, own))
+
+
+def _worked(event: Event, effect: Effect, identify: Identify) -> Iterator[Effect]:
+    """Yield the same on each app whose process a request of System Events goes through."""
+    for row in processes(event):
+        said = row.name or row.bundle
+        app, name = identify(said) if said else ("", "")
+        app, name = row.bundle or app, name or row.name
+        if effect.looks and not (said or row.inside):
+            continue
+        doubt = ""
+        if not app and (name or row.inside):
+            whose = f"the process {name}" if name else "a process without a name"
+            doubt = f"it goes through {whose}, whose app is not known here"
+        # One that is looked at may be any; where it is changed, no app is written to unknown.
+        name = name or ("" if effect.looks else "a process")
+        yield effect._replace(app=app, name=name, flow=(), files=(), doubt=doubt)
+
+
+def _beyond(event: Event, effect: Effect) -> Iterator[Effect]:
+    """Yield that anything may be reached by code that is run, or by an address that is opened."""
+    if effect.verb == "run" and effect.level == "DANGEROUS":
+        yield Effect("unknown", level=effect.level, doubt="what it runs can reach any app")
+    elif effect.verb == "open" and event.kind == "addition":
+        yield Effect("unknown", level=effect.level, doubt="it opens with whatever app claims it")
+
+
+def hidden_in(event: Event, identify: Identify) -> tuple[str, ...]:
+    """Return what a request would read by System Events of processes that hold secrets."""
+    found = (_hidden(row, identify) for row in processes(event))
+    return tuple(dict.fromkeys(filter(None, found)))
+
+
+def _hidden(row: TargetProcess, identify: Identify) -> str:
+    """Return what is read of a process though it is not shown; an empty text if nothing is."""
+    app = row.bundle or (identify(row.name)[0] if row.name else "")
+    hides = hiding_process(row.name) or (bool(app) and hides_texts(app))
+    return f"what {row.name or row.bundle} shows" if row.inside and hides else ""
+
+
+_URL_NAME: Final = re.compile(r"\b(url|uri|link|href|web ?site|web ?page|home ?page|webloc)\b")
+_SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
+_ACTIVE: Final = frozenset(
+    "about applescript blob chrome data facetime file ftp itms itms-apps javascript mailto message"
+    " ms-msdt sftp shortcuts smb afp nfs cifs sms ssh tel telnet vbscript view-source vnc webcal"
+    " workflow x-apple.systempreferences x-man-page x-help-action".split()
+)
+
+
+def links_in(view: CallView) -> list[str]:
+    """Return every value that is a URL, or whose parameter says that it must be one."""
+    found: list[str] = []
+    if not (view.event.writes or view.event.op == "command"):
+        return found
+    for row, text in view.texts:
+        direct = row.code == "----" and view.event.code == "GURLGURL"
+        plain = text.strip()
+        scheme = _SCHEME.match(plain)
+        if direct or _URL_NAME.search(row.name) or _URL_NAME.search(row.type):
+            found.append(text)
+        elif scheme and not re.search(r"\s", plain):
+            known = scheme.group()[:-1].lower() in _ACTIVE
+            if known or plain[scheme.end() :].startswith("//"):
+                found.append(text)
+    return found
+
+
+RECIPIENTS: Final = re.compile(
+    r"\b(?:address|recipient|email|e mail|participant|buddy|handle|phone|attendee|invitee)s?\b"
+)
+
+
+def flows_of(view: CallView, verb: Verb) -> tuple[Flow, ...]:
+    """Return what goes out by a request: to hosts, to recipients, into files."""
+    found: list[Flow] = [Flow("file", path) for row, path in view.paths if row.into]
+    found += [Flow("file", path) for path in view.landings]
+    if verb not in LOOKS:
+        found += [Flow("host", host_of(url)) for url in links_in(view)]
+        named = ((row, f"{row.name} {row.type}") for row, _ in view.texts)
+        found += [
+            Flow("recipient", str(row.value)) for row, says in named if RECIPIENTS.search(says)
+        ]
+    return tuple(dict.fromkeys(found))
+
+
+def files_of(view: CallView, verb: Verb) -> tuple[str, ...]:
+    """Return the files that a request changes where they lie; `?` for one that is not known."""
+    if not view.of_files or verb in LOOKS or verb == "open" or view.event.code in _COPIES:
+        return ()
+    event, home = view.event, view.home
+    found = [row.path for row in view.values if row.code == "----"]
+    found += [path_of_steps(row.target, event.app, home) for row in requests(event) if row.target]
+    return tuple(dict.fromkeys(path or "?" for path in found))
+
+
+_COPIES: Final = frozenset({"coreclon", "corecrel"})
+"""What these make lies where it goes to; what they are made from is left as it is."""
+
+
+def host_of(url: str) -> str:
+    """Return the host of a URL; of one without, its scheme; else the text."""
+    try:
+        parts = urlsplit(url.strip())
+        return (parts.hostname or parts.scheme or url).lower()
+    except ValueError:
+        return url
