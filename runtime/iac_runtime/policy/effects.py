@@ -203,7 +203,8 @@ _SAYS: Final[dict[Verb, str]] = {
 def in_words(effect: Effect) -> str:
     """Return an effect as a person reads it: `deletes notes["Milk"] in Notes`."""
     whom = effect.name or effect.app
-    thing = effect.reference or (f"a {effect.kind}" if effect.kind else "")
+    article = "an" if effect.kind[:1].lower() in "aeiou" else "a"
+    thing = effect.reference or (f"{article} {effect.kind}" if effect.kind else "")
     says = _SAYS[effect.verb]
     if not thing or says.endswith(" in"):
         said = f"{says} {whom or 'any app'}"
