@@ -114,7 +114,8 @@ def by_verb(words: Phrase, given: Given) -> LevelVerdict | None:
 def _harmless(words: Phrase, given: Given) -> LevelVerdict | None:
     """Return what a verb that is dangerous elsewhere does to an object that bears it."""
     led, *rest = words
-    if led == "remove" and rest and rest[-1] in _SETS["marks"]:
+    # What an app has as a class is an object of its own, and lost.
+    if led == "remove" and rest and rest[-1] in _SETS["marks"] - given.around:
         return LevelVerdict("MODIFY", "takes a mark or a part of a text away")
     if led in _SETS["tells"] and rest and rest[-1] in _SETS["news"]:
         return LevelVerdict("MODIFY", "tells the user")
@@ -221,7 +222,8 @@ def _moves_the_view(words: Phrase, given: Given) -> bool:
     """Say whether something is opened, closed, moved that only shows what is there."""
     led, *rest = words
     if led in _SETS["adjusts"]:
-        return bool(rest) and rest[-1] in _SETS["seen_at"]
+        # A volume is a disk where an app has disks.
+        return bool(rest) and rest[-1] in _SETS["seen_at"] - given.around
     if led not in _SETS["view_verbs"]:
         return False
     while len(rest) > 1 and rest[-1] in _SETS["ways"]:
