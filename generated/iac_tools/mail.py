@@ -1176,7 +1176,7 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("outbox", "oumb", "outbox", "mailbox", "r", "SAFE"),
         Property("sent mailbox", "stmb", "sentMailbox", "mailbox", "r", "SAFE"),
         Property("trash mailbox", "trmb", "trashMailbox", "mailbox", "r", "SAFE"),
-        Property("sort column", "mvsc", "sortColumn", "ViewerColumns", "rw", "MODIFY"),
+        Property("sort column", "mvsc", "sortColumn", "ViewerColumns", "rw", "SAFE"),
         Property("sorted ascending", "mvsr", "sortedAscending", "boolean", "rw", "MODIFY"),
         Property("mailbox list visible", "mlsh", "mailboxListVisible", "boolean", "rw", "SAFE"),
         Property("preview pane is visible", "mvpv", "previewPaneIsVisible", "boolean", "rw", "SAFE"),

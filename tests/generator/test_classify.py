@@ -342,3 +342,56 @@ def test_what_acts_later_is_dangerous_to_make_and_anything_to_delete() -> None:
 def test_a_new_window_of_a_terminal_is_a_new_shell() -> None:
     one = source(read(sdef(f'<class name="window" code="cwin"/>{SHELL}')))
     assert module(one)[0].classes["window"].make == "DANGEROUS"
+
+
+KEYS = '<enumeration name="keys" code="keys"><enumerator name="up" code="upup"/></enumeration>'
+KEY = '<direct-parameter type="keys"/>'
+SAVING = '<parameter name="saving" code="savo" type="boolean"/>'
+TAG = '<class name="tag" code="tagg"/>'
+
+
+@pytest.mark.parametrize(
+    ("declared", "beside", "expected"),
+    [
+        (command("remove line breaks"), "", "MODIFY"),
+        (command("remove tag"), "", "MODIFY"),
+        (command("remove tag"), TAG, "DANGEROUS"),
+        (command("remove entry"), "", "DANGEROUS"),
+        (command("post notification", inner=TEXT), "", "MODIFY"),
+        (command("press", inner=KEY), KEYS + command("rewind", "diarrwnd"), "SAFE"),
+        (command("press", inner=KEY), KEYS, "DANGEROUS"),
+        (command("increase zoom"), "", "SAFE"),
+        (command("move sidebar left"), "", "SAFE"),
+        (command("move entry left"), "", "MODIFY"),
+        (command("toggle subtitles"), "", "SAFE"),
+        (command("fetch candidates", inner=ANSWER), "", "SAFE"),
+        (command("fetch candidates", inner=TEXT + ANSWER), "", "MODIFY"),
+        (command("save username", inner=TEXT), "", "DANGEROUS"),
+        (command("close document"), "", "DANGEROUS"),
+        (command("close document", inner=SAVING), "", "MODIFY"),
+    ],
+)
+def test_the_object_of_a_verb_and_what_stands_beside_it_decide(
+    declared: str, beside: str, expected: Level
+) -> None:
+    assert level(declared, beside=beside) == expected
+
+
+@pytest.mark.parametrize(
+    ("owner", "name", "kind", "expected"),
+    [
+        ("window", "display font size", "integer", "SAFE"),
+        ("movie", "looping", "boolean", "SAFE"),
+        ("movie", "subtitles", "text", "MODIFY"),
+        ("entry", "looping", "boolean", "MODIFY"),
+        ("entry", "access control", "integer", "DANGEROUS"),
+        ("entry", "script container", "entry", "MODIFY"),
+        ("attribute", "value", "any", "DANGEROUS"),
+        ("attribute", "value", "color", "MODIFY"),
+    ],
+)
+def test_the_type_and_the_class_of_a_property_decide(
+    owner: str, name: str, kind: str, expected: Level
+) -> None:
+    prop = f'<property name="{name}" code="prop" type="{kind}"/>'
+    assert row_of(owner, prop).properties[0].level == expected

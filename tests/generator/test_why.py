@@ -13,7 +13,7 @@ MADE = """
 <class name="rule" code="dirl"/>
 <command name="get weather" code="diargogo">
 <access-group identifier="diary.run"/>
-<parameter name="password" code="pass" type="text"/></command>
+<parameter name="password" code="pass" type="text"/><result type="text"/></command>
 """
 
 

@@ -162,10 +162,17 @@ def _by_parameters(
         yield LevelVerdict("DANGEROUS", "reads or writes any file")
     if leads in ("set", "change") and (danger := dangerous_name(words[1:])) is not None:
         yield LevelVerdict("DANGEROUS", danger)
+    if leads == "close" and "document" in words and not _asks_to_save(command):
+        yield LevelVerdict("DANGEROUS", "closes a document and has no word for saving it")
     if leads == "expand" and (command.result is not None or any(map(_is_free, kinds))):
         yield LevelVerdict("MODIFY", "replaces what it expands")
     if anything and not quiet and any("text" in kind.split(" | ") for kind in kinds):
         yield LevelVerdict("DANGEROUS", "takes text and answers what came of it")
+
+
+def _asks_to_save(command: SdefCommand) -> bool:
+    named = {word for one in command.parameters for word in phrase(one.name)}
+    return not named.isdisjoint(("save", "saving"))
 
 
 _SOURCE_CODE: Final = frozenset({"source", "code"})

@@ -35,7 +35,7 @@ _CLASSES: Final[Mapping[str, tuple[str, ...]]] = {
 _VALUES: Final = re.compile(r"\b(ui element|attribute|text field|text area|slider)$", re.I)
 
 _WINDOWS: Final = re.compile(
-    r"(window|viewer|browser|panel|drawer|toolbar|sidebar)s?( object)?$", re.I
+    r"(window|viewer|browser|panel|drawer|toolbar|sidebar|cursor)s?( object)?$", re.I
 )
 
 _HOLDERS: Final = re.compile(r"(document|note|page|article|template|area|text file|entry)$", re.I)
@@ -71,7 +71,7 @@ def by_setter(owner: SdefClass, prop: SdefProperty) -> Iterator[LevelVerdict]:
     if starts or (_is_one_of(owner, _CLASSES["acts"]) and key not in _SETS["quiet"]):
         yield LevelVerdict("DANGEROUS", f"a {owner.name} acts later by itself", "class")
         return
-    if _VALUES.search(owner.name) and key == "value":
+    if _VALUES.search(owner.name) and key == "value" and not _is_style(owner, prop):
         yield LevelVerdict("DANGEROUS", "types into any control", "class")
         return
     holds = key in _SETS["contents"] and _HOLDERS.search(owner.name) is not None
@@ -79,7 +79,13 @@ def by_setter(owner: SdefClass, prop: SdefProperty) -> Iterator[LevelVerdict]:
     if (holds or key in _SETS["whole"]) and text:
         yield LevelVerdict("DANGEROUS", "replaces the whole content", "words and type")
         return
-    yield _VIEW if _is_view(owner, words) else _CHANGES
+    yield _VIEW if _is_view(owner, prop, words) else _CHANGES
+
+
+def _is_style(owner: SdefClass, prop: SdefProperty) -> bool:
+    """Say whether an attribute is one of a text: it takes colours, and never just anything."""
+    kinds = {ref.name.lower() for ref in prop.types}
+    return owner.name.lower() == "attribute" and "color" in kinds and "any" not in kinds
 
 
 def _holds_a_secret(owner: SdefClass) -> bool:
@@ -104,13 +110,20 @@ def dangerous_name(words: Phrase) -> str | None:
     return next((reason for pattern, reason in _PHRASES if pattern.search(plain)), None)
 
 
-def _is_view(owner: SdefClass, words: Phrase) -> bool:
+def _plays(words: Phrase) -> bool:
+    return not _SETS["playing"].isdisjoint((words[0], words[-1])) or "captioning" in words
+
+
+def _is_view(owner: SdefClass, prop: SdefProperty, words: Phrase) -> bool:
     """Say whether a property is selection, view or playing, which nobody stores."""
     name = owner.name.lower()
     if "preferences" in name or not words:
         return False
     key, first, last = "_".join(words), words[0], words[-1]
     window = owner.code == "cwin" or _WINDOWS.search(name) is not None
+    kinds = {ref.name.lower() for ref in prop.types}
+    placed = name == "application" and last == "position" and kinds == {"point"}
+    picked = owner.code == "csel" and kinds == {"integer"}
     shows = last in ("visible", "volume") or first == "fullscreen"
     return (
         key in _SETS["always_view"]
@@ -121,6 +134,9 @@ def _is_view(owner: SdefClass, words: Phrase) -> bool:
         or ("selection" in words and last in ("range", "selection") and first != "allows")
         or (name.endswith("selection") and last == "range")
         or last in ("expanded", "collapsed")
+        or (placed or picked)
+        or (window and first == "display" and not _SETS["typed_over"] & set(words))
+        or (name in _SETS["plays"] and "text" not in kinds and _plays(words))
         or (name == "tab" and last in ("color", "title"))
         or (first in ("current", "active") and "_".join(words[1:]) in _SETS["current"])
     )

@@ -108,7 +108,20 @@ def by_verb(words: Phrase, given: Given) -> LevelVerdict | None:
         return _proved(words, first, given)
     if first.level == "MODIFY":
         return _edited(words, first, given)
-    return first
+    return _harmless(words, given) or first
+
+
+def _harmless(words: Phrase, given: Given) -> LevelVerdict | None:
+    """Return what a verb that is dangerous elsewhere does to an object that bears it."""
+    led, *rest = words
+    # What an app has as a class is an object of its own, and lost.
+    if led == "remove" and rest and rest[-1] in _SETS["marks"] - given.around:
+        return LevelVerdict("MODIFY", "takes a mark or a part of a text away")
+    if led in _SETS["tells"] and rest and rest[-1] in _SETS["news"]:
+        return LevelVerdict("MODIFY", "tells the user")
+    if words == ("press",) and given.closed and "media" in given.around:
+        return LevelVerdict("SAFE", "plays or navigates")
+    return None
 
 
 def _without_adverbs(words: Phrase) -> Phrase:
@@ -200,20 +213,28 @@ def _edited(words: Phrase, first: LevelVerdict, given: Given) -> LevelVerdict:
                 return verdict
     if led in _SETS["computes"] and given.plain and given.answers == "value":
         return READS
+    if led == "fetch" and words[-1] in _SETS["found"] and given.answers == "value":
+        return first if given.direct else READS
     return _VIEW if _moves_the_view(words, given) else first
 
 
 def _moves_the_view(words: Phrase, given: Given) -> bool:
     """Say whether something is opened, closed, moved that only shows what is there."""
     led, *rest = words
+    if led in _SETS["adjusts"]:
+        # A volume is a disk where an app has disks.
+        return bool(rest) and rest[-1] in _SETS["seen_at"] - given.around
     if led not in _SETS["view_verbs"]:
         return False
+    while len(rest) > 1 and rest[-1] in _SETS["ways"]:
+        rest.pop()
     nouns = _SETS["view_nouns"]
     if led == "close":
         nouns -= _SETS["closed_with_contents"]
     if rest:
         shown = rest[-1] in nouns or "".join(rest) in nouns
-        return shown or (led == "toggle" and rest[0] in (*PLAYERS, "pause", "playback"))
+        toggled = rest[0] in PLAYERS or not _SETS["toggled"].isdisjoint((rest[-1], rest[0]))
+        return shown or (led == "toggle" and toggled)
     if given.closed and led in ("open", "close", "move"):
         return True
     return bool(given.direct) and all(nouns & set(kind) for kind in given.direct)
