@@ -74,7 +74,7 @@ def test_a_menu_item_writes_its_file(gtk: User) -> None:
 def test_levels_say_what_is_dangerous_and_why(gtk: User) -> None:
     def level(tool: str, **arguments: str) -> tuple[str, str]:
         plan = prepare(gtk.toolset, tool, {"app": gtk.app.pid, **arguments})
-        assert plan.app == (gtk.app.id, gtk.app.name)
+        assert plan.facts.app == (gtk.app.id, gtk.app.name)
         return plan.facts.level, "; ".join(row.says for row in plan.facts.raised)
 
     press = {"action": "press"}

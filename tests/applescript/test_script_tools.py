@@ -135,7 +135,7 @@ def test_a_plan_tells_what_it_needs_before_anything_runs(toolset: ScriptToolset)
     empties = 'tell application "Finder" to empty the trash'
     plan = plan_of(toolset, "execute_applescript", script=empties)
     assert plan.facts.level == "DANGEROUS"
-    assert plan.app[0] == "com.apple.finder"
+    assert plan.facts.app[0] == "com.apple.finder"
     assert "com.apple.finder" in plan.facts.line
     assert "not held to these apps" in plan.facts.line
     assert "\n" not in plan.facts.line

@@ -111,6 +111,14 @@ def test_the_bounds_hold_for_our_own_labels(
     assert code == 0, told
 
 
+def test_the_bounds_hold_for_labels_that_readers_of_the_dictionaries_alone_gave(
+    corpus: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """They knew neither the rules nor the words; rules were mended on them since."""
+    code, told = run("--no-floors", HERE / "labels_blind.tsv", corpus / "sdef", capsys=capsys)
+    assert (code, "missed" in told) == (0, False), told
+
+
 def test_the_bounds_hold_without_what_is_known_by_code_alone(
     corpus: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -298,7 +298,7 @@ class Gate:
             f"Too many calls: this one can run in {permit.seconds:.1f} seconds.",
             "Wait that long, or do more with one call.",
             retryable=True,
-            app=plan.app[1],
+            app=plan.facts.app[1],
             command=plan.tool.name,
         )
 
@@ -322,7 +322,7 @@ class Gate:
             cancelled = cancel is not None and cancel.cancelled
             result, error = "cancelled" if cancelled else failure.type, failure.message
             failure.command = failure.command or plan.tool.name
-            failure.app = failure.app or plan.app[1]
+            failure.app = failure.app or plan.facts.app[1]
             self.permissions.saw(failure.original)
             raise
         finally:
@@ -389,7 +389,7 @@ def _done(plan: Plan, found: ToolResult, decision: Decision) -> Done:
         decision.level,
         "; ".join(found.notes),
         plan.tool.output,
-        plan.app,
+        plan.facts.app,
         decision.reasons,
         decision.source,
     )

@@ -111,11 +111,6 @@ class Plan:
     perform: Perform = field(repr=False)
     look: "Callable[[CallFacts], Plan] | None" = field(default=None, repr=False)
 
-    @property
-    def app(self) -> tuple[str, str]:
-        """Bundle id and name of the app that it is about first; both empty if it reaches none."""
-        return next(iter(self.facts.apps), ("", ""))
-
 
 @dataclass(frozen=True, slots=True)
 class Done:
@@ -196,7 +191,7 @@ def other_door(plan: Plan, decision: Decision, *, listed: bool) -> Refused:
     way = f"Call it with {DOORS[decision.level]}, the same name and arguments."
     return Refused(
         plan.tool.name,
-        plan.app[1],
+        plan.facts.app[1],
         decision.level,
         " ".join((f"This call is {decision.level}.", *decision.reasons)),
         way if listed else f"Call {plan.tool.name} itself, with the same arguments.",
@@ -210,7 +205,7 @@ def refused(plan: Plan, decision: Decision, way: str) -> Refused:
     way = way.format(level=decision.level) if decision.requires_prompt else ""
     return Refused(
         plan.tool.name,
-        plan.app[1],
+        plan.facts.app[1],
         decision.level,
         " ".join((f"This call is {decision.level} and may not run.", *decision.reasons)),
         " ".join(filter(None, (way, decision.suggestion))),

@@ -98,6 +98,11 @@ class CallFacts:
         return tuple(dict.fromkeys((row.app, row.name) for row in known))
 
     @property
+    def app(self) -> tuple[str, str]:
+        """Bundle id and name of the app that it is about first; both empty if it reaches none."""
+        return next(iter(self.apps), ("", ""))
+
+    @property
     def doubt(self) -> str:
         """Why it cannot be told which apps the call reaches; empty where it can."""
         return next((effect.doubt for effect in self.effects if effect.doubt), "")
