@@ -35,7 +35,9 @@ _CLASSES: Final[Mapping[str, tuple[str, ...]]] = {
 _VALUES: Final = re.compile(r"\b(ui element|attribute|text field|text area|slider)$", re.I)
 
 _WINDOWS: Final = re.compile(
-    r"(window|viewer|browser|panel|drawer|toolbar|sidebar|cursor)s?( object)?$", re.I
+    r"(window|viewer|browser|panel|drawer|toolbar|sidebar|cursor|pane|palette|inspector)s?"
+    r"( object)?$",
+    re.I,
 )
 
 _HOLDERS: Final = re.compile(r"(document|note|page|article|template|area|text file|entry)$", re.I)

@@ -63,6 +63,9 @@ def _together(name: str) -> tuple[tuple[frozenset[str], frozenset[str], LevelVer
 
 _OBJECTS: Final = _together("objects")
 _TARGETS: Final = _together("targets")
+_TURNED: Final = {
+    verb: _SETS[nouns] for verbs, nouns in table("words")["views"].items() for verb in verbs.split()
+}
 # Controls of an interface: choosing one does what it does.
 _CONTROLS: Final = (("menu", "item"), ("menu", "bar", "item"), ("button",), ("menu",))
 # Verbs that dictionaries write in one word with what they do it to: `getparagraphlength`.
@@ -119,6 +122,10 @@ def _harmless(words: Phrase, given: Given) -> LevelVerdict | None:
         return LevelVerdict("MODIFY", "takes a mark or a part of a text away")
     if led in _SETS["tells"] and rest and rest[-1] in _SETS["news"]:
         return LevelVerdict("MODIFY", "tells the user")
+    if led == "restart" and rest and _SETS["media"].issuperset(rest):
+        return LevelVerdict("SAFE", "plays or navigates")
+    if led in ("run", "perform", "execute") and len(rest) == 1 and rest[0] in _SETS["finds"]:
+        return _VERBS[rest[0]]
     if words == ("press",) and given.closed and "media" in given.around:
         return LevelVerdict("SAFE", "plays or navigates")
     return None
@@ -221,9 +228,9 @@ def _edited(words: Phrase, first: LevelVerdict, given: Given) -> LevelVerdict:
 def _moves_the_view(words: Phrase, given: Given) -> bool:
     """Say whether something is opened, closed, moved that only shows what is there."""
     led, *rest = words
-    if led in _SETS["adjusts"]:
+    if (turned := _TURNED.get(led)) is not None and rest and rest[-1] in turned:
         # A volume is a disk where an app has disks.
-        return bool(rest) and rest[-1] in _SETS["seen_at"] - given.around
+        return rest[-1] != "volume" or "volume" not in given.around
     if led not in _SETS["view_verbs"]:
         return False
     while len(rest) > 1 and rest[-1] in _SETS["ways"]:
@@ -267,6 +274,9 @@ def _without_verb(words: Phrase, given: Given) -> LevelVerdict | None:
     if given.answers == "value" and (named or words[0] in _SETS["asked"]):
         return READS
     last = _VERBS.get(words[-1])
+    if last is not None and words[-1] in _SETS["ways"] and _SETS["media"].issuperset(words[:-1]):
+        # `frame forward`: what is gone through stands before the way.
+        return last if last.reason == "plays or navigates" else None
     if last is not None and last.level == "MODIFY" and not CODE_WORDS & set(words):
         return last
     if any(map(_tells, words)):
