@@ -34,7 +34,7 @@ def why(*arguments: object, code: int = 0) -> list[str]:
 def test_all_evidence_of_a_tool_is_told_in_its_order(diary: Path) -> None:
     lines = [
         "diary_get_weather",
-        "1. MODIFY, declares no answer (words)",
+        "1. SAFE, reads (words)",
         "2. DANGEROUS, takes a password (parameter password [pass])",
         "3. DANGEROUS, the app asks for the right to run things (access group diary.run)",
         "result: DANGEROUS, takes a password",
