@@ -184,7 +184,8 @@ def test_sizes_of_files_and_memory_are_bounded(world: World) -> None:
 
 
 def assert_nothing_runs(mark: str) -> None:
-    deadline = time.monotonic() + 5
+    # The system counts no processes of root: thousands that were ended still take their time.
+    deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         lines = [
             " ".join(process.info["cmdline"] or ()) for process in psutil.process_iter(["cmdline"])
