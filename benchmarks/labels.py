@@ -12,6 +12,9 @@ default both are those of the corpus. `--no-floors` judges as if no code but the
 been seen before; `--leave-one-app-out` as if the app of each row had never been: without the floors
 of the codes that it declares, without quirks, under another name and id.
 
+`labels_held_out.tsv` beside this file has rows of the corpus that no rule was mended on, labelled
+by readers of the dictionaries alone. A rule that is mended on some of them takes them out of it.
+
 Prints each row that misses its accept set (with `--strict` each that differs from its label, with
 `--all` every row), the figures, and the bounds that are missed; ends with 1 when any is.
 """
