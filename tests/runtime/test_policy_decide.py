@@ -388,3 +388,13 @@ def test_a_denied_app_is_not_read_through_its_process(target: str, action: str, 
     assert judged(call).action == alone
     other = judged(call, '[[ask]]\napp = "Notes"')
     assert other.action == ("allow" if action == "allow" else "ask")
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["https://evil.example/x", "https://evil.example\\@good.example/", "https://EVIL.example."],
+)
+def test_where_a_value_goes_is_every_host_that_an_address_may_lead_to(url: str) -> None:
+    call = ("standard_additions open_location", {"target": url})
+    assert judged(call, "[[deny]]\nsends_to = 'evil.example'").action == "deny"
+    assert judged(call, "[[deny]]\nsends_to = 'other.example'").action == "ask"

@@ -14,8 +14,9 @@ from iac_applescript.analysis.texts import is_web_address
 from iac_applescript.analysis.vocabulary import TermUse, Vocabulary
 from iac_applescript.analysis.words import COMMANDS
 from iac_base.secrets import is_secret
+from iac_runtime.policy.addresses import hosts_in
 from iac_runtime.policy.effects import LOOKS, OWN, Effect, Flow, Verb, verb_of
-from iac_runtime.policy.reach import RECIPIENTS, host_of
+from iac_runtime.policy.reach import RECIPIENTS
 from iac_runtime.tool import Level
 
 _CODES: Final = {
@@ -47,7 +48,7 @@ def flows_of(command: str, texts: Iterable[tuple[str, str]]) -> tuple[Flow, ...]
     found: list[Flow] = []
     for label, text in texts:
         if is_web_address(text):
-            found.append(Flow("host", host_of(text)))
+            found += [Flow("host", host) for host in hosts_in(text, sure=False)]
         elif RECIPIENTS.search(label):
             found.append(Flow("recipient", text))
         elif command in _FILLS and label in _INTO:

@@ -119,7 +119,8 @@ class CallFacts:
             return float("inf")
         event = self.event
         direct = event.direct if event and isinstance(event.direct, tuple) else ()
-        return max(len(self.effects), len(event.parts) if event else 0, len(direct))
+        known = sum(not row.anywhere for row in self.effects)
+        return max(known, len(event.parts) if event else 0, len(direct))
 
     @property
     def looks(self) -> bool:
@@ -164,7 +165,7 @@ def call_digest(facts: CallFacts) -> str:
     """
     request = None if facts.event is None else event_json(facts.event, "")
     body = {
-        "app": facts.apps[0][0] if facts.apps else "",
+        "app": facts.app[0],
         "arguments": facts.arguments,
         "code": facts.event.code if facts.event else "",
         "line": "" if facts.event else facts.line,

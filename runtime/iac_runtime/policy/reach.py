@@ -3,9 +3,9 @@
 import re
 from collections.abc import Callable, Iterator
 from typing import Final, TypeAlias
-from urllib.parse import urlsplit
 
 from iac_runtime.language.request import Event
+from iac_runtime.policy.addresses import hosts_in
 from iac_runtime.policy.blocklist import hides_texts, hiding_process
 from iac_runtime.policy.call_view import CallView, TargetProcess, processes, requests
 from iac_runtime.policy.effects import LOOKS, Effect, Flow, Verb, object_of, verb_of_event
@@ -132,7 +132,9 @@ def flows_of(view: CallView, verb: Verb) -> tuple[Flow, ...]:
     found: list[Flow] = [Flow("file", path) for row, path in view.paths if row.into]
     found += [Flow("file", path) for path in view.landings]
     if verb not in LOOKS:
-        found += [Flow("host", host_of(url)) for url in links_in(view)]
+        found += [
+            Flow("host", host) for url in links_in(view) for host in hosts_in(url, sure=False)
+        ]
         named = ((row, f"{row.name} {row.type}") for row, _ in view.texts)
         found += [
             Flow("recipient", str(row.value)) for row, says in named if RECIPIENTS.search(says)
@@ -152,12 +154,3 @@ def files_of(view: CallView, verb: Verb) -> tuple[str, ...]:
 
 _COPIES: Final = frozenset({"coreclon", "corecrel"})
 """What these make lies where it goes to; what they are made from is left as it is."""
-
-
-def host_of(url: str) -> str:
-    """Return the host of a URL; of one without, its scheme; else the text."""
-    try:
-        parts = urlsplit(url.strip())
-        return (parts.hostname or parts.scheme or url).lower()
-    except ValueError:
-        return url
