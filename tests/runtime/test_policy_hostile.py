@@ -12,7 +12,7 @@ from policy_calls import DISK, facts_of, on, settings_of
 from iac_base.errors import SetupError
 from iac_runtime.policy.approvals import FILE, ApprovalStore, listed, remember
 from iac_runtime.policy.blocklist import blocked
-from iac_runtime.policy.facts import CallFacts
+from iac_runtime.policy.effects import CallFacts
 from iac_runtime.policy.file_rules import RuleContext
 from iac_runtime.policy.model import Policy
 from iac_runtime.policy.permissions import PendingApproval, Permissions

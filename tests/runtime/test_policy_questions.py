@@ -22,7 +22,7 @@ from iac_base.text import hidden
 from iac_mcp.cli.main import ask_terminal, terminal_at_hand
 from iac_runtime.execution.process import Completed
 from iac_runtime.policy.decide import decide
-from iac_runtime.policy.facts import CallFacts, Decision, Shown
+from iac_runtime.policy.effects import CallFacts, Decision, Shown
 from iac_runtime.policy.model import Policy
 from iac_runtime.policy.question import (
     KEY,

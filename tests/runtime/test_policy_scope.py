@@ -18,8 +18,7 @@ from iac_runtime.language.steps import (
     Value,
 )
 from iac_runtime.policy.decide import ApprovalScope, scope_of
-from iac_runtime.policy.effects import Effect
-from iac_runtime.policy.facts import CallFacts
+from iac_runtime.policy.effects import CallFacts, Effect
 
 NOTES = "com.apple.Notes"
 

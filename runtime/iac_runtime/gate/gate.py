@@ -32,7 +32,7 @@ from iac_runtime.gate.plans import (
     other_door,
     refused,
 )
-from iac_runtime.policy.facts import CallFacts, Decision
+from iac_runtime.policy.effects import CallFacts, Decision
 from iac_runtime.policy.permissions import (
     PendingApproval,
     Permissions,

@@ -26,7 +26,7 @@ from iac_runtime.language.terms import id_classes, id_property
 from iac_runtime.language.text import steps_text
 from iac_runtime.policy.call_view import view_of, words_of
 from iac_runtime.policy.dataflow import secret_property
-from iac_runtime.policy.facts import CallFacts, Shown
+from iac_runtime.policy.effects import CallFacts, Shown
 from iac_runtime.policy.permissions import Requester
 from iac_runtime.tools.binding import Operation
 from iac_runtime.tools.tables import APPLICATION, Tables

@@ -37,7 +37,7 @@ from iac_runtime.language.steps import (
 )
 from iac_runtime.policy.blocklist import Blocked, blocked
 from iac_runtime.policy.call_view import words_of
-from iac_runtime.policy.facts import Action, CallFacts, Decision, Raised
+from iac_runtime.policy.effects import Action, CallFacts, Decision, Raised
 from iac_runtime.policy.matching import LevelRule, Match, failing, matches, may_mean
 from iac_runtime.policy.model import DEFAULT, PRESETS, Policy, PolicySettings
 from iac_runtime.tool import LEVELS, Level, at_most, highest

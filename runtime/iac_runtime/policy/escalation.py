@@ -38,7 +38,7 @@ from iac_runtime.policy.call_view import (
     words_of,
 )
 from iac_runtime.policy.dataflow import Taint
-from iac_runtime.policy.facts import Raised
+from iac_runtime.policy.effects import Raised
 from iac_runtime.policy.file_rules import (
     FILE_RULES,
     EscalationRule,

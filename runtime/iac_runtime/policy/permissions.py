@@ -24,8 +24,8 @@ from iac_runtime.language.text import jxa_line
 from iac_runtime.policy.call_view import CallView, sent_for, view_of
 from iac_runtime.policy.dataflow import Taint, secrets_read, without_secrets
 from iac_runtime.policy.decide import decide
+from iac_runtime.policy.effects import CallFacts, Decision, Shown
 from iac_runtime.policy.escalation import escalate
-from iac_runtime.policy.facts import CallFacts, Decision, Shown
 from iac_runtime.policy.file import load_policy, policy_path
 from iac_runtime.policy.file_rules import RuleContext
 from iac_runtime.policy.model import (

@@ -29,8 +29,7 @@ from iac_base.text import escaped
 from iac_runtime.execution.answers import framed
 from iac_runtime.execution.process import Runner
 from iac_runtime.execution.streams import run_process
-from iac_runtime.policy.effects import in_words
-from iac_runtime.policy.facts import CallFacts, Decision, Shown
+from iac_runtime.policy.effects import CallFacts, Decision, Shown, in_words
 
 Verdict = Literal["once", "always", "denied", "unanswered"]
 """What a person said; `unanswered` where he said nothing: it was closed, timed out or failed."""
