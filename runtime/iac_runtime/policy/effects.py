@@ -73,6 +73,10 @@ class Effect(NamedTuple):
         doubt: Why it cannot be told what is reached; empty where it can. Without a name beside it,
             anything may be reached.
         files: The files that it changes where they lie, as paths; `?` for one that is not known.
+        event: The event that does it: its code, and its command in words where the verb alone does
+            not say what is done; empty where that is not known.
+        given: What it is done to and with, as an approval of its like holds it: name and value,
+            the value where it is few or a place (`reach.given_of`); None where that is not known.
     """
 
     verb: Verb
@@ -84,6 +88,8 @@ class Effect(NamedTuple):
     level: Level = "SAFE"
     doubt: str = ""
     files: tuple[str, ...] = ()
+    event: str = ""
+    given: tuple[tuple[str, str], ...] | None = None
 
     @property
     def looks(self) -> bool:
@@ -147,6 +153,12 @@ def verb_of(code: str, name: str, level: Level, *, answers: bool = True) -> Verb
     return "unknown" if found in LOOKS else found
 
 
+def event_of(event: Event) -> str:
+    """Return the event of a request as an effect has it: `coresetd`, `hookPlay play`."""
+    known = event.op != "command" or event.code in _BY_CODE
+    return event.code if known else f"{event.code} {' '.join(split_name(event.command))}"
+
+
 def verb_of_event(event: Event, level: Level, *, answers: bool = True) -> Verb:
     """Return what a request does that needs `level`, by the tables of its app or as planned."""
     if event.code == _ACTIVATE and level != "SAFE":
@@ -181,23 +193,24 @@ def class_of(name: str, tables: Tables | None) -> str:
     return term or " ".join(split_name(name))
 
 
-_SAYS: Final[dict[Verb, str]] = {
-    "read": "reads",
-    "view": "shows",
-    "change": "changes",
-    "create": "makes",
-    "delete": "deletes",
-    "move": "moves",
-    "open": "opens",
-    "close": "closes",
-    "run": "runs",
-    "send": "sends",
-    "install": "installs",
-    "start": "starts",
-    "end": "ends",
-    "ask-person": "asks you in",
-    "unknown": "does something in",
+SAYS: Final[dict[Verb, str]] = {
+    "read": "read",
+    "view": "show",
+    "change": "change",
+    "create": "make",
+    "delete": "delete",
+    "move": "move",
+    "open": "open",
+    "close": "close",
+    "run": "run",
+    "send": "send",
+    "install": "install",
+    "start": "start",
+    "end": "end",
+    "ask-person": "ask you in",
+    "unknown": "do something in",
 }
+"""Verbs as a person is told them."""
 
 
 def in_words(effect: Effect) -> str:
@@ -205,7 +218,8 @@ def in_words(effect: Effect) -> str:
     whom = effect.name or effect.app
     article = "an" if effect.kind[:1].lower() in "aeiou" else "a"
     thing = effect.reference or (f"{article} {effect.kind}" if effect.kind else "")
-    says = _SAYS[effect.verb]
+    does, *rest = SAYS[effect.verb].split()
+    says = " ".join((f"{does}es" if does == "do" else f"{does}s", *rest))
     if not thing or says.endswith(" in"):
         said = f"{says} {whom or 'any app'}"
     else:

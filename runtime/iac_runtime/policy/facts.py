@@ -47,7 +47,7 @@ class CallFacts:
         line: What runs, as a line that a person can read: of a request its JXA.
         raised: The rules of escalation that hold (`escalation.escalate`).
         secrets: Properties that hold a secret and would be read.
-        digest: The tool's digest in tools.lock; empty where there is none.
+        digest: That of the tools of its app in tools.lock; empty where there is none.
         client: Who calls, as it named itself.
         can_ask: Whether there is anybody to ask.
         vouched: Calls up to this level were written by the person who runs them (the library,

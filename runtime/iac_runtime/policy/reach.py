@@ -1,18 +1,39 @@
 """From a request to its effects: what it does to which app, where anything goes, what is hidden."""
 
+import posixpath
 import re
 from collections.abc import Callable, Iterator
 from typing import Final, TypeAlias
 
 from iac_runtime.language.request import Event
+from iac_runtime.language.steps import Every, Go, RefValue, Step
+from iac_runtime.language.text import steps_text
 from iac_runtime.policy.addresses import hosts_in
 from iac_runtime.policy.blocklist import hides_texts, hiding_process
-from iac_runtime.policy.call_view import CallView, TargetProcess, processes, requests
-from iac_runtime.policy.effects import LOOKS, Effect, Flow, Verb, object_of, verb_of_event
-from iac_runtime.policy.places import path_of_steps
+from iac_runtime.policy.call_view import (
+    MOVES,
+    CallValue,
+    CallView,
+    TargetProcess,
+    processes,
+    requests,
+    words_of,
+)
+from iac_runtime.policy.effects import (
+    LOOKS,
+    Effect,
+    Flow,
+    Verb,
+    event_of,
+    object_of,
+    verb_of_event,
+)
+from iac_runtime.policy.places import FILES, path_of_steps
 from iac_runtime.tool import Level
 from iac_runtime.tools.binding import Operation
 from iac_runtime.tools.catalogue import Catalogue
+from iac_runtime.tools.tables import APPLICATION
+from iac_runtime.types import parse_type
 
 Identify: TypeAlias = Callable[[str], tuple[str, str]]
 """From an app's bundle id, or its name or a process's, to its bundle id and name; empty if neither
@@ -38,7 +59,12 @@ def identify_in(catalogue: Catalogue) -> Identify:
 
 
 def effects_of(
-    event: Event, view: CallView, operation: Operation | None, level: Level, identify: Identify
+    event: Event,
+    view: CallView,
+    operation: Operation | None,
+    level: Level,
+    identify: Identify,
+    real: Callable[[str], str] = str,
 ) -> tuple[Effect, ...]:
     """Return all that a request does, its own app's first.
 
@@ -47,13 +73,19 @@ def effects_of(
         operation: What the tool does in its app; None for one of the runtime's own.
         level: What it needs by the tables of its app.
         identify: Knows apps by the names of their processes.
+        real: Returns a path with its links resolved.
     """
     tables = operation.tables if operation else None
     answers = operation is None or bool(operation.spec.result)
     name = tables.app.name if tables else identify(event.app)[1]
     verb = verb_of_event(event, level, answers=answers)
     thing, flow = object_of(event, tables), flows_of(view, verb)
-    own = Effect(verb, event.app, name, *thing, flow, level, files=files_of(view, verb))
+    own = Effect(
+        *(verb, event.app, name, *thing, flow, level),
+        files=files_of(view, verb),
+        event=event_of(event),
+        given=given_of(view, verb, thing[0], real),
+    )
     return (own, *_worked(event, own, identify), *_beyond(event, own))
 
 
@@ -79,7 +111,8 @@ def _beyond(event: Event, effect: Effect) -> Iterator[Effect]:
     if effect.verb == "run" and effect.level == "DANGEROUS":
         yield Effect("unknown", level=effect.level, doubt="what it runs can reach any app")
     elif effect.verb == "open" and event.kind == "addition":
-        yield Effect("unknown", level=effect.level, doubt="it opens with whatever app claims it")
+        doubt = "it opens with whatever app claims it"
+        yield Effect("unknown", level=effect.level, doubt=doubt, given=())
 
 
 def hidden_in(event: Event, identify: Identify) -> tuple[str, ...]:
@@ -154,3 +187,86 @@ def files_of(view: CallView, verb: Verb) -> tuple[str, ...]:
 
 _COPIES: Final = frozenset({"coreclon", "corecrel"})
 """What these make lies where it goes to; what they are made from is left as it is."""
+
+
+_UNTOLD: Final = frozenset({"run", "send", "install"})
+"""Verbs whose object says nothing of what they do: each is asked about by itself."""
+
+_OWNERS: Final = frozenset({"set", "properties", "with properties", "record"})
+"""What holds the properties of an object, by whatever road they are given."""
+
+
+def given_of(
+    view: CallView, verb: Verb, kind: str, real: Callable[[str], str]
+) -> tuple[tuple[str, str], ...] | None:
+    """Return what a request does its like to and with, as name and value, for `scope`.
+
+    Without a name: the objects by their class, and by which property of one. `in`: the folder that
+    files lie in. Else the name of a property or a parameter, with its value where that is a truth
+    value, an enumerator, a folder or a place; of any other value its name alone.
+
+    None where it cannot be told what it is done to: code, elements of an interface, a file that
+    nobody knows where it lies.
+    """
+    event = view.event
+    if verb in LOOKS:
+        return ()
+    if verb in _UNTOLD or processes(event):
+        return None
+    found: list[tuple[str, str]] = []
+    things = [one.target for one in requests(event) if one.target]
+    things += [
+        row.value.steps for row in view.values if not row.name and isinstance(row.value, RefValue)
+    ]
+    for steps in things:
+        found.append(("", _thing(steps)))
+        path = path_of_steps(steps, event.app, view.home) if view.of_files else None
+        if path is not None:
+            found.append(("in", _folder(path, view, real)))
+        elif view.of_files and any(isinstance(row, Every) and row.name in FILES for row in steps):
+            return None
+    if view.made:
+        made = view.tables.classes.get(kind) if view.tables else None
+        found.append(("", words_of(made.plural) if made else kind))
+    for row in view.values:
+        if row.code == "kocl" or (not row.name and isinstance(row.value, RefValue)):
+            continue
+        name = row.name if row.owner in _OWNERS else " ".join(filter(None, (row.owner, row.name)))
+        if not name and row.path is not None:
+            found.append(("in", _folder(row.path, view, real)))
+        else:
+            found.append((name, _value(row, kind, view, real)))
+    return None if any("?" in value for name, value in found if name == "in") else tuple(found)
+
+
+def _thing(steps: tuple[Step, ...]) -> str:
+    """Return the names on the way to an object from its class on, without which one it is."""
+    last = max((at for at, step in enumerate(steps) if isinstance(step, Every)), default=0)
+    names = [words_of(step.name) for step in steps[last:] if isinstance(step, Go | Every)]
+    return " of ".join(reversed(names)) or "the app"
+
+
+def _folder(path: str, view: CallView, real: Callable[[str], str], *, itself: bool = False) -> str:
+    """Return the folder that a file lies in, or that a path is, with its links resolved."""
+    folder = real(path if itself else posixpath.dirname(path) or "/").rstrip("/")
+    inside = f"{folder}/".startswith(f"{view.home}/")
+    return f"~{folder.removeprefix(view.home)}" if inside else folder or "/"
+
+
+def _value(row: CallValue, kind: str, view: CallView, real: Callable[[str], str]) -> str:
+    """Return a value where it is few or a place; else nothing."""
+    value, tables = row.value, view.tables
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if row.path is not None and (row.into or not isinstance(value, str)):
+        inside = isinstance(value, RefValue) or view.event.code in (*MOVES, "corecrel")
+        return _folder(row.path, view, real, itself=inside)
+    if isinstance(value, RefValue):
+        return steps_text(value.steps) or "the app"
+    if isinstance(value, str) and tables is not None:
+        whose = kind or (APPLICATION if not view.event.target else "")
+        known = tables.find_property(whose, row.name) if whose and not row.type else None
+        types = parse_type(known.type if known else row.type) if known or row.type else ()
+        words = [word for one in types for word, _ in tables.enums.get(one.name, ())]
+        return value if value in words else ""
+    return ""
