@@ -99,10 +99,10 @@ def u12(tmp_path: Path) -> None:
     permissions = permissions_in(tmp_path / "s")
     remember(permissions.store, MOVE)
     with permissions.store.change() as connection:
-        connection.execute("UPDATE decisions SET kind = kind || ' '")
+        connection.execute("UPDATE decisions SET covers = covers || ' '")
         connection.execute(
-            "INSERT INTO decisions SELECT 9, app, command, trim(kind), tool, says, digest, made,"
-            " client, mac || '0' FROM decisions"
+            "INSERT INTO decisions SELECT 9, trim(covers), tool, says, digest, made, client,"
+            " mac || '0' FROM decisions"
         )
     assert permissions.judge(MOVE).action == "ask"
 

@@ -66,8 +66,7 @@ def test_a_question_says_who_what_why_and_with_what() -> None:
     ]
     assert question_of(WRITE).text.splitlines()[-2:] == [
         "MODIFY: What is made can be deleted by hand.",
-        '"Always allow" covers Notes: make note with properties {body, name}, until the tool'
-        " changes.",
+        '"Always allow" would cover: make notes with name, body in Notes.',
     ]
     assert question_of(replace(WRITE, client="")).text.startswith("A program wants")
 

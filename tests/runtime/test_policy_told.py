@@ -160,7 +160,7 @@ def deny(
                 (),
                 "preset cautious",
                 offers_always=True,
-                scope="Notes: make note with properties {body, name}",
+                scope="make notes with name, body in Notes",
             ),
         ),
         (READ, "", Decision("allow", "SAFE", (), "preset cautious")),

@@ -72,6 +72,10 @@ class Effect(NamedTuple):
         doubt: Why it cannot be told what is reached; empty where it can. Without a name beside it,
             anything may be reached.
         files: The files that it changes where they lie, as paths; `?` for one that is not known.
+        event: The event that does it: its code, and its command in words where the verb alone does
+            not say what is done; empty where that is not known.
+        given: What it is done to and with, as an approval of its like holds it: name and value,
+            the value where it is few or a place (`scope.given_of`); None where that is not known.
     """
 
     verb: Verb
@@ -83,6 +87,8 @@ class Effect(NamedTuple):
     level: Level = "SAFE"
     doubt: str = ""
     files: tuple[str, ...] = ()
+    event: str = ""
+    given: tuple[tuple[str, str], ...] | None = None
 
     @property
     def looks(self) -> bool:
@@ -101,23 +107,24 @@ class Effect(NamedTuple):
         return self.verb, self.app or self.name or "unknown", thing, flows
 
 
-_SAYS: Final[dict[Verb, str]] = {
-    "read": "reads",
-    "view": "shows",
-    "change": "changes",
-    "create": "makes",
-    "delete": "deletes",
-    "move": "moves",
-    "open": "opens",
-    "close": "closes",
-    "run": "runs",
-    "send": "sends",
-    "install": "installs",
-    "start": "starts",
-    "end": "ends",
-    "ask-person": "asks you in",
-    "unknown": "does something in",
+SAYS: Final[dict[Verb, str]] = {
+    "read": "read",
+    "view": "show",
+    "change": "change",
+    "create": "make",
+    "delete": "delete",
+    "move": "move",
+    "open": "open",
+    "close": "close",
+    "run": "run",
+    "send": "send",
+    "install": "install",
+    "start": "start",
+    "end": "end",
+    "ask-person": "ask you in",
+    "unknown": "do something in",
 }
+"""Verbs as a person is told them."""
 
 
 def in_words(effect: Effect) -> str:
@@ -125,7 +132,8 @@ def in_words(effect: Effect) -> str:
     whom = effect.name or effect.app
     article = "an" if effect.kind[:1].lower() in "aeiou" else "a"
     thing = effect.reference or (f"{article} {effect.kind}" if effect.kind else "")
-    says = _SAYS[effect.verb]
+    does, *rest = SAYS[effect.verb].split()
+    says = " ".join((f"{does}es" if does == "do" else f"{does}s", *rest))
     if not thing or says.endswith(" in"):
         said = f"{says} {whom or 'any app'}"
     else:
@@ -168,7 +176,7 @@ class CallFacts:
         line: What runs, as a line that a person can read: of a request its JXA.
         raised: The rules of escalation that hold (`escalation.escalate`).
         secrets: Properties that hold a secret and would be read.
-        digest: The tool's digest in tools.lock; empty where there is none.
+        digest: That of the tools of its app in tools.lock; empty where there is none.
         client: Who calls, as it named itself.
         can_ask: Whether there is anybody to ask.
         vouched: Calls up to this level were written by the person who runs them (the library,

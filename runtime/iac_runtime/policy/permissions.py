@@ -141,7 +141,9 @@ class Permissions:
         rows = parameters(operation) if operation else {}
         bound = operation.spec.bind if operation else None
         view = view_of(event, rows, self._home, tables)
-        effects = effects_of(event, view, operation, level, self._identify)
+        effects = effects_of(
+            event, view, operation, level, self._identify, self._context.files.real
+        )
         raised = escalate(view, self._context) if _can_raise(view) else ()
         secrets = secrets_read(event, tables, self.policy.secrets)
         if effects[0].looks:

@@ -128,7 +128,7 @@ def _lines(
     after += line(*(["Asked because:", *decision.reasons] if decision.reasons else ()))
     after += line(f"{decision.level}:", _undone(facts, decision))
     if decision.offers_always:
-        after += line(f'"{ALWAYS}" covers {decision.scope}, until the tool changes.')
+        after += line(f'"{ALWAYS}" would cover: {decision.scope}.')
     left = (LINE_LIMIT - 1) * times - len(before) - len(after)
     things, above = [], " "
     for name, says in facts.shown:

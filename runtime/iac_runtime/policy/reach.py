@@ -16,6 +16,7 @@ from iac_runtime.policy.blocklist import hides_texts, hiding_process
 from iac_runtime.policy.call_view import CallView, TargetProcess, processes, requests
 from iac_runtime.policy.effects import LOOKS, VERBS, Effect, Flow, Verb
 from iac_runtime.policy.places import path_of_steps
+from iac_runtime.policy.scope import given_of
 from iac_runtime.tool import Level
 from iac_runtime.tools.binding import Operation
 from iac_runtime.tools.catalogue import Catalogue
@@ -64,6 +65,12 @@ def verb_of(code: str, name: str, level: Level, *, answers: bool = True) -> Verb
             return found
         return "read" if answers else "view"
     return "unknown" if found in LOOKS else found
+
+
+def event_of(event: Event) -> str:
+    """Return the event of a request as an effect has it: `coresetd`, `hookPlay play`."""
+    known = event.op != "command" or event.code in _BY_CODE
+    return event.code if known else f"{event.code} {' '.join(split_name(event.command))}"
 
 
 def verb_of_event(event: Event, level: Level, *, answers: bool = True) -> Verb:
@@ -124,7 +131,12 @@ def identify_in(catalogue: Catalogue) -> Identify:
 
 
 def effects_of(
-    event: Event, view: CallView, operation: Operation | None, level: Level, identify: Identify
+    event: Event,
+    view: CallView,
+    operation: Operation | None,
+    level: Level,
+    identify: Identify,
+    real: Callable[[str], str] = str,
 ) -> tuple[Effect, ...]:
     """Return all that a request does, its own app's first.
 
@@ -133,13 +145,19 @@ def effects_of(
         operation: What the tool does in its app; None for one of the runtime's own.
         level: What it needs by the tables of its app.
         identify: Knows apps by the names of their processes.
+        real: Returns a path with its links resolved.
     """
     tables = operation.tables if operation else None
     answers = operation is None or bool(operation.spec.result)
     name = tables.app.name if tables else identify(event.app)[1]
     verb = verb_of_event(event, level, answers=answers)
     thing, flow = object_of(event, tables), flows_of(view, verb)
-    own = Effect(verb, event.app, name, *thing, flow, level, files=files_of(view, verb))
+    own = Effect(
+        *(verb, event.app, name, *thing, flow, level),
+        files=files_of(view, verb),
+        event=event_of(event),
+        given=given_of(view, verb, thing[0], real),
+    )
     return (own, *_worked(event, own, identify), *_beyond(event, own))
 
 
@@ -165,7 +183,8 @@ def _beyond(event: Event, effect: Effect) -> Iterator[Effect]:
     if effect.verb == "run" and effect.level == "DANGEROUS":
         yield Effect("unknown", level=effect.level, doubt="what it runs can reach any app")
     elif effect.verb == "open" and event.kind == "addition":
-        yield Effect("unknown", level=effect.level, doubt="it opens with whatever app claims it")
+        doubt = "it opens with whatever app claims it"
+        yield Effect("unknown", level=effect.level, doubt=doubt, given=())
 
 
 def hidden_in(event: Event, identify: Identify) -> tuple[str, ...]:
