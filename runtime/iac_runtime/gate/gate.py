@@ -39,7 +39,7 @@ from iac_runtime.policy.permissions import (
     Requester,
     default_permissions,
 )
-from iac_runtime.policy.question import differences
+from iac_runtime.policy.wording import differences
 from iac_runtime.tool import Level, at_most
 from iac_runtime.tools.binding import parameters
 from iac_runtime.tools.catalogue import Catalogue, forget_changed

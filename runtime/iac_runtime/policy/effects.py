@@ -12,7 +12,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
 
-from iac_base.text import escaped
 from iac_runtime.language.request import Event
 from iac_runtime.language.text import event_json
 from iac_runtime.policy.places import identity
@@ -125,21 +124,6 @@ SAYS: Final[dict[Verb, str]] = {
     "unknown": "do something in",
 }
 """Verbs as a person is told them."""
-
-
-def in_words(effect: Effect) -> str:
-    """Return an effect as a person reads it: `deletes notes["Milk"] in Notes`."""
-    whom = effect.name or effect.app
-    article = "an" if effect.kind[:1].lower() in "aeiou" else "a"
-    thing = effect.reference or (f"{article} {effect.kind}" if effect.kind else "")
-    does, *rest = SAYS[effect.verb].split()
-    says = " ".join((f"{does}es" if does == "do" else f"{does}s", *rest))
-    if not thing or says.endswith(" in"):
-        said = f"{says} {whom or 'any app'}"
-    else:
-        said = f"{says} {thing} in {whom or 'any app'}"
-    flows = "; ".join(f"to {flow.kind} {flow.to}" for flow in effect.flow)
-    return escaped(f"{said}, {flows}" if flows else said)
 
 
 Action = Literal["allow", "ask", "deny"]

@@ -276,7 +276,7 @@ def _long_query(view: CallView, _context: RuleContext) -> str:
 
 _LATER: Final = re.compile(
     r"\b(rule|rule condition|login item|folder action|script|user|account|attendee|alarm"
-    r"|configuration|property list item|server|recipient|launch agent|workflow)s?\b"
+    r"|configuration|property list item|server|recipient|launch agent|workflow)s?\Z"
 )
 
 

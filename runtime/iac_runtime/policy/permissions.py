@@ -37,8 +37,9 @@ from iac_runtime.policy.model import (
     read_settings,
 )
 from iac_runtime.policy.places import from_file_url, identity
-from iac_runtime.policy.question import Question, Verdict, differences, question_for
+from iac_runtime.policy.question import Question, Verdict
 from iac_runtime.policy.reach import Identify, effects_of, hidden_in, nobody
+from iac_runtime.policy.wording import differences, question_for
 from iac_runtime.tool import Level
 from iac_runtime.tools.binding import Operation, parameters
 
