@@ -51,7 +51,9 @@ def test_show_says_where_each_value_comes_from(
         f"  ({file} line 1)" in out
     )
     assert "read-only   yes  (--read-only)" in out
-    assert "rate limit  3 writes a second  (IAC_RATE_LIMIT)" in out
+    assert "limit       3 writes a second  (IAC_RATE_LIMIT)" in out
+    assert "limit       100 reads a second  (default)" in out
+    assert "limit       0.333 DANGEROUS calls a second  (default)" in out
     assert "blocklist   com.y  (ACCESSIBILITY_MCP_BLOCKLIST)" in out
     assert f"blocklist   without com.apple.Terminal  ({file} line 3)" in out
     assert f"launch      com.apple.Notes  ({file} line 2)" in out

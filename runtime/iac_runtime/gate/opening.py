@@ -14,7 +14,7 @@ from iac_runtime.execution.executor import Executor
 from iac_runtime.execution.locks import DEFAULT_TIMEOUT
 from iac_runtime.execution.process import Completed
 from iac_runtime.gate.gate import Gate
-from iac_runtime.gate.limiter import Limiter, Limits, Window
+from iac_runtime.gate.limiter import Limiter, Limits, window
 from iac_runtime.policy.model import Flags
 from iac_runtime.policy.permissions import Permissions, open_permissions
 from iac_runtime.policy.reach import identify_in
@@ -240,18 +240,13 @@ def limiter_of(permissions: Permissions) -> Limiter:
     """
     usual = Limits()
     policy = permissions.policy
-    rate = float(permissions.settings.rate_limit.value)
     reads, dangerous = usual.reads, usual.dangerous
     if policy.reads_per_second is not None:
-        reads = _window(policy.reads_per_second)
-    if policy.dangerous_per_hour is not None:
-        dangerous = Window(max(1, round(policy.dangerous_per_hour)), 3600.0)
-    return Limiter(open_state(), Limits(reads, _window(rate), dangerous))
-
-
-def _window(rate: float) -> Window:
-    """Return the window of `rate` calls a second; less than one is one in a longer time."""
-    return Window(round(rate), 1.0) if rate >= 1 else Window(1, 1.0 / rate)
+        reads = window(policy.reads_per_second)
+    if policy.dangerous_per_second is not None:
+        dangerous = window(policy.dangerous_per_second, dangerous.seconds)
+    writes = window(float(permissions.settings.rate_limit.value))
+    return Limiter(open_state(), Limits(reads, writes, dangerous))
 
 
 def _level(word: str) -> Level:

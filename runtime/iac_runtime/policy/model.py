@@ -116,7 +116,7 @@ class Policy:
         preset: The name of the preset.
         read_only: Whether nothing is changed at all.
         rate_limit: Writes a second.
-        reads_per_second, dangerous_per_hour: The other limits.
+        reads_per_second, dangerous_per_second: The other limits.
         rules: The user's own levels.
         deny, ask, allow: Which calls are refused, asked about, run.
         only, never, folders: What those sections refuse.
@@ -133,7 +133,7 @@ class Policy:
     read_only: bool | None = None
     rate_limit: float | None = None
     reads_per_second: float | None = None
-    dangerous_per_hour: float | None = None
+    dangerous_per_second: float | None = None
     rules: tuple[LevelRule, ...] = ()
     deny: tuple[Match, ...] = ()
     ask: tuple[Match, ...] = ()
