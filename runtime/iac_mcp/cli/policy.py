@@ -33,10 +33,14 @@ def policy() -> None:
 @policy.command()
 @policy_options
 def show(
-    policy_file: Path | None, blocklist: tuple[str, ...], rate_limit: float | None, read_only: bool
+    policy_file: Path | None,
+    blocklist: tuple[str, ...],
+    rate_limit: float | None,
+    server: str,
+    read_only: bool,
 ) -> None:
     """Show the settings that hold, and where each comes from."""
-    permissions = open_permissions(Flags(read_only, rate_limit, blocklist), policy_file)
+    permissions = open_permissions(Flags(read_only, rate_limit, blocklist, server), policy_file)
     path = policy_path(policy_file)
     click.echo(f"file        {path}{'' if path.exists() else '  (not there: defaults hold)'}")
     settings, found = permissions.settings, permissions.policy
@@ -55,6 +59,7 @@ def show(
     rows = [
         ("preset", f"{preset}: {PRESETS[preset].says}", settings.preset.source),
         ("read-only", "yes" if settings.read_only.value else "no", settings.read_only.source),
+        *([("server", settings.server, "--server or IAC_SERVER")] if settings.server else ()),
         *(("limit", f"{count:.3g} {kind} a second", source) for kind, count, source in limits),
         *(("blocklist", str(entry.value), entry.source) for entry in settings.blocklist),
         *(("blocklist", f"without {entry}", found.where("blocklist")) for entry in off),

@@ -123,6 +123,7 @@ class GateOptions(NamedTuple):
         timeout: Seconds for one call.
         launch: Apps that a read may start, by key, name or bundle id.
         policy: The policy file, if not the user's own.
+        server: What this server is called, for rules of the policy.
     """
 
     tools: Sequence[Path] = ()
@@ -134,11 +135,12 @@ class GateOptions(NamedTuple):
     read_only: bool | None = None
     rate_limit: float | None = None
     blocklist: Sequence[str] = ()
+    server: str = ""
 
     @property
     def flags(self) -> Flags:
         """The settings among them."""
-        return Flags(self.read_only, self.rate_limit, self.blocklist)
+        return Flags(self.read_only, self.rate_limit, self.blocklist, self.server)
 
 
 def read_options(raw: Mapping[str, Any]) -> GateOptions:
@@ -159,6 +161,7 @@ def read_options(raw: Mapping[str, Any]) -> GateOptions:
         read_only=raw.get("read_only") or None,
         rate_limit=_number("--rate-limit", raw.get("rate_limit")),
         blocklist=raw.get("blocklist") or (),
+        server=raw.get("server") or "",
     )
 
 

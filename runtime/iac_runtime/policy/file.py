@@ -299,7 +299,9 @@ _CONDITIONS: Final[Keys] = {
     "hours": ("hours", _Reader.hours),
     "objects": ("objects", _Reader.objects),
     "sends_to": ("sends_to", _Reader.some),
+    "server": ("server", _Reader.some),
     "tainted": ("tainted", _Reader.switch),
+    "undoable": ("undoable", _Reader.switch),
 }
 _WHY: Final[Keys] = {"why": ("why", _Reader.sentence)}
 _MATCH: Final[Keys] = {

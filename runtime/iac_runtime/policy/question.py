@@ -30,7 +30,7 @@ from iac_runtime.execution.answers import framed
 from iac_runtime.execution.process import Runner
 from iac_runtime.execution.streams import run_process
 from iac_runtime.policy.effects import in_words
-from iac_runtime.policy.facts import CallFacts, Decision, Shown
+from iac_runtime.policy.facts import CallFacts, Decision, Shown, undo_of
 
 Verdict = Literal["once", "always", "denied", "unanswered"]
 """What a person said; `unanswered` where he said nothing: it was closed, timed out or failed."""
@@ -127,7 +127,7 @@ def _lines(
     if facts.event is None and facts.line:
         after += line(f"It runs: {facts.line}")
     after += line(*(["Asked because:", *decision.reasons] if decision.reasons else ()))
-    after += line(f"{decision.level}:", _undone(facts, decision))
+    after += line(f"{decision.level}:", undo_of(facts, decision.level).says)
     if decision.offers_always:
         after += line(f'"{ALWAYS}" would cover: {decision.scope}.')
     left = (LINE_LIMIT - 1) * times - len(before) - len(after)
@@ -147,16 +147,6 @@ def _some(rows: list[str], most: int) -> list[str]:
         return rows
     kept = max(most - 1, 0)
     return [*rows[:kept], f"  and {len(rows) - kept} more"]
-
-
-def _undone(facts: CallFacts, decision: Decision) -> str:
-    """Return whether what a call does can be undone, and how, as far as a table knows."""
-    table = json.loads(Path(__file__).with_name("undo.json").read_text("utf-8"))
-    event, verbs = facts.event, {effect.verb for effect in facts.effects if not effect.looks}
-    known = table["events"].get(f"{event.code} {event.app}") if event else None
-    if known is None and len(verbs) == 1:
-        known = table["effects"].get(f"{verbs.pop()} {decision.level}")
-    return str(known or table["levels"][decision.level])
 
 
 def differences(before: tuple[Shown, ...], now: tuple[Shown, ...]) -> tuple[str, ...]:
