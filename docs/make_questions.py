@@ -125,7 +125,7 @@ def page() -> str:
     ]
     for number, (tool, _, text) in enumerate(questions(), 1):
         # Where the whole of a long one is kept is another place on every machine.
-        said = "\n".join(line for line in text.splitlines() if not line.startswith("All of it"))
+        said = text.partition(". All of it: ")[0]
         parts.append(f"## {number}. `{tool}`\n\n```text\n{said}\n```\n")
     return "\n".join(parts)
 

@@ -37,6 +37,7 @@ VARIABLES: Final[Mapping[str, str]] = {
     "IAC_DATA": "The data folder, in place of that of your platform: tools, state, policy.",
     "IAC_OSASCRIPT": "The osascript to run.",
     "IAC_READ_ONLY": "1: only tools that never change anything.",
+    "IAC_SERVER": "What this server is called in rules of the policy.",
     "IAC_RATE_LIMIT": "Writes a second.",
     "IAC_BLOCKLIST": "Bundle ids of more apps that no tool writes to, with commas between.",
     "ACCESSIBILITY_MCP_READ_ONLY": "The same as IAC_READ_ONLY.",

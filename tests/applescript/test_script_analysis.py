@@ -298,3 +298,25 @@ def test_a_dangerous_statement_is_not_hidden_by_its_company(analyser, good, bad)
     if good.language == bad.language:
         both = f"{good.script}\n{bad.script}"
         assert analyser.analyse(both, good.language).level == "DANGEROUS"
+
+
+@pytest.mark.parametrize(
+    "name", ["Trash", "Papierkorb", "ゴミ箱", "Корзина", "Thùng rác", "Werbung"]
+)
+def test_what_goes_to_a_trash_is_thrown_away_in_every_language(
+    analyser: Analyser, name: str
+) -> None:
+    tell = 'tell application "Mail" to '
+    for script in (
+        f'{tell}move message 1 of inbox to mailbox "{name}" of account "Work"',
+        f'{tell}set mailbox of message 1 of inbox to mailbox "{name}"',
+    ):
+        assert analyser.analyse(script, "applescript").level == "DANGEROUS", script
+        other = script.replace(name, "Travel")
+        assert analyser.analyse(other, "applescript").level == "MODIFY", other
+    script = (
+        'const m = Application("Mail"); const x = m.inbox.messages[0];'
+        f' m.move(x, {{to: m.mailboxes["{name}"]}})'
+    )
+    assert analyser.analyse(script, "javascript").level == "DANGEROUS"
+    assert analyser.analyse(script.replace(name, "Travel"), "javascript").level == "MODIFY"

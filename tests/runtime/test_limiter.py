@@ -14,7 +14,16 @@ from hypothesis import strategies as st
 from iac_base.cancellation import Cancellation
 from iac_base.errors import SetupError, ToolError
 from iac_runtime.gate.gate import Gate
-from iac_runtime.gate.limiter import LONGEST_DELAY, Limiter, Limits, Permit, Wait, Window
+from iac_runtime.gate.limiter import (
+    LONGEST_DELAY,
+    Limiter,
+    Limits,
+    Permit,
+    Wait,
+    Window,
+    rate,
+    window,
+)
 from iac_runtime.gate.plans import Call, Done
 from iac_runtime.tools.catalogue import Catalogue
 
@@ -250,3 +259,20 @@ def test_a_call_far_over_the_limit_is_refused_and_not_sent(catalogue: Catalogue)
         gate.call(READ)
     assert (caught.value.type, caught.value.retryable) == ("BUSY", True)
     assert len(gate.simulator.events) == sent  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("calls", "seconds", "expected"),
+    [
+        (10.0, 1.0, Window(10, 1.0)),
+        (0.5, 1.0, Window(1, 2.0)),
+        (1 / 3, 60.0, Window(20, 60.0)),
+        (0.01, 60.0, Window(1, 100.0)),
+    ],
+)
+def test_a_limit_is_calls_a_second_however_few(
+    calls: float, seconds: float, expected: Window
+) -> None:
+    found = window(calls, seconds)
+    assert found == expected
+    assert rate(found) == pytest.approx(calls)

@@ -51,7 +51,9 @@ def test_show_says_where_each_value_comes_from(
         f"  ({file} line 1)" in out
     )
     assert "read-only   yes  (--read-only)" in out
-    assert "rate limit  3 writes a second  (IAC_RATE_LIMIT)" in out
+    assert "limit       3 writes a second  (IAC_RATE_LIMIT)" in out
+    assert "limit       100 reads a second  (default)" in out
+    assert "limit       0.333 DANGEROUS calls a second  (default)" in out
     assert "blocklist   com.y  (ACCESSIBILITY_MCP_BLOCKLIST)" in out
     assert f"blocklist   without com.apple.Terminal  ({file} line 3)" in out
     assert f"launch      com.apple.Notes  ({file} line 2)" in out
@@ -242,3 +244,22 @@ def test_a_state_folder_that_is_open_to_others_is_refused(
     status, _, err = run(capsys, "decisions")
     assert status == 2
     assert "chmod 700" in err
+
+
+def test_a_rule_for_one_server_holds_there_alone(
+    capsys: pytest.CaptureFixture[str], file: Path, tmp_path: Path, generated: Path
+) -> None:
+    write(file, "[[deny]]\ntool = 'notes_make_note'\nserver = 'night*'\n")
+    call = ("notes_make_note", '{"name": "x"}', "--tools", str(generated))
+    assert run(capsys, "check", *call, "--server", "nightly")[0] == 1
+    assert run(capsys, "check", *call)[0] == 0
+    _, out, _ = run(capsys, "explain", *call, "--server", "daily")
+    assert f"{file} line 1 (deny) does not hold: server" in out
+    write(file, "[[deny]]\ntool = 'notes_make_note'\nundoable = false\n")
+    assert "(deny) does not hold: undoable" in run(capsys, "explain", *call)[1]
+    rows = '[[expect]]\ncall = "notes_make_note"\narguments = { name = "x" }\n'
+    expected = tmp_path / "expected.toml"
+    expected.write_text(f'{rows}decision = "deny"\nserver = "nightly"\n{rows}decision = "ask"\n')
+    write(file, "[[deny]]\ntool = 'notes_make_note'\nserver = 'night*'\n")
+    status, out, _ = run(capsys, "test", str(expected), "--tools", str(generated))
+    assert (status, out.splitlines()[-1]) == (0, "2 as expected, 0 not.")

@@ -41,8 +41,8 @@ secrets = ["account *"]
 approvers = ["dialog"]
 
 [limits]
-reads = 50
-dangerous = 20.5
+reads_per_second = 50
+dangerous_per_second = 0.5
 
 [blocklist]
 add = ["com.example.Bank", "org.x.*"]
@@ -75,7 +75,7 @@ def test_everything_in_a_file_is_read() -> None:
     assert policy.preset == "private"
     assert policy.read_only is False
     assert policy.rate_limit == 5.0
-    assert (policy.reads_per_second, policy.dangerous_per_hour) == (50.0, 20.5)
+    assert (policy.reads_per_second, policy.dangerous_per_second) == (50.0, 0.5)
     assert policy.launch == ("com.apple.Notes",)
     assert policy.reads == ("com.apple.mail",)
     assert policy.approvers == ("dialog",)
@@ -106,7 +106,19 @@ WRONG = [
     ("rate_limit = 0", "line 1: rate_limit wants a number above 0 and below 1,000,000."),
     ("rate_limit = true", "line 1: rate_limit wants a number above 0 and below 1,000,000."),
     ("rate_limit = nan", "line 1: rate_limit wants a number above 0 and below 1,000,000."),
-    ("[limits]\nraeds = 3", 'line 2: there is no key "raeds". Nearest: reads'),
+    (
+        "[limits]\nreads_per_secnd = 3",
+        'line 2: there is no key "reads_per_secnd". Nearest: reads_per_second',
+    ),
+    (
+        "[limits]\nreads = 50",
+        "line 2: reads is reads_per_second now: write reads_per_second = 50.",
+    ),
+    (
+        "[limits]\ndangerous = 20",
+        "line 2: dangerous is dangerous_per_second now: write dangerous_per_second = 0.00556.",
+    ),
+    ("[limits]\ndangerous = 0", "line 2: dangerous wants a number above 0"),
     ("limits = 3", "line 1: limits wants a table."),
     ("launch = [3]", "line 1: launch wants a text, or a list of texts."),
     ("launch = ['Notes; rm']", 'line 1: "Notes; rm" is no bundle id, as in com.apple.Notes.'),

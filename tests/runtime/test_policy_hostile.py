@@ -128,7 +128,7 @@ def u18(tmp_path: Path) -> None:
     """What was shown is what runs: the call is compared with what was asked about."""
     permissions = permissions_in(tmp_path / "s")
     question, token = asked(permissions, DELETE)
-    assert '"~/Documents/a"' in question.text
+    assert 'home.folders["Documents"].items["a"]' in question.text.splitlines()[0]
     swapped = replace(HOME_GONE, arguments=DELETE.arguments)
     assert permissions.answer(swapped, token, "once").action == "deny"
 

@@ -239,6 +239,10 @@ def at(name: str) -> time.struct_time:
         ('hours = "18:00-08:00"\ndays = ["tue"]', False, False),
         ('client = "clau*"', True, True),
         ('client = "Other"', False, False),
+        ('server = ["night", "rep*"]', True, True),
+        ('server = "other"', False, False),
+        ("undoable = true", True, True),
+        ("undoable = false", False, False),
         ("tainted = true", False, False),
         ("tainted = false", True, True),
         ("objects = { at_most = 1 }", True, True),
@@ -250,7 +254,7 @@ def test_a_condition_says_when_a_rule_holds(condition: str, noon: bool, night: b
     for when, holds in (("mon noon", noon), ("tue 2am", night)):
         for kind, does in (("allow", "allow"), ("deny", "deny")):
             rule = f'[[{kind}]]\ntool = "notes_make_note"\n{condition}'
-            found = told(rule, "notes make_note", {"name": "x"}, at=at(when))
+            found = told(rule, "notes make_note", {"name": "x"}, at=at(when), server="reports")
             assert found == (does if holds else "ask")
 
 

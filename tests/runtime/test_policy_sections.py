@@ -136,3 +136,36 @@ def test_a_script_that_changes_something_may_write_anywhere() -> None:
     rule = '[folders]\nwrite = ["~/Projects"]\n[[allow]]\ntool = "*"'
     assert told(SCRIPT, rule) == "ask"
     assert told(replace(READ, event=None), rule) == "allow"
+
+
+UNDOABLE = [
+    ("notes make_note", {"name": "x"}, True),
+    ("notes set", {"target": "notes[0]", "properties": {"name": "x"}}, True),
+    ("notes delete", {"target": "notes[0]"}, True),
+    ("finder delete", {"target": "~/Documents/a.txt"}, True),
+    ("mail delete", {"target": "inbox.messages[0]"}, True),
+    ("mail delete", {"target": 'mailboxes["Work"]'}, False),
+    ("mail send", {"target": "outgoingMessages[0]"}, False),
+    ("finder empty", {"target": "trash"}, False),
+    ("music set", {"target": "playlists[0].tracks", "properties": {"rating": 3}}, False),
+]
+
+
+@pytest.mark.parametrize(("tool", "given", "undoable"), UNDOABLE)
+def test_what_cannot_be_undone_has_rules_of_its_own(
+    tool: str, given: dict[str, Any], undoable: bool
+) -> None:
+    facts = facts_of(tool, given)
+    assert (told(facts, "[[deny]]\nundoable = false") == "deny") is not undoable
+    assert (told(facts, "[[deny]]\nundoable = true") == "deny") is undoable
+    loose = "[[allow]]\ntool = '*'\nundoable = true\nlevel = ['SAFE', 'MODIFY']"
+    allowed = undoable and facts.level == "MODIFY" and not facts.raised
+    assert (told(facts, loose) == "allow") is allowed
+
+
+def test_what_is_not_known_is_never_known_to_be_undoable() -> None:
+    unsure = on(WRITE, "com.apple.Notes", verb="unknown")
+    doubtful = on(WRITE, "com.apple.Notes", doubt="which app it is")
+    for facts in (unsure, doubtful):
+        assert told(facts, "[[deny]]\nundoable = false") == "deny"
+        assert told(facts, "[[allow]]\ntool = '*'\nundoable = true") != "allow"

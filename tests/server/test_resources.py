@@ -291,7 +291,7 @@ def test_what_would_be_asked_about_names_the_tool_to_call(
 
 def test_reading_the_audit_counts_for_the_limits(tools: Path, own_data_folder: Path) -> None:
     own_data_folder.mkdir(mode=0o700)
-    (own_data_folder / "policy.toml").write_text("[limits]\nreads = 0.01")
+    (own_data_folder / "policy.toml").write_text("[limits]\nreads_per_second = 0.01")
 
     async def question(client: Client) -> None:
         assert await text_at(client, "iac://audit/tail") == ""

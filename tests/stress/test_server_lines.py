@@ -30,7 +30,7 @@ AT_ONCE = 1_000
 def served(tmp_path: Path) -> Iterator[Piped]:
     data = tmp_path / "data"
     data.mkdir()
-    (data / "policy.toml").write_text("[limits]\nreads = 1000\n")
+    (data / "policy.toml").write_text("[limits]\nreads_per_second = 1000\n")
     found = Piped(data, "--expose", "all", "--simulate")
     found.open()
     yield found

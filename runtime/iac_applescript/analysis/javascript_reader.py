@@ -24,6 +24,7 @@ from iac_applescript.analysis.words import (
     TOLD,
 )
 from iac_base.secrets import is_secret
+from iac_runtime.policy.addresses import THROWN, role_of
 from iac_runtime.policy.effects import Verb
 from iac_runtime.tool import Level, highest
 
@@ -53,6 +54,10 @@ class _Reader:
         self.names = script_names(self.shape)
         self.words = {token.text for token in scan.tokens if token.kind == "word"}
         self.apps = self._apps(find, additions)
+        # A trash or a junk folder that is named, in any language.
+        self._throws = self.words & {"trash", "trashMailbox", "junkMailbox"} or any(
+            role_of(token.text) in THROWN for token in scan.tokens if token.kind == "string"
+        )
         self.ui = any(app.key == "system_events" for app in self.apps)
 
     def add(self, level: Level, rule: str, says: str, token: ScriptToken) -> None:
@@ -237,7 +242,7 @@ class _Reader:
             or (name in ("open", "geturl") and given and not is_address(self.shape, place + 2))
             or (name == "select" and self.ui)
             or (name in _WRITES and given)
-            or (name in _MOVES and (self._moves_many(place) or "trash" in self.words))
+            or (name in _MOVES and (self._moves_many(place) or self._throws))
         ):
             levels.append("DANGEROUS")
         if name == "make":

@@ -9,6 +9,7 @@ from iac_applescript.analysis.findings import ScriptToken
 from iac_applescript.analysis.texts import is_https
 from iac_applescript.analysis.vocabulary import TermUse, Vocabulary
 from iac_applescript.analysis.words import LEADS
+from iac_runtime.policy.addresses import THROWN, role_of
 from iac_runtime.tool import Level, highest
 
 _ORDINALS: Final = frozenset(("first", "last", "some", "front", "back", "middle", "second"))
@@ -128,6 +129,8 @@ def judge_set(target: Sequence[Unit], value: Sequence[Unit], scene: Scene) -> Co
     many = level == "MODIFY" and (_many(target) or _all_told(scene))
     if many and (not rows or any(entry.level == "MODIFY" for _, entry in rows)):
         return CommandVerdict("DANGEROUS", f"sets the {what} of many objects at once")
+    if what in ("mailbox", "container") and _throws(value):
+        return CommandVerdict("DANGEROUS", "moves things to the trash")
     if "url" in what.split() and not is_https(value, scene.declared):
         return CommandVerdict("DANGEROUS", "sets an address that is not a plain web address")
     return CommandVerdict(level, f"sets {what}")
@@ -257,9 +260,19 @@ def _is_place(word: str) -> bool:
     return word in _FOLDERS or word.endswith((" folder", " domain")) or word in _PLACE_WORDS
 
 
+def _throws(units: Sequence[Unit]) -> bool:
+    """Say whether a trash or a junk folder is named, a mailbox in any language."""
+    return any(
+        role_of(unit.word) in THROWN
+        if unit.kind == "text"
+        else "trash" in unit.word or unit.word == "junk mailbox"
+        for unit in units
+    )
+
+
 def _judge_move(rest: Sequence[Unit], scene: Scene, base: Level) -> CommandVerdict:
     words = [unit.word for unit in rest]
-    if any("trash" in word for word in words):
+    if _throws(rest):
         return CommandVerdict("DANGEROUS", "moves things to the trash")
     to = next((i for i, word in enumerate(words) if word == "to"), len(words))
     # What is moved decides how much: `every` in the place says nothing.

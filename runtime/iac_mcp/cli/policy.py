@@ -15,10 +15,11 @@ from iac_base.files import FileContent, find, replace
 from iac_base.text import escaped
 from iac_mcp.cli.common import HELP
 from iac_mcp.cli.policy_check import check, explain, policy_options, test
+from iac_runtime.gate.limiter import Limits, rate
 from iac_runtime.policy.blocklist import BUILT_IN, FIXED
 from iac_runtime.policy.file import DAYS, load_policy, parse_policy, policy_path
 from iac_runtime.policy.matching import Match, Matcher
-from iac_runtime.policy.model import PRESETS, Flags
+from iac_runtime.policy.model import PRESETS, Flags, Policy
 from iac_runtime.policy.permissions import open_permissions
 from iac_runtime.tools.catalogue import Catalogue, lock_digest
 from iac_runtime.tools.folders import tool_folders
@@ -32,20 +33,34 @@ def policy() -> None:
 @policy.command()
 @policy_options
 def show(
-    policy_file: Path | None, blocklist: tuple[str, ...], rate_limit: float | None, read_only: bool
+    policy_file: Path | None,
+    blocklist: tuple[str, ...],
+    rate_limit: float | None,
+    server: str,
+    read_only: bool,
 ) -> None:
     """Show the settings that hold, and where each comes from."""
-    permissions = open_permissions(Flags(read_only, rate_limit, blocklist), policy_file)
+    permissions = open_permissions(Flags(read_only, rate_limit, blocklist, server), policy_file)
     path = policy_path(policy_file)
     click.echo(f"file        {path}{'' if path.exists() else '  (not there: defaults hold)'}")
     settings, found = permissions.settings, permissions.policy
-    preset, rate = str(settings.preset.value), f"{settings.rate_limit.value:g} writes a second"
+    preset, usual = str(settings.preset.value), Limits()
+    limits = (
+        ("writes", settings.rate_limit.value, settings.rate_limit.source),
+        ("reads", found.reads_per_second or rate(usual.reads), _limited(found, "reads")),
+        (
+            "DANGEROUS calls",
+            found.dangerous_per_second or rate(usual.dangerous),
+            _limited(found, "dangerous"),
+        ),
+    )
     off = found.blocklist_remove
     count = len(FIXED) + len(BUILT_IN) - len(off)
     rows = [
         ("preset", f"{preset}: {PRESETS[preset].says}", settings.preset.source),
         ("read-only", "yes" if settings.read_only.value else "no", settings.read_only.source),
-        ("rate limit", rate, settings.rate_limit.source),
+        *([("server", settings.server, "--server or IAC_SERVER")] if settings.server else ()),
+        *(("limit", f"{count:.3g} {kind} a second", source) for kind, count, source in limits),
         *(("blocklist", str(entry.value), entry.source) for entry in settings.blocklist),
         *(("blocklist", f"without {entry}", found.where("blocklist")) for entry in off),
         ("blocklist", f"{count} entries, {len(FIXED)} of them fixed", "default"),
@@ -63,6 +78,11 @@ def show(
     ]
     for name, value, source in rows:
         click.echo(escaped(f"{name:<11} {value}  ({source or 'default'})"))
+
+
+def _limited(found: Policy, kind: str) -> str:
+    said = getattr(found, f"{kind}_per_second") is not None
+    return found.where("limits") if said else "default"
 
 
 _WORDS: Final = {"others": "only apps", "outside": "folders write", "verbs": "never"}

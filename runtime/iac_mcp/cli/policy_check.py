@@ -44,6 +44,7 @@ _OPTIONS: Final = (
         help="Bundle ids of more apps that no tool writes to.",
     ),
     click.option("--rate-limit", type=float, metavar="N", help="Writes a second."),
+    click.option("--server", default="", metavar="NAME", help="Decide as for this server."),
     click.option("--read-only", is_flag=True, help="Only what never changes anything."),
 )
 
@@ -199,7 +200,8 @@ def _tried(gate: Gate, row: ExpectedDecision) -> tuple[str, bool]:
         plan = gate.plan(through_door(Call(row.call, row.arguments)))
     except ToolError as error:
         return f"cannot be judged: {error.message} {error.suggestion}".rstrip(), True
-    facts = replace(permissions.of(plan.facts, caller), at=row.at)
+    facts = permissions.of(plan.facts, caller)
+    facts = replace(facts, at=row.at, server=row.server or facts.server)
     # What this user allowed for good is no part of the policy.
     decision = decide(facts, permissions.policy, permissions.settings)
     ruled = any(row.rule in said for said in (decision.source, *decision.reasons))

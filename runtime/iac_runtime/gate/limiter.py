@@ -38,6 +38,17 @@ class Window(NamedTuple):
     seconds: float
 
 
+def window(rate: float, seconds: float = 1.0) -> Window:
+    """Return the window of `rate` calls a second; less than one in `seconds` is one in more."""
+    calls = round(rate * seconds)
+    return Window(calls, seconds) if rate * seconds >= 1 else Window(1, 1.0 / rate)
+
+
+def rate(of: Window) -> float:
+    """Return how many calls a second a window lets through."""
+    return of.calls / of.seconds
+
+
 class Limits(NamedTuple):
     """The three windows. A dangerous call counts as a write too."""
 

@@ -14,7 +14,7 @@ from iac_runtime.execution.executor import Executor
 from iac_runtime.execution.locks import DEFAULT_TIMEOUT
 from iac_runtime.execution.process import Completed
 from iac_runtime.gate.gate import Gate
-from iac_runtime.gate.limiter import Limiter, Limits, Window
+from iac_runtime.gate.limiter import Limiter, Limits, window
 from iac_runtime.policy.model import Flags
 from iac_runtime.policy.permissions import Permissions, open_permissions
 from iac_runtime.policy.reach import identify_in
@@ -123,6 +123,7 @@ class GateOptions(NamedTuple):
         timeout: Seconds for one call.
         launch: Apps that a read may start, by key, name or bundle id.
         policy: The policy file, if not the user's own.
+        server: What this server is called, for rules of the policy.
     """
 
     tools: Sequence[Path] = ()
@@ -134,11 +135,12 @@ class GateOptions(NamedTuple):
     read_only: bool | None = None
     rate_limit: float | None = None
     blocklist: Sequence[str] = ()
+    server: str = ""
 
     @property
     def flags(self) -> Flags:
         """The settings among them."""
-        return Flags(self.read_only, self.rate_limit, self.blocklist)
+        return Flags(self.read_only, self.rate_limit, self.blocklist, self.server)
 
 
 def read_options(raw: Mapping[str, Any]) -> GateOptions:
@@ -159,6 +161,7 @@ def read_options(raw: Mapping[str, Any]) -> GateOptions:
         read_only=raw.get("read_only") or None,
         rate_limit=_number("--rate-limit", raw.get("rate_limit")),
         blocklist=raw.get("blocklist") or (),
+        server=raw.get("server") or "",
     )
 
 
@@ -240,18 +243,13 @@ def limiter_of(permissions: Permissions) -> Limiter:
     """
     usual = Limits()
     policy = permissions.policy
-    rate = float(permissions.settings.rate_limit.value)
     reads, dangerous = usual.reads, usual.dangerous
     if policy.reads_per_second is not None:
-        reads = _window(policy.reads_per_second)
-    if policy.dangerous_per_hour is not None:
-        dangerous = Window(max(1, round(policy.dangerous_per_hour)), 3600.0)
-    return Limiter(open_state(), Limits(reads, _window(rate), dangerous))
-
-
-def _window(rate: float) -> Window:
-    """Return the window of `rate` calls a second; less than one is one in a longer time."""
-    return Window(round(rate), 1.0) if rate >= 1 else Window(1, 1.0 / rate)
+        reads = window(policy.reads_per_second)
+    if policy.dangerous_per_second is not None:
+        dangerous = window(policy.dangerous_per_second, dangerous.seconds)
+    writes = window(float(permissions.settings.rate_limit.value))
+    return Limiter(open_state(), Limits(reads, writes, dangerous))
 
 
 def _level(word: str) -> Level:

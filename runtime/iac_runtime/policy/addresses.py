@@ -1,15 +1,19 @@
 """Addresses as rules see them: of a URL its parts, of a recipient the address, of a host labels.
 
+And mailboxes by what they are for, which their names say in the language of their owner.
+
 What loosens goes by an address that can be read in one way alone; what does not, by every host
 that some program could take an address to lead to.
 """
 
 import contextlib
+import json
 import re
 import unicodedata
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
-from functools import lru_cache
+from functools import cache, lru_cache
+from pathlib import Path
 from typing import Final, NamedTuple
 from urllib.parse import unquote
 
@@ -121,3 +125,40 @@ def _address_like(address: str, glob: str) -> bool:
             fnmatchcase(host, glob) if "." not in glob else host_like(host, [glob])
         )
     return bool(sign) and fnmatchcase(name, wanted) and host_like(host, [domain])
+
+
+THROWN: Final = ("trash", "junk")
+"""Roles of mailboxes that things are thrown away in."""
+
+
+def _plain(name: str) -> str:
+    return unicodedata.normalize("NFKC", name).casefold().strip()
+
+
+@cache
+def _named_roles() -> dict[str, tuple[frozenset[str], re.Pattern[str]]]:
+    """Return role -> its names in the languages of macOS, and what finds one in a longer name."""
+    table = json.loads(Path(__file__).with_name("mailboxes.json").read_bytes())
+    found = {}
+    for role, languages in table.items():
+        names = {_plain(name) for row in languages.values() for name in row.split("|")}
+        # Thai, Chinese and Japanese are written without spaces.
+        inside = [name for name in names if re.search("[\u0e00-\u0e7f\u3040-\u9fff]", name)]
+        words = "|".join(map(re.escape, sorted(names.difference(inside))))
+        both = "|".join((rf"(?<!\w)(?:{words})(?!\w)", *map(re.escape, sorted(inside))))
+        found[role] = (frozenset(names), re.compile(both))
+    return found
+
+
+@lru_cache(maxsize=1024)
+def role_of(name: str) -> str:
+    """Return what a mailbox or a folder is for by its name: trash, junk, archive, or nothing.
+
+    A trash and a junk folder are known in a longer name too, an archive by its whole name alone.
+    """
+    plain = _plain(name)
+    last = re.split("[/.]", plain)[-1]
+    for role, (names, finds) in _named_roles().items():
+        if {plain, last} & names or (role in THROWN and finds.search(plain)):
+            return role
+    return ""

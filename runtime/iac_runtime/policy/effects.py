@@ -10,6 +10,8 @@ import json
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
 
 from iac_runtime.language.request import Event
@@ -162,6 +164,7 @@ class CallFacts:
         secrets: Properties that hold a secret and would be read.
         digest: That of the tools of its app in tools.lock; empty where there is none.
         client: Who calls, as it named itself.
+        server: The name of the server that it came by, as it was started; empty for one without.
         can_ask: Whether there is anybody to ask.
         vouched: Calls up to this level were written by the person who runs them (the library,
             `--allow`), and are not asked about; None where a model writes them.
@@ -186,6 +189,7 @@ class CallFacts:
     secrets: tuple[str, ...] = ()
     digest: str = ""
     client: str = ""
+    server: str = ""
     can_ask: bool = False
     vouched: Level | None = None
     memory: str = ""
@@ -268,6 +272,43 @@ class Decision:
     scope: str = ""
     requires_prompt: bool = False
     suggestion: str = field(default="")
+
+
+class Undo(NamedTuple):
+    """Whether it is known that a call can be undone, and what a person is told of that."""
+
+    known: bool
+    says: str
+
+
+def undo_of(facts: CallFacts, level: Level) -> Undo:
+    """Return whether what a call does can be undone, and how, as far as the table knows.
+
+    `level` is what the call needs: what its arguments raised is not what its verb does usually.
+    """
+    table = _undo_table()
+    if any(flow.kind == "host" for effect in facts.effects for flow in effect.flow):
+        return Undo(False, table["never"]["host"])
+    acting = [effect for effect in facts.effects if not effect.looks]
+    ways: list[str | None] = []
+    for effect in acting:
+        deed = f"{effect.event.partition(' ')[0]} {effect.app}"
+        event = table["events"].get(f"{deed} {effect.kind}", table["events"].get(deed))
+        found = event or table["effects"].get(f"{effect.verb} {level}")
+        ways.append(None if effect.doubt else found)
+    if acting and all(ways):
+        return Undo(True, " ".join(dict.fromkeys(filter(None, ways))))
+    verbs = {effect.verb for effect in acting if not effect.anywhere}
+    never = table["never"].get(verbs.pop()) if len(verbs) == 1 else None
+    return Undo(not acting, never or table["levels"][level])
+
+
+@cache
+def _undo_table() -> dict[str, dict[str, str]]:
+    found: dict[str, dict[str, str]] = json.loads(
+        Path(__file__).with_name("undo.json").read_bytes()
+    )
+    return found
 
 
 def call_digest(facts: CallFacts) -> str:

@@ -29,6 +29,7 @@ from iac_runtime.language.steps import (
     Step,
     Whose,
 )
+from iac_runtime.policy.addresses import THROWN, role_of
 from iac_runtime.policy.call_view import (
     MOVES,
     CallValue,
@@ -165,9 +166,6 @@ def _any_window(view: CallView, _context: RuleContext) -> str:
     return "an app that it does not name" if unnamed else ""
 
 
-_TRASH: Final = re.compile(
-    r"\b(trash|rubbish|recycle bin|bin|junk|spam|deleted (messages|items|mail)|recently deleted)\b"
-)
 _HOLDERS: Final = frozenset("mailbox folder container playlist list calendar group".split())
 
 
@@ -188,13 +186,13 @@ def _destinations(view: CallView) -> list[tuple[Step, ...]]:
 
 @VALUE_RULES("to-trash", "DANGEROUS", "What goes to {} is thrown away.")
 def _to_trash(view: CallView, _context: RuleContext) -> str:
-    """A trash or a junk folder by its name; Finder's `.Trash` too."""
+    """A trash or a junk folder by its name in any language of macOS; Finder's `.Trash` too."""
     for steps in _destinations(view):
         for step in steps:
-            if isinstance(step, Go) and _TRASH.search(words_of(step.name)):
-                return words_of(step.name)
-            if isinstance(step, ByName) and _TRASH.search(step.name.casefold()):
-                return step.name
+            name = words_of(step.name) if isinstance(step, Go) else ""
+            name = step.name if isinstance(step, ByName) else name
+            if name and role_of(name) in THROWN:
+                return name
     return ""
 
 

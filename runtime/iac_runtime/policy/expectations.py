@@ -18,7 +18,7 @@ class ExpectedDecision(NamedTuple):
     Attributes:
         call: The tool.
         decision: What is to be done.
-        arguments, client: What is called with, and by whom.
+        arguments, client, server: What is called with, by whom, and by which server.
         at: When, of which day and hour count.
         rule: What must stand in what decided or in a reason: `line 3`, `preset`; empty for any.
         line: Where it stands.
@@ -28,6 +28,7 @@ class ExpectedDecision(NamedTuple):
     decision: Action
     arguments: Mapping[str, Any]
     client: str
+    server: str
     at: time.struct_time
     rule: str
     line: int
@@ -80,8 +81,9 @@ class _Reader(TableReader):
             for key in ("call", "decision"):
                 if key not in row:
                     self.wrong(spot, f"this expect has no {key}.")
-            usual = {"arguments": {}, "client": "", "rule": "", "at": self.at(spot, _NOON)}
-            found.append(ExpectedDecision(**{**usual, **row}, line=self.document.line(spot)))
+            usual = dict.fromkeys(("client", "rule", "server"), "")
+            row = {"arguments": {}, "at": self.at(spot, _NOON), **usual, **row}
+            found.append(ExpectedDecision(**row, line=self.document.line(spot)))
         return tuple(found)
 
 
@@ -92,6 +94,7 @@ _ROW: Final[Keys] = {
     "client": ("client", _Reader.sentence),
     "decision": ("decision", _Reader.decision),
     "rule": ("rule", _Reader.sentence),
+    "server": ("server", _Reader.sentence),
 }
 _KEYS: Final[Keys] = {
     "expect": ("expect", _Reader.rows),

@@ -93,6 +93,16 @@ class _Reader(TableReader):
             self.wrong(where, f"{where[-1]} wants a number above 0 and below 1,000,000.")
         return float(value)
 
+    def limits(self, where: Where, value: Any) -> dict[str, Any]:
+        """Return the limits; of one in an earlier version's spelling it is said how it is now."""
+        for old, per in _OLD_LIMITS.items():
+            if isinstance(value, Mapping) and old in value:
+                now = f"{old}_per_second"
+                number = self.number((*where, old), value[old]) / per
+                says = f"{old} is {now} now: write {now} = {number:.3g}."
+                self.wrong((*where, old), says)
+        return self.table(where, value, _LIMITS)
+
     def approvers(self, where: Where, value: Any) -> tuple[str, ...]:
         words = self.texts(where, value)
         return tuple(
@@ -289,7 +299,9 @@ _CONDITIONS: Final[Keys] = {
     "hours": ("hours", _Reader.hours),
     "objects": ("objects", _Reader.objects),
     "sends_to": ("sends_to", _Reader.some),
+    "server": ("server", _Reader.some),
     "tainted": ("tainted", _Reader.switch),
+    "undoable": ("undoable", _Reader.switch),
 }
 _WHY: Final[Keys] = {"why": ("why", _Reader.sentence)}
 _MATCH: Final[Keys] = {
@@ -315,9 +327,11 @@ _RULE: Final[Keys] = {
     "accept": ("accept", _Reader.accepted),
 }
 _LIMITS: Final[Keys] = {
-    "reads": ("reads_per_second", _Reader.number),
-    "dangerous": ("dangerous_per_hour", _Reader.number),
+    "reads_per_second": ("reads_per_second", _Reader.number),
+    "dangerous_per_second": ("dangerous_per_second", _Reader.number),
 }
+_OLD_LIMITS: Final = {"reads": 1, "dangerous": 3600}
+"""Limits as they were written, and the seconds that each was counted in."""
 _BLOCKLIST: Final[Keys] = {
     "add": ("blocklist_add", _Reader.bundles),
     "remove": ("blocklist_remove", _Reader.removed),
@@ -330,7 +344,7 @@ _KEYS: Final[Keys] = {
     "deny": ("deny", _Reader.matches),
     "folders": ("folders", _Reader.section),
     "launch": ("launch", _Reader.bundles),
-    "limits": ("", lambda reader, where, value: reader.table(where, value, _LIMITS)),
+    "limits": ("", _Reader.limits),
     "never": ("never", _Reader.never),
     "only": ("only", _Reader.section),
     "preset": ("preset", _Reader.preset),

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 from iac_base.words import fold
 from iac_runtime.policy.addresses import host_like, hosts_in, recipient_like, url_like, url_of
 from iac_runtime.policy.call_view import words_of
-from iac_runtime.policy.effects import CallFacts, Verb
+from iac_runtime.policy.effects import CallFacts, Verb, undo_of
 from iac_runtime.tool import Level
 
 
@@ -60,11 +60,12 @@ class Match(NamedTuple):
         source: Where the rule stands.
         why: The user's own words.
         only: Whether no argument may be given that `argument` does not name.
-        client: Globs over the name of who calls.
+        client, server: Globs over the name of who calls, and of the server that it came by.
         hours: From and to, in minutes of the day; `to` may lie on the next day.
         days: 0 is Monday.
         tainted: Whether a value stood in an earlier result.
         objects: How many objects are changed: the range.
+        undoable: Whether it is known that it can be undone.
         sends_to: Globs over the hosts and recipients that something goes to.
         verbs: What any effect does.
         others: Globs over apps; speaks of a call that reaches any other.
@@ -80,10 +81,12 @@ class Match(NamedTuple):
     why: str = ""
     only: bool = False
     client: tuple[str, ...] = ()
+    server: tuple[str, ...] = ()
     hours: tuple[int, int] | None = None
     days: tuple[int, ...] = ()
     tainted: bool | None = None
     objects: Matcher | None = None
+    undoable: bool | None = None
     sends_to: tuple[str, ...] = ()
     verbs: tuple[Verb, ...] = ()
     others: tuple[str, ...] = ()
@@ -122,12 +125,16 @@ def failing(match: Match, facts: CallFacts, level: Level, *, loosens: bool) -> s
         return f"argument {unnamed}, which it does not name"
     if loosens and may_mean(match, facts) is not None:
         return "what is not known of the call"
+    if match.undoable is not None and match.undoable != undo_of(facts, level).known:
+        return "undoable"
     return _condition(match, facts, loosens=loosens) or _effect(match, facts, loosens=loosens)
 
 
 def _condition(match: Match, facts: CallFacts, *, loosens: bool) -> str:
     if match.client and not like((facts.client,), match.client):
         return "client"
+    if match.server and not like((facts.server,), match.server):
+        return "server"
     at = facts.at
     if at is None and loosens and (match.hours or match.days):
         return "hours"

@@ -116,7 +116,7 @@ class Policy:
         preset: The name of the preset.
         read_only: Whether nothing is changed at all.
         rate_limit: Writes a second.
-        reads_per_second, dangerous_per_hour: The other limits.
+        reads_per_second, dangerous_per_second: The other limits.
         rules: The user's own levels.
         deny, ask, allow: Which calls are refused, asked about, run.
         only, never, folders: What those sections refuse.
@@ -133,7 +133,7 @@ class Policy:
     read_only: bool | None = None
     rate_limit: float | None = None
     reads_per_second: float | None = None
-    dangerous_per_hour: float | None = None
+    dangerous_per_second: float | None = None
     rules: tuple[LevelRule, ...] = ()
     deny: tuple[Match, ...] = ()
     ask: tuple[Match, ...] = ()
@@ -171,6 +171,7 @@ class Flags(NamedTuple):
     read_only: bool | None = None
     rate_limit: float | None = None
     blocklist: Sequence[str] = ()
+    server: str = ""
 
 
 class PolicySetting(NamedTuple):
@@ -189,12 +190,14 @@ class PolicySettings:
         rate_limit: Writes a second.
         preset: The name of the preset.
         blocklist: Bundle ids and globs that extend the list, with the source of each.
+        server: The name of this server, for rules; empty for one without.
     """
 
     read_only: PolicySetting
     rate_limit: PolicySetting
     preset: PolicySetting
     blocklist: tuple[PolicySetting, ...] = ()
+    server: str = ""
 
     @property
     def added(self) -> tuple[str, ...]:
@@ -221,6 +224,7 @@ def read_settings(flags: Flags, environ: Mapping[str, str], policy: Policy) -> P
         min(rate, key=_value, default=PolicySetting(DEFAULT_RATE, "default")),
         PolicySetting(policy.preset, policy.where("preset") or "default"),
         tuple(_blocklist(flags, environ, policy)),
+        (flags.server or environ.get("IAC_SERVER", "")).strip(),
     )
 
 

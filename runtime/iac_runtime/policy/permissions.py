@@ -166,6 +166,7 @@ class Permissions:
         return replace(
             facts,
             client=caller.client,
+            server=self.settings.server,
             can_ask=can_ask,
             vouched=caller.vouched,
             at=time.localtime(self._now()),

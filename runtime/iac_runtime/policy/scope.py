@@ -12,8 +12,9 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Final, NamedTuple
 
 from iac_base.text import escaped
-from iac_runtime.language.steps import Every, Go, RefValue, Step
+from iac_runtime.language.steps import ByName, Every, Go, RefValue, Step
 from iac_runtime.language.text import steps_text
+from iac_runtime.policy.addresses import role_of
 from iac_runtime.policy.call_view import (
     MOVES,
     CallValue,
@@ -84,6 +85,16 @@ def _thing(steps: tuple[Step, ...]) -> str:
     return " of ".join(reversed(names)) or "the app"
 
 
+def _place(steps: tuple[Step, ...]) -> str:
+    """Return a place by its name, or a mailbox by what it is for, in whatever language."""
+    *above, last = steps or (Go("the app"),)
+    role = role_of(last.name) if isinstance(last, ByName) else ""
+    if not role or above[-1] != Every("mailboxes"):
+        return steps_text(steps) or "the app"
+    account = steps_text(tuple(above[:-1]))
+    return f"the {role} of {account}" if account else f"the {role}"
+
+
 def _folder(path: str, view: CallView, real: Callable[[str], str], *, itself: bool = False) -> str:
     """Return the folder that a file lies in, or that a path is, with its links resolved."""
     folder = real(path if itself else posixpath.dirname(path) or "/").rstrip("/")
@@ -100,7 +111,7 @@ def _value(row: CallValue, kind: str, view: CallView, real: Callable[[str], str]
         inside = isinstance(value, RefValue) or view.event.code in (*MOVES, "corecrel")
         return _folder(row.path, view, real, itself=inside)
     if isinstance(value, RefValue):
-        return steps_text(value.steps) or "the app"
+        return _place(value.steps)
     if isinstance(value, str) and tables is not None:
         whose = kind or (APPLICATION if not view.event.target else "")
         known = tables.find_property(whose, row.name) if whose and not row.type else None

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from iac_base.text import escaped
-from iac_runtime.policy.effects import SAYS, CallFacts, Decision, Effect, Shown
+from iac_runtime.policy.effects import SAYS, CallFacts, Decision, Effect, Shown, undo_of
 from iac_runtime.policy.question import ALWAYS, DENY, ONCE, Question
 
 VALUE_LIMIT: Final = 300
@@ -46,7 +46,7 @@ def question_for(
     lines = _lines(facts, decision, changed)
     path = keep("\n".join(whole)) if keep is not None and lines != whole else ""
     if path:
-        lines.append(f"All of it: {escaped(path)}")
+        lines[-1] += f". All of it: {escaped(path)}"
     answers = (DENY, ONCE, ALWAYS) if decision.offers_always else (DENY, ONCE)
     text = _cut("\n".join(lines), TEXT_LIMIT)
     app = escaped(facts.whom)
@@ -84,12 +84,12 @@ def _lines(
     reasons = [_RULE.sub("", reason).rstrip(".") + "." for reason in decision.reasons]
     usual = f"{decision.level} calls are asked about by {decision.source}."
     after += line("Asked because:", *(reasons or [usual]))
-    after += line("Can it be undone?", _undone(facts, decision))
+    after += line("Can it be undone?", undo_of(facts, decision.level).says)
     if decision.offers_always:
         after += line(f'"{ALWAYS}" would cover: {decision.scope}.')
     names = dict.fromkeys(effect.reference for effect in facts.effects if effect.reference)
     after += line(", ".join((f"{decision.level}: {facts.tool}", *names)))
-    left = (LINE_LIMIT - 1) * times - len(before) - len(after)
+    left = LINE_LIMIT * times - len(before) - len(after)
     rows = [f"  {said}" for said in (*deeds, *doubts)] if len(deeds) > 1 else []
     rows = _some(rows, left - min(len(found), left // 2))
     said = "\n".join((*before, given))
@@ -202,8 +202,8 @@ def _object(effect: Effect, says: str, more: float) -> str:
     """Return what an effect is about, by what was seen of it or by its class."""
     if says and not says.startswith(_UNSEEN):
         it = _head(says) if says[:1].isdigit() else f"the {_head(says)}"
-    elif effect.reference and (more or not effect.kind):
-        it = effect.reference
+    elif effect.reference:
+        it = effect.reference if more else f"{effect.kind} {effect.reference}".strip()
     else:
         it = f"{'an' if _VOWEL.match(effect.kind) else 'a'} {effect.kind}" if effect.kind else ""
     return f"{it} and {more} more" if 0 < more < float("inf") else it
@@ -223,19 +223,6 @@ _OF_MAC: Final = frozenset(
 def _table(name: str) -> Mapping[str, Any]:
     found: dict[str, Any] = json.loads(Path(__file__).with_name(f"{name}.json").read_text("utf-8"))
     return found
-
-
-def _undone(facts: CallFacts, decision: Decision) -> str:
-    """Return whether what a call does can be undone, and how, as far as a table knows."""
-    table = _table("undo")
-    event = facts.event
-    verbs = {effect.verb for effect in facts.effects if not (effect.looks or effect.anywhere)}
-    if any(flow.kind == "host" for effect in facts.effects for flow in effect.flow):
-        return str(table["effects"]["host"])
-    known = table["events"].get(f"{event.code} {event.app}") if event else None
-    if known is None and len(verbs) == 1:
-        known = table["effects"].get(f"{verbs.pop()} {decision.level}")
-    return str(known or table["levels"][decision.level])
 
 
 def differences(before: tuple[Shown, ...], now: tuple[Shown, ...]) -> tuple[str, ...]:

@@ -47,6 +47,7 @@ SERVE_OPTIONS: Final = (
     Option("--launch", "values", "An app that reading may start.", "APP"),
     Option("--rate-limit", "value", "Writes a second (10).", "NUMBER"),
     Option("--blocklist", "values", "Bundle ids of more apps that no tool may write to.", "IDS"),
+    Option("--server", "value", "What this server is called in rules of the policy.", "NAME"),
     Option("--timeout", "value", "Seconds for one call (30).", "SECONDS"),
     Option(
         "--simulate",
