@@ -5,7 +5,7 @@ import json
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 from iac_runtime.language.request import Event
 from iac_runtime.language.text import event_json
@@ -14,6 +14,30 @@ from iac_runtime.policy.places import identity
 from iac_runtime.tool import Level, highest
 
 Action = Literal["allow", "ask", "deny"]
+
+Approver = Literal["client", "dialog", "terminal"]
+"""A way of asking a person."""
+
+Verdict = Literal["once", "always", "decline", "cancel", "error", "timeout", "unable"]
+"""What a way of asking came back with: accepted (`once` or `always`), declined, closed without an
+answer (some clients do that unseen), failed, not answered in time, or not able to ask at all."""
+
+YES: Final[tuple[Verdict, ...]] = ("once", "always")
+
+
+class Story(NamedTuple):
+    """What was asked about one call so far, over all its questions.
+
+    Attributes:
+        id: Joins what the audit has of it; empty before the first question.
+        asked: Each way that was tried, and what it came back with; a question that waits for its
+            answer has none.
+        changed: What is otherwise than when the same was asked before, a sentence each.
+    """
+
+    id: str = ""
+    asked: tuple[tuple[Approver, Verdict | Literal[""]], ...] = ()
+    changed: tuple[str, ...] = ()
 
 
 class Raised(NamedTuple):
@@ -49,7 +73,8 @@ class CallFacts:
         secrets: Properties that hold a secret and would be read.
         digest: The tool's digest in tools.lock; empty where there is none.
         client: Who calls, as it named itself.
-        can_ask: Whether there is anybody to ask.
+        ways: How a person can be asked, in order; none where nobody can.
+        story: What was asked about it so far.
         vouched: Calls up to this level were written by the person who runs them (the library,
             `--allow`), and are not asked about; None where a model writes them.
         memory: What an approval of this call also covers while this program runs (a window);
@@ -73,7 +98,8 @@ class CallFacts:
     secrets: tuple[str, ...] = ()
     digest: str = ""
     client: str = ""
-    can_ask: bool = False
+    ways: tuple[Approver, ...] = ()
+    story: Story = Story()  # noqa: RUF009 (it is immutable)
     vouched: Level | None = None
     memory: str = ""
     shown: tuple[Shown, ...] = ()
@@ -141,8 +167,10 @@ class Decision:
         own_rule: The user's own rule that set the level; empty if none did.
         offers_always: Whether the person may be offered to remember the answer.
         scope: What an "always" would cover, in words.
-        requires_prompt: Refused only because nobody can be asked.
-        suggestion: How the user can allow it; empty if it runs.
+        error: Of a refusal, the type of its error: `UNANSWERED` where nobody could be asked,
+            `STALE` where what it names kept changing.
+        suggestion: What the caller can do, and how the user can allow it; empty if it runs.
+        person: What is said to the person who was asked, or could have been, in its stead.
     """
 
     action: Action
@@ -153,8 +181,14 @@ class Decision:
     own_rule: str = ""
     offers_always: bool = False
     scope: str = ""
-    requires_prompt: bool = False
+    error: Literal["REFUSED", "UNANSWERED", "STALE"] = "REFUSED"
     suggestion: str = field(default="")
+    person: str = ""
+
+    @property
+    def requires_prompt(self) -> bool:
+        """Whether it was refused only because nobody could be asked."""
+        return self.error == "UNANSWERED"
 
 
 def call_digest(facts: CallFacts) -> str:
