@@ -25,8 +25,8 @@ from iac_runtime.policy.approvals import MOST
 from iac_runtime.policy.file import parse_policy
 from iac_runtime.policy.model import Flags, read_settings
 from iac_runtime.policy.permissions import Permissions, Requester
-from iac_runtime.policy.question import LINE_LIMIT
 from iac_runtime.policy.reach import identify_in
+from iac_runtime.policy.wording import LINE_LIMIT
 from iac_runtime.serve.listing import Choice, own_lines
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.own import added_tools

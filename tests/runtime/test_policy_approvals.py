@@ -30,7 +30,7 @@ from iac_runtime.policy.approvals import (
     revoke,
 )
 from iac_runtime.policy.decide import decide
-from iac_runtime.policy.facts import CallFacts, Decision
+from iac_runtime.policy.effects import CallFacts, Decision
 from iac_runtime.policy.model import Policy
 from iac_runtime.policy.sealing import KEY_FILE, load_key, seal
 
@@ -184,7 +184,7 @@ def test_questions_that_nobody_declines_go_on(store: ApprovalStore) -> None:
 
 
 def test_a_file_of_the_first_version_still_opens_and_stops_nobody(folder: Path) -> None:
-    remember(ApprovalStore(folder), WRITE)
+    ApprovalStore(folder)
     with sqlite3.connect(folder / FILE) as connection:
         connection.executescript(
             """
@@ -193,12 +193,15 @@ def test_a_file_of_the_first_version_still_opens_and_stops_nobody(folder: Path) 
                 used INTEGER NOT NULL, counted INTEGER NOT NULL) WITHOUT ROWID;
             CREATE TABLE stopped (since REAL NOT NULL);
             INSERT INTO stopped VALUES (1.0);
+            DROP TABLE decisions;
+            CREATE TABLE decisions (id INTEGER PRIMARY KEY AUTOINCREMENT, app TEXT, kind TEXT);
+            INSERT INTO decisions VALUES (1, 'com.apple.Notes', 'make anything');
             PRAGMA user_version = 1;
             """
         )
     connection.close()
     store = ApprovalStore(folder)
-    assert len(listed(store)) == 1
+    assert listed(store) == []
     redeem(store, token_for(store, WRITE), WRITE, decided(WRITE))
 
 
@@ -207,7 +210,7 @@ def test_an_answer_is_remembered_for_its_kind_of_call(store: ApprovalStore) -> N
     for facts in (WRITE, OTHER):
         found = find(store, facts)
         assert found is not None
-        assert found.says == "Notes: make note with properties {body, name}"
+        assert found.says == "make notes with name, body in Notes"
     assert find(store, DELETE) is None
     assert find(store, facts_of("notes make", {"element": "folder"})) is None
     assert find(store, on(WRITE, "com.example.Notes")) is None
@@ -218,25 +221,26 @@ def test_an_answer_is_remembered_for_its_kind_of_call(store: ApprovalStore) -> N
     assert find(store, WRITE) is None
 
 
-def test_nothing_is_remembered_without_a_digest_or_a_request(store: ApprovalStore) -> None:
-    remember(store, replace(WRITE, digest=""))
-    remember(store, replace(WRITE, event=None))
+def test_nothing_is_remembered_of_what_is_not_known(store: ApprovalStore) -> None:
+    remember(store, on(WRITE, "com.apple.Notes", given=None))
+    remember(store, replace(WRITE, effects=()))
     assert listed(store) == []
     assert revoke(store, None) == 0
 
 
-def test_an_answer_is_void_when_the_tool_changes(store: ApprovalStore) -> None:
+def test_an_answer_is_void_when_the_tools_of_the_app_change(store: ApprovalStore) -> None:
     remember(store, WRITE)
     assert find(store, replace(WRITE, digest="d2")) is None
-    assert find(store, replace(WRITE, digest="")) is None
-    assert find(store, WRITE) is not None
+    assert find(store, replace(WRITE, tool="notes_make")) is not None
+    # The library has no lock.
+    assert find(store, replace(WRITE, digest="")) is not None
 
 
 @pytest.mark.parametrize(
     ("column", "value"),
     [
-        ("app", "com.apple.mail"),
-        ("kind", "make anything"),
+        ("covers", "[]"),
+        ("says", "make anything"),
         ("digest", "d2"),
         ("mac", "0" * 64),
         ("mac", "é"),

@@ -109,12 +109,12 @@ def test_check_prints_the_decision_and_the_rule_and_sends_nothing(
     assert "It would run." in out
 
 
-def test_check_offers_always_where_the_tools_have_a_lock(
+def test_check_says_what_always_would_cover(
     capsys: pytest.CaptureFixture[str], file: Path, generated: Path
 ) -> None:
     call = ("check", "notes_make_note", '{"name": "Milk", "body": ""}', "--tools", str(generated))
     _, out, _ = run(capsys, *call)
-    assert "always    Notes: make note with properties {body, name}" in out
+    assert "always    make notes with name, body in Notes" in out
 
 
 def test_check_tells_wrong_usage(
@@ -204,7 +204,7 @@ def test_decisions_are_listed_and_revoked(capsys: pytest.CaptureFixture[str]) ->
     store = ApprovalStore()
     remember(store, WRITE)
     _, out, _ = run(capsys, "decisions")
-    assert out.startswith("1  Notes: make note with properties {body, name}  notes_make_note  20")
+    assert out.startswith("1  make notes with name, body in Notes  20")
     assert " by Claude" in out
     assert "void" not in out
     with store.change() as connection:
@@ -221,7 +221,7 @@ def test_a_decision_of_an_earlier_build_is_shown_as_void(
 ) -> None:
     monkeypatch.setattr("iac_runtime.tools.folders.shipped_folder", lambda: generated)
     remember(ApprovalStore(), WRITE)
-    assert "void: the tool has changed" in run(capsys, "decisions")[1]
+    assert "void: the tools of the app have changed" in run(capsys, "decisions")[1]
 
 
 def test_resume_lets_questions_be_asked_again(capsys: pytest.CaptureFixture[str]) -> None:

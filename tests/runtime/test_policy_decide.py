@@ -12,9 +12,9 @@ from policy_calls import facts_of, on, settings_of
 import iac_runtime
 from iac_base.errors import SetupError
 from iac_runtime.policy.blocklist import BUILT_IN, FIXED
-from iac_runtime.policy.decide import decide, scope_of
+from iac_runtime.policy.decide import decide
+from iac_runtime.policy.effects import CallFacts, Decision, Raised
 from iac_runtime.policy.escalation import RULES
-from iac_runtime.policy.facts import CallFacts, Decision, Raised
 from iac_runtime.policy.file import parse_policy
 from iac_runtime.policy.matching import LevelRule, Match
 from iac_runtime.policy.model import PRESETS, REGISTERED, Policy, unregister_rule
@@ -119,8 +119,7 @@ def test_an_answer_that_is_remembered_counts_for_modify_alone() -> None:
 def test_always_is_offered_for_modify_alone_with_what_it_covers() -> None:
     found = judged(WRITE)
     assert found.offers_always
-    assert found.scope == "Notes: make note with properties {body, name}"
-    assert not judged(WRITE, digest="").offers_always
+    assert found.scope == "make notes with name, body in Notes"
     assert not judged(WRITE, "[[ask]]\ntool='*'").offers_always
     assert not judged(DELETE).offers_always
     raised = (Raised("writes-file", "x", "MODIFY"),)
@@ -241,29 +240,6 @@ def test_what_the_caller_vouches_for_is_not_asked_but_still_refused() -> None:
     assert actions("[[deny]]\ntool='*'", vouched="DANGEROUS") == ["deny", "deny", "deny"]
     assert actions("[[ask]]\ntool='*'", vouched="DANGEROUS") == ["ask", "ask", "ask"]
     assert judged(WRITE, vouched="MODIFY").source == "the caller allows up to MODIFY"
-
-
-def test_one_scope_is_not_another() -> None:
-    calls = [
-        ("notes set", {"target": "notes[0]", "properties": {"name": "a"}}),
-        ("notes set", {"target": "notes[0]", "properties": {"body": "a"}}),
-        ("notes set", {"target": "folders[0]", "properties": {"name": "a"}}),
-        ("notes make", {"element": "folder"}),
-        ("notes make", {"element": "note"}),
-        ("standard_additions open_location", {"target": "https://a.org/x"}),
-        ("standard_additions open_location", {"target": "https://b.org/x"}),
-        ("textedit open", {"target": ["~/a.txt"]}),
-        ("textedit open", {"target": ["~/a.rtf"]}),
-        ("notes save", {"target": "notes[0]"}),
-        ("notes save", {"target": "notes[0]", "in_": "~/Documents/a.txt"}),
-        ("calendar view_calendar", {"at": "2026-01-01"}),
-        ("music set", {"target": "tracks[0]", "properties": {"rating": 3}}),
-    ]
-    scopes = [scope_of(facts_of(*call)) for call in calls]
-    assert len(set(scopes)) == len(calls)
-    same = facts_of("notes set", {"target": "notes[7]", "properties": {"name": "other"}})
-    assert scope_of(same) == scopes[0]
-    assert scope_of(replace(same, event=None)) is None
 
 
 texts = st.sampled_from(["notes_*", "*", "com.apple.Notes", "mail*", "notes", "x"])

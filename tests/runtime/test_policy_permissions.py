@@ -23,7 +23,7 @@ from iac_base.errors import SetupError
 from iac_runtime.language.compose import compose
 from iac_runtime.policy import approvals as budget
 from iac_runtime.policy.approvals import ApprovalStore, listed, revoke
-from iac_runtime.policy.facts import CallFacts, Decision, Verdict, call_digest
+from iac_runtime.policy.effects import CallFacts, Decision, Verdict, call_digest
 from iac_runtime.policy.file import parse_policy
 from iac_runtime.policy.model import Flags, Policy
 from iac_runtime.policy.permissions import (
@@ -87,7 +87,7 @@ def test_always_is_kept_for_modify_and_for_nothing_else(permissions: Permissions
     assert answer(permissions, WRITE, token, "always").action == "allow"
     found = permissions.judge(OTHER)
     assert found.action == "allow"
-    assert found.source.startswith("decision 1 (Notes: make note")
+    assert found.source.startswith("decision 1 (make notes")
     assert answer(permissions, DELETE, asked(permissions, DELETE).token, "always").action == "allow"
     assert [row.tool for row in listed(permissions.store)] == ["notes_make_note"]
     assert permissions.judge(DELETE).action == "ask"
@@ -155,12 +155,28 @@ def test_the_facts_of_a_call_are_gathered(
     assert not again.ways
 
 
-def test_the_digest_of_a_tool_is_that_of_the_lock(tmp_path: Path) -> None:
+def test_the_digest_of_a_tool_is_that_of_its_app_in_the_lock(tmp_path: Path) -> None:
+    def digests(**tools: str) -> list[str]:
+        rows = {name: {"digest": digest} for name, digest in tools.items()}
+        folder = tmp_path / "".join(tools.values())
+        folder.mkdir()
+        text = json.dumps({"apps": {"a": {}, "a_b": {}}, "tools": rows})
+        (folder / "tools.lock").write_text(text)
+        return [lock_digest(folder, name) for name in tools]
+
+    one = digests(a_get="1", a_set="2", a_b_get="3")
+    assert one[0] == one[1] != one[2]
+    other = digests(a_get="1", a_set="4", a_b_get="3")
+    assert other[0] != one[0]
+    assert other[2] == one[2]
+
+
+def test_a_lock_that_is_none_has_no_digests(tmp_path: Path) -> None:
     assert lock_digest(tmp_path, "x") == ""
     lock = tmp_path / "tools.lock"
     lock.write_text('{"tools": {"x": {"digest": "d"}, "y": 3}}')
     os.utime(lock, ns=(1, 1))
-    assert lock_digest(tmp_path, "x") == "d"
+    assert lock_digest(tmp_path, "x") != ""
     assert lock_digest(tmp_path, "y") == ""
     lock.write_text("[]")
     os.utime(lock, ns=(2, 2))

@@ -1,128 +1,141 @@
-"""What an "always" covers: calls of one scope run unasked from then on, calls of another do not."""
+"""What an "always" covers, in words, and which calls it does not cover."""
 
 from typing import Any
 
 import pytest
-from policy_calls import facts_of
+from policy_calls import DISK, HOME, facts_of
 
-from iac_runtime.language.request import ABSENT, Absent, Event
-from iac_runtime.language.steps import (
-    ByIndex,
-    ByName,
-    DateValue,
-    Every,
-    Go,
-    PathValue,
-    RecordValue,
-    RefValue,
-    Value,
-)
-from iac_runtime.policy.decide import ApprovalScope, scope_of
-from iac_runtime.policy.effects import Effect
-from iac_runtime.policy.facts import CallFacts
+from iac_runtime.policy.effects import Effect, Flow
+from iac_runtime.policy.file_rules import RuleContext
+from iac_runtime.policy.scope import scope_of
 
-NOTES = "com.apple.Notes"
+NOTE = {"target": "notes[0]", "properties": {"name": "a"}}
+PAGE = {"URL": "https://www.example.com/x"}
 
 
 @pytest.mark.parametrize(
-    ("tool", "given", "scope"),
+    ("tool", "given", "words"),
     [
+        ("notes set", {**NOTE, "target": 'folders["x"].notes[0]'}, "change name of notes in Notes"),
+        ("notes set", {**NOTE, "target": "folders[0]"}, "change name of folders in Notes"),
         (
             "notes set",
-            {"target": 'folders["x"].notes[0]', "properties": {"name": "a", "body": "b"}},
-            (NOTES, "set coresetd", "set body, name of folders notes"),
+            {**NOTE, "target": "notes[0].container"},
+            "change name of container of notes in Notes",
         ),
-        ("notes make", {"element": "folder"}, (NOTES, "command corecrel make", "make folder")),
+        ("notes make", {"element": "folder"}, "make folders in Notes"),
         (
-            "notes make_note",
-            {"name": "Milk", "body": ""},
-            (NOTES, "command corecrel make", "make note with properties {body, name}"),
-        ),
-        (
-            "notes list",
-            {"element": "note"},
-            (NOTES, "list coregetd", "list (notes_list)"),
+            "notes make",
+            {"element": "note", "at": 'folders["Work"]'},
+            'make notes at folders["Work"] in Notes',
         ),
         (
-            "music play",
-            {},
-            ("com.apple.Music", "command hookPlay play", "play nothing (music_play)"),
+            "mail set",
+            {"target": "inbox.messages[0]", "properties": {"read status": True}},
+            "change read status to true of messages in Mail",
+        ),
+        (
+            "mail move",
+            {"target": "inbox.messages[0]", "to": 'mailboxes["Work"]'},
+            'move messages to mailboxes["Work"] in Mail',
+        ),
+        (
+            "music set",
+            {"target": "application", "properties": {"song repeat": "all"}},
+            "change song repeat to all of the app in Music",
+        ),
+        (
+            "music set",
+            {"target": "tracks[0]", "properties": {"rating": 3}},
+            "change rating of tracks in Music",
         ),
         (
             "finder move",
-            {"target": "~/Documents/a", "to": "~/Desktop", "replacing": True},
-            (
-                "com.apple.finder",
-                "command coremove move",
-                "move home folders items with replacing true; to desktop (finder_move)",
-            ),
+            {"target": "~/Documents/a", "to": "~/Desktop"},
+            "move items in ~/Documents to ~/Desktop in Finder",
+        ),
+        (
+            "finder make",
+            {"element": "folder", "at": "~/Documents"},
+            "make folders at ~/Documents in Finder",
+        ),
+        ("textedit open", {"target": ["/tmp/a.txt"]}, "open files in /tmp in TextEdit"),
+        (
+            "notes save",
+            {"target": "notes[0]", "in_": "~/Documents/a.txt"},
+            "save notes in ~/Documents in Notes",
+        ),
+        (
+            "safari set",
+            {"target": "windows[0].tabs[0]", "properties": PAGE},
+            "open pages of www.example.com in tabs in Safari",
+        ),
+        (
+            "safari make",
+            {"element": "document", "properties": PAGE},
+            "open pages of www.example.com in new documents in Safari",
         ),
     ],
 )
-def test_a_scope_is_the_app_the_command_and_the_kind_of_its_arguments(
-    tool: str, given: dict[str, Any], scope: tuple[str, str, str]
-) -> None:
-    found = scope_of(facts_of(tool, given))
-    assert found == ApprovalScope(*scope)
-    assert found.says("An app") == f"An app: {scope[2]}"
-
-
-def kind(direct: Value | Absent = ABSENT, *named: tuple[str, Value], **more: Any) -> str:
-    """Return the kind of a call of a made-up command."""
-    event = Event(
-        "com.example.App",
-        "application",
-        "command",
-        more.pop("code", "ExmpSend"),
-        more.pop("command", "sendIt"),
-        direct=direct,
-        named=named,
-        **more,
-    )
-    effect = Effect("send", "com.example.App", "App", level="MODIFY")
-    scope = scope_of(CallFacts("app_send_it", (effect,), event=event))
-    assert scope is not None
-    return scope.kind
+def test_a_scope_says_what_it_covers(tool: str, given: dict[str, Any], words: str) -> None:
+    found = scope_of(facts_of(tool, given).effects)
+    assert found is not None
+    assert found.says == words
 
 
 @pytest.mark.parametrize(
-    ("value", "words"),
+    ("tool", "given"),
     [
-        (PathValue("/a.b/c/Report.tar.GZ"), "file .gz"),
-        (PathValue("/a.b/Makefile"), "file"),
-        (PathValue("/a/x.t\u202ext"), "file .t\\u202ext"),
-        (True, "true"),
-        (False, "false"),
-        (7, "number"),
-        (0.5, "number"),
-        (None, "nothing"),
-        (DateValue(0), "date"),
-        (RecordValue((("a", "b"),)), "record"),
-        ("Some words", "text"),
-        ("mailto:someone", "text"),
-        ("//host/path", "text"),
-        ("http://[half", "text"),
-        (" https://A.example:8080/path?q=1 ", "https://a.example:8080"),
-        ("https://a\u202eb.example", "https://a\\u202eb.example"),
-        (RefValue(()), "the app"),
-        (RefValue((Every("noteFolders"), ByName("x"), Go("container"))), "note folders container"),
-        ((PathValue("/b.txt"), 1, PathValue("/a.txt"), "x"), "list of file .txt, number, text"),
-        ((), "list of "),
+        ("notes get", {"target": "notes[0].name"}),
+        ("terminal do_script", {"command": "ls"}),
+        ("mail send", {"target": "outgoingMessages[0]"}),
+        (
+            "system_events set",
+            {"target": 'processes["Notes"].windows[0]', "properties": {"value": "x"}},
+        ),
+        ("finder set", {"target": "selection", "properties": {"comment": "x"}}),
     ],
 )
-def test_a_value_counts_by_its_kind(value: Value, words: str) -> None:
-    assert kind(value) == f"send it {words} (app_send_it)"
-    assert kind(ABSENT, ("asKind", value)).startswith("send it with as kind ")
-    if not isinstance(value, RecordValue):
-        assert kind(ABSENT, ("asKind", value)) == f"send it with as kind {words} (app_send_it)"
+def test_what_is_read_sent_run_or_not_known_is_never_remembered(
+    tool: str, given: dict[str, Any]
+) -> None:
+    facts = facts_of(tool, given)
+    assert scope_of(facts.effects) is None or facts.level == "DANGEROUS" or facts.raised
 
 
-def test_every_parameter_counts_and_their_order_does_not() -> None:
-    first = ("withProperties", RecordValue((("noteName", "a"), ("body", "b"))))
-    second = ("at", RefValue((Every("folders"), ByIndex(0))))
-    expected = "send it text with at folders; properties {body, note name} (app_send_it)"
-    assert kind("x", first, second) == kind("x", second, first) == expected
-    made = kind(ABSENT, ("new", "textNote"), second, first, code="corecrel", command="make")
-    assert made == "make text note with at folders; properties {body, note name}"
-    assert kind(ABSENT, second, code="corecrel", command="make") == "make  with at folders"
-    assert kind("x", command="") == "command text (app_send_it)"
+def test_a_link_is_where_it_leads() -> None:
+    links = RuleContext(type(DISK)(DISK.kinds, {f"{HOME}/Documents/l": "/Volumes/Other"}))
+    given = {"target": "~/Documents/l/a", "to": "~/Desktop"}
+    found = scope_of(facts_of("finder move", given, links).effects)
+    assert found is not None
+    assert found.says == "move items in /Volumes/Other to ~/Desktop in Finder"
+
+
+def test_case_of_a_folder_does_not_count_and_that_of_a_name_does() -> None:
+    def keys(tool: str, **given: Any) -> tuple[str, ...]:
+        found = scope_of(facts_of(tool, given).effects)
+        assert found is not None
+        return found.keys
+
+    move = {"target": "~/documents/a", "to": "~/Desktop"}
+    assert keys("finder move", **move) == keys("finder move", **{**move, "target": "~/Documents/b"})
+    boxes = [keys("mail move", target="inbox.messages[0]", to=f'mailboxes["{n}"]') for n in "aA"]
+    assert boxes[0] != boxes[1]
+
+
+def test_what_is_too_long_to_show_is_not_remembered() -> None:
+    given = tuple((f"property {number}", "") for number in range(40))
+    effect = Effect("change", "a.b", "A", "note", level="MODIFY", event="coresetd", given=given)
+    assert scope_of([effect]) is None
+    assert scope_of([effect._replace(given=given[:3])]) is not None
+
+
+def test_where_anything_goes_is_part_of_it() -> None:
+    effect = Effect("change", "a.b", "A", "note", level="MODIFY", event="coresetd", given=())
+    there = effect._replace(flow=(Flow("recipient", "a@b.org"),))
+    scopes = [scope_of([one]) for one in (effect, there)]
+    assert scopes[0] is not None
+    assert scopes[1] is not None
+    assert scopes[0].keys != scopes[1].keys
+    assert "a@b.org" in scopes[1].says
+    assert not scopes[1].within(scopes[0].keys)

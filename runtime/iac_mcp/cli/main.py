@@ -18,7 +18,7 @@ from iac_base.text import escaped
 from iac_mcp.cli.common import HELP, TOOLS, json_object, print_json, with_examples
 from iac_runtime.gate.plans import Call, Done, Refused, asking
 from iac_runtime.gate.results import clean, structured
-from iac_runtime.policy.facts import Verdict
+from iac_runtime.policy.effects import Verdict
 from iac_runtime.policy.permissions import Requester
 from iac_runtime.policy.question import ALWAYS, Question, ask_dialog, dialog_at_hand
 from iac_runtime.serve.options import CALL_OPTIONS, SERVE_OPTIONS, Option

@@ -153,9 +153,9 @@ def decisions(revoke: str | None) -> int:
     for row in rows:
         state = "" if row.valid else "  void: this row was changed by hand"
         if row.valid and current.get(row.tool, row.digest) != row.digest:
-            state = "  void: the tool has changed"
+            state = "  void: the tools of the app have changed"
         client = f" by {row.client}" if row.client else ""
-        click.echo(escaped(f"{row.id}  {row.says}  {row.tool}  {row.made}{client}{state}"))
+        click.echo(escaped(f"{row.id}  {row.says}  {row.made}{client}{state}"))
     if not rows:
         click.echo("Nothing is allowed for good.")
     return 0

@@ -33,7 +33,7 @@ from iac_runtime.gate.plans import (
     other_door,
     refused,
 )
-from iac_runtime.policy.facts import Approver, CallFacts, Decision
+from iac_runtime.policy.effects import Approver, CallFacts, Decision
 from iac_runtime.policy.permissions import (
     PendingApproval,
     Permissions,

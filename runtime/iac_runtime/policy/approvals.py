@@ -13,9 +13,10 @@ allows ends the stop.
 A token travels through the client (the `requestState` of MCP 2026-07-28), which is not trusted:
 it is sealed, it expires, and it works once, in whichever process of the same state folder.
 
-A row is void when the tool's digest in tools.lock is another, and when its seal does not fit:
-then the question is asked again. A seal does not show that a row was brought back that had been
-revoked; who can write to the state folder can also read the key.
+What is remembered is what a call would do (`scope`), by whatever tool. A row is void when the tools
+of the app were built anew, by tools.lock, and when its seal does not fit: then the question is
+asked again. A seal does not show that a row was brought back that had been revoked; who can write
+to the state folder can also read the key.
 """
 
 import base64
@@ -32,9 +33,9 @@ from typing import Final, NamedTuple
 from iac_base.files import open_state
 from iac_base.sqlite import Database, DatabaseSchema
 from iac_base.text import escaped
-from iac_runtime.policy.decide import scope_of
-from iac_runtime.policy.facts import YES, Approver, CallFacts, Decision, Verdict, call_digest
+from iac_runtime.policy.effects import YES, Approver, CallFacts, Decision, Verdict, call_digest
 from iac_runtime.policy.question import LIFETIME
+from iac_runtime.policy.scope import scope_of
 from iac_runtime.policy.sealing import fits, load_key, seal
 from iac_runtime.tool import Level
 
@@ -64,6 +65,15 @@ _SCHEMA: Final = DatabaseSchema(
             "DROP TABLE stopped",
             "CREATE TABLE stopped (client TEXT PRIMARY KEY, since REAL NOT NULL) WITHOUT ROWID",
             "CREATE TABLE declined (client TEXT NOT NULL, since REAL NOT NULL)",
+        ),
+        # What was remembered by tools is asked about once more.
+        (
+            "DROP TABLE decisions",
+            """CREATE TABLE decisions (
+                id INTEGER PRIMARY KEY AUTOINCREMENT, covers TEXT NOT NULL UNIQUE,
+                tool TEXT NOT NULL, says TEXT NOT NULL, digest TEXT NOT NULL, made TEXT NOT NULL,
+                client TEXT NOT NULL, mac TEXT NOT NULL
+            )""",
         ),
     )
 )
@@ -146,16 +156,12 @@ def count(
         connection.execute("INSERT OR REPLACE INTO stopped VALUES (?, ?)", (client, now))
 
 
-RESUME: Final = "iac-mcp policy resume"
-"""The command that lets questions be asked again."""
-
-
 class Paused(NamedTuple):
     """A client that may not ask; `until` is local time, `lift` ends it at once."""
 
     client: str
     until: str
-    lift: str = RESUME
+    lift: str = "iac-mcp policy resume"
 
     @property
     def says(self) -> str:
@@ -310,18 +316,19 @@ def give_back(store: ApprovalStore, token: str) -> None:
         connection.execute("UPDATE questions SET used = 0 WHERE nonce = ?", (nonce,))
 
 
-_DECISION_PURPOSE: Final = "iac decision 1"
-_COLUMNS: Final = "app, command, kind, tool, says, digest, made, client"
+_DECISION_PURPOSE: Final = "iac decision 2"
+_COLUMNS: Final = "covers, tool, says, digest, made, client"
 
 
 class Remembered(NamedTuple):
-    """One row; `valid` says whether its seal fits."""
+    """One row; `valid` says whether its seal fits, `covers` has the keys of its scope as JSON.
+
+    `tool` is the one that it was given by, `digest` that of the tools of its app.
+    """
 
     id: int
     valid: bool
-    app: str
-    command: str
-    kind: str
+    covers: str
     tool: str
     says: str
     digest: str
@@ -335,42 +342,52 @@ class Remembered(NamedTuple):
 
 
 def remember(store: ApprovalStore, facts: CallFacts) -> None:
-    """Keep "always" for calls like this one; an earlier answer for the same is replaced.
+    """Keep "always" for what a call does; an earlier answer for the same is replaced.
 
     Only for calls that `decide` offered it for.
 
     Raises:
         SetupError: The state cannot be written.
     """
-    scope = scope_of(facts)
-    if scope is None or not facts.digest:
+    scope = scope_of(facts.effects)
+    if scope is None:
         return
     made = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    told = (escaped(scope.says(facts.effects[0].name)), facts.digest, made, escaped(facts.client))
-    fields = (*scope, facts.tool, *told)
+    told = (facts.tool, scope.says, facts.digest, made, escaped(facts.client))
+    fields = (json.dumps(scope.keys), *told)
     mac = seal(store.key, _DECISION_PURPOSE, fields)
     with store.change() as connection:
         connection.execute(
             f"INSERT OR REPLACE INTO decisions ({_COLUMNS}, mac)"  # noqa: S608 (a constant)
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            " VALUES (?, ?, ?, ?, ?, ?, ?)",
             (*fields, mac),
         )
 
 
 def find(store: ApprovalStore, facts: CallFacts) -> Remembered | None:
-    """Return the row that covers a call, or None if there is none that counts."""
-    scope = scope_of(facts)
-    if scope is None or not facts.digest:
-        return None
-    for row in _rows(store, "WHERE app = ? AND command = ? AND kind = ?", scope):
-        if row.valid and row.digest == facts.digest and row.tool == facts.tool:
+    """Return the row that covers all that a call does, or None if there is none that counts.
+
+    What has no digest (the library, this program's own tools) was not built.
+    """
+    scope = scope_of(facts.effects)
+    for row in listed(store) if scope is not None else ():
+        built = {row.digest, facts.digest} - {""}
+        if row.valid and len(built) < 2 and scope and scope.within(json.loads(row.covers)):
             return row
     return None
 
 
 def listed(store: ApprovalStore) -> list[Remembered]:
     """Return all rows, the void ones too, oldest first."""
-    return _rows(store)
+    with store.change() as connection:
+        query = f"SELECT id, {_COLUMNS}, mac FROM decisions ORDER BY id"  # noqa: S608 (constants)
+        found = connection.execute(query).fetchall()
+    rows = []
+    for ident, *fields, mac in found:
+        texts = [str(field) for field in fields]
+        valid = fits(seal(store.key, _DECISION_PURPOSE, texts), str(mac))
+        rows.append(Remembered(int(ident), valid, *texts))
+    return rows
 
 
 def revoke(store: ApprovalStore, ident: int | None) -> int:
@@ -379,15 +396,3 @@ def revoke(store: ApprovalStore, ident: int | None) -> int:
         if ident is None:
             return connection.execute("DELETE FROM decisions").rowcount
         return connection.execute("DELETE FROM decisions WHERE id = ?", (ident,)).rowcount
-
-
-def _rows(store: ApprovalStore, where: str = "", values: Sequence[str] = ()) -> list[Remembered]:
-    query = f"SELECT id, {_COLUMNS}, mac FROM decisions {where} ORDER BY id"  # noqa: S608 (constants)
-    with store.change() as connection:
-        found = connection.execute(query, values).fetchall()
-    rows = []
-    for ident, *fields, mac in found:
-        texts = [str(field) for field in fields]
-        valid = fits(seal(store.key, _DECISION_PURPOSE, texts), str(mac))
-        rows.append(Remembered(int(ident), valid, *texts))
-    return rows

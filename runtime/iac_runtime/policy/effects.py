@@ -5,19 +5,17 @@ words, and everything that judges, counts, records or asks looks at them alone. 
 known is there too: an app without an identity, a verb `unknown`, a doubt that says why.
 """
 
+import hashlib
 import json
-from collections.abc import Iterable
-from functools import lru_cache
-from pathlib import Path
-from typing import Final, Literal, NamedTuple, TypeAlias, get_args
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
 
-from iac_base.text import escaped
-from iac_base.words import split_name
-from iac_runtime.language.request import Absent, Event
-from iac_runtime.language.steps import Every, RefValue, Step
-from iac_runtime.language.text import steps_text
-from iac_runtime.tool import Level
-from iac_runtime.tools.tables import Tables
+from iac_runtime.language.request import Event
+from iac_runtime.language.text import event_json
+from iac_runtime.policy.places import identity
+from iac_runtime.tool import Level, highest
 
 Verb: TypeAlias = Literal[
     "read",
@@ -73,6 +71,10 @@ class Effect(NamedTuple):
         doubt: Why it cannot be told what is reached; empty where it can. Without a name beside it,
             anything may be reached.
         files: The files that it changes where they lie, as paths; `?` for one that is not known.
+        event: The event that does it: its code, and its command in words where the verb alone does
+            not say what is done; empty where that is not known.
+        given: What it is done to and with, as an approval of its like holds it: name and value,
+            the value where it is few or a place (`scope.given_of`); None where that is not known.
     """
 
     verb: Verb
@@ -84,6 +86,8 @@ class Effect(NamedTuple):
     level: Level = "SAFE"
     doubt: str = ""
     files: tuple[str, ...] = ()
+    event: str = ""
+    given: tuple[tuple[str, str], ...] | None = None
 
     @property
     def looks(self) -> bool:
@@ -102,113 +106,219 @@ class Effect(NamedTuple):
         return self.verb, self.app or self.name or "unknown", thing, flows
 
 
-_DATA: Final = json.loads(Path(__file__).with_suffix(".json").read_bytes())
-
-
-def _verbs(rows: dict[str, str]) -> dict[str, Verb]:
-    known: dict[str, Verb] = {verb: verb for verb in VERBS}
-    return {word: known[verb] for verb, words in rows.items() for word in words.split()}
-
-
-_ACTIVATE: Final = "miscactv"
-"""The event that shows an app, or starts it."""
-
-_BY_CODE: Final = _verbs(_DATA["codes"])
-_BY_WORD: Final = _verbs(_DATA["words"])
-_BY_OP: Final[dict[str, Verb]] = {
-    "activate": "view",
-    "launch": "start",
-    "quit": "end",
-    "set": "change",
+SAYS: Final[dict[Verb, str]] = {
+    "read": "read",
+    "view": "show",
+    "change": "change",
+    "create": "make",
+    "delete": "delete",
+    "move": "move",
+    "open": "open",
+    "close": "close",
+    "run": "run",
+    "send": "send",
+    "install": "install",
+    "start": "start",
+    "end": "end",
+    "ask-person": "ask you in",
+    "unknown": "do something in",
 }
+"""Verbs as a person is told them."""
 
 
-STARTERS: Final = frozenset(("miscactv", "ascrnoop", "aevtoapp", "aevtrapp"))
-"""Events that are sent to start an app or to show it: activate, launch, run, reopen."""
+Action = Literal["allow", "ask", "deny"]
+
+Approver = Literal["client", "dialog", "terminal"]
+"""A way of asking a person."""
+
+Verdict = Literal["once", "always", "decline", "cancel", "error", "timeout", "unable"]
+"""What a way of asking came back with: accepted (`once` or `always`), declined, closed without an
+answer (some clients do that unseen), failed, not answered in time, or not able to ask at all."""
+
+YES: Final[tuple[Verdict, ...]] = ("once", "always")
 
 
-@lru_cache(maxsize=4096)
-def verb_of(code: str, name: str, level: Level, *, answers: bool = True) -> Verb:
-    """Return what a command does.
+class Story(NamedTuple):
+    """What was asked about one call so far, over all its questions.
 
-    Args:
-        code: The eight characters of its event.
-        name: Its name in any spelling; its first word counts where the code is not known.
-        level: What the reviewed tables say that it needs. What they call SAFE looks, whatever it is
-            called; what they do not cannot be looking.
-        answers: Whether it declares a result.
+    Attributes:
+        id: Joins what the audit has of it; empty before the first question.
+        asked: Each way that was tried, and what it came back with; a question that waits for its
+            answer has none.
+        changed: What is otherwise than when the same was asked before, a sentence each.
     """
-    words = split_name(name) or [""]
-    found = _BY_CODE.get(code) or _BY_WORD.get(words[0], "unknown")
-    if level == "SAFE":
-        if found in LOOKS:
-            return found
-        return "read" if answers else "view"
-    return "unknown" if found in LOOKS else found
+
+    id: str = ""
+    asked: tuple[tuple[Approver, Verdict | Literal[""]], ...] = ()
+    changed: tuple[str, ...] = ()
 
 
-def verb_of_event(event: Event, level: Level, *, answers: bool = True) -> Verb:
-    """Return what a request does that needs `level`, by the tables of its app or as planned."""
-    if event.code == _ACTIVATE and level != "SAFE":
-        return "start"
-    if event.op == "command":
-        return verb_of(event.code, event.command, level, answers=answers)
-    verb = _BY_OP.get(event.op, "read")
-    return "view" if level == "SAFE" and verb == "change" else verb
+class Raised(NamedTuple):
+    """A rule of escalation that held: its name, what a person is told, and how far it raises.
+
+    `to` is a level, or `up` for one level more than the call needs otherwise.
+    """
+
+    rule: str
+    says: str
+    to: Level | Literal["up", "deny"]
 
 
-def object_of(event: Event, tables: Tables | None) -> tuple[str, str]:
-    """Return the class and the specifier of what a request is about; both empty for the app."""
-    made = next((value for name, value in event.named if name == "new"), None)
-    if event.code == "corecrel" and isinstance(made, str):
-        return class_of(made, tables), ""
-    steps = event.parts[0].target if event.parts else event.target
-    steps = steps or next(iter(_direct(event)), ())
-    last = next((step.name for step in reversed(steps) if isinstance(step, Every)), "")
-    return class_of(last, tables) if last else "", steps_text(steps) if steps else ""
+class Shown(NamedTuple):
+    """An object that a call names: its reference, and what it is, as a person is shown it."""
+
+    reference: str
+    says: str
 
 
-def _direct(event: Event) -> Iterable[tuple[Step, ...]]:
-    if isinstance(event.direct, Absent):
-        return ()
-    values = event.direct if isinstance(event.direct, tuple) else (event.direct,)
-    return (value.steps for value in values if isinstance(value, RefValue))
+@dataclass(frozen=True, slots=True)
+class CallFacts:
+    """A call that is ready to be judged.
+
+    Attributes:
+        tool: Its name on the wire.
+        effects: All that it does; none for a call that reaches nothing but its own program.
+        arguments: The checked arguments, those of the operation behind a recipe.
+        given: The arguments as the caller knows them, where the tool is a recipe.
+        event: The request; None for a call that is none.
+        line: What runs, as a line that a person can read: of a request its JXA.
+        raised: The rules of escalation that hold (`escalation.escalate`).
+        secrets: Properties that hold a secret and would be read.
+        digest: That of the tools of its app in tools.lock; empty where there is none.
+        client: Who calls, as it named itself.
+        ways: How a person can be asked, in order; none where nobody can.
+        story: What was asked about it so far.
+        vouched: Calls up to this level were written by the person who runs them (the library,
+            `--allow`), and are not asked about; None where a model writes them.
+        memory: What an approval of this call also covers while this program runs (a window);
+            empty where it covers the call alone.
+        shown: What its references name, where that was looked at; then an approval is of that.
+        pin: The SHA-256 (hex) of all that was seen of it; empty where nothing was.
+        sent: Argument -> what would be sent for it (`call_view.sent_for`); None where nothing is
+            known.
+        at: When it is made, in local time; None where that is not known.
+        places: A path as it is written -> where it leads, in the form of `places.identity`: as it
+            says, and with its links resolved.
+    """
+
+    tool: str
+    effects: tuple[Effect, ...] = ()
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    given: Mapping[str, Any] = field(default_factory=dict)
+    event: Event | None = None
+    line: str = ""
+    raised: tuple[Raised, ...] = ()
+    secrets: tuple[str, ...] = ()
+    digest: str = ""
+    client: str = ""
+    ways: tuple[Approver, ...] = ()
+    story: Story = Story()  # noqa: RUF009 (it is immutable)
+    vouched: Level | None = None
+    memory: str = ""
+    shown: tuple[Shown, ...] = ()
+    pin: str = ""
+    sent: Callable[[str], tuple[tuple[str, ...], ...] | None] = field(
+        default=lambda _key: None, repr=False, compare=False
+    )
+    at: time.struct_time | None = field(default=None, compare=False)
+    places: Callable[[str], tuple[str, ...]] = field(
+        default=lambda path: (identity(path),), repr=False, compare=False
+    )
+
+    @property
+    def level(self) -> Level:
+        """What the effects need by themselves."""
+        return highest(effect.level for effect in self.effects)
+
+    @property
+    def apps(self) -> tuple[tuple[str, str], ...]:
+        """Every app that the call reaches, as bundle id and name, each once."""
+        known = (row for row in self.effects if row.app != OWN and not row.anywhere)
+        return tuple(dict.fromkeys((row.app, row.name) for row in known))
+
+    @property
+    def app(self) -> tuple[str, str]:
+        """Bundle id and name of the app that it is about first; both empty if it reaches none."""
+        return next(iter(self.apps), ("", ""))
+
+    @property
+    def doubt(self) -> str:
+        """Why it cannot be told which apps the call reaches; empty where it can."""
+        return next((effect.doubt for effect in self.effects if effect.doubt), "")
+
+    @property
+    def whom(self) -> str:
+        """The apps by name, for a person; empty where none is known."""
+        return ", ".join(filter(None, (name or app for app, name in self.apps)))
+
+    @property
+    def objects(self) -> float:
+        """How many objects it is about; infinity for a whole collection, or what a filter finds."""
+        if any(row.rule == "many-objects" for row in self.raised):
+            return float("inf")
+        event = self.event
+        direct = event.direct if event and isinstance(event.direct, tuple) else ()
+        known = sum(not row.anywhere for row in self.effects)
+        return max(known, len(event.parts) if event else 0, len(direct))
+
+    @property
+    def looks(self) -> bool:
+        """Whether every effect leaves things as they are, whatever level a user gave it."""
+        return all(effect.looks for effect in self.effects)
 
 
-def class_of(name: str, tables: Tables | None) -> str:
-    """Return the term of a class that is given by any of its names, in words."""
-    term = tables.find_class(name) if tables is not None else None
-    return term or " ".join(split_name(name))
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What is to be done with a call.
+
+    Attributes:
+        action: Run it, ask a person first, or refuse it.
+        level: What the call needs after all rules.
+        reasons: Sentences: what raised the level, and what decided.
+        source: What decided: `policy.toml line 3`, `preset cautious`, `--read-only`, a built-in.
+        rules: The names of the rules of escalation that held.
+        own_rule: The user's own rule that set the level; empty if none did.
+        offers_always: Whether the person may be offered to remember the answer.
+        scope: What an "always" would cover, in words.
+        error: Of a refusal, the type of its error: `UNANSWERED` where nobody could be asked,
+            `STALE` where what it names kept changing.
+        suggestion: What the caller can do, and how the user can allow it; empty if it runs.
+        person: What is said to the person who was asked, or could have been, in its stead.
+    """
+
+    action: Action
+    level: Level
+    reasons: tuple[str, ...]
+    source: str
+    rules: tuple[str, ...] = ()
+    own_rule: str = ""
+    offers_always: bool = False
+    scope: str = ""
+    error: Literal["REFUSED", "UNANSWERED", "STALE"] = "REFUSED"
+    suggestion: str = field(default="")
+    person: str = ""
+
+    @property
+    def requires_prompt(self) -> bool:
+        """Whether it was refused only because nobody could be asked."""
+        return self.error == "UNANSWERED"
 
 
-_SAYS: Final[dict[Verb, str]] = {
-    "read": "reads",
-    "view": "shows",
-    "change": "changes",
-    "create": "makes",
-    "delete": "deletes",
-    "move": "moves",
-    "open": "opens",
-    "close": "closes",
-    "run": "runs",
-    "send": "sends",
-    "install": "installs",
-    "start": "starts",
-    "end": "ends",
-    "ask-person": "asks you in",
-    "unknown": "does something in",
-}
+def call_digest(facts: CallFacts) -> str:
+    """Return the SHA-256 (hex) of what would run: tool, arguments and request, byte for byte.
 
-
-def in_words(effect: Effect) -> str:
-    """Return an effect as a person reads it: `deletes notes["Milk"] in Notes`."""
-    whom = effect.name or effect.app
-    article = "an" if effect.kind[:1].lower() in "aeiou" else "a"
-    thing = effect.reference or (f"{article} {effect.kind}" if effect.kind else "")
-    says = _SAYS[effect.verb]
-    if not thing or says.endswith(" in"):
-        said = f"{says} {whom or 'any app'}"
-    else:
-        said = f"{says} {thing} in {whom or 'any app'}"
-    flows = "; ".join(f"to {flow.kind} {flow.to}" for flow in effect.flow)
-    return escaped(f"{said}, {flows}" if flows else said)
+    A call without an event is what its line says: the same path in an interface can lead to
+    another element by the time of the answer.
+    """
+    request = None if facts.event is None else event_json(facts.event, "")
+    body = {
+        "app": facts.app[0],
+        "arguments": facts.arguments,
+        "code": facts.event.code if facts.event else "",
+        "line": "" if facts.event else facts.line,
+        "lock": facts.digest,
+        "request": request,
+        "tool": facts.tool,
+    }
+    text = json.dumps(body, sort_keys=True, separators=(",", ":"), default=str)
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, get_args
 
 from iac_base.errors import SetupError, near_text, quoted
-from iac_runtime.policy.facts import Action, Approver
+from iac_runtime.policy.effects import Action, Approver
 from iac_runtime.policy.matching import LevelRule, Match
 from iac_runtime.tool import LEVELS, Level
 

@@ -25,8 +25,8 @@ from iac_runtime.language.text import jxa_line
 from iac_runtime.policy.call_view import CallView, sent_for, view_of
 from iac_runtime.policy.dataflow import Taint, secrets_read, without_secrets
 from iac_runtime.policy.decide import decide
+from iac_runtime.policy.effects import YES, Approver, CallFacts, Decision, Shown, Story, Verdict
 from iac_runtime.policy.escalation import escalate
-from iac_runtime.policy.facts import YES, Approver, CallFacts, Decision, Shown, Story, Verdict
 from iac_runtime.policy.file import load_policy, policy_path
 from iac_runtime.policy.file_rules import RuleContext
 from iac_runtime.policy.model import (
@@ -38,8 +38,9 @@ from iac_runtime.policy.model import (
     read_settings,
 )
 from iac_runtime.policy.places import from_file_url, identity
-from iac_runtime.policy.question import Question, differences, keep, question_for
+from iac_runtime.policy.question import Question, keep
 from iac_runtime.policy.reach import Identify, effects_of, hidden_in, nobody
+from iac_runtime.policy.wording import differences, question_for
 from iac_runtime.tool import Level
 from iac_runtime.tools.binding import Operation, parameters
 
@@ -169,7 +170,9 @@ class Permissions:
         rows = parameters(operation) if operation else {}
         bound = operation.spec.bind if operation else None
         view = view_of(event, rows, self._home, tables)
-        effects = effects_of(event, view, operation, level, self._identify)
+        effects = effects_of(
+            event, view, operation, level, self._identify, self._context.files.real
+        )
         raised = escalate(view, self._context) if _can_raise(view) else ()
         secrets = secrets_read(event, tables, self.policy.secrets)
         if effects[0].looks:

@@ -168,7 +168,9 @@ _ROOTS: Final[Mapping[str, str]] = _DATA["folders"]
 """Properties that name a folder, by JXA name; of a domain those under the tilde are its own."""
 
 _DOMAINS: Final[Mapping[str, str]] = _DATA["domains"]
-_FILES: Final = frozenset(_DATA["collections"])
+FILES: Final = frozenset(_DATA["collections"])
+"""Collections whose items are files, by JXA name."""
+
 _ELSEWHERE: Final = frozenset({"originalItem", "target"})
 """Properties of a file that lead to another one, nobody here knows where."""
 
@@ -188,7 +190,7 @@ def path_of_steps(steps: tuple[Step, ...], app: str, home: str) -> str | None:
     base = home
     for at, step in enumerate(steps):
         match step:
-            case Every(name) if name not in _FILES:
+            case Every(name) if name not in FILES:
                 return path
             case Every(name) if at == 0:
                 # What Finder itself holds are the disks, and the items of the desktop.

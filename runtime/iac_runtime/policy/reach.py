@@ -1,18 +1,111 @@
 """From a request to its effects: what it does to which app, where anything goes, what is hidden."""
 
+import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
+from pathlib import Path
 from typing import Final, TypeAlias
 
-from iac_runtime.language.request import Event
+from iac_base.words import split_name
+from iac_runtime.language.request import Absent, Event
+from iac_runtime.language.steps import Every, RefValue, Step
+from iac_runtime.language.text import steps_text
 from iac_runtime.policy.addresses import hosts_in
 from iac_runtime.policy.blocklist import hides_texts, hiding_process
 from iac_runtime.policy.call_view import CallView, TargetProcess, processes, requests
-from iac_runtime.policy.effects import LOOKS, Effect, Flow, Verb, object_of, verb_of_event
+from iac_runtime.policy.effects import LOOKS, VERBS, Effect, Flow, Verb
 from iac_runtime.policy.places import path_of_steps
+from iac_runtime.policy.scope import given_of
 from iac_runtime.tool import Level
 from iac_runtime.tools.binding import Operation
 from iac_runtime.tools.catalogue import Catalogue
+from iac_runtime.tools.tables import Tables
+
+_DATA: Final = json.loads(Path(__file__).with_suffix(".json").read_bytes())
+
+
+def _verbs(rows: dict[str, str]) -> dict[str, Verb]:
+    known: dict[str, Verb] = {verb: verb for verb in VERBS}
+    return {word: known[verb] for verb, words in rows.items() for word in words.split()}
+
+
+_ACTIVATE: Final = "miscactv"
+"""The event that shows an app, or starts it."""
+
+_BY_CODE: Final = _verbs(_DATA["codes"])
+_BY_WORD: Final = _verbs(_DATA["words"])
+_BY_OP: Final[dict[str, Verb]] = {
+    "activate": "view",
+    "launch": "start",
+    "quit": "end",
+    "set": "change",
+}
+
+
+STARTERS: Final = frozenset(("miscactv", "ascrnoop", "aevtoapp", "aevtrapp"))
+"""Events that are sent to start an app or to show it: activate, launch, run, reopen."""
+
+
+@lru_cache(maxsize=4096)
+def verb_of(code: str, name: str, level: Level, *, answers: bool = True) -> Verb:
+    """Return what a command does.
+
+    Args:
+        code: The eight characters of its event.
+        name: Its name in any spelling; its first word counts where the code is not known.
+        level: What the reviewed tables say that it needs. What they call SAFE looks, whatever it is
+            called; what they do not cannot be looking.
+        answers: Whether it declares a result.
+    """
+    words = split_name(name) or [""]
+    found = _BY_CODE.get(code) or _BY_WORD.get(words[0], "unknown")
+    if level == "SAFE":
+        if found in LOOKS:
+            return found
+        return "read" if answers else "view"
+    return "unknown" if found in LOOKS else found
+
+
+def event_of(event: Event) -> str:
+    """Return the event of a request as an effect has it: `coresetd`, `hookPlay play`."""
+    known = event.op != "command" or event.code in _BY_CODE
+    return event.code if known else f"{event.code} {' '.join(split_name(event.command))}"
+
+
+def verb_of_event(event: Event, level: Level, *, answers: bool = True) -> Verb:
+    """Return what a request does that needs `level`, by the tables of its app or as planned."""
+    if event.code == _ACTIVATE and level != "SAFE":
+        return "start"
+    if event.op == "command":
+        return verb_of(event.code, event.command, level, answers=answers)
+    verb = _BY_OP.get(event.op, "read")
+    return "view" if level == "SAFE" and verb == "change" else verb
+
+
+def object_of(event: Event, tables: Tables | None) -> tuple[str, str]:
+    """Return the class and the specifier of what a request is about; both empty for the app."""
+    made = next((value for name, value in event.named if name == "new"), None)
+    if event.code == "corecrel" and isinstance(made, str):
+        return class_of(made, tables), ""
+    steps = event.parts[0].target if event.parts else event.target
+    steps = steps or next(iter(_direct(event)), ())
+    last = next((step.name for step in reversed(steps) if isinstance(step, Every)), "")
+    return class_of(last, tables) if last else "", steps_text(steps) if steps else ""
+
+
+def _direct(event: Event) -> Iterable[tuple[Step, ...]]:
+    if isinstance(event.direct, Absent):
+        return ()
+    values = event.direct if isinstance(event.direct, tuple) else (event.direct,)
+    return (value.steps for value in values if isinstance(value, RefValue))
+
+
+def class_of(name: str, tables: Tables | None) -> str:
+    """Return the term of a class that is given by any of its names, in words."""
+    term = tables.find_class(name) if tables is not None else None
+    return term or " ".join(split_name(name))
+
 
 Identify: TypeAlias = Callable[[str], tuple[str, str]]
 """From an app's bundle id, or its name or a process's, to its bundle id and name; empty if neither
@@ -38,7 +131,12 @@ def identify_in(catalogue: Catalogue) -> Identify:
 
 
 def effects_of(
-    event: Event, view: CallView, operation: Operation | None, level: Level, identify: Identify
+    event: Event,
+    view: CallView,
+    operation: Operation | None,
+    level: Level,
+    identify: Identify,
+    real: Callable[[str], str] = str,
 ) -> tuple[Effect, ...]:
     """Return all that a request does, its own app's first.
 
@@ -47,13 +145,19 @@ def effects_of(
         operation: What the tool does in its app; None for one of the runtime's own.
         level: What it needs by the tables of its app.
         identify: Knows apps by the names of their processes.
+        real: Returns a path with its links resolved.
     """
     tables = operation.tables if operation else None
     answers = operation is None or bool(operation.spec.result)
     name = tables.app.name if tables else identify(event.app)[1]
     verb = verb_of_event(event, level, answers=answers)
     thing, flow = object_of(event, tables), flows_of(view, verb)
-    own = Effect(verb, event.app, name, *thing, flow, level, files=files_of(view, verb))
+    own = Effect(
+        *(verb, event.app, name, *thing, flow, level),
+        files=files_of(view, verb),
+        event=event_of(event),
+        given=given_of(view, verb, thing[0], real),
+    )
     return (own, *_worked(event, own, identify), *_beyond(event, own))
 
 
@@ -79,7 +183,8 @@ def _beyond(event: Event, effect: Effect) -> Iterator[Effect]:
     if effect.verb == "run" and effect.level == "DANGEROUS":
         yield Effect("unknown", level=effect.level, doubt="what it runs can reach any app")
     elif effect.verb == "open" and event.kind == "addition":
-        yield Effect("unknown", level=effect.level, doubt="it opens with whatever app claims it")
+        doubt = "it opens with whatever app claims it"
+        yield Effect("unknown", level=effect.level, doubt=doubt, given=())
 
 
 def hidden_in(event: Event, identify: Identify) -> tuple[str, ...]:

@@ -28,7 +28,7 @@ from iac_runtime.execution.answers import OUTCOME_UNKNOWN
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.plans import Asks, Call, Done, Refused
 from iac_runtime.gate.results import clean, structured
-from iac_runtime.policy.facts import Approver, Verdict
+from iac_runtime.policy.effects import Approver, Verdict
 from iac_runtime.policy.permissions import Requester
 from iac_runtime.policy.question import (
     ANSWERS,

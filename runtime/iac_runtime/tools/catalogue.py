@@ -325,7 +325,7 @@ def read_lock(folder: Path) -> Any:
 
 
 def lock_digest(folder: Path, tool: str) -> str:
-    """Return the digest of a tool in the lock of an output folder; empty where there is none."""
+    """Return the digest of the tools of a tool's app, by the lock of its folder; empty if none."""
     try:
         changed = (folder / "tools.lock").stat().st_mtime_ns
         return _digests(folder, changed).get(tool, "")
@@ -336,11 +336,18 @@ def lock_digest(folder: Path, tool: str) -> str:
 @lru_cache(maxsize=16)
 def _digests(folder: Path, _changed: int) -> dict[str, str]:
     data = read_lock(folder)
-    rows = data.get("tools") if isinstance(data, dict) else None
-    if not isinstance(rows, dict):
+    found = data if isinstance(data, dict) else {}
+    rows, apps = found.get("tools"), found.get("apps", {})
+    if not (isinstance(rows, dict) and isinstance(apps, dict)):
         return {}
-    return {
-        name: str(row["digest"])
-        for name, row in rows.items()
-        if isinstance(row, dict) and "digest" in row
+    keys = sorted(apps, key=len, reverse=True)
+    built: dict[str, list[str]] = {}
+    whose: dict[str, str] = {}
+    for name, row in sorted(rows.items()):
+        if isinstance(row, dict) and "digest" in row:
+            whose[name] = next((key for key in keys if name.startswith(f"{key}_")), name)
+            built.setdefault(whose[name], []).append(f"{name} {row['digest']}")
+    wholes = {
+        key: hashlib.sha256("\n".join(lines).encode()).hexdigest() for key, lines in built.items()
     }
+    return {name: wholes[key] for name, key in whose.items()}

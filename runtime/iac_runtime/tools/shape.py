@@ -42,8 +42,8 @@ class Tool(NamedTuple):
         always: Whether clients that load tools on demand are to load it at once.
         large: Whether its answers may be as large as `RESULT_LIMIT`.
         operation: Of a generated tool, what it does in its app.
-        digest: Of a generated tool, what tools.lock says of it: an answer that is remembered is
-            bound to it.
+        digest: Of a generated tool, that of the tools of its app in tools.lock: an answer that is
+            remembered is bound to it.
     """
 
     name: str
