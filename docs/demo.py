@@ -62,7 +62,7 @@ async def main(folder: Path) -> int:
             show("call", f"{tool} {json.dumps(arguments)}")
             if result.is_error:
                 facts = json.loads(text)
-                refused += facts["type"] == "REFUSED"
+                refused += facts["type"] == "UNANSWERED"
                 show("JXA", facts.get("line", ""))
                 show("stopped", facts["message"])
             else:

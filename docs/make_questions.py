@@ -109,7 +109,7 @@ def questions() -> list[tuple[str, dict[str, Any], str]]:
     )
     found = []
     for tool, arguments in CALLS:
-        outcome = gate.call(Call(tool, arguments, Requester("Claude", "client")))
+        outcome = gate.call(Call(tool, arguments, Requester("Claude", ("client",))))
         if not isinstance(outcome, Asks):
             raise SystemExit(f"{tool} asks nothing: {outcome}")
         found.append((tool, arguments, outcome.question.text))

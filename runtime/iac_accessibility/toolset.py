@@ -151,7 +151,7 @@ class UiToolset:
         rows = [(one, _reading(one, asked.path)) for one in running]
 
         def denied(effect: Effect) -> bool:
-            alone = CallFacts(tool.name, (effect,), call.arguments, can_ask=True)
+            alone = CallFacts(tool.name, (effect,), call.arguments, ways=("client",))
             return app is None and permissions.judge(alone).action == "deny"
 
         left_out = {one.name for one, effect in rows if denied(effect)}

@@ -26,6 +26,7 @@ ErrorType = Literal[
     "REFUSED",
     "STALE",
     "TIMEOUT",
+    "UNANSWERED",
     "UNAVAILABLE",
     "UNKNOWN",
     "UNKNOWN_TOOL",
@@ -107,10 +108,17 @@ class UnknownToolError(ToolError):
 
 
 class CallRefusedError(ToolError):
-    """The policy does not let this call run; nothing was sent to the app."""
+    """The policy or a person does not let this call run; nothing was sent to the app.
 
-    def __init__(self, message: str, suggestion: str, *, app: str, command: str) -> None:
-        super().__init__("REFUSED", message, suggestion, app=app, command=command)
+    Where nobody could be asked it is `UNANSWERED`, and what it names kept changing `STALE`: nobody
+    said no, so it may be called again.
+    """
+
+    def __init__(
+        self, message: str, suggestion: str, *, app: str, command: str, kind: ErrorType = "REFUSED"
+    ) -> None:
+        again = kind != "REFUSED"
+        super().__init__(kind, message, suggestion, retryable=again, app=app, command=command)
 
 
 def quoted(text: str, limit: int = 80) -> str:

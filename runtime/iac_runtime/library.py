@@ -7,6 +7,7 @@ says otherwise. Without `connect`, calls go to the osascript of this Mac.
 import sys
 import threading
 from collections.abc import Callable, Collection, Mapping
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self
@@ -17,10 +18,11 @@ from iac_runtime.tool import Level, spec_of
 if TYPE_CHECKING:
     from iac_runtime.gate.gate import Gate
     from iac_runtime.gate.opening import Simulation
+    from iac_runtime.gate.plans import Call
     from iac_runtime.tools.catalogue import Catalogue
+    from iac_runtime.tools.shape import Tool
 
 _TIMEOUT: Final = 30.0
-_WAY: Final = "Pass allow='{level}' to connect."
 
 _lock = threading.RLock()
 _sessions: list["Session"] = []
@@ -48,7 +50,7 @@ class Session:
         """
         from iac_runtime.gate.plans import Call
 
-        return _value(self._gate.call(Call(tool, arguments)))
+        return self._value(Call(tool, arguments))
 
     def run(self, function: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
         """Carry out the call that a generated function stands for."""
@@ -60,7 +62,17 @@ class Session:
         name = f"{key}_{function.__name__.rstrip('_')}"
         tool = find_tool(module, function.__name__, name)
         given = {key: value for key, value in arguments.items() if value is not None}
-        return _value(self._gate.call(Call(tool.name, given), tool=tool))
+        return self._value(Call(tool.name, given), tool)
+
+    def _value(self, call: "Call", tool: "Tool | None" = None) -> Any:
+        from iac_runtime.gate.plans import Done, asking
+        from iac_runtime.policy.question import ask_dialog, dialog_at_hand
+
+        dialog = ask_dialog if dialog_at_hand() else None
+        outcome = asking(partial(self._gate.call, tool=tool), call, {"dialog": dialog})
+        if isinstance(outcome, Done):
+            return outcome.value
+        raise outcome.error
 
     def close(self) -> None:
         """End the session and what runs for it: what was connected before holds again."""
@@ -94,8 +106,9 @@ def connect(
         simulate: True for simulated apps, or the path of a state file (JSON or TOML) for them.
         tools: A folder of generated modules to look in first.
         timeout: Seconds for one call.
-        allow: The highest level that runs; a call above it raises `CallRefusedError`. What the
-            user's policy denies is refused at every level.
+        allow: The highest level that runs unasked. Above it, and where the user's policy asks, a
+            dialog of the Mac does; without one the call raises `CallRefusedError`. What the
+            policy denies is refused at every level.
         launch: The apps that a call which only reads may start: keys, names or bundle ids.
 
     Returns:
@@ -143,7 +156,6 @@ def _session(
         allow,
         home=home,
         limit=None,
-        way=_WAY,
         launch=launch,
         permissions=open_permissions(home=home, identify=identify),
         audit=None if world else open_audit,
@@ -180,11 +192,3 @@ def _default() -> Session:
         if not _standing:
             _standing.append(_session(None, _TIMEOUT, "DANGEROUS", ()))
         return _standing[0]
-
-
-def _value(outcome: Any) -> Any:
-    from iac_runtime.gate.plans import Done
-
-    if isinstance(outcome, Done):
-        return outcome.value
-    raise outcome.error

@@ -221,7 +221,7 @@ def seen(
     )
 
 
-ASKED: Final = Requester("tester", "client")
+ASKED: Final = Requester("tester", ("client",))
 
 
 def roads(deed: Deed) -> Iterator[tuple[str, Call, dict[str, Any]]]:

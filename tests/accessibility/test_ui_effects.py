@@ -95,7 +95,7 @@ def call(toolset: UiToolset, policy: str, tool: str) -> Outcome:
     gate = Gate(
         None, Executor(), home="/Users/me", permissions=permissions, kept=kept, added=lambda: rows
     )
-    return gate.call(Call(tool, {}, Requester("tester", "client")))
+    return gate.call(Call(tool, {}, Requester("tester", ("client",))))
 
 
 def test_windows_of_a_denied_app_are_left_out(toolset: UiToolset) -> None:

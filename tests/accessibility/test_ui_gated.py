@@ -20,7 +20,7 @@ from iac_runtime.tools.own import added_tools
 
 pytestmark = pytest.mark.process
 
-ASKED = Requester("tester", "client")
+ASKED = Requester("tester", ("client",))
 ROW = "window[@title='Fixture']/group[0]/group[0]"
 Calls = Callable[..., Outcome]
 
@@ -78,7 +78,7 @@ def test_what_is_dangerous_is_asked_about_every_time(calls: Callable[..., Calls]
     assert "delete" in asked.question.text.casefold()
     assert isinstance(press(call, "Delete", "once"), Done)
     assert isinstance(press(call, "Delete", "once"), Done)
-    assert isinstance(press(call, "Delete", "denied"), Refused)
+    assert isinstance(press(call, "Delete", "decline"), Refused)
     found = call("find_element", title="count")
     assert isinstance(found, Done)
     assert found.value["elements"][0]["title"] == "count 2"

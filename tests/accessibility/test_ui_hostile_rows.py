@@ -18,7 +18,7 @@ from iac_runtime.policy.permissions import Requester
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.own import added_tools
 
-ASKED = Requester("tester", "client")
+ASKED = Requester("tester", ("client",))
 GO, SAVE = "window[@title='A']/button[@title='Go']", "window[@title='A']/button[@title='Save']"
 CONSENT = (
     "com.apple.SecurityAgent",

@@ -19,7 +19,7 @@ from iac_runtime.policy.permissions import Requester
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.own import added_tools
 
-ASKED = Requester("tester", "client")
+ASKED = Requester("tester", ("client",))
 KINDS = [("gtk", ("--items", "list")), ("gtk", ("--items", "box")), ("qt", ("--items",))]
 NAMES = ["gtk-list", "gtk-box", "qt"]
 CHANGES = ["Row above", "Row gone", "Rows swapped", "Rows reused"]

@@ -22,7 +22,7 @@ from iac_runtime.tools import own
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.shape import Tool, later
 
-ASKED = Requester("tester", "client")
+ASKED = Requester("tester", ("client",))
 ROWS = {
     "app": node("app", "application", "", "w"),
     "w": node("w", "window", "Doc", "keep", "delete"),

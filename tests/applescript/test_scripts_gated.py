@@ -92,7 +92,7 @@ def test_nothing_is_confined_among_simulated_apps(toolset: ScriptToolset) -> Non
     assert "osacompile" not in data(toolset, "validate_applescript", script=READS)["checks"]
 
 
-ASKED = Requester("tester", "client")
+ASKED = Requester("tester", ("client",))
 SCREEN = 'tell application "System Events" to tell process "{}" to get name of windows'
 KEYS = 'tell application "System Events" to keystroke "a"'
 NOTES = "Application('Notes').notes.length"
@@ -228,7 +228,7 @@ def test_a_literal_of_a_script_that_stood_in_a_result_raises_it(
     gate.close()
 
 
-def decline(gate: Gate, caller: Requester, verdict: Any = "denied") -> None:
+def decline(gate: Gate, caller: Requester, verdict: Any = "decline") -> None:
     asks = run(gate, NOTES, caller)
     assert isinstance(asks, Asks)
     run(gate, NOTES, caller, token=asks.token, verdict=verdict)
@@ -238,7 +238,7 @@ def test_a_client_that_is_declined_five_times_stops_no_other(
     gate_of: Callable[..., Gate],
 ) -> None:
     moment = [1_000_000.0]
-    one, other = ASKED, Requester("other", "client")
+    one, other = ASKED, Requester("other", ("client",))
     gate = gate_of(now=lambda: moment[0])
     open_question = run(gate, NOTES, one)
     assert isinstance(open_question, Asks)
@@ -246,7 +246,10 @@ def test_a_client_that_is_declined_five_times_stops_no_other(
         decline(gate, one)
     found = run(gate, NOTES, one)
     assert isinstance(found, Refused)
-    assert "declined too many questions of tester: none is asked for 10 minutes" in found.reason
+    assert (
+        "questions of tester were declined or left alone: none is asked for 10 minutes"
+        in found.reason
+    )
     assert "iac-mcp policy resume" in found.suggestion
     decline(gate, other)
     moment[0] += 599
@@ -266,8 +269,8 @@ def test_a_yes_to_an_open_question_ends_the_stop(gate_of: Callable[..., Gate]) -
     assert isinstance(run(gate, NOTES), Asks)
 
 
-@pytest.mark.parametrize("verdict", ["once", "unanswered"])
-def test_accepted_and_cancelled_questions_stop_nobody(
+@pytest.mark.parametrize("verdict", ["once", "cancel", "error", "timeout", "unable"])
+def test_only_what_a_person_saw_and_did_not_accept_stops_a_client(
     gate_of: Callable[..., Gate], verdict: str
 ) -> None:
     gate = gate_of()

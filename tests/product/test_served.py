@@ -89,7 +89,7 @@ def test_a_change_is_stopped_by_its_level_and_shows_its_line() -> None:
             assert result.is_error
             assert result.structured_content is None
             facts = json.loads(result.content[0].text)  # type: ignore[union-attr]
-            assert facts["type"] == "REFUSED"
+            assert facts["type"] == "UNANSWERED"
             assert facts["level"] == "DANGEROUS"
             assert "delete(" in facts["line"]
 

@@ -10,7 +10,7 @@ from typing import Any
 from iac_runtime.language.compose import compose, effective_level
 from iac_runtime.policy.approvals import ApprovalStore, left
 from iac_runtime.policy.dataflow import without_secrets
-from iac_runtime.policy.effects import CallFacts
+from iac_runtime.policy.effects import CallFacts, Decision, Verdict
 from iac_runtime.policy.file_rules import RuleContext
 from iac_runtime.policy.model import Flags, Policy, PolicySettings, read_settings
 from iac_runtime.policy.permissions import Permissions
@@ -72,7 +72,7 @@ def facts_of(
         given=arguments if spec.bind else {},
         digest="d1",
         client="Claude",
-        can_ask=True,
+        ways=("client",),
     )
     level = effective_level(found, operation, HOME)
     facts = permissions_of(world).request(facts, event, level, found)
@@ -108,6 +108,11 @@ def permissions_of(world: RuleContext) -> Permissions:
 def settings_of(policy: Policy = CAUTIOUS, **flags: Any) -> PolicySettings:
     """Return the settings of a policy without an environment."""
     return read_settings(Flags(**flags), {}, policy)
+
+
+def answer(permissions: Permissions, facts: CallFacts, token: str, verdict: Verdict) -> Decision:
+    """Return what is to be done with a call after an answer."""
+    return permissions.weigh(facts, permissions.judge(facts), token, verdict)[1]
 
 
 def stopped(store: ApprovalStore, client: str, now: Callable[[], float] = time.time) -> bool:

@@ -18,7 +18,7 @@ from iac_runtime.tools.catalogue import Catalogue
 READ = ("diary_get", {"target": "entries[0].name"})
 WRITE = ("diary_make_entry", {"title": "a"})
 DELETE = ("diary_delete", {"target": "entries[0]"})
-ASKED = Requester("tester", "client")
+ASKED = Requester("tester", ("client",))
 
 
 class Taken(Limiter):
@@ -77,7 +77,7 @@ def test_the_audit_holds_who_called_what_was_decided_and_what_came_of_it(
     assert isinstance(read, Done)
     asked = gate.call(Call(*DELETE, ASKED))
     assert isinstance(asked, Asks)
-    denied = gate.call(Call(*DELETE, ASKED, token=asked.token, verdict="denied"))
+    denied = gate.call(Call(*DELETE, ASKED, token=asked.token, verdict="decline"))
     assert isinstance(denied, Refused)
     with pytest.raises(ToolError) as caught:
         gate.call(Call("diary_get", {"target": "journals['No'].name"}, ASKED))
@@ -89,15 +89,17 @@ def test_the_audit_holds_who_called_what_was_decided_and_what_came_of_it(
     assert {(row.client, row.app) for row in rows} == {("tester", "com.example.Diary")}
     assert [(row.tool, row.level, row.decision, row.source, row.result) for row in rows] == [
         ("diary_get", "SAFE", "allow", "preset cautious", "done"),
-        ("diary_delete", "DANGEROUS", "ask", "DANGEROUS always asks", "asked"),
         ("diary_delete", "DANGEROUS", "deny", "the user", "refused"),
         ("diary_get", "SAFE", "allow", "preset cautious", "NOT_FOUND"),
     ]
-    assert [row.error for row in rows] == ["", "", "", failed.message]
+    assert [row.error for row in rows] == ["", "", failed.message]
     assert rows[0].line == read.line
-    simulated = "Simulated: no app was reached."
-    assert rows[1].reasons == ["DANGEROUS calls always require approval.", simulated]
-    assert all(row.reasons[-1] == simulated for row in rows)
+    # Both rows of the call that was asked about are one.
+    always = "DANGEROUS calls always require approval."
+    assert rows[1].reasons == [always, "The user said no."]
+    assert [row.asked for row in rows] == [[], [["client", "decline"]], []]
+    assert len(find(open_state(), Query(simulated=True), 10)) == 3
+    assert find(open_state(), Query(simulated=False), 10) == []
 
 
 def test_a_trial_and_another_door_run_nothing(catalogue: Catalogue) -> None:

@@ -6,7 +6,7 @@ import shutil
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from diary_output import write_output
 from diary_world import WORLD
@@ -22,8 +22,8 @@ from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.opening import open_audit
 from iac_runtime.gate.plans import Asks, Call, Done, Refused
 from iac_runtime.policy.approvals import resume
+from iac_runtime.policy.effects import YES, Verdict
 from iac_runtime.policy.permissions import Requester, open_permissions
-from iac_runtime.policy.question import Verdict
 from iac_runtime.tools.catalogue import Catalogue
 from iac_simulator import Simulator
 
@@ -36,8 +36,8 @@ CALLS: tuple[tuple[str, Mapping[str, Any]], ...] = (
     ("diary_delete", {"target": "entries[1]"}),
     ("diary_set", {"target": "today", "properties": {"owner": "x", "password": "x"}}),
 )
-ASKED = Requester("tester", "client")
-VERDICTS: tuple[Verdict, ...] = ("once", "always", "denied", "unanswered")
+ASKED = Requester("tester", ("client",))
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 
 
 class Machine(RuleBasedStateMachine):
@@ -110,11 +110,13 @@ class Machine(RuleBasedStateMachine):
         if isinstance(outcome, Asks):
             # What it names has changed meanwhile.
             assert fresh
-            assert verdict in ("once", "always")
+            assert verdict in YES
             assert "It has changed since you were asked:" in outcome.question.text
+        if isinstance(outcome, Refused) and fresh:
+            assert ("The user said no." in outcome.reason) == (verdict == "decline")
         if isinstance(outcome, Done):
             assert fresh
-            assert verdict in ("once", "always")
+            assert verdict in YES
             if verdict == "always" and question.level == "MODIFY":
                 self.always.add(call.tool)
 

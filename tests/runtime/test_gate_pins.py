@@ -10,7 +10,7 @@ from iac_base.errors import ToolError
 from iac_runtime.gate.plans import Asks, Call, Done
 from iac_runtime.policy.permissions import Requester
 
-ASKED = Requester("Claude", "client")
+ASKED = Requester("Claude", ("client",))
 NOTES, DRAFTS = PLACES[:2]
 
 

@@ -21,7 +21,7 @@ from iac_runtime.policy.wording import LINE_LIMIT
 from iac_simulator import Simulator
 from iac_simulator.simulator import demo_state
 
-ASKED = Requester("Claude", "client")
+ASKED = Requester("Claude", ("client",))
 NOTES = "accounts[0].folders[0].notes"
 
 

@@ -56,7 +56,7 @@ def store(folder: Path) -> ApprovalStore:
 
 
 def token_for(store: ApprovalStore, facts: CallFacts, **more: Any) -> str:
-    token = issue(store, facts, decided(facts), **more)
+    token = issue(store, facts, decided(facts), "client", **more)
     assert isinstance(token, str)
     return token
 
@@ -150,16 +150,16 @@ def test_a_token_with_a_changed_level_is_not_ours(store: ApprovalStore) -> None:
 def decline(store: ApprovalStore, client: str, now: float, count: int = budget.MOST) -> None:
     with store.change() as connection:
         for _ in range(count):
-            budget.declined(connection, client, now)
+            budget.count(connection, client, "client", "decline", now)
 
 
 def test_five_declined_questions_stop_their_client_for_ten_minutes(store: ApprovalStore) -> None:
     decline(store, "Claude", 1_000_000.0)
-    found = issue(store, WRITE, decided(WRITE), now=lambda: 1_000_060.0)
+    found = issue(store, WRITE, decided(WRITE), "client", now=lambda: 1_000_060.0)
     assert found == Stopped(540.0)
     # Another process knows of it, and another client does not.
     assert isinstance(
-        issue(ApprovalStore(store.folder), WRITE, decided(WRITE), lambda: 1.0e6), Stopped
+        issue(ApprovalStore(store.folder), WRITE, decided(WRITE), "client", lambda: 1.0e6), Stopped
     )
     token_for(store, replace(WRITE, client="Other"), now=lambda: 1_000_060.0)
     token_for(store, WRITE, now=lambda: 1_000_600.0)
@@ -346,8 +346,8 @@ from iac_runtime.policy.approvals import ApprovalStore
 store = ApprovalStore(Path(sys.argv[1]))
 for number in range(20):
     with store.change() as connection:
-        budget.declined(connection, f"{sys.argv[2]}-{number}", 1000.0)
-        budget.declined(connection, "all", 1000.0 + number)
+        budget.count(connection, f"{sys.argv[2]}-{number}", "client", "decline", 1000.0)
+        budget.count(connection, "all", "dialog", "timeout", 1000.0 + number)
 """
 
 

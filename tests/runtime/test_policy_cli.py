@@ -1,6 +1,7 @@
 """`iac-mcp policy`: what is printed, the exit status, and that nothing half-right is kept."""
 
 import json
+import re
 import time
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import pytest
 from policy_calls import facts_of, stopped
 
 from iac_mcp.cli.main import main
-from iac_runtime.policy.approvals import MOST, ApprovalStore, declined, remember
+from iac_runtime.policy.approvals import MOST, ApprovalStore, count, remember
 
 WRITE = facts_of("notes make_note", {"name": "Milk", "body": ""})
 
@@ -229,11 +230,21 @@ def test_resume_lets_questions_be_asked_again(capsys: pytest.CaptureFixture[str]
     store = ApprovalStore()
     with store.change() as connection:
         for _ in range(MOST):
-            declined(connection, WRITE.client, time.time())
+            count(connection, WRITE.client, "client", "decline", time.time())
     assert stopped(store, WRITE.client)
+    for command in ("status", "doctor"):
+        main([command])
+        out = capsys.readouterr().out
+        assert re.search(r"No question of Claude is asked until 20[-0-9]+ [:0-9]+", out)
+        assert "iac-mcp policy resume" in out
+    main(["status", "--json"])
+    (row,) = json.loads(capsys.readouterr().out)["paused"]
+    assert (row["client"], row["lift"]) == ("Claude", "iac-mcp policy resume")
     assert run(capsys, "resume")[1] == "Questions are asked again.\n"
     assert run(capsys, "resume")[1] == "Questions were not stopped.\n"
     assert not stopped(store, WRITE.client)
+    main(["status"])
+    assert "No question" not in capsys.readouterr().out
 
 
 def test_a_state_folder_that_is_open_to_others_is_refused(

@@ -225,19 +225,20 @@ def test_a_process_that_is_reached_through_another_app_is_judged_too() -> None:
 
 
 def test_nobody_to_ask_is_a_refusal_that_says_what_the_user_can_do() -> None:
-    found = judged(WRITE, can_ask=False)
+    found = judged(WRITE, ways=())
     assert (found.action, found.requires_prompt) == ("deny", True)
     assert "No approval prompt is available in this client." in found.reasons
     assert '[[allow]] with tool = "notes_make_note"' in found.suggestion
-    found = judged(DELETE, can_ask=False)
+    found = judged(DELETE, ways=())
     assert found.requires_prompt
     assert "iac-mcp call" in found.suggestion
 
 
 def test_what_the_caller_vouches_for_is_not_asked_but_still_refused() -> None:
-    assert actions("", vouched="MODIFY", can_ask=False) == ["allow", "allow", "deny"]
+    assert actions("", vouched="MODIFY", ways=()) == ["allow", "allow", "deny"]
     assert actions("", vouched="DANGEROUS") == ["allow", "allow", "allow"]
     assert actions("[[deny]]\ntool='*'", vouched="DANGEROUS") == ["deny", "deny", "deny"]
+    assert actions("[[ask]]\ntool='*'", vouched="DANGEROUS") == ["ask", "ask", "ask"]
     assert judged(WRITE, vouched="MODIFY").source == "the caller allows up to MODIFY"
 
 
@@ -302,7 +303,7 @@ CALLS = [
 def test_whatever_the_policy_deny_is_final_and_dangerous_is_asked(
     facts: CallFacts, policy: Policy, can_ask: bool, remembered: str, identity: str | None
 ) -> None:
-    facts = replace(facts, can_ask=can_ask)
+    facts = replace(facts, ways=("client",) if can_ask else ())
     if identity is not None:
         facts = on(facts, identity)
     found = decide(facts, policy, settings_of(policy), remembered=remembered)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from policy_calls import DISK, facts_of, on, settings_of
+from policy_calls import DISK, answer, facts_of, on, settings_of
 
 from iac_base.errors import SetupError
 from iac_runtime.policy.approvals import FILE, ApprovalStore, listed, remember
@@ -39,19 +39,19 @@ def m16(tmp_path: Path) -> None:
     """A forged or replayed state, or one for other arguments, is refused."""
     permissions = permissions_in(tmp_path / "s")
     token = asked(permissions, DELETE).token
-    assert permissions.answer(HOME_GONE, token, "once").action == "deny"
-    assert permissions.answer(DELETE, token, "once").action == "deny"
-    assert permissions.answer(DELETE, "forged", "once").action == "deny"
+    assert answer(permissions, HOME_GONE, token, "once").action == "deny"
+    assert answer(permissions, DELETE, token, "once").action == "deny"
+    assert answer(permissions, DELETE, "forged", "once").action == "deny"
     other = asked(permissions_in(tmp_path / "t"), DELETE).token
-    assert permissions.answer(DELETE, other, "once").action == "deny"
+    assert answer(permissions, DELETE, other, "once").action == "deny"
 
 
 def m17(tmp_path: Path) -> None:
     """A yes of a client that cannot ask is no yes, and there is nobody to ask."""
     content = {"answer": "Allow once"}
-    assert read_answer("accept", content, ("Deny", "Allow once"), declared=False) == "unanswered"
+    assert read_answer("accept", content, ("Deny", "Allow once"), declared=False) == "unable"
     permissions = permissions_in(tmp_path / "s")
-    facts = replace(DELETE, can_ask=False)
+    facts = replace(DELETE, ways=())
     decision = permissions.judge(facts)
     assert (decision.action, decision.requires_prompt) == ("deny", True)
     assert permissions.ask(facts, decision) == decision
@@ -82,7 +82,7 @@ def u11(tmp_path: Path) -> None:
     """An answer that was kept never covers what is DANGEROUS, nor another kind of argument."""
     permissions = permissions_in(tmp_path / "s")
     token = asked(permissions, DELETE).token
-    permissions.answer(DELETE, token, "always")
+    answer(permissions, DELETE, token, "always")
     assert listed(permissions.store) == []
     remember(permissions.store, DELETE)
     assert permissions.judge(HOME_GONE).action == "ask"
@@ -127,10 +127,10 @@ def u14(tmp_path: Path) -> None:
 def u18(tmp_path: Path) -> None:
     """What was shown is what runs: the call is compared with what was asked about."""
     permissions = permissions_in(tmp_path / "s")
-    question, token = asked(permissions, DELETE)
+    question, token, *_ = asked(permissions, DELETE)
     assert 'home.folders["Documents"].items["a"]' in question.text.splitlines()[0]
     swapped = replace(HOME_GONE, arguments=DELETE.arguments)
-    assert permissions.answer(swapped, token, "once").action == "deny"
+    assert answer(permissions, swapped, token, "once").action == "deny"
 
 
 def p02(tmp_path: Path) -> None:

@@ -302,7 +302,7 @@ PIECES = st.sampled_from(
 
 @given(st.lists(PIECES, max_size=12).map("".join))
 def test_no_allow_lets_a_host_through_that_is_not_its_own(text: str) -> None:
-    facts = CallFacts("x", arguments={"url": text}, can_ask=True)
+    facts = CallFacts("x", arguments={"url": text}, ways=("client",))
     policy = parse_policy("preset='private'\n[[allow]]\nargument={url={host='*.company.com'}}")
     glob = parse_policy("preset='private'\n[[allow]]\nargument={url='https://*.company.com/*'}")
     for found in (policy, glob):

@@ -5,6 +5,7 @@ import os
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from hypothesis import settings
@@ -16,13 +17,13 @@ from hypothesis.stateful import (
     rule,
     run_state_machine_as_test,
 )
-from policy_calls import facts_of, settings_of
+from policy_calls import answer, facts_of, settings_of
 
 from iac_base.errors import SetupError
 from iac_runtime.language.compose import compose
 from iac_runtime.policy import approvals as budget
 from iac_runtime.policy.approvals import ApprovalStore, listed, revoke
-from iac_runtime.policy.effects import CallFacts, Decision, call_digest
+from iac_runtime.policy.effects import CallFacts, Decision, Verdict, call_digest
 from iac_runtime.policy.file import parse_policy
 from iac_runtime.policy.model import Flags, Policy
 from iac_runtime.policy.permissions import (
@@ -31,7 +32,6 @@ from iac_runtime.policy.permissions import (
     Requester,
     open_permissions,
 )
-from iac_runtime.policy.question import Verdict
 from iac_runtime.policy.reach import identify_in
 from iac_runtime.tools.binding import bind
 from iac_runtime.tools.catalogue import Catalogue, lock_digest, read_lock
@@ -66,29 +66,29 @@ def asked(permissions: Permissions, facts: CallFacts) -> PendingApproval:
 
 
 def test_a_person_who_allows_lets_the_call_run(permissions: Permissions) -> None:
-    question, token = asked(permissions, DELETE)
+    question, token, *_ = asked(permissions, DELETE)
     assert question.answers == ("Deny", "Allow once")
-    found = permissions.answer(DELETE, token, "once")
+    found = answer(permissions, DELETE, token, "once")
     assert (found.action, found.source) == ("allow", "the user, asked by Claude")
-    assert permissions.answer(DELETE, token, "once").action == "deny"
+    assert answer(permissions, DELETE, token, "once").action == "deny"
 
 
 def test_a_decline_is_final(permissions: Permissions) -> None:
     token = asked(permissions, DELETE).token
-    found = permissions.answer(DELETE, token, "denied")
+    found = answer(permissions, DELETE, token, "decline")
     assert (found.action, found.source) == ("deny", "the user")
     assert "Do not call again" in found.suggestion
-    assert permissions.answer(DELETE, token, "once").action == "deny"
+    assert answer(permissions, DELETE, token, "once").action == "deny"
 
 
 def test_always_is_kept_for_modify_and_for_nothing_else(permissions: Permissions) -> None:
-    question, token = asked(permissions, WRITE)
+    question, token, *_ = asked(permissions, WRITE)
     assert question.answers == ("Deny", "Allow once", "Always allow")
-    assert permissions.answer(WRITE, token, "always").action == "allow"
+    assert answer(permissions, WRITE, token, "always").action == "allow"
     found = permissions.judge(OTHER)
     assert found.action == "allow"
     assert found.source.startswith("decision 1 (make notes")
-    assert permissions.answer(DELETE, asked(permissions, DELETE).token, "always").action == "allow"
+    assert answer(permissions, DELETE, asked(permissions, DELETE).token, "always").action == "allow"
     assert [row.tool for row in listed(permissions.store)] == ["notes_make_note"]
     assert permissions.judge(DELETE).action == "ask"
 
@@ -96,20 +96,18 @@ def test_always_is_kept_for_modify_and_for_nothing_else(permissions: Permissions
 def test_what_is_denied_since_it_was_asked_stays_denied(permissions: Permissions) -> None:
     token = asked(permissions, DELETE).token
     permissions.policy = parse_policy("[[deny]]\ntool = '*'")
-    assert permissions.answer(DELETE, token, "once").action == "deny"
+    assert answer(permissions, DELETE, token, "once").action == "deny"
 
 
 def test_too_many_questions_are_told_with_the_way_out(permissions: Permissions) -> None:
     for _ in range(budget.MOST):
-        permissions.answer(WRITE, asked(permissions, WRITE).token, "denied")
+        answer(permissions, WRITE, asked(permissions, WRITE).token, "decline")
     found = permissions.ask(WRITE, permissions.judge(WRITE))
     assert isinstance(found, Decision)
     assert (found.action, found.requires_prompt) == ("deny", True)
     assert "none is asked for 10 minutes more" in " ".join(found.reasons)
     assert "iac-mcp policy resume" in found.suggestion
     assert permissions.judge(WRITE).action == "ask"
-    safe = facts_of("notes list", {"element": "note"})
-    assert permissions.ask(safe, permissions.judge(safe)) == permissions.judge(safe)
 
 
 def test_without_its_memory_it_asks_and_cannot_run(own_data_folder: Path) -> None:
@@ -136,16 +134,16 @@ def test_the_facts_of_a_call_are_gathered(
     given = {"target": "journals[0]", "to": target}
     arguments = bind(tool.spec, given)
     event = permissions.guarded(compose(tool, arguments, "/Users/me"), tool)
-    caller = Requester("Claude", "client")
+    caller = Requester("Claude", ("client",))
     known = CallFacts("diary_export", arguments=arguments)
     facts = permissions.of(permissions.request(known, event, "MODIFY", tool), caller)
     assert facts.apps == (("com.example.Diary", "Diary"),)
-    assert facts.can_ask
+    assert facts.ways
     assert "own-state" in [raised.rule for raised in facts.raised]
     assert permissions.judge(facts).action == "deny"
     listing = CallFacts("list_apps")
     nobody = permissions.of(listing, Requester())
-    assert not nobody.can_ask
+    assert not nobody.ways
     assert permissions.judge(nobody).action == "allow"
     permissions.saw({"a": "something strange"})
     assert permissions.taint.holds("Something Strange")
@@ -154,7 +152,7 @@ def test_the_facts_of_a_call_are_gathered(
     closed = replace(permissions.policy, approvers=("dialog",))
     permissions.policy = closed
     again = permissions.of(listing, caller)
-    assert not again.can_ask
+    assert not again.ways
 
 
 def test_the_digest_of_a_tool_is_that_of_its_app_in_the_lock(tmp_path: Path) -> None:
@@ -242,14 +240,14 @@ class Approvals(RuleBasedStateMachine):
     @rule(
         data=st.data(),
         facts=st.sampled_from(CALLS),
-        verdict=st.sampled_from(["once", "always", "denied", "unanswered"]),
+        verdict=st.sampled_from(get_args(Verdict)),
         same=st.booleans(),
     )
-    def answer(self, data: st.DataObject, facts: CallFacts, verdict: Verdict, same: bool) -> None:
+    def answered(self, data: st.DataObject, facts: CallFacts, verdict: Verdict, same: bool) -> None:
         token, about = data.draw(st.sampled_from(self.open))
         wanted = about if same else self.now(facts)
         right = token not in self.used and verdict in ("once", "always") and wanted == about
-        found = self.permissions.answer(wanted, token, verdict)
+        found = answer(self.permissions, wanted, token, verdict)
         self.used.add(token)
         assert (found.action == "allow") == right
         if right and verdict == "always" and found.level == "MODIFY":

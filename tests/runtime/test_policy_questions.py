@@ -22,7 +22,7 @@ from iac_base.text import hidden
 from iac_mcp.cli.main import ask_terminal, terminal_at_hand
 from iac_runtime.execution.process import Completed
 from iac_runtime.policy.decide import decide
-from iac_runtime.policy.effects import CallFacts, Decision, Shown
+from iac_runtime.policy.effects import CallFacts, Decision, Shown, Story
 from iac_runtime.policy.model import Policy
 from iac_runtime.policy.question import (
     KEY,
@@ -96,14 +96,15 @@ def test_a_long_question_has_twelve_lines_and_names_the_file_that_has_all() -> N
     arguments = {str(n): "x" * 5000 for n in range(50)}
     shown = tuple(Shown(f"notes[{n}]", f"note {n} " + "y" * 300) for n in range(20))
     effects = tuple(WRITE.effects[0]._replace(kind=f"note {n}") for n in range(9))
-    facts = replace(WRITE, arguments=arguments, shown=shown, effects=effects)
+    story = Story(changed=("a was b, and is c now.",))
+    facts = replace(WRITE, arguments=arguments, shown=shown, effects=effects, story=story)
     kept: list[str] = []
 
     def keep(text: str) -> str:
         kept.append(text)
         return "/state/q.txt"
 
-    text = question_for(facts, decided(facts), ("a was b, and is c now.",), keep).text
+    text = question_for(facts, decided(facts), keep).text
     assert len(text) <= TEXT_LIMIT
     assert len(text.splitlines()) == LINE_LIMIT
     assert text.endswith("All of it: /state/q.txt")
@@ -113,15 +114,15 @@ def test_a_long_question_has_twelve_lines_and_names_the_file_that_has_all() -> N
     (whole,) = kept
     assert all("x" * 5000 in part for part in whole.split("; ")[:50])
     assert "note 19 yy" in whole
-    assert question_for(DELETE, decided(DELETE), (), keep).text.count("All of it") == 0
+    assert question_for(DELETE, decided(DELETE), keep).text.count("All of it") == 0
 
 
-def test_an_answer_that_was_not_offered_is_no_answer() -> None:
+def test_an_answer_that_was_not_offered_is_an_error() -> None:
     question = question_of(DELETE)
     assert question.verdict("Allow once") == "once"
-    assert question.verdict("Always allow") == "unanswered"
-    assert question.verdict("Deny") == "denied"
-    assert question.verdict(None) == "unanswered"
+    assert question.verdict("Always allow") == "error"
+    assert question.verdict("Deny") == "decline"
+    assert question.verdict(None) == "error"
     assert question_of(WRITE).verdict("Always allow") == "always"
 
 
@@ -141,17 +142,17 @@ def test_the_question_fits_both_eras_of_the_protocol() -> None:
     [
         ("accept", {"answer": "Allow once"}, True, "once"),
         ("accept", {"answer": "Always allow"}, True, "always"),
-        ("accept", {"answer": "Deny"}, True, "denied"),
-        ("accept", {"answer": "allow once"}, True, "unanswered"),
-        ("accept", {"answer": ["Allow once"]}, True, "unanswered"),
-        ("accept", {}, True, "unanswered"),
-        ("accept", None, True, "unanswered"),
-        ("accept", "Allow once", True, "unanswered"),
-        ("decline", {"answer": "Allow once"}, True, "denied"),
-        ("cancel", None, True, "unanswered"),
-        ("ACCEPT", {"answer": "Allow once"}, True, "unanswered"),
-        ("accept", {"answer": "Allow once"}, False, "unanswered"),
-        ("decline", None, False, "unanswered"),
+        ("accept", {"answer": "Deny"}, True, "decline"),
+        ("accept", {"answer": "allow once"}, True, "error"),
+        ("accept", {"answer": ["Allow once"]}, True, "error"),
+        ("accept", {}, True, "error"),
+        ("accept", None, True, "error"),
+        ("accept", "Allow once", True, "error"),
+        ("decline", {"answer": "Allow once"}, True, "decline"),
+        ("cancel", None, True, "cancel"),
+        ("ACCEPT", {"answer": "Allow once"}, True, "error"),
+        ("accept", {"answer": "Allow once"}, False, "unable"),
+        ("decline", None, False, "unable"),
     ],
 )
 def test_only_a_plain_yes_of_a_client_that_can_ask_is_a_yes(
@@ -165,7 +166,7 @@ def test_only_a_plain_yes_of_a_client_that_can_ask_is_a_yes(
 
 @pytest.mark.parametrize("responses", [None, {}, {KEY: None}, {KEY: "accept"}, {"x": {}}])
 def test_a_retry_without_an_answer_is_no_yes(responses: Any) -> None:
-    assert read_responses(responses, ("Deny", "Allow once"), declared=True) == "unanswered"
+    assert read_responses(responses, ("Deny", "Allow once"), declared=True) == "error"
 
 
 def stand_in(answer: Any) -> Simulator:
@@ -189,11 +190,11 @@ def test_the_dialog_shows_the_question_with_deny_as_its_default() -> None:
     ("answer", "expected"),
     [
         ({"buttonReturned": "Always allow", "gaveUp": False}, "always"),
-        ({"buttonReturned": "Deny", "gaveUp": False}, "denied"),
-        ({"buttonReturned": "Allow once", "gaveUp": True}, "unanswered"),
-        ({"buttonReturned": "", "gaveUp": True}, "unanswered"),
-        ({"buttonReturned": "OK"}, "unanswered"),
-        ({"buttonReturned": 3, "gaveUp": False}, "unanswered"),
+        ({"buttonReturned": "Deny", "gaveUp": False}, "decline"),
+        ({"buttonReturned": "Allow once", "gaveUp": True}, "timeout"),
+        ({"buttonReturned": "", "gaveUp": True}, "timeout"),
+        ({"buttonReturned": "OK"}, "error"),
+        ({"buttonReturned": 3, "gaveUp": False}, "error"),
     ],
 )
 def test_a_dialog_says_yes_only_when_a_button_was_pressed(answer: Any, expected: str) -> None:
@@ -220,14 +221,14 @@ def test_a_dialog_that_fails_is_no_answer(stdout: bytes) -> None:
         raise FileNotFoundError(argv[0])
 
     question = question_of(DELETE)
-    assert ask_dialog(question, runner) == "unanswered"
-    assert ask_dialog(question, missing) == "unanswered"
+    assert ask_dialog(question, runner) == "error"
+    assert ask_dialog(question, missing) == "unable"
 
 
-def test_a_dialog_that_is_cancelled_is_no_answer() -> None:
-    assert (
-        ask_dialog(question_of(DELETE), stand_in({"@errors": {"sysodlog": -128}})) == "unanswered"
-    )
+def test_a_dialog_that_is_closed_is_cancelled_and_one_that_fails_is_an_error() -> None:
+    for number, expected in ((-128, "cancel"), (-1713, "error")):
+        world = stand_in({"@errors": {"sysodlog": number}})
+        assert ask_dialog(question_of(DELETE), world) == expected
 
 
 def test_a_dialog_is_at_hand_on_a_mac_or_with_a_stand_in(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -238,6 +239,28 @@ def test_a_dialog_is_at_hand_on_a_mac_or_with_a_stand_in(monkeypatch: pytest.Mon
     monkeypatch.delenv("IAC_OSASCRIPT")
     monkeypatch.setattr("sys.platform", "darwin")
     assert dialog_at_hand()
+
+
+def at_terminal(arguments: list[str], typed: bytes) -> bytes:
+    """Run a Python program at a terminal, and return all that a person saw there."""
+    ours, theirs = pty.openpty()
+    seen = b""
+    with subprocess.Popen(
+        [sys.executable, *arguments], stdin=theirs, stdout=theirs, stderr=theirs
+    ) as child:
+        os.close(theirs)
+        os.write(ours, typed)
+        while True:
+            try:
+                part = os.read(ours, 4096)
+            except OSError:
+                break
+            if not part:
+                break
+            seen += part
+        child.wait(60)
+    os.close(ours)
+    return seen
 
 
 ASK = """
@@ -254,35 +277,53 @@ open({out!r}, "w").write(f"{{terminal_at_hand()}} {{ask_terminal(question)}}")
 @pytest.mark.parametrize(
     ("typed", "expected"),
     [
-        (b"allow\n", "once"),
+        (b"y\n", "once"),
+        (b" YES \n", "once"),
         (b"Always\n", "always"),
-        (b"\n", "denied"),
-        (b"yes\n", "unanswered"),
-        (b"\x04", "unanswered"),
+        (b"n\n", "decline"),
+        (b"No\n", "decline"),
+        (b"\n", "decline"),
+        (b"what?\nyess\ny\n", "once"),
+        (b"\x04", "cancel"),
     ],
 )
-def test_a_terminal_asks_and_enter_means_deny(tmp_path: Path, typed: bytes, expected: str) -> None:
+def test_a_terminal_asks_until_it_has_a_plain_answer(
+    tmp_path: Path, typed: bytes, expected: str
+) -> None:
     out = tmp_path / "out"
-    ours, theirs = pty.openpty()
-    code = ASK.format(path=sys.path, out=str(out))
-    with subprocess.Popen(
-        [sys.executable, "-c", code], stdin=theirs, stdout=theirs, stderr=theirs
-    ) as child:
-        os.close(theirs)
-        os.write(ours, typed)
-        shown_text = b""
-        while True:
-            try:
-                part = os.read(ours, 4096)
-            except OSError:
-                break
-            if not part:
-                break
-            shown_text += part
-        child.wait(60)
-    os.close(ours)
+    shown_text = at_terminal(["-c", ASK.format(path=sys.path, out=str(out))], typed)
     assert out.read_text() == f"True {expected}"
     assert b"May it?" in shown_text
+    asked = shown_text.count(b"Run it? (y = yes, n = no, a = always; Enter = no)")
+    assert asked == max(typed.count(b"\n"), 1)
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(
+    ("typed", "says"),
+    [
+        (b"Y\n", b"note-1"),
+        (b"\n", b"You said no; nothing was sent."),
+        (b"\x04", b"Nobody answered; nothing was sent."),
+    ],
+)
+def test_a_refusal_in_the_terminal_speaks_to_the_person_there(typed: bytes, says: bytes) -> None:
+    call = ["-m", "iac_mcp", "call", "notes_make_note", '{"name": "Milk"}', "--simulate"]
+    seen = at_terminal(call, typed)
+    assert says in seen
+    assert b"the user" not in seen.lower()
+    assert b"--allow" not in seen
+
+
+@pytest.mark.process
+def test_a_refusal_in_a_pipe_speaks_to_a_model() -> None:
+    call = ["-m", "iac_mcp", "call", "notes_make_note", '{"name": "Milk"}', "--simulate"]
+    done = subprocess.run(
+        [sys.executable, *call], stdin=subprocess.DEVNULL, capture_output=True, check=False
+    )
+    assert done.returncode == 1
+    assert b"The user can allow it in policy.toml" in done.stderr
+    assert b"--allow" not in done.stderr
 
 
 def test_nobody_is_asked_through_a_pipe(
@@ -290,5 +331,5 @@ def test_nobody_is_asked_through_a_pipe(
 ) -> None:
     assert not terminal_at_hand()
     monkeypatch.setattr("sys.stdin", io.StringIO(""))
-    assert ask_terminal(question_of(DELETE)) == "unanswered"
+    assert ask_terminal(question_of(DELETE)) == "cancel"
     assert "DANGEROUS" in capsys.readouterr().err

@@ -28,10 +28,10 @@ def test_starting_an_app_is_asked_about_as_a_change_is_elsewhere(policy: str) ->
     found = judged(START, policy)
     assert (found.action, found.level) == ("ask", "MODIFY")
     assert found.source in ("policy.toml line 2", "preset read-only")
-    alone = judged(replace(START, can_ask=False), policy)
+    alone = judged(replace(START, ways=()), policy)
     assert (alone.action, alone.requires_prompt) == ("deny", True)
     assert judged(START, f"{policy}\n[[allow]]\ntool = 'music_run'").action == "allow"
-    assert judged(replace(START, vouched="MODIFY"), policy).action == "allow"
+    assert judged(replace(START, vouched="MODIFY"), policy).action == "ask"
     assert judged(START, f"{policy}\n[[deny]]\napp = 'Music'").action == "deny"
 
 

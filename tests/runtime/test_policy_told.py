@@ -18,7 +18,7 @@ WRITE = facts_of("notes make_note", {"name": "Milk", "body": ""})
 DELETE = facts_of("notes delete", {"target": "notes[0]"})
 TERMINAL = facts_of("terminal do_script", {"command": "ls"})
 SCRIPT = CallFacts(
-    "run_script", (Effect("unknown", OWN, "osascript", level="MODIFY"),), can_ask=True
+    "run_script", (Effect("unknown", OWN, "osascript", level="MODIFY"),), ways=("client",)
 )
 LOOKS = replace(SCRIPT, effects=(Effect("read", OWN, "osascript"),))
 NOTES, MAIL = ("com.apple.Notes", "Notes"), ("com.apple.mail", "Mail")
@@ -198,20 +198,20 @@ def deny(
             ),
         ),
         (
-            known(WRITE, can_ask=False),
+            known(WRITE, ways=()),
             "",
             Decision(
                 "deny",
                 "MODIFY",
                 ("No approval prompt is available in this client.",),
                 "preset cautious",
-                requires_prompt=True,
+                error="UNANSWERED",
                 suggestion="The user can allow it in policy.toml: [[allow]] with tool = "
                 '"notes_make_note".',
             ),
         ),
         (
-            known(DELETE, can_ask=False),
+            known(DELETE, ways=()),
             "",
             Decision(
                 "deny",
@@ -221,7 +221,7 @@ def deny(
                     "No approval prompt is available in this client.",
                 ),
                 "DANGEROUS always asks",
-                requires_prompt=True,
+                error="UNANSWERED",
                 suggestion="The user can run it in a terminal with iac-mcp call, or use a client"
                 ' that asks; a [[rule]] with tool = "notes_delete" in policy.toml sets another'
                 " level.",
@@ -242,7 +242,7 @@ def test_an_answer_that_is_remembered_is_named() -> None:
 
 
 def test_where_nobody_can_be_asked_a_way_that_was_told_stays() -> None:
-    facts = known(also(SCRIPT, doubt="x"), can_ask=False)
+    facts = known(also(SCRIPT, doubt="x"), ways=())
     found = told(facts, "[[deny]]\napp = 'Mail'")
     assert (found.action, found.requires_prompt) == ("deny", True)
     assert found.suggestion.startswith("Use the tools of the app")

@@ -174,7 +174,7 @@ def test_the_level_of_a_call_comes_from_its_arguments(
     assert refused.line == outcome.line
     assert refused.requires_prompt
     assert "policy.toml" in refused.suggestion
-    assert refused.error.type == "REFUSED"
+    assert (refused.error.type, refused.error.retryable) == ("UNANSWERED", True)
     assert gate.simulator.events == []  # type: ignore[attr-defined]
 
 

@@ -15,6 +15,7 @@ import iac_runtime
 from iac_base.errors import CallRefusedError, SetupError, ToolError, nearest
 from iac_base.files import data_folder
 from iac_runtime.gate.results import RefText, cap, clean, structured
+from iac_runtime.policy import question
 from iac_runtime.tool import user_tools
 from iac_runtime.tools.catalogue import Catalogue, load_module
 from iac_runtime.tools.folders import shipped_folder, tool_folders, user_folders
@@ -39,10 +40,34 @@ def test_connecting_can_allow_less(output: Path) -> None:
     diary = load_module(output, "diary")
     with (
         iac_runtime.connect(simulate=True, tools=str(output), allow="SAFE"),
-        pytest.raises(CallRefusedError, match=r"allow='MODIFY'") as caught,
+        pytest.raises(CallRefusedError, match="was not run") as caught,
     ):
         diary.make("entry")
-    assert isinstance(caught.value, iac_runtime.ToolError)
+    assert (caught.value.type, caught.value.retryable) == ("UNANSWERED", True)
+    assert "allow=" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [("once", ""), ("decline", "REFUSED"), ("timeout", "UNANSWERED"), (None, "UNANSWERED")],
+)
+def test_what_connect_allows_outranks_no_rule_that_asks(
+    output: Path, monkeypatch: pytest.MonkeyPatch, said: str | None, expected: str
+) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(question, "dialog_at_hand", lambda: said is not None)
+    monkeypatch.setattr(question, "ask_dialog", lambda about: asked.append(about.text) or said)
+    data_folder().mkdir(mode=0o700, exist_ok=True)
+    (data_folder() / "policy.toml").write_text("[[ask]]\ntool = 'diary_make'", encoding="utf-8")
+    with iac_runtime.connect(simulate=True, tools=output, allow="DANGEROUS") as session:
+        try:
+            session.call("diary_make", element="entry")
+            kind = ""
+        except CallRefusedError as error:
+            kind = error.type
+        assert session.call("diary_count", element="entry") == (3 if said == "once" else 2)
+    assert kind == expected
+    assert len(asked) == (said is not None)
 
 
 @pytest.mark.parametrize(

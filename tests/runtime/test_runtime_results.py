@@ -121,7 +121,7 @@ def test_reading_on_is_judged_as_the_first_read_was(catalogue: Catalogue) -> Non
 
     def outcome(policy: str) -> Outcome:
         arguments = {"result": ident, "offset": 90}
-        return more(policy).call(Call("read_more", arguments, Requester("tester", "client")))
+        return more(policy).call(Call("read_more", arguments, Requester("tester", ("client",))))
 
     assert isinstance(outcome(f"[[deny]]\napp = '{app}'"), Refused)
     assert isinstance(outcome("[[deny]]\napp = 'Mail'"), Done)

@@ -70,7 +70,7 @@ def test_a_client_lists_calls_and_is_told_of_errors(
         refused = await client.call_tool("diary_delete", {"target": "journals[0]"})
         assert refused.is_error
         facts = text_of(refused)
-        assert (facts["type"], facts["level"]) == ("REFUSED", "DANGEROUS")
+        assert (facts["type"], facts["level"]) == ("UNANSWERED", "DANGEROUS")
         assert facts["line"].endswith(".journals[0])")
 
         with pytest.raises(MCPError, match="Nearest: diary_list"):

@@ -74,24 +74,27 @@ def test_a_call_that_was_allowed_once_runs_once(tools: Path, tmp_path: Path, era
 
 @pytest.mark.parametrize("era", ERAS)
 @pytest.mark.parametrize(
-    ("action", "answer"),
+    ("action", "answer", "kind"),
     [
-        ("decline", None),
-        ("cancel", None),
-        ("accept", DENY),
-        ("accept", "Sure"),
-        ("accept", None),
-        ("decline", ONCE),
+        ("decline", None, "REFUSED"),
+        ("cancel", None, "UNANSWERED"),
+        ("accept", DENY, "REFUSED"),
+        ("accept", "Sure", "UNANSWERED"),
+        ("accept", None, "UNANSWERED"),
+        ("decline", ONCE, "REFUSED"),
     ],
 )
-def test_anything_but_a_yes_is_a_no(tools: Path, era: str, action: str, answer: str | None) -> None:
+def test_anything_but_a_yes_runs_nothing_and_only_a_decline_is_a_no(
+    tools: Path, era: str, action: str, answer: str | None, kind: str
+) -> None:
     person = Person(action, answer)
 
     async def question(client: Client) -> None:
         refused = await client.call_tool(*MAKE)
         facts = facts_of(refused)
         assert refused.is_error
-        assert facts["type"] == "REFUSED"
+        assert (facts["type"], facts["retryable"]) == (kind, kind != "REFUSED")
+        assert ("The user said no." in facts["message"]) == (kind == "REFUSED")
         assert "Milk" in facts["line"]
         assert await notes(client) == 0
 
@@ -131,10 +134,11 @@ def test_what_cannot_be_taken_back_is_asked_each_time(tools: Path, era: str) -> 
 def test_a_client_that_cannot_ask_is_told_what_would_have_run(tools: Path, era: str) -> None:
     async def question(client: Client) -> None:
         facts = facts_of(await client.call_tool(*MAKE))
-        assert (facts["type"], facts["level"]) == ("REFUSED", "MODIFY")
+        assert (facts["type"], facts["level"]) == ("UNANSWERED", "MODIFY")
+        assert facts["retryable"] is True
         assert facts["requires_prompt"] is True
         assert "Application(" in facts["line"]
-        assert "--allow MODIFY" in facts["suggestion"]
+        assert "--allow" not in str(facts)
 
     talk(tools, era, question)
 
@@ -205,7 +209,7 @@ def test_an_answer_of_a_client_that_cannot_ask_is_forged(tools: Path) -> None:
         result = await client.session.call_tool(
             *MAKE, input_responses=YES, request_state=states[0], allow_input_required=True
         )
-        assert facts_of(result)["type"] == "REFUSED"
+        assert facts_of(result)["type"] == "UNANSWERED"
         assert await notes(client) == 0
 
     ask(server, able, elicitation_callback=Person("cancel"))
@@ -267,7 +271,7 @@ class Fickle(Person):
         ("auto", 1, 2, False),
         ("legacy", 0, 1, False),
         ("legacy", 1, 2, False),
-        # The rounds of the newer era are the client's.
+        ("auto", 9, 3, True),
         ("legacy", 9, 3, True),
     ],
 )

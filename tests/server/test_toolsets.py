@@ -19,7 +19,7 @@ from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.own import TOOLSETS, added_tools, toolset_tools
 from iac_runtime.tools.shape import Tool
 
-ASKED = Requester("tester", "client")
+ASKED = Requester("tester", ("client",))
 
 
 @pytest.mark.parametrize("name", TOOLSETS)

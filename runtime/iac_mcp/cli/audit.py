@@ -70,6 +70,7 @@ def tail(limit: int, as_json: bool) -> None:
 @click.option("--client", default="", help="The name of the client.")
 @click.option("--level", type=click.Choice(LEVELS, case_sensitive=False), help="Needed level.")
 @click.option("--result", default="", help="What came of it: done, TIMEOUT, interrupted, ...")
+@click.option("--simulated/--real", default=None, help="Only calls of simulated apps, or others.")
 @click.option(
     "--since", callback=_moment, metavar="TIME", help="From this time (UTC), or this age."
 )
@@ -82,7 +83,7 @@ def search(limit: int, as_json: bool, **query: Any) -> None:
     """Show the last calls that hold TEXT and fit the options."""
     from iac_runtime.audit.reading import Query, find
 
-    asked: dict[str, Any] = {name: value or "" for name, value in query.items()}
+    asked: dict[str, Any] = {name: value for name, value in query.items() if value is not None}
     _show(find(open_state(), Query(**asked), limit), as_json=as_json)
 
 
@@ -95,6 +96,8 @@ def show(row: int) -> None:
     found = find(open_state(), Query(seq=row), 1)
     if not found:
         raise click.UsageError(f"Row {row} is no call; iac-mcp audit tail lists the last ones.")
+    if found[0].story:
+        found = find(open_state(), Query(text=found[0].story), 1)
     print_json(found[0].facts())
 
 
@@ -236,8 +239,13 @@ def _cells(entry: "AuditEntry") -> tuple[str, ...]:
         entry.client,
         entry.tool,
         entry.level,
-        " by ".join(filter(None, (entry.decision, entry.source))),
-        entry.result,
+        "\n".join(
+            (
+                *(f"{way}: {said or 'asked'}" for way, said in entry.asked),
+                " by ".join(filter(None, (entry.decision, entry.source))),
+            )
+        ),
+        f"{entry.result}, simulated" if entry.simulated else entry.result,
         "" if entry.ms is None else f"{entry.ms:.0f}",
         "\n".join((entry.line, *(" ".join(filter(None, effect)) for effect in entry.effects))),
     )

@@ -11,6 +11,7 @@ from typing import Final
 
 import click
 
+from iac_base.files import open_state
 from iac_base.text import escaped
 from iac_mcp.cli.common import NAME, TOOLS, print_json
 from iac_mcp.setup.findings import DoctorFinding, Surroundings
@@ -63,7 +64,8 @@ def _count(number: int, word: str) -> str:
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print the status as JSON.")
 def status(as_json: bool) -> int:
-    """Say which servers of yours are running, for whom, and how their calls went."""
+    """Say which servers of yours are running, how their calls went, and who may not ask you."""
+    from iac_runtime.policy.approvals import paused
     from iac_runtime.serve.status import servers, status_facts
 
     if as_json:
@@ -82,4 +84,6 @@ def status(as_json: bool) -> int:
         click.echo(escaped(f"  {calls}{'; workers: ' + workers if workers else ''}"))
     if not found:
         click.echo("No server is running.")
+    for row in paused(open_state()):
+        click.echo(f"{row.says} Lift it with: {row.lift}")
     return 0

@@ -16,9 +16,11 @@ import click
 from iac_base.errors import IacError, SetupError, ToolError, UnknownToolError
 from iac_base.text import escaped
 from iac_mcp.cli.common import HELP, TOOLS, json_object, print_json, with_examples
-from iac_runtime.gate.plans import Asks, Call, Outcome, Refused
+from iac_runtime.gate.plans import Call, Done, Refused, asking
 from iac_runtime.gate.results import clean, structured
-from iac_runtime.policy.question import ANSWERS, CHANGING, ROUNDS, Question, Verdict
+from iac_runtime.policy.effects import Verdict
+from iac_runtime.policy.permissions import Requester
+from iac_runtime.policy.question import ALWAYS, Question, ask_dialog, dialog_at_hand
 from iac_runtime.serve.options import CALL_OPTIONS, SERVE_OPTIONS, Option
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.folders import tool_folders
@@ -135,34 +137,31 @@ def call(tool: str, arguments: str, dry_run: bool, **raw: Any) -> int:
             search = ToolSearch(lambda: catalogue, read_only=gate.read_only)
             print_json(search.find(given))
             return 0
-        outcome = _asked(gate, through_door(Call(tool, given)), dry_run=dry_run)
+        asked = through_door(Call(tool, given, Requester("iac-mcp call")))
+        if dry_run:
+            tried = gate.call(asked, dry_run=True)
+            assert isinstance(tried, Done)
+            click.echo(escaped(tried.line))
+            return 0
+        # Where the call was typed, else by a dialog.
+        terminal = ask_terminal if terminal_at_hand() else None
+        dialog = ask_dialog if dialog_at_hand() else None
+        outcome = asking(gate.call, asked, {"terminal": terminal, "dialog": dialog})
     if isinstance(outcome, Refused):
-        _complain(str(outcome.error))
-        if outcome.line:
-            _complain(f"It would have run: {outcome.line}")
-        return 1
-    if isinstance(outcome, Asks):
-        _complain(CHANGING)
-        return 1
-    if dry_run:
-        click.echo(escaped(outcome.line))
-        return 0
+        return _refuse(outcome)
     print_json(structured(outcome.value, outcome.output, clean(outcome.note)))
     return 0
 
 
-def _asked(gate: Any, call: Call, *, dry_run: bool) -> Outcome:
-    """Carry out a call; where the policy wants it, the person at this terminal is asked first."""
-    from iac_runtime.policy.permissions import Requester
-
-    caller = Requester("iac-mcp call", "terminal" if terminal_at_hand() else None)
-    call = call._replace(caller=caller)
-    outcome: Outcome = gate.call(call, dry_run=dry_run)
-    for _ in range(ROUNDS):
-        if isinstance(outcome, Asks):
-            verdict = ask_terminal(outcome.question)
-            outcome = gate.call(call._replace(token=outcome.token, verdict=verdict))
-    return outcome
+def _refuse(refused: Refused) -> int:
+    """Say why a call did not run: to the person at a terminal, or to the program that reads it."""
+    if terminal_at_hand():
+        _complain(refused.person)
+    else:
+        _complain(str(refused.error))
+    if refused.line:
+        _complain(f"It would have run: {refused.line}")
+    return 1
 
 
 def terminal_at_hand() -> bool:
@@ -171,16 +170,23 @@ def terminal_at_hand() -> bool:
 
 
 def ask_terminal(question: Question) -> Verdict:
-    """Put a question on standard error and read the answer; anything unclear is no yes."""
+    """Put a question on standard error until it is answered; the end of the input is none."""
     click.echo(f"\n{question.text}\n", err=True)
-    words = {label.split()[0].lower(): label for label in question.answers}
-    choice = "/".join(words)
-    try:
-        given = click.prompt(f"Your answer ({choice})", default="deny", err=True, type=str)
-    except click.Abort:
-        return "unanswered"
-    label = words.get(given.strip().lower(), "")
-    return ANSWERS.get(label, "unanswered")
+    words: dict[str, Verdict] = dict.fromkeys(("y", "yes"), "once")
+    words |= dict.fromkeys(("n", "no", ""), "decline")
+    choice = "y = yes, n = no"
+    if ALWAYS in question.answers:
+        words |= dict.fromkeys(("a", "always"), "always")
+        choice += ", a = always"
+    while True:
+        click.echo(f"Run it? ({choice}; Enter = no) ", err=True, nl=False)
+        given = sys.stdin.readline()
+        if not given:
+            click.echo(err=True)
+            return "cancel"
+        said = words.get(given.strip().casefold())
+        if said is not None:
+            return said
 
 
 @cli.command("tools")

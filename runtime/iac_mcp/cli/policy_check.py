@@ -109,7 +109,7 @@ def _judged(
     gate = open_gate(options)
     try:
         # Whoever asks what would happen wants to know of the question, so somebody can be asked.
-        caller = Requester(client, next(iter(gate.permissions.policy.approvers), None))
+        caller = Requester(client, gate.permissions.policy.approvers)
         return gate.judge(gate.plan(through_door(Call(tool, given))), caller)
     finally:
         gate.close()
@@ -195,7 +195,7 @@ def test(file: Path, tools: tuple[Path, ...], **gate: Any) -> int:
 def _tried(gate: Gate, row: ExpectedDecision) -> tuple[str, bool]:
     """Return what is to be said of an expectation, and whether it fails."""
     permissions = gate.permissions
-    caller = Requester(row.client, next(iter(permissions.policy.approvers), None))
+    caller = Requester(row.client, permissions.policy.approvers)
     try:
         plan = gate.plan(through_door(Call(row.call, row.arguments)))
     except ToolError as error:

@@ -25,6 +25,7 @@ from iac_mcp.setup.findings import (
 )
 from iac_mcp.setup.interpreter import better, examine, framework_program, judged, signature
 from iac_runtime.execution.mac import AppState, responsible_name
+from iac_runtime.policy.approvals import paused
 from iac_runtime.policy.file import load_policy, policy_path
 from iac_runtime.policy.model import Flags, read_settings
 from iac_runtime.policy.unknown import unknown_words
@@ -138,6 +139,19 @@ def policy(around: Surroundings) -> Iterator[DoctorFinding]:
         catalogue = Catalogue(tool_folders(around.tools))
         for line in unknown_words(found, catalogue, added_tools()):
             yield warning(line, "iac-mcp policy edit")
+
+
+def questions(_around: Surroundings) -> Iterator[DoctorFinding]:
+    """Look whether every client may ask."""
+    try:
+        found = paused(open_state())
+    except SetupError as error:
+        yield problem(str(error), _mend_of(error))
+        return
+    for row in found:
+        yield warning(row.says, row.lift)
+    if not found:
+        yield ok("every client may ask")
 
 
 def _mend_of(error: SetupError) -> str:
@@ -332,6 +346,7 @@ CHECKS: Final[Mapping[str, Callable[[Surroundings], Iterable[DoctorFinding]]]] =
     "fresh": fresh,
     "state": state,
     "policy": policy,
+    "questions": questions,
     "osascript": osascript,
     "automation": automation,
     "accessibility": accessibility,

@@ -34,6 +34,7 @@ class Query:
             its effects included.
         tool: A name with `*` and `?`.
         without: A tool whose calls are left out.
+        simulated: Only calls of simulated apps, or only others.
         since, until: From this time on, and before that one; UTC as in a row.
         seq: The place of its intent.
     """
@@ -48,14 +49,18 @@ class Query:
     until: str = ""
     seq: int = 0
     without: str = ""
+    simulated: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class AuditEntry:
-    """A call and what came of it.
+    """A call and what came of it; one that was asked about is one, over all its questions.
 
     Attributes:
-        seq: The place of its intent.
+        seq: The place of its intent, the last one of a story.
+        story: Joins the rows of a call that was asked about; empty where it was not.
+        asked: Each way of asking, and what it came back with; nothing while it waits.
+        simulated: Whether no app was reached.
         result: As in the outcome; `interrupted` without one, `running` while its program lives.
         ms: Milliseconds from the intent to the answer, if one came.
     """
@@ -73,6 +78,9 @@ class AuditEntry:
     digest: str
     line: str
     effects: list[list[str]]
+    story: str
+    asked: list[list[str]]
+    simulated: bool
     result: str
     ms: float | None
     error: str
@@ -83,8 +91,8 @@ class AuditEntry:
         return asdict(self)
 
 
-_OF_INTENT: Final = tuple(row.name for row in fields(AuditEntry))[2:13]
-"""What an entry takes from the body of its intent: `client` to `effects`."""
+_OF_INTENT: Final = tuple(row.name for row in fields(AuditEntry))[2:16]
+"""What an entry takes from the body of its intent: `client` to `simulated`."""
 
 # Each condition with the field of the query that it takes.
 _KINDS: Final = (
@@ -137,6 +145,7 @@ def find(folder: Path, query: Query, limit: int) -> list[AuditEntry]:
     text = json.dumps(query.text)[1:-1]
     wanted = query.result.casefold()
     found: list[AuditEntry] = []
+    told: set[str] = set()
     with opened(folder) as connection:
         connection.execute("BEGIN")
         live = live_sessions(connection, folder)
@@ -145,9 +154,18 @@ def find(folder: Path, query: Query, limit: int) -> list[AuditEntry]:
             if seq <= through:
                 break
             came = _came(event, outcome, running=session in live)
+            # Bodies are ASCII without spaces: what has no such key is not parsed for it.
+            intent = json.loads(body) if '"story":' in body else None
+            if intent and intent.get("story"):
+                # The last of its rows holds all that was asked before.
+                if intent["story"] in told:
+                    continue
+                told.add(intent["story"])
             if wanted and came["result"].casefold() != wanted:
                 continue
-            found.append(_entry(seq, time, json.loads(body), came))
+            entry = _entry(seq, time, intent or json.loads(body), came)
+            if query.simulated in (None, entry.simulated):
+                found.append(entry)
             if len(found) >= limit:
                 break
     return found[::-1]
@@ -160,8 +178,8 @@ def _came(event: str | None, outcome: str | None, *, running: bool) -> dict[str,
 
 
 def _entry(seq: int, time: str, intent: dict[str, Any], came: dict[str, Any]) -> AuditEntry:
-    # An older version wrote no effects.
-    intent.setdefault("effects", [])
+    # An older version wrote no effects; the others are left out where there is nothing to say.
+    intent = {"effects": [], "story": "", "asked": [], "simulated": False, **intent}
     return AuditEntry(
         seq,
         time,

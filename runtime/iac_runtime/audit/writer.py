@@ -50,6 +50,9 @@ class AuditIntent:
         line: The request as a line of JXA; redacted too.
         effects: What it does, each as verb, app, object and flow; all apps are kept, and object
             and flow are redacted.
+        story: Joins the rows of one call that was asked about; empty where it was not.
+        asked: Each way of asking so far and what it came back with, nothing while it waits.
+        simulated: Whether no app was reached.
     """
 
     tool: str
@@ -63,6 +66,9 @@ class AuditIntent:
     types: Mapping[str, str] = field(default_factory=dict)
     line: str = ""
     effects: tuple[tuple[str, str, str, str], ...] = ()
+    story: str = ""
+    asked: tuple[tuple[str, str], ...] = ()
+    simulated: bool = False
 
     @property
     def durable(self) -> bool:
@@ -102,6 +108,9 @@ def intent_body(intent: AuditIntent) -> tuple[str, tuple[str, ...]]:
         "digest": digest(arguments),
         "line": shorten(redact_text(intent.line, secrets), TEXT_LIMIT),
         "effects": _effects(intent.effects, secrets),
+        **({"story": intent.story} if intent.story else {}),
+        **({"asked": intent.asked} if intent.asked else {}),
+        **({"simulated": True} if intent.simulated else {}),
     }
     return _json(body), secrets
 

@@ -1,10 +1,11 @@
 """The gate: every call, whoever makes it, goes through here, in this order.
 
-    find -> check -> level -> policy -> limits -> audit the intent -> execute -> audit the outcome
+    plan -> judge -> look -> weigh the answer -> limit, audit, execute, audit | ask | refuse
 
 Synchronous and safe to share between threads. Nothing else sends anything to an app. No lock is
 held while a person thinks: a call that must be asked about comes back as `Asks`, and the surface
-calls again with the answer.
+calls again with the answer. A call is asked about in one place, whether it is new, what it names
+has changed, or the way of asking before came back with nothing.
 """
 
 import os
@@ -13,7 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from iac_base.cancellation import Cancellation
 from iac_base.errors import ToolError, UnknownToolError, nearest
@@ -32,14 +33,13 @@ from iac_runtime.gate.plans import (
     other_door,
     refused,
 )
-from iac_runtime.policy.effects import CallFacts, Decision
+from iac_runtime.policy.effects import Approver, CallFacts, Decision
 from iac_runtime.policy.permissions import (
     PendingApproval,
     Permissions,
     Requester,
     default_permissions,
 )
-from iac_runtime.policy.wording import differences
 from iac_runtime.tool import Level, at_most
 from iac_runtime.tools.binding import parameters
 from iac_runtime.tools.catalogue import Catalogue, forget_changed
@@ -49,9 +49,6 @@ from iac_runtime.tools.shape import RESULT_LIMIT, Tool
 
 if TYPE_CHECKING:
     from iac_runtime.audit import Audit
-
-
-_SIMULATED: Final = "Simulated: no app was reached."
 
 
 class _Stages:
@@ -87,7 +84,6 @@ class Gate:
         allow: Calls up to this level were written by the person who runs them and run unasked.
         home: The user's home folder, for `~` in paths.
         limit: Characters of JSON in a result, or None for no limit.
-        way: How the person allows more where nobody can be asked; `{level}` stands for the level.
         launch: Bundle ids of the apps that a SAFE call may start; others must be running for it.
         permissions: The user's policy; what holds without one if left out.
         audit: Opens the audit, on first need; None for none.
@@ -106,7 +102,6 @@ class Gate:
         *,
         home: str | None = None,
         limit: int | None = RESULT_LIMIT,
-        way: str = "",
         launch: Collection[str] = (),
         permissions: Permissions | None = None,
         audit: Callable[[], "Audit"] | None = None,
@@ -125,7 +120,6 @@ class Gate:
         self.context = ToolContext(
             catalogue, executor, self.permissions, home, limit, listed, stale, dict(kept)
         )
-        self._way = way
         self._open_audit = audit
         self._added = added
         self._audit: Audit | None = None
@@ -169,60 +163,40 @@ class Gate:
         plan = self.plan(call, tool)
         stages.end("plan")
         facts, decision = self.judge(plan, call.caller)
+        plan = replace(plan, facts=facts)
         stages.end("judge")
         if dry_run:
             return _done(plan, ToolResult(None), decision)
         final = decision.action == "deny" and not decision.requires_prompt
         if not (final or at_most(decision.level, call.most)):
             return other_door(plan, decision, listed=not self.read_only)
-        if plan.look and self.permissions.pinned(call.token, call.verdict):
+        # What a question shows, and what its answer is held to.
+        looks = call.verdict != "decline" if call.token else decision.action == "ask"
+        if plan.look and looks:
             plan = plan.look(facts)
-            facts = plan.facts
-            anew = self.permissions.ask_anew(facts, call.token)
-            if anew is not None:
-                return self._asks(anew, plan, facts, decision)
-        if decision.action == "ask" and not call.token:
-            if plan.look:
+        facts, decision = self.permissions.weigh(plan.facts, decision, call.token, call.verdict)
+        plan = replace(plan, facts=facts)
+        stages.end("answer")
+        if decision.action == "allow":
+            try:
+                return self._carry_out(plan, decision, call.token, stages, cancel)
+            except ToolError as error:
+                if error.type != "STALE" or not (plan.look and facts.pin):
+                    raise
+                # It changed between the look and the event.
                 plan = plan.look(facts)
-                facts = plan.facts
-            asked = self.permissions.ask(facts, decision)
-            if isinstance(asked, PendingApproval):
-                return self._asks(asked, plan, facts, decision)
-            decision = asked
-        delay = 0.0
-        runs = decision.action == "allow"
-        if call.token:
-            runs = self.permissions.honours(facts, call.token, call.verdict)
-        if runs:
-            # Before the answer is used up: a call that must wait can come back with it.
-            delay = self._wait(plan, facts, decision, cancel)
-        if call.token:
-            decision = self.permissions.answer(facts, call.token, call.verdict)
-        if decision.action != "allow":
-            self._outcome(self._intent(plan, facts, decision), "refused")
-            return refused(plan, decision, self._way)
-        stages.end("limit and answer")
-        try:
-            return self._carry_out(plan, facts, decision, delay, stages, cancel)
-        except ToolError as error:
-            # It changed between the look and the event.
-            if error.type != "STALE" or not plan.look:
-                raise
-            before, plan = facts.shown, plan.look(facts)
-            asked = self.permissions.ask(
-                plan.facts, replace(decision, action="ask"), differences(before, plan.facts.shown)
-            )
-            if not isinstance(asked, PendingApproval):
-                raise
-            return self._asks(asked, plan, plan.facts, decision)
-        finally:
-            stages.say(plan.tool.name)
-
-    def _asks(
-        self, asked: PendingApproval, plan: Plan, facts: CallFacts, decision: Decision
-    ) -> Asks:
-        self._outcome(self._intent(plan, facts, replace(decision, action="ask")), "asked")
-        return Asks(asked.question, asked.token, decision.level)
+                plan = replace(plan, facts=self.permissions.changed(plan.facts, facts.shown))
+                decision = replace(decision, action="ask")
+            finally:
+                stages.say(plan.tool.name)
+        asks = self.permissions.ask(plan.facts, decision)
+        if isinstance(asks, PendingApproval):
+            plan = replace(plan, facts=replace(plan.facts, story=asks.story))
+            self._outcome(self._intent(plan, decision, waits=asks.way), "asked")
+            return Asks(asks.question, asks.token, asks.way, decision.level)
+        result = "refused" if asks.error == "REFUSED" else asks.error
+        self._outcome(self._intent(plan, asks), result)
+        return refused(plan, asks)
 
     def plan(self, call: Call, tool: Tool | None = None) -> Plan:
         """Return what a call would do. Raises as `call` does."""
@@ -278,16 +252,15 @@ class Gate:
         if self._audit is not None:
             self._audit.close()
 
-    def _wait(
-        self, plan: Plan, facts: CallFacts, decision: Decision, cancel: Cancellation | None
-    ) -> float:
+    def _wait(self, plan: Plan, decision: Decision, cancel: Cancellation | None) -> float:
         """Wait for a place among the calls, and return the seconds that it took."""
-        if self._limiter is None or not facts.effects:
+        effects = plan.facts.effects
+        if self._limiter is None or not effects:
             return 0.0
-        kind: Kind = "read" if facts.looks else "write"
+        kind: Kind = "read" if plan.facts.looks else "write"
         if decision.level == "DANGEROUS":
             kind = "dangerous"
-        places = sum(not effect.anywhere for effect in facts.effects)
+        places = sum(not effect.anywhere for effect in effects)
         permit = self._limiter.take(kind, max(places, 1))
         if isinstance(permit, Permit):
             if permit.delay:
@@ -305,13 +278,18 @@ class Gate:
     def _carry_out(
         self,
         plan: Plan,
-        facts: CallFacts,
         decision: Decision,
-        delay: float,
+        token: str,
         stages: _Stages,
         cancel: Cancellation | None,
     ) -> Done:
-        number = self._intent(plan, facts, decision)
+        try:
+            delay = self._wait(plan, decision, cancel)
+        except ToolError:
+            self.permissions.give_back(token)
+            raise
+        stages.end("limit")
+        number = self._intent(plan, decision)
         stages.end("intent")
         began = time.monotonic()
         result, error = "EXECUTION_ERROR", ""
@@ -328,7 +306,7 @@ class Gate:
         finally:
             stages.end("execute")
             self._outcome(number, result, time.monotonic() - began, error, delay)
-        if facts.effects:
+        if plan.facts.effects:
             self.permissions.saw(found.value if found.whole is None else found.whole)
         notes = [*found.notes]
         if delay and "rate_limit_warning" in (plan.tool.output or {}).get("properties", {}):
@@ -339,7 +317,8 @@ class Gate:
             notes.append(self._audit.warning)
         return _done(plan, ToolResult(found.value, tuple(notes)), decision)
 
-    def _intent(self, plan: Plan, facts: CallFacts, decision: Decision) -> int | None:
+    def _intent(self, plan: Plan, decision: Decision, waits: Approver | None = None) -> int | None:
+        """Write down a call that was decided; `waits` is the way that it is asked about now."""
         if self._open_audit is None:
             return None
         # Loads sqlite3.
@@ -348,8 +327,10 @@ class Gate:
         with self._opening:
             if self._audit is None:
                 self._audit = self._open_audit()
-        operation = plan.tool.operation
+        facts, operation = plan.facts, plan.tool.operation
         rows = parameters(operation) if operation else {}
+        story = facts.story
+        asked = story.asked if story.id or decision.requires_prompt else ()
         return self._audit.intent(
             AuditIntent(
                 plan.tool.name,
@@ -357,12 +338,15 @@ class Gate:
                 app=",".join(app or name.replace(",", " ") for app, name in facts.apps),
                 effects=tuple(effect.row() for effect in facts.effects),
                 client=facts.client,
-                reasons=(*decision.reasons, *([_SIMULATED] if self.executor.simulated else ())),
+                reasons=decision.reasons,
                 decision=decision.action,
                 source=decision.source,
                 arguments=facts.arguments,
                 types={key: row.type for key, row in rows.items()},
                 line=facts.line,
+                story=story.id,
+                asked=(*asked, *([(waits, "")] if waits else ())),
+                simulated=self.executor.simulated,
             )
         )
 

@@ -111,9 +111,6 @@ def _apps(catalogue: Catalogue) -> list[Tables]:
     return [catalogue.tables(app) for app in catalogue.apps.values()]
 
 
-WAY: Final = "The user can start this program with --allow {level}."
-
-
 class GateOptions(NamedTuple):
     """What a command line said; the defaults are what holds without a word.
 
@@ -204,7 +201,6 @@ def open_gate(options: GateOptions) -> Gate:
         executor,
         level,
         home=home,
-        way=WAY,
         launch=launch,
         permissions=permissions,
         audit=open_audit,

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from iac_base.cancellation import Cancellation
-from iac_base.errors import CallRefusedError
+from iac_base.errors import CallRefusedError, ErrorType
 from iac_runtime.execution.executor import Executor
-from iac_runtime.policy.effects import CallFacts, Decision
+from iac_runtime.policy.effects import Approver, CallFacts, Decision, Verdict
 from iac_runtime.policy.permissions import Permissions, Requester
-from iac_runtime.policy.question import Question, Verdict
+from iac_runtime.policy.question import Question
 from iac_runtime.tool import Level
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.own import DOORS
@@ -25,10 +25,10 @@ class Call(NamedTuple):
     Attributes:
         tool: Its name on the wire.
         arguments: As they came.
-        caller: Who calls, and who can be asked there.
+        caller: Who calls, and how a person can be asked there.
         most: The highest level that this way of calling takes; more is for another way.
         token: Of a call that was asked about, the sealed token; empty for a first call.
-        verdict: What the person said to the question of `token`.
+        verdict: What the question of `token` came back with.
     """
 
     tool: str
@@ -36,7 +36,7 @@ class Call(NamedTuple):
     caller: Requester = Requester()
     most: Level = "DANGEROUS"
     token: str = ""
-    verdict: Verdict = "unanswered"
+    verdict: Verdict = "unable"
 
 
 class ToolResult(NamedTuple):
@@ -142,8 +142,9 @@ class Refused:
     """The call may not run; nothing was sent. `line` is what would have been.
 
     Attributes:
-        requires_prompt: It was refused only because nobody could be asked.
         source: What decided: a preset, a line of the policy, a built-in rule, a person.
+        kind: The type of its error.
+        person: The refusal for the person at the terminal, in place of reason and suggestion.
     """
 
     tool: str
@@ -152,13 +153,21 @@ class Refused:
     reason: str
     suggestion: str
     line: str
-    requires_prompt: bool = False
     source: str = ""
+    kind: ErrorType = "REFUSED"
+    person: str = ""
+
+    @property
+    def requires_prompt(self) -> bool:
+        """Whether it was refused only because nobody could be asked."""
+        return self.kind == "UNANSWERED"
 
     @property
     def error(self) -> CallRefusedError:
         """The refusal as an error."""
-        return CallRefusedError(self.reason, self.suggestion, app=self.app, command=self.tool)
+        return CallRefusedError(
+            self.reason, self.suggestion, app=self.app, command=self.tool, kind=self.kind
+        )
 
     def facts(self) -> dict[str, Any]:
         """Return the refusal as one JSON object."""
@@ -171,16 +180,35 @@ class Refused:
 class Asks:
     """A person must be asked first; nothing was sent.
 
-    The surface asks, and calls again with `token` and what was said. The question is bound to the
-    arguments: another call needs another question.
+    The surface asks by `way`, and calls again with `token` and what came back. The question is
+    bound to the arguments: another call needs another question.
     """
 
     question: Question
     token: str
+    way: Approver
     level: Level
 
 
 Outcome: TypeAlias = Done | Refused | Asks
+
+
+def asking(
+    run: Callable[[Call], Outcome],
+    call: Call,
+    askers: Mapping[Approver, Callable[[Question], Verdict] | None],
+) -> Done | Refused:
+    """Carry out a call with `run` for the person who runs this program.
+
+    He is asked by one of `askers` after the other; None stands for a way that cannot ask here.
+    """
+    able = {way: ask for way, ask in askers.items() if ask}
+    unable = tuple(way for way in askers if way not in able)
+    call = call._replace(caller=call.caller._replace(ways=tuple(able), unable=unable))
+    while isinstance(outcome := run(call), Asks):
+        said = able[outcome.way](outcome.question)
+        call = call._replace(token=outcome.token, verdict=said)
+    return outcome
 
 
 def other_door(plan: Plan, decision: Decision, *, listed: bool) -> Refused:
@@ -200,16 +228,19 @@ def other_door(plan: Plan, decision: Decision, *, listed: bool) -> Refused:
     )
 
 
-def refused(plan: Plan, decision: Decision, way: str) -> Refused:
-    """Return a refusal; `way` is how more is allowed where nobody can be asked."""
-    way = way.format(level=decision.level) if decision.requires_prompt else ""
+def refused(plan: Plan, decision: Decision) -> Refused:
+    """Return a refusal, for the model that called and for the person who can read it too."""
+    so = "may not run" if decision.error == "REFUSED" else "was not run"
+    reason = " ".join((f"This call is {decision.level} and {so}.", *decision.reasons))
+    said = f"{reason} {decision.suggestion}".replace("The user can", "You can")
     return Refused(
         plan.tool.name,
         plan.facts.app[1],
         decision.level,
-        " ".join((f"This call is {decision.level} and may not run.", *decision.reasons)),
-        " ".join(filter(None, (way, decision.suggestion))),
+        reason,
+        decision.suggestion,
         plan.facts.line,
-        decision.requires_prompt,
         decision.source,
+        decision.error,
+        decision.person or said,
     )

@@ -5,10 +5,10 @@ is one transaction that takes the write lock first, so two processes lose nothin
 damaged is set aside and a new one begun: then nothing is remembered and every question is asked
 again.
 
-What counts are questions that a person declined, for each client by itself: one that is turned
-down five times within ten minutes asks no more for ten minutes. An answer that allows, a question
-that was closed or timed out, and a question that failed count nothing; one that allows ends the
-stop.
+What counts are questions that a person declined, or saw and left alone, for each client by
+itself: after five within ten minutes it asks no more for ten minutes. A question that a client
+closed, failed at or never answered counts nothing, for nobody may have seen it; an answer that
+allows ends the stop.
 
 A token travels through the client (the `requestState` of MCP 2026-07-28), which is not trusted:
 it is sealed, it expires, and it works once, in whichever process of the same state folder.
@@ -30,10 +30,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from iac_base.files import open_state, write_whole
+from iac_base.files import open_state
 from iac_base.sqlite import Database, DatabaseSchema
 from iac_base.text import escaped
-from iac_runtime.policy.effects import CallFacts, Decision, call_digest
+from iac_runtime.policy.effects import YES, Approver, CallFacts, Decision, Verdict, call_digest
+from iac_runtime.policy.question import LIFETIME
 from iac_runtime.policy.scope import scope_of
 from iac_runtime.policy.sealing import fits, load_key, seal
 from iac_runtime.tool import Level
@@ -112,7 +113,7 @@ class ApprovalStore:
 
 MOST: Final = 5
 SECONDS: Final = 600.0
-"""So many declined questions within so many seconds stop a client, for as long."""
+"""So many questions without a yes within so many seconds stop a client, for as long."""
 
 _AGE: Final = (
     "UPDATE declined SET since = :now WHERE since > :now",
@@ -135,22 +136,54 @@ def left(connection: sqlite3.Connection, client: str, now: float) -> float:
     return 0.0 if found is None else float(found[0]) + SECONDS - now
 
 
-def declined(connection: sqlite3.Connection, client: str, now: float) -> None:
-    """Count a question of a client that a person declined."""
+def count(
+    connection: sqlite3.Connection, client: str, way: Approver, verdict: Verdict, now: float
+) -> None:
+    """Count what a question of a client came back with; a yes begins the count anew."""
+    if verdict in YES:
+        connection.execute("DELETE FROM declined WHERE client = ?", (client,))
+        connection.execute("DELETE FROM stopped WHERE client = ?", (client,))
+    # Whether a client has shown what it did not answer is not known.
+    if verdict != "decline" and (verdict != "timeout" or way == "client"):
+        return
     left(connection, client, now)
     connection.execute("INSERT INTO declined VALUES (?, ?)", (client, now))
-    (count,) = connection.execute(
+    (counted,) = connection.execute(
         "SELECT count(*) FROM declined WHERE client = ?", (client,)
     ).fetchone()
-    if count >= MOST:
+    if counted >= MOST:
         connection.execute("DELETE FROM declined WHERE client = ?", (client,))
         connection.execute("INSERT OR REPLACE INTO stopped VALUES (?, ?)", (client, now))
 
 
-def accepted(connection: sqlite3.Connection, client: str) -> None:
-    """Begin the count of a client anew: a person allowed a call of it."""
-    connection.execute("DELETE FROM declined WHERE client = ?", (client,))
-    connection.execute("DELETE FROM stopped WHERE client = ?", (client,))
+class Paused(NamedTuple):
+    """A client that may not ask; `until` is local time, `lift` ends it at once."""
+
+    client: str
+    until: str
+    lift: str = "iac-mcp policy resume"
+
+    @property
+    def says(self) -> str:
+        """It in words."""
+        who = escaped(self.client) or "a program without a name"
+        return f"No question of {who} is asked until {self.until}: too many had no yes."
+
+
+def paused(folder: Path, now: Callable[[], float] = time.time) -> list[Paused]:
+    """Return the clients that may not ask. Nothing is made where there is no file yet.
+
+    Raises:
+        SetupError: The file cannot be used.
+    """
+    if not (folder / FILE).exists():
+        return []
+    store, moment = ApprovalStore(folder), now()
+    with contextlib.closing(store), store.change() as connection:
+        left(connection, "", moment)
+        rows = connection.execute("SELECT client, since FROM stopped ORDER BY since, client")
+        ends = ((str(client), datetime.fromtimestamp(since + SECONDS)) for client, since in rows)
+        return [Paused(client, end.strftime("%Y-%m-%d %H:%M:%S")) for client, end in ends]
 
 
 def resume(store: ApprovalStore, now: Callable[[], float] = time.time) -> bool:
@@ -163,10 +196,7 @@ def resume(store: ApprovalStore, now: Callable[[], float] = time.time) -> bool:
         return was
 
 
-LIFETIME: Final = 600.0
-"""Seconds from the question to the answer."""
-
-_QUESTION_PURPOSE: Final = "iac approval 1"
+_QUESTION_PURPOSE: Final = "iac approval 2"
 
 
 class TokenError(Exception):
@@ -180,7 +210,7 @@ class Stopped(NamedTuple):
 
 
 class ApprovalToken(NamedTuple):
-    """What a token says; `pin` and `shown` are those of the facts that were asked about."""
+    """What a token says; `pin`, `shown` and the story are those of what was asked about."""
 
     tool: str
     digest: str
@@ -188,14 +218,21 @@ class ApprovalToken(NamedTuple):
     always: bool
     issued: float
     nonce: str
+    way: Approver
+    story: str
+    asked: Sequence[Sequence[str]]
     pin: str = ""
     shown: Sequence[Sequence[str]] = ()
 
 
 def issue(
-    store: ApprovalStore, facts: CallFacts, decision: Decision, now: Callable[[], float] = time.time
+    store: ApprovalStore,
+    facts: CallFacts,
+    decision: Decision,
+    way: Approver,
+    now: Callable[[], float] = time.time,
 ) -> str | Stopped:
-    """Return a token for one question, or for how long none is asked: too many were declined.
+    """Return a token for one question, or for how long none is asked: too many had no yes.
 
     Raises:
         SetupError: The state cannot be written.
@@ -208,27 +245,10 @@ def issue(
         connection.execute("DELETE FROM questions WHERE asked <= ?", (moment - 2 * LIFETIME,))
         connection.execute("INSERT INTO questions VALUES (?, ?, 0)", (nonce, moment))
     always = decision.offers_always
-    told = (facts.tool, call_digest(facts), decision.level, always, moment, nonce)
-    body = ApprovalToken(*told, facts.pin, facts.shown if facts.pin else ())
+    told = (facts.tool, call_digest(facts), decision.level, always, moment, nonce, way)
+    body = ApprovalToken(*told, *facts.story[:2], facts.pin, facts.shown if facts.pin else ())
     text = json.dumps(body, separators=(",", ":"))
     return f"{_wrapped(text)}.{seal(store.key, _QUESTION_PURPOSE, [text])}"
-
-
-def keep(store: ApprovalStore, text: str) -> str:
-    """Write all of a question to a file, for this user alone; its path, empty where it cannot be.
-
-    Files of questions that nobody can answer any more are removed.
-    """
-    folder = store.folder / "questions"
-    path = folder / f"{secrets.token_hex(8)}.txt"
-    with contextlib.suppress(OSError):
-        folder.mkdir(mode=0o700, exist_ok=True)
-        for old in folder.iterdir():
-            if old.stat().st_mtime < time.time() - LIFETIME:
-                old.unlink(missing_ok=True)
-        write_whole(path, text + "\n", mode=0o600)
-        return str(path)
-    return ""
 
 
 def _wrapped(text: str) -> str:
@@ -265,7 +285,7 @@ def redeem(
     It is used up even where it turns out to be for another call.
 
     Raises:
-        TokenError: As `check` does.
+        TokenError: It is not one of ours, was used, is too old, or is for another call.
         SetupError: The state cannot be written.
     """
     found = read_token(store, token)
@@ -275,42 +295,25 @@ def redeem(
         )
         fresh = cursor.rowcount == 1
     if not fresh:
-        raise TokenError(_USED)
-    _fit(found, facts, decision, now())
-    return found
-
-
-def check(
-    store: ApprovalStore,
-    token: str,
-    facts: CallFacts,
-    decision: Decision,
-    now: Callable[[], float] = time.time,
-) -> None:
-    """Look at a token without using it up.
-
-    Raises:
-        TokenError: It is not one of ours, was used, is too old, or is for another call.
-        SetupError: The state cannot be read.
-    """
-    found = read_token(store, token)
-    with store.change() as connection:
-        asked = "SELECT 1 FROM questions WHERE nonce = ? AND NOT used"
-        if connection.execute(asked, (found.nonce,)).fetchone() is None:
-            raise TokenError(_USED)
-    _fit(found, facts, decision, now())
-
-
-_USED: Final = "This approval was used already, or was never asked for here."
-
-
-def _fit(found: ApprovalToken, facts: CallFacts, decision: Decision, moment: float) -> None:
-    if not found.issued - 1 <= moment <= found.issued + LIFETIME:
+        raise TokenError("This approval was used already, or was never asked for here.")
+    if not found.issued - 1 <= now() <= found.issued + LIFETIME:
         raise TokenError("This approval is too old; ask again.")
     if found.tool != facts.tool or not fits(call_digest(facts), found.digest):
         raise TokenError("This approval is for another call; ask again.")
     if found.level != decision.level:
         raise TokenError("This call needs another level than was approved; ask again.")
+    return found
+
+
+def give_back(store: ApprovalStore, token: str) -> None:
+    """Let a token be used again: its call could not run yet.
+
+    Raises:
+        SetupError: The state cannot be written.
+    """
+    with contextlib.suppress(TokenError), store.change() as connection:
+        nonce = read_token(store, token).nonce
+        connection.execute("UPDATE questions SET used = 0 WHERE nonce = ?", (nonce,))
 
 
 _DECISION_PURPOSE: Final = "iac decision 2"

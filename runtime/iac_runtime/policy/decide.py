@@ -79,7 +79,7 @@ def decide(
         rules=tuple(row.rule for row in judged.raised),
         own_rule=own.match.source if own else "",
     )
-    return named if named.action != "ask" or facts.can_ask else _unasked(facts, named)
+    return named if named.action != "ask" or facts.ways else _unasked(facts, named)
 
 
 def _judge(facts: CallFacts, rules: tuple[LevelRule, ...]) -> _Judged:
@@ -218,19 +218,19 @@ def _ruled(
     if denied is not None:
         way = f"The user can change {denied.source}."
         return _deny(judged, denied.source, _said(denied, "denies it"), way)
-    asks = _first(policy.ask, facts, judged)
+    asks = _first(policy.ask, facts, judged) or _hidden(policy.ask, facts, judged)
     hidden = _hidden(policy.denied, facts, judged)
     if hidden is not None:
         # Nobody vouches for what he cannot know: it may be the app that he denied.
         what = f"which apps this reaches ({escaped(facts.doubt)})" if facts.doubt else _UNKNOWN
         reason = f"It cannot be told {what}, and {hidden.source} denies some."
         return Decision("ask", level, (reason,), hidden.source, suggestion=_PLAIN)
-    if facts.vouched is not None and at_most(level, facts.vouched):
+    free = asks is None and not (judged.starts and _only_reads(settings))
+    if free and facts.vouched is not None and at_most(level, facts.vouched):
         return Decision("allow", level, (), f"the caller allows up to {facts.vouched}")
     if level == "DANGEROUS":
         reason = "DANGEROUS calls always require approval."
         return Decision("ask", level, (reason,), asks.source if asks else "DANGEROUS always asks")
-    asks = asks or _hidden(policy.ask, facts, judged)
     if asks is not None:
         return Decision("ask", level, (_said(asks, "asks about it"),), asks.source)
     allows = _first(policy.allow, facts, judged, loosens=True)
@@ -292,7 +292,7 @@ def _unasked(facts: CallFacts, decision: Decision) -> Decision:
         decision,
         action="deny",
         reasons=(*decision.reasons, "No approval prompt is available in this client."),
-        requires_prompt=True,
+        error="UNANSWERED",
         suggestion=decision.suggestion or way,
         offers_always=False,
         scope="",

@@ -130,6 +130,30 @@ SAYS: Final[dict[Verb, str]] = {
 
 Action = Literal["allow", "ask", "deny"]
 
+Approver = Literal["client", "dialog", "terminal"]
+"""A way of asking a person."""
+
+Verdict = Literal["once", "always", "decline", "cancel", "error", "timeout", "unable"]
+"""What a way of asking came back with: accepted (`once` or `always`), declined, closed without an
+answer (some clients do that unseen), failed, not answered in time, or not able to ask at all."""
+
+YES: Final[tuple[Verdict, ...]] = ("once", "always")
+
+
+class Story(NamedTuple):
+    """What was asked about one call so far, over all its questions.
+
+    Attributes:
+        id: Joins what the audit has of it; empty before the first question.
+        asked: Each way that was tried, and what it came back with; a question that waits for its
+            answer has none.
+        changed: What is otherwise than when the same was asked before, a sentence each.
+    """
+
+    id: str = ""
+    asked: tuple[tuple[Approver, Verdict | Literal[""]], ...] = ()
+    changed: tuple[str, ...] = ()
+
 
 class Raised(NamedTuple):
     """A rule of escalation that held: its name, what a person is told, and how far it raises.
@@ -165,7 +189,8 @@ class CallFacts:
         digest: That of the tools of its app in tools.lock; empty where there is none.
         client: Who calls, as it named itself.
         server: The name of the server that it came by, as it was started; empty for one without.
-        can_ask: Whether there is anybody to ask.
+        ways: How a person can be asked, in order; none where nobody can.
+        story: What was asked about it so far.
         vouched: Calls up to this level were written by the person who runs them (the library,
             `--allow`), and are not asked about; None where a model writes them.
         memory: What an approval of this call also covers while this program runs (a window);
@@ -190,7 +215,8 @@ class CallFacts:
     digest: str = ""
     client: str = ""
     server: str = ""
-    can_ask: bool = False
+    ways: tuple[Approver, ...] = ()
+    story: Story = Story()  # noqa: RUF009 (it is immutable)
     vouched: Level | None = None
     memory: str = ""
     shown: tuple[Shown, ...] = ()
@@ -258,8 +284,10 @@ class Decision:
         own_rule: The user's own rule that set the level; empty if none did.
         offers_always: Whether the person may be offered to remember the answer.
         scope: What an "always" would cover, in words.
-        requires_prompt: Refused only because nobody can be asked.
-        suggestion: How the user can allow it; empty if it runs.
+        error: Of a refusal, the type of its error: `UNANSWERED` where nobody could be asked,
+            `STALE` where what it names kept changing.
+        suggestion: What the caller can do, and how the user can allow it; empty if it runs.
+        person: What is said to the person who was asked, or could have been, in its stead.
     """
 
     action: Action
@@ -270,8 +298,14 @@ class Decision:
     own_rule: str = ""
     offers_always: bool = False
     scope: str = ""
-    requires_prompt: bool = False
+    error: Literal["REFUSED", "UNANSWERED", "STALE"] = "REFUSED"
     suggestion: str = field(default="")
+    person: str = ""
+
+    @property
+    def requires_prompt(self) -> bool:
+        """Whether it was refused only because nobody could be asked."""
+        return self.error == "UNANSWERED"
 
 
 class Undo(NamedTuple):

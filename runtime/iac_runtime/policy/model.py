@@ -12,10 +12,10 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, NamedTuple, get_args
 
 from iac_base.errors import SetupError, near_text, quoted
-from iac_runtime.policy.effects import Action
+from iac_runtime.policy.effects import Action, Approver
 from iac_runtime.policy.matching import LevelRule, Match
 from iac_runtime.tool import LEVELS, Level
 
@@ -103,8 +103,7 @@ PRESETS: Final[Mapping[str, Preset]] = {
     ),
 }
 
-Approver = Literal["client", "dialog", "terminal"]
-APPROVERS: Final[tuple[Approver, ...]] = ("client", "dialog", "terminal")
+APPROVERS: Final[tuple[Approver, ...]] = get_args(Approver)
 """Who may put a question to a person: the MCP client, a dialog of this Mac, this terminal."""
 
 

@@ -9,12 +9,13 @@ while a person thinks.
 import contextlib
 import math
 import os
+import secrets
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from iac_base.errors import SetupError
 from iac_base.files import data_folder
@@ -24,20 +25,20 @@ from iac_runtime.language.text import jxa_line
 from iac_runtime.policy.call_view import CallView, sent_for, view_of
 from iac_runtime.policy.dataflow import Taint, secrets_read, without_secrets
 from iac_runtime.policy.decide import decide
-from iac_runtime.policy.effects import CallFacts, Decision, Shown
+from iac_runtime.policy.effects import YES, Approver, CallFacts, Decision, Shown, Story, Verdict
 from iac_runtime.policy.escalation import escalate
 from iac_runtime.policy.file import load_policy, policy_path
 from iac_runtime.policy.file_rules import RuleContext
 from iac_runtime.policy.model import (
+    APPROVERS,
     REGISTERED,
-    Approver,
     Flags,
     Policy,
     PolicySettings,
     read_settings,
 )
 from iac_runtime.policy.places import from_file_url, identity
-from iac_runtime.policy.question import Question, Verdict
+from iac_runtime.policy.question import Question, keep
 from iac_runtime.policy.reach import Identify, effects_of, hidden_in, nobody
 from iac_runtime.policy.wording import differences, question_for
 from iac_runtime.tool import Level
@@ -46,32 +47,59 @@ from iac_runtime.tools.binding import Operation, parameters
 if TYPE_CHECKING:
     from iac_runtime.policy.approvals import ApprovalStore
 
-_TOO_MANY: Final = "The user declined too many questions of {}: none is asked for {} more."
+_TOO_MANY: Final = (
+    "Too many questions of {} were declined or left alone: none is asked for {} more."
+)
 _FINAL: Final = "Do not call again; ask the user what he wants instead."
-_UNANSWERED: Final = "Ask the user whether it should run before you call again."
-_CHANGED: Final = "What this call names has changed since it was approved."
+_UNANSWERED: Final = "Nobody said no. Tell the user that you will ask, then call again."
+_NO: Final = "You said no; nothing was sent."
+_SILENT: Final = "Nobody answered; nothing was sent."
+_WAYS: Final[Mapping[Approver, str]] = {
+    "client": "the client",
+    "dialog": "the dialog",
+    "terminal": "the terminal",
+}
+_CAME: Final[Mapping[Verdict, str]] = {
+    "cancel": "closed the question",
+    "error": "failed",
+    "timeout": "had no answer in time",
+    "unable": "cannot ask",
+}
+_CHANGING: Final = "What the call names kept changing while it was asked about; nothing was sent."
+_LOOK: Final = "Look at it again, then call again."
+
+ROUNDS: Final = 3
+"""Times that a person says yes to one call, where what it names changes meanwhile."""
+
 _GRANTED: Final = "the same, while this program runs"
 _RESUME: Final = (
-    "Wait that long; the user can let questions be asked now with: iac-mcp policy resume"
+    "Wait that long. The user can let questions be asked now with: iac-mcp policy resume"
 )
 
 
 class Requester(NamedTuple):
-    """Who calls, and who can ask there.
+    """Who calls, and how a person can be asked there.
 
-    `vouched` is for calls that the person who runs them wrote himself (the library, `--allow`).
+    Attributes:
+        client: As it names itself.
+        ways: The ways of asking that there are, in the order in which they are tried.
+        vouched: For calls that the person who runs them wrote himself (the library, `--allow`).
+        unable: The ways that there could be, and are not.
     """
 
     client: str = ""
-    asks_by: Approver | None = None
+    ways: tuple[Approver, ...] = ()
     vouched: Level | None = None
+    unable: tuple[Approver, ...] = ()
 
 
 class PendingApproval(NamedTuple):
-    """A question to be put to a person, and the token that its answer comes back with."""
+    """A question to be put to a person in some way, and the token that its answer comes with."""
 
     question: Question
     token: str
+    way: Approver
+    story: Story
 
 
 class Permissions:
@@ -162,12 +190,14 @@ class Permissions:
 
     def of(self, facts: CallFacts, caller: Requester) -> CallFacts:
         """Return the facts of a call with what is known of who calls."""
-        can_ask = caller.asks_by is not None and caller.asks_by in self.policy.approvers
+        approvers = self.policy.approvers
+        lacking: Any = ((way, "unable") for way in caller.unable if way in approvers)
         return replace(
             facts,
             client=caller.client,
             server=self.settings.server,
-            can_ask=can_ask,
+            ways=tuple(way for way in caller.ways if way in approvers),
+            story=Story(asked=tuple(lacking)),
             vouched=caller.vouched,
             at=time.localtime(self._now()),
             places=cache(self.places),
@@ -196,128 +226,89 @@ class Permissions:
             return decide(*known, row.name) if row else decision
         return decision
 
-    def ask(
-        self, facts: CallFacts, decision: Decision, changed: Sequence[str] = ()
-    ) -> PendingApproval | Decision:
-        """Return the question to put and its token, or a refusal where too many were asked.
-
-        `changed` says what is otherwise than when the same was asked before.
-
-        Raises:
-            SetupError: The state cannot be written; then nothing may be asked or run.
-        """
-        from iac_runtime.policy.approvals import Stopped, issue, keep
-
-        if decision.action != "ask":
-            return decision
-        token = issue(self.store, facts, decision, self._now)
-        if not isinstance(token, Stopped):
-            kept = partial(keep, self.store)
-            return PendingApproval(question_for(facts, decision, changed, kept), token)
-        too_many = _TOO_MANY.format(escaped(facts.client) or "this program", _span(token.seconds))
-        return replace(
-            decision,
-            action="deny",
-            reasons=(*decision.reasons, too_many),
-            source="the limit of questions",
-            requires_prompt=True,
-            suggestion=_RESUME,
-        )
-
-    def pinned(self, token: str, verdict: Verdict) -> bool:
-        """Say whether a yes is bound to objects, which have to be looked at again.
-
-        Raises:
-            SetupError: The state cannot be read.
-        """
-        if not token or verdict not in ("once", "always"):
-            return False
-        from iac_runtime.policy.approvals import TokenError, read_token
-
-        with contextlib.suppress(TokenError):
-            return bool(read_token(self.store, token).pin)
-        return False
-
-    def ask_anew(self, facts: CallFacts, token: str) -> PendingApproval | None:
-        """Return a new question where what was said yes to is not what there is now.
-
-        It uses the answer up. None where nothing changed, or the answer is no good.
-
-        Raises:
-            SetupError: The state cannot be written.
-        """
-        from iac_runtime.policy.approvals import TokenError, check, read_token, redeem
-
-        decision = self.judge(replace(facts, can_ask=True))
-        with contextlib.suppress(TokenError):
-            before = read_token(self.store, token)
-            if before.pin == facts.pin or decision.action != "ask":
-                return None
-            check(self.store, token, facts, decision, self._now)
-            redeem(self.store, token, facts, decision, self._now)
-            was = tuple(Shown(*row) for row in before.shown)
-            asked = self.ask(facts, decision, differences(was, facts.shown))
-            return asked if isinstance(asked, PendingApproval) else None
-        return None
-
-    def honours(self, facts: CallFacts, token: str, verdict: Verdict) -> bool:
-        """Say whether an answer would let a call run, without using it up.
-
-        Raises:
-            SetupError: The state cannot be read.
-        """
-        from iac_runtime.policy.approvals import TokenError, check
-
-        decision = self.judge(replace(facts, can_ask=True))
-        if verdict not in ("once", "always") or decision.action == "deny":
-            return False
-        with contextlib.suppress(TokenError):
-            check(self.store, token, facts, decision, self._now)
-            return True
-        return False
-
-    def answer(self, facts: CallFacts, token: str, verdict: Verdict) -> Decision:
-        """Return what is to be done with a call after its question was answered.
-
-        The call is judged anew: what is denied or blocked by now stays so, whatever was answered.
+    def ask(self, facts: CallFacts, decision: Decision) -> PendingApproval | Decision:
+        """Return the question about a call for the next way of asking, or why it is refused.
 
         Raises:
             SetupError: The state cannot be written; then the call may not run.
         """
-        from iac_runtime.policy.approvals import (
-            TokenError,
-            accepted,
-            declined,
-            redeem,
-            remember,
-        )
+        from iac_runtime.policy.approvals import Stopped, issue
 
+        if decision.action == "deny":
+            return decision
+        story = facts.story
+        if sum(said in YES for _, said in story.asked) >= ROUNDS:
+            return _refused(decision, _CHANGING, "what it names", _LOOK, "STALE")
+        way = _next(facts)
+        if way is None:
+            return _unanswered(decision, story)
+        story = story._replace(id=story.id or secrets.token_hex(8))
+        facts = replace(facts, story=story)
+        token = issue(self.store, facts, decision, way, self._now)
+        if isinstance(token, Stopped):
+            who, span = escaped(facts.client) or "this program", _span(token.seconds)
+            reason = _TOO_MANY.format(who, span)
+            return _refused(decision, reason, "the limit of questions", _RESUME, "UNANSWERED")
+        question = question_for(facts, decision, partial(keep, self.store.folder))
+        return PendingApproval(question, token, way, story)
+
+    def weigh(
+        self, facts: CallFacts, decision: Decision, token: str, verdict: Verdict
+    ) -> tuple[CallFacts, Decision]:
+        """Return a call and what is to be done with it after an answer, which is used up.
+
+        The call is judged anew: what is denied or blocked by now stays so, whatever was answered.
+        It asks on where the answer is no answer, and where what it names has changed.
+
+        Raises:
+            SetupError: The state cannot be written; then the call may not run.
+        """
+        from iac_runtime.policy.approvals import TokenError, count, redeem, remember
+
+        if not token:
+            return facts, decision
         # The surface that asked may not be the one that this call came by.
-        decision = self.judge(replace(facts, can_ask=True))
+        decision = self.judge(replace(facts, ways=facts.ways or APPROVERS))
         try:
             said = redeem(self.store, token, facts, decision, self._now)
         except TokenError as error:
-            return _refused(decision, str(error), "the approval")
-        if verdict == "denied":
-            with self.store.change() as connection:
-                declined(connection, facts.client, self._now())
-        if decision.action == "deny":
-            return decision
-        if verdict == "denied":
-            return _refused(decision, "The user said no.", "the user")
-        if verdict not in ("once", "always"):
-            return _refused(decision, "The question was not answered.", "no answer", _UNANSWERED)
-        if said.pin != facts.pin:
-            return _refused(decision, _CHANGED, "the approval", _UNANSWERED)
+            if verdict == "decline":
+                return facts, _said_no(decision)
+            return facts, _refused(decision, str(error), "the approval")
+        asked: Any = (*map(tuple, said.asked), (said.way, verdict))
+        facts = replace(facts, story=Story(said.story, asked))
         with self.store.change() as connection:
-            accepted(connection, facts.client)
+            count(connection, facts.client, said.way, verdict, self._now())
+        if decision.action == "deny":
+            return facts, decision
+        if verdict == "decline":
+            return facts, _said_no(decision)
+        if verdict not in YES:
+            return facts, decision
+        if said.pin != facts.pin:
+            shown = tuple(Shown(*row) for row in said.shown)
+            return self.changed(facts, shown), decision
         if verdict == "always" and said.always and decision.offers_always:
             remember(self.store, facts)
         if facts.memory:
             self._granted.add(facts.memory)
-        return replace(
-            decision, action="allow", source=f"the user, asked by {facts.client or 'iac'}"
-        )
+        source = f"the user, asked by {facts.client or 'iac'}"
+        return facts, replace(decision, action="allow", source=source)
+
+    def changed(self, facts: CallFacts, before: tuple[Shown, ...]) -> CallFacts:
+        """Return the facts of a call whose objects are otherwise than they were shown."""
+        story = facts.story._replace(changed=differences(before, facts.shown))
+        return replace(facts, story=story)
+
+    def give_back(self, token: str) -> None:
+        """Let an answer be used again: its call has to wait.
+
+        Raises:
+            SetupError: The state cannot be written.
+        """
+        from iac_runtime.policy.approvals import give_back
+
+        give_back(self.store, token)
 
     def saw(self, value: Any) -> None:
         """Remember the texts of a result, which an app or a stranger wrote."""
@@ -336,14 +327,42 @@ def _span(seconds: float) -> str:
     return f"{math.ceil(seconds / 60)} minutes"
 
 
-def _refused(decision: Decision, reason: str, source: str, way: str = _FINAL) -> Decision:
+def _next(facts: CallFacts) -> Approver | None:
+    """Return the way to ask by now: the one that said yes, where what it was about has changed."""
+    asked = facts.story.asked
+    if asked and asked[-1][1] in YES:
+        return asked[-1][0]
+    tried = [way for way, _ in asked]
+    return next((way for way in facts.ways if way not in tried), None)
+
+
+def _unanswered(decision: Decision, story: Story) -> Decision:
+    came = (f"{_WAYS[way]} {_CAME[said]}" for way, said in dict(story.asked).items() if said)
+    reason = f"Nobody could be asked: {', '.join(came)}."
+    return _refused(decision, reason, "no answer", _UNANSWERED, "UNANSWERED", _SILENT)
+
+
+def _said_no(decision: Decision) -> Decision:
+    return _refused(decision, "The user said no.", "the user", person=_NO)
+
+
+def _refused(
+    decision: Decision,
+    reason: str,
+    source: str,
+    way: str = _FINAL,
+    error: Literal["REFUSED", "UNANSWERED", "STALE"] = "REFUSED",
+    person: str = "",
+) -> Decision:
     return replace(
         decision,
         action="deny",
         reasons=(*decision.reasons, reason),
         source=source,
         offers_always=False,
+        error=error,
         suggestion=way,
+        person=person,
     )
 
 

@@ -1,42 +1,42 @@
 """How a person is asked: over MCP in both eras, and by a dialog of this Mac.
 
+Every way of asking answers with a `Verdict`. Only `decline` is a no; with what is neither a yes
+nor a no the gate goes on to the next way.
+
 Legacy: the server sends `elicitation/create`. 2026-07-28: the result of the call is an
 `InputRequiredResult` that carries the question and the sealed token; the client calls again with
-both. A decline, a cancel and an answer that does not fit are final: asking again would loop until
-the client's cap of rounds. Source: MCP 2025-11-25 and 2026-07-28, "Elicitation".
+both. A client is asked once for each state of what the call names: asking again would loop until
+its cap of rounds. Source: MCP 2025-11-25 and 2026-07-28, "Elicitation".
 
 Dialog: a constant script, its data on standard input. It comes to the front, Return means Deny,
-and after 45 seconds without an answer the call does not run, nor where anything goes wrong; only
-the button counts as a no. That it comes to the front, and that macOS shows it over a client in
-full screen, only a Mac can confirm.
-Source: AppleScript Language Guide, "display dialog".
+and it closes after 45 seconds without an answer; only the button counts as a no. That it comes to
+the front, and that macOS shows it over a client in full screen, only a Mac can confirm.
+Source: AppleScript Language Guide, "display dialog" and "Error numbers" (-128, user cancelled).
 """
 
+import contextlib
 import json
 import os
 import secrets
 import sys
+import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, NamedTuple
 
+from iac_base.files import write_whole
 from iac_runtime.execution.answers import framed
 from iac_runtime.execution.process import Runner
 from iac_runtime.execution.streams import run_process
-
-Verdict = Literal["once", "always", "denied", "unanswered"]
-"""What a person said; `unanswered` where he said nothing: it was closed, timed out or failed."""
+from iac_runtime.policy.effects import Verdict
 
 ONCE: Final = "Allow once"
 ALWAYS: Final = "Always allow"
 DENY: Final = "Deny"
-ANSWERS: Final[Mapping[str, Verdict]] = {ONCE: "once", ALWAYS: "always", DENY: "denied"}
+ANSWERS: Final[Mapping[str, Verdict]] = {ONCE: "once", ALWAYS: "always", DENY: "decline"}
 
-ROUNDS: Final = 3
-"""Times that a person is asked about one call, where what it names changes meanwhile."""
-
-
-CHANGING: Final = "What the call names kept changing while you were asked; nothing was sent."
+LIFETIME: Final = 600.0
+"""Seconds from the question to the answer."""
 
 
 class Question(NamedTuple):
@@ -51,8 +51,27 @@ class Question(NamedTuple):
     scope: str = ""
 
     def verdict(self, answer: str | None) -> Verdict:
-        """Return what an answer means; one that was not offered is none."""
-        return ANSWERS[answer] if answer in self.answers else "unanswered"
+        """Return what an answer means; one that was not offered is an error of who gave it."""
+        return ANSWERS[answer] if answer in self.answers else "error"
+
+
+def keep(folder: Path, text: str) -> str:
+    """Write all of a question to a file of a state folder, for this user alone.
+
+    Returns:
+        Its path, empty where it cannot be written. Files of questions that nobody can answer any
+        more are removed.
+    """
+    folder /= "questions"
+    path = folder / f"{secrets.token_hex(8)}.txt"
+    with contextlib.suppress(OSError):
+        folder.mkdir(mode=0o700, exist_ok=True)
+        for old in folder.iterdir():
+            if old.stat().st_mtime < time.time() - LIFETIME:
+                old.unlink(missing_ok=True)
+        write_whole(path, text + "\n", mode=0o600)
+        return str(path)
+    return ""
 
 
 KEY: Final = "approval"
@@ -95,14 +114,12 @@ def read_answer(
         answers: The labels that were offered (`Question.answers`).
         declared: Whether the client said that it can ask; an answer of one that cannot is forged.
     """
-    if declared and action == "decline":
-        return "denied"
-    if not declared or action != "accept" or not isinstance(content, Mapping):
-        return "unanswered"
-    answer = content.get(_FIELD)
-    if not isinstance(answer, str):
-        return "unanswered"
-    return Question("", "", "", "", "", answers).verdict(answer)
+    if not declared:
+        return "unable"
+    if action in ("decline", "cancel"):
+        return "decline" if action == "decline" else "cancel"
+    answer = content.get(_FIELD) if action == "accept" and isinstance(content, Mapping) else None
+    return Question("", "", "", "", "", answers).verdict(answer if type(answer) is str else None)
 
 
 def read_responses(
@@ -110,14 +127,15 @@ def read_responses(
 ) -> Verdict:
     """Return what the `inputResponses` of a repeated call say."""
     found = (responses or {}).get(KEY)
-    if not isinstance(found, Mapping):
-        return "unanswered"
-    action, content = found.get("action"), found.get("content")
+    said = found if isinstance(found, Mapping) else {}
+    action, content = said.get("action"), said.get("content")
     return read_answer(str(action), content, answers, declared=declared)
 
 
 SECONDS: Final = 45
-"""Until it closes by itself; the call does not run then."""
+"""Until it closes by itself."""
+
+_CANCELLED: Final = -128
 
 SCRIPT: Final = Path(__file__).parent / "jxa" / "dialog.js"
 _SLACK: Final = 10.0
@@ -148,9 +166,11 @@ def ask_dialog(
     try:
         done = runner(argv, json.dumps(request).encode(), SECONDS + _SLACK)
     except OSError:
-        return "unanswered"
-    answer = framed(done, mark).answer
-    if answer is None or answer.get("gaveUp") is not False or "message" in answer:
-        return "unanswered"
-    button = answer.get("button")
+        return "unable"
+    answer = framed(done, mark).answer or {"message": ""}
+    if "message" in answer:
+        return "cancel" if answer.get("number") == _CANCELLED else "error"
+    if answer.get("gaveUp") is True:
+        return "timeout"
+    button = answer.get("button") if answer.get("gaveUp") is False else None
     return question.verdict(button if isinstance(button, str) else None)

@@ -8,7 +8,7 @@ was found to be, and its specifier stands last, for whoever wants to know.
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from itertools import chain
 from pathlib import Path
@@ -32,18 +32,16 @@ _LINE: Final = 600
 def question_for(
     facts: CallFacts,
     decision: Decision,
-    changed: Sequence[str] = (),
     keep: Callable[[str], str] | None = None,
 ) -> Question:
     """Return the question about a call: what, to what, where to, why, and how it is undone.
 
     Args:
         facts, decision: The call.
-        changed: What is otherwise than when the same was asked before, a sentence each.
         keep: Writes what does not fit to a file, and returns its path.
     """
-    whole = _lines(facts, decision, changed, times=10**6)
-    lines = _lines(facts, decision, changed)
+    whole = _lines(facts, decision, times=10**6)
+    lines = _lines(facts, decision)
     path = keep("\n".join(whole)) if keep is not None and lines != whole else ""
     if path:
         lines[-1] += f". All of it: {escaped(path)}"
@@ -53,9 +51,7 @@ def question_for(
     return Question(app, facts.tool, decision.level, text, facts.line, answers, decision.scope)
 
 
-def _lines(
-    facts: CallFacts, decision: Decision, changed: Sequence[str], times: int = 1
-) -> list[str]:
+def _lines(facts: CallFacts, decision: Decision, times: int = 1) -> list[str]:
     """Return the lines of a question; what has many rows takes the lines that others leave.
 
     `times` says how much more there is room for.
@@ -74,6 +70,7 @@ def _lines(
     if not deeds:
         told = f"use {facts.tool}{'; ' if doubts else ''}{'; '.join(doubts)}"
     before = line(f"{facts.client or 'A program'} wants to {told}{'' if told[-1] == ':' else '.'}")
+    changed = facts.story.changed
     before += line(*(["It has changed since you were asked:", *changed] if changed else ()))
     given = _given(facts, found, VALUE_LIMIT * times)
     after = [_cut(given, 2 * _LINE * times)] if given else []

@@ -5,7 +5,9 @@ clients drop a call after 60 seconds without a word of their own; what would las
 for a turn included, is ended here before that, with an answer that says how to go on.
 
 The client is asked in its era: by `elicitation/create` in the middle of a call, or, in 2026-07-28,
-by a result that asks for input and is followed by the same call with the answer.
+by a result that asks for input and is followed by the same call with the answer. By which way a
+person is asked next is the gate's to say; another way needs its word in `APPROVERS`, its place in
+`caller_of` and its asker in `call_gate`.
 """
 
 import json
@@ -26,14 +28,11 @@ from iac_runtime.execution.answers import OUTCOME_UNKNOWN
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.plans import Asks, Call, Done, Refused
 from iac_runtime.gate.results import clean, structured
-from iac_runtime.policy.model import Approver
+from iac_runtime.policy.effects import Approver, Verdict
 from iac_runtime.policy.permissions import Requester
 from iac_runtime.policy.question import (
     ANSWERS,
-    CHANGING,
-    ROUNDS,
     Question,
-    Verdict,
     ask_dialog,
     dialog_at_hand,
     form,
@@ -53,18 +52,18 @@ EVERY: Final = 3.0
 PATIENCE: Final = 54.0
 """Seconds for a call: 60, less what ending a process that resists takes, and a little."""
 
+THINKING: Final = 300.0
+"""Seconds that a client has for a question in the middle of a call."""
+
 T = TypeVar("T")
 
 
-def outcome_result(outcome: Done | Refused | Asks) -> types.CallToolResult:
-    """Return the result for an outcome; a question that nobody could be asked is a refusal."""
+def outcome_result(outcome: Done | Refused) -> types.CallToolResult:
+    """Return the result for an outcome."""
     if isinstance(outcome, Done):
         return done_result(outcome)
-    if isinstance(outcome, Refused):
-        facts = outcome.facts()
-        return _error_result({**facts, "line": escaped(facts.get("line", ""))})
-    message = f"This call is {outcome.level}, and its question was not answered."
-    return _error_result({"type": "REFUSED", "message": message, "requires_prompt": True})
+    facts = outcome.facts()
+    return _error_result({**facts, "line": escaped(facts.get("line", ""))})
 
 
 def done_result(done: Done) -> types.CallToolResult:
@@ -224,15 +223,14 @@ class Deadline:
         )
 
 
-def caller_of(context: Any, gate: Gate) -> Requester:
-    """Return who sent a request, and by what way a person can be asked there."""
-    approvers = gate.permissions.policy.approvers
-    ways: list[Approver] = []
-    if _declared(context):
-        ways.append("client")
-    if dialog_at_hand():
-        ways.append("dialog")
-    return Requester(_name(context), next((way for way in ways if way in approvers), None))
+def caller_of(context: Any) -> Requester:
+    """Return who sent a request, and by what ways a person can be asked there, in order."""
+    able: dict[Approver, bool] = {"client": _declared(context), "dialog": dialog_at_hand()}
+    return Requester(
+        _name(context),
+        tuple(way for way, is_able in able.items() if is_able),
+        unable=tuple(way for way, is_able in able.items() if not is_able),
+    )
 
 
 async def call_gate(
@@ -242,8 +240,8 @@ async def call_gate(
     params: Any,
     limiter: anyio.CapacityLimiter,
     deadline: Deadline,
-) -> Done | Refused | Asks | types.InputRequiredResult:
-    """Carry out a call; a person is asked where the policy wants it.
+) -> Done | Refused | types.InputRequiredResult:
+    """Carry out a call; a person is asked where the policy wants it, by one way after the other.
 
     Raises:
         IacError: As `Gate.call`.
@@ -254,27 +252,19 @@ async def call_gate(
             _plain(params.input_responses), tuple(ANSWERS), declared=_declared(context)
         )
         call = call._replace(token=params.request_state, verdict=verdict)
-    outcome = await _in_thread(partial(_call, gate, call), limiter, deadline.keep)
-    for _ in range(ROUNDS):
+    while True:
+        outcome = await _in_thread(partial(_call, gate, call), limiter, deadline.keep)
         if not isinstance(outcome, Asks):
-            break
-        if call.caller.asks_by == "client":
-            if modern:
-                return types.InputRequiredResult.model_validate(
-                    input_required(outcome.question, outcome.token)
-                )
-            said = await _elicit(context, outcome.question)
-        elif call.caller.asks_by == "dialog":
+            return outcome
+        if outcome.way != "client":
             ask = partial(_by_dialog, outcome.question)
             said = await _in_thread(ask, limiter, deadline.tell)
+        elif modern:
+            question = input_required(outcome.question, outcome.token)
+            return types.InputRequiredResult.model_validate(question)
         else:
-            break
-        answered = call._replace(token=outcome.token, verdict=said)
-        outcome = await _in_thread(partial(_call, gate, answered), limiter, deadline.keep)
-    else:
-        if isinstance(outcome, Asks):
-            raise ToolError("STALE", CHANGING, "Look at it again, then call again.", retryable=True)
-    return outcome
+            said = await _elicit(context, outcome.question, deadline)
+        call = call._replace(token=outcome.token, verdict=said)
 
 
 def _call(gate: Gate, call: Call, cancel: Cancellation) -> Done | Refused | Asks:
@@ -285,15 +275,24 @@ def _by_dialog(question: Question, _cancel: Cancellation) -> Verdict:
     return ask_dialog(question)
 
 
-async def _elicit(context: Any, question: Question) -> Verdict:
+async def _elicit(context: Any, question: Question, deadline: Deadline) -> Verdict:
     asked = form(question)
-    try:
-        found = await context.session.elicit_form(
-            asked["message"], asked["requestedSchema"], context.request_id
-        )
-    except (MCPError, anyio.ClosedResourceError):
-        return "unanswered"
-    return read_answer(found.action, found.content, question.answers, declared=True)
+    said: Verdict = "timeout"
+    async with anyio.create_task_group() as group:
+        group.start_soon(deadline.tell, Cancellation())
+        with anyio.move_on_after(THINKING):
+            try:
+                found = await context.session.elicit_form(
+                    asked["message"], asked["requestedSchema"], context.request_id
+                )
+                said = read_answer(found.action, found.content, question.answers, declared=True)
+            except MCPError as error:
+                said = "unable" if error.error.code == types.METHOD_NOT_FOUND else "error"
+            except (ValueError, anyio.ClosedResourceError, anyio.BrokenResourceError):
+                # What it answered is not of the protocol, or it is going.
+                said = "error"
+        group.cancel_scope.cancel()
+    return said
 
 
 def _declared(context: Any) -> bool:

@@ -156,7 +156,7 @@ def _calls(
     async def counted(
         context: Any, params: types.CallToolRequestParams
     ) -> types.CallToolResult | types.InputRequiredResult:
-        call = Call(params.name, params.arguments or {}, caller_of(context, gate))
+        call = Call(params.name, params.arguments or {}, caller_of(context))
         client = call.caller.client
         if status is not None and client and client not in named:
             named.add(client)
@@ -222,6 +222,7 @@ def _through_gate(gate: Gate, client: str, tool: str, given: Mapping[str, Any]) 
         f"Call the tool {tool} with {json.dumps(given)} instead.",
         app=outcome.app,
         command=tool,
+        kind=outcome.kind,
     )
 
 
@@ -232,7 +233,7 @@ def _resources(gate: Gate, sources: Sources) -> Any:
         context: Any, params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
         uri = str(params.uri)
-        call = partial(_through_gate, gate, caller_of(context, gate).client)
+        call = partial(_through_gate, gate, caller_of(context).client)
         read = partial(read_resource, uri, sources._replace(call=call))
         text, mime, said = await _in_worker(read)
         contents = types.TextResourceContents(

@@ -160,20 +160,28 @@ def servers() -> list[RunningServer]:
 
 
 def status_facts(own: StatusFile | None = None) -> dict[str, Any]:
-    """Return the status of all servers as one JSON object: `{"servers": [...]}`.
+    """Return the status of all servers, and who may not ask, as one JSON object.
+
+    It is `{"servers": [...], "paused": [{"client", "until", "lift"}]}`.
 
     Args:
         own: The board of this process, whose numbers are newer than its file's.
     """
+    # Loads sqlite3.
+    from iac_runtime.policy.approvals import paused
+
     note: dict[str, str] = {}
+    rows: list[dict[str, Any]] = []
+    resting: list[dict[str, Any]] = []
     try:
         rows = [server.facts() for server in servers()]
+        resting = [row._asdict() for row in paused(open_state())]
     except SetupError as error:
-        rows, note = [], {"note": str(error)}
+        note = {"note": str(error)}
     if own is not None:
         mine = own.facts()
         rows = [mine, *(row for row in rows if row["pid"] != mine["pid"])]
-    return {"servers": rows, **note}
+    return {"servers": rows, "paused": resting, **note}
 
 
 def _read(path: Path) -> RunningServer | None:

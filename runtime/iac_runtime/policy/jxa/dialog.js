@@ -8,7 +8,7 @@ function run() {
   try {
     answer = ask(question);
   } catch (error) {
-    answer = { button: question.deny, gaveUp: false, message: String(error) };
+    answer = { button: question.deny, gaveUp: false, message: String(error), number: error.errorNumber };
   }
   return '<iac:' + question.mark + '>' + JSON.stringify(answer) + '</iac:' + question.mark + '>';
 }

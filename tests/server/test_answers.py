@@ -1,0 +1,210 @@
+"""Six answers of real clients over the pipes of a real server, in both protocol eras.
+
+Each test asserts what the caller reads, what the audit says, and what ran.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import anyio
+import mcp_types as types
+import pytest
+from mcp import Client
+from mcp.shared.exceptions import MCPError
+from real_clients import ERAS, ask, facts_of, program
+
+from iac_runtime.audit.reading import AuditEntry, Query, find
+from iac_runtime.policy.approvals import paused
+from iac_runtime.policy.question import DENY, ONCE
+
+pytestmark = pytest.mark.process
+
+MAKE = ("notes_make_note", {"name": "Milk"})
+FIND = ("notes_list", {"element": "note", "where": {"name": "Milk"}})
+
+
+def says(action: Any, answer: str | None = None) -> Any:
+    content = None if answer is None else {"answer": answer}
+
+    async def person(_context: Any, _params: Any) -> types.ElicitResult:
+        return types.ElicitResult(action=action, content=content)
+
+    return {"elicitation_callback": person}
+
+
+async def fails(_context: Any, _params: Any) -> Any:
+    return types.ErrorData(code=types.INTERNAL_ERROR, message="no window")
+
+
+async def never(_context: Any, _params: Any) -> Any:
+    await anyio.sleep_forever()
+
+
+def made_by(tools: Path, data: Path, era: str, more: Any, **environ: str) -> tuple[Any, int]:
+    """Return the facts of a refusal, or None where the call ran, and how many notes there are."""
+    found: list[Any] = []
+
+    async def question(client: Client) -> None:
+        result = await client.call_tool(*MAKE)
+        found.append(facts_of(result) if result.is_error else None)
+        listed = await client.call_tool(*FIND)
+        found.append(len((listed.structured_content or {})["result"]))
+
+    ask(program(tools, data, "--simulate", **environ), question, era, **more)
+    return found[0], found[1]
+
+
+def story(data: Path) -> AuditEntry:
+    """Return what the audit has of the call, which is one row."""
+    (entry,) = find(data / "state", Query(tool=MAKE[0]), 10)
+    assert entry.simulated
+    assert not find(data / "state", Query(simulated=False), 10)
+    return entry
+
+
+LONE = [["dialog", "unable"]]
+
+
+@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize(
+    ("more", "kind", "asked", "result"),
+    [
+        pytest.param(says("accept", ONCE), None, "once", "done", id="accepts"),
+        pytest.param(says("decline"), "REFUSED", "decline", "refused", id="declines"),
+        pytest.param(says("accept", DENY), "REFUSED", "decline", "refused", id="denies"),
+        pytest.param(says("cancel"), "UNANSWERED", "cancel", "UNANSWERED", id="cancels"),
+        pytest.param({}, "UNANSWERED", "unable", "UNANSWERED", id="unable"),
+    ],
+)
+def test_each_answer_is_itself_to_the_caller_and_in_the_audit(
+    tools: Path, tmp_path: Path, era: str, more: Any, kind: Any, asked: str, result: str
+) -> None:
+    data = tmp_path / "data"
+    facts, count = made_by(tools, data, era, more)
+    assert count == (kind is None)
+    if facts is None:
+        assert kind is None
+    else:
+        assert (facts["type"], facts["retryable"]) == (kind, kind == "UNANSWERED")
+        assert ("The user said no" in facts["message"]) == (kind == "REFUSED")
+        assert ("Do not call again" in facts["suggestion"]) == (kind == "REFUSED")
+        assert "--allow" not in str(facts)
+    entry = story(data)
+    assert sorted(entry.asked) == sorted([["client", asked], *LONE])
+    assert (entry.result, entry.decision) == (result, "allow" if kind is None else "deny")
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_a_client_that_fails_at_asking_runs_nothing(tools: Path, tmp_path: Path, era: str) -> None:
+    data = tmp_path / "data"
+    found: list[Any] = []
+
+    async def question(client: Client) -> None:
+        # In the newer era the client's own library ends the call, and the server hears no more.
+        try:
+            found.append(facts_of(await client.call_tool(*MAKE)))
+        except MCPError:
+            assert era == "auto"
+        listed = await client.call_tool(*FIND)
+        assert (listed.structured_content or {})["result"] == []
+
+    ask(program(tools, data, "--simulate"), question, era, elicitation_callback=fails)
+    entry = story(data)
+    if era == "legacy":
+        (facts,) = found
+        assert (facts["type"], facts["retryable"]) == ("UNANSWERED", True)
+        assert "the client failed" in facts["message"]
+        assert (entry.asked, entry.result) == ([*LONE, ["client", "error"]], "UNANSWERED")
+    else:
+        assert (entry.asked, entry.result) == ([*LONE, ["client", ""]], "asked")
+
+
+def test_a_question_in_the_middle_of_a_call_that_is_never_answered_ends(
+    tools: Path, tmp_path: Path
+) -> None:
+    data = tmp_path / "data"
+    server = program(tools, data, "--simulate")
+    patience = "from iac_runtime.serve import calling\ncalling.THINKING = 1.0\n"
+    server.args[1] = patience + server.args[1]
+    found: list[Any] = []
+
+    async def question(client: Client) -> None:
+        found.append(facts_of(await client.call_tool(*MAKE)))
+        listed = await client.call_tool(*FIND)
+        assert (listed.structured_content or {})["result"] == []
+
+    ask(server, question, "legacy", elicitation_callback=never)
+    (facts,) = found
+    assert facts["type"] == "UNANSWERED"
+    assert "the client had no answer in time" in facts["message"]
+    assert story(data).asked == [*LONE, ["client", "timeout"]]
+
+
+def test_a_client_of_the_newer_era_that_never_comes_back_leaves_a_question(
+    tools: Path, tmp_path: Path
+) -> None:
+    data = tmp_path / "data"
+
+    async def question(client: Client) -> None:
+        with anyio.move_on_after(3):
+            await client.call_tool(*MAKE)
+        listed = await client.call_tool(*FIND)
+        assert (listed.structured_content or {})["result"] == []
+
+    ask(program(tools, data, "--simulate"), question, "auto", elicitation_callback=never)
+    entry = story(data)
+    assert (entry.asked, entry.result) == ([*LONE, ["client", ""]], "asked")
+
+
+@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize(
+    ("button", "gave_up", "kind", "came"),
+    [
+        ("Allow once", False, None, "once"),
+        ("Deny", False, "REFUSED", "decline"),
+        ("", True, "UNANSWERED", "timeout"),
+    ],
+)
+def test_what_a_client_closes_unseen_the_dialog_asks(
+    tools: Path, tmp_path: Path, era: str, button: str, gave_up: bool, kind: Any, came: str
+) -> None:
+    dialog = stand_in(tmp_path, button, gave_up)
+    data = tmp_path / "data"
+    facts, count = made_by(tools, data, era, says("cancel"), IAC_OSASCRIPT=str(dialog))
+    assert count == (kind is None)
+    assert (facts or {}).get("type") == kind
+    assert story(data).asked == [["client", "cancel"], ["dialog", came]]
+
+
+@pytest.mark.parametrize("era", ERAS)
+@pytest.mark.parametrize(("action", "stopped"), [("cancel", False), ("decline", True)])
+def test_only_declined_questions_stop_a_client(
+    tools: Path, tmp_path: Path, era: str, action: str, stopped: bool
+) -> None:
+    data = tmp_path / "data"
+    messages: list[str] = []
+
+    async def question(client: Client) -> None:
+        for _ in range(6):
+            facts = facts_of(await client.call_tool(*MAKE))
+            messages.append(facts["message"])
+
+    ask(program(tools, data, "--simulate"), question, era, **says(action))
+    assert ("Too many questions" in messages[5]) == stopped
+    assert not any("Too many questions" in said for said in messages[:5])
+    assert [row.lift for row in paused(data / "state")] == ["iac-mcp policy resume"] * stopped
+
+
+def stand_in(folder: Path, button: str, gave_up: bool) -> Path:
+    """Write an osascript that presses a button of every dialog, and return its path."""
+    path = folder / "osascript"
+    path.write_text(
+        "#!/usr/bin/env python3\n"
+        "import json, sys\n"
+        "mark = json.load(sys.stdin)['mark']\n"
+        f"answer = json.dumps({{'button': {button!r}, 'gaveUp': {gave_up!r}}})\n"
+        "print(f'<iac:{mark}>{answer}</iac:{mark}>')\n",
+        encoding="utf-8",
+    )
+    path.chmod(0o755)
+    return path
