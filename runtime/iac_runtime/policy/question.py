@@ -111,8 +111,9 @@ def _lines(
         return [_cut(escaped(said), _LINE * times)] if said else []
 
     effects = [in_words(effect) for effect in facts.effects]
-    one = f": {effects[0]}" if len(effects) == 1 else ""
-    before = line(f"{facts.client or 'A program'} wants to use {facts.tool}{one}.")
+    one = f": {effects[0]}" if len(effects) == 1 and not facts.parts else ""
+    often = f" {len(facts.parts)} times" if len(facts.parts) > 1 else ""
+    before = line(f"{facts.client or 'A program'} wants to use {facts.tool}{often}{one}.")
     before += line(*(["It has changed since you were asked:", *changed] if changed else ()))
     told = {effect.reference for effect in facts.effects} if one else set()
     most = VALUE_LIMIT * times
@@ -120,11 +121,11 @@ def _lines(
     script = facts.event is None and facts.shown
     given = "; ".join(
         f"{escaped(key)}: {shown(value, most)}"
-        for key, value in facts.arguments.items()
+        for key, value in (() if facts.parts else facts.arguments.items())
         if value not in (*told,) and not (script and len(str(value)) > most)
     )
     after = [_cut(f"With {given}", 2 * _LINE * times)] if given else []
-    if facts.event is None and facts.line:
+    if facts.event is None and facts.line and not facts.parts:
         after += line(f"It runs: {facts.line}")
     after += line(*(["Asked because:", *decision.reasons] if decision.reasons else ()))
     after += line(f"{decision.level}:", undo_of(facts, decision.level).says)
@@ -137,8 +138,27 @@ def _lines(
         things.append(f"  {'…' + name.removeprefix(above) if inside else name}: {says}")
         above = above if inside else name
     rows = [f"  {effect}" for effect in effects] if not one else []
+    if facts.parts:
+        rows, things = _table(facts.parts, _LINE * times), []
     rows = _some(rows, left - min(len(things), left // 2))
     return [*before, *rows, *_some([*chain(*map(line, things))], left - len(rows)), *after]
+
+
+def _table(parts: Sequence[CallFacts], most: int) -> list[str]:
+    """Return a row for each of several calls: what it does, to what, and with what."""
+    rows = []
+    for at, part in enumerate(parts, 1):
+        told = {effect.reference for effect in part.effects}
+        seen = "; ".join(says for _, says in part.shown)
+        given = "; ".join(
+            f"{key}: {shown(value, VALUE_LIMIT)}"
+            for key, value in part.arguments.items()
+            if value not in (*told,)
+        )
+        said = "; ".join(in_words(effect) for effect in part.effects)
+        more = (f": {seen}" if seen else "") + (f" - with {given}" if given else "")
+        rows.append(_cut(escaped(f"  {at}. {said}{more}"), most))
+    return rows
 
 
 def _some(rows: list[str], most: int) -> list[str]:
