@@ -60,8 +60,9 @@ class Session:
         """
         from iac_runtime.gate.plans import Call
 
-        outcome = self._gate.call(Call(tool, {}, calls=tuple(calls)))
-        return list(_value(outcome)["results"]) if calls else []
+        if not calls:
+            return []
+        return list(_value(self._gate.call(Call(tool, {}, calls=tuple(calls))))["results"])
 
     def run(self, function: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
         """Carry out the call that a generated function stands for."""

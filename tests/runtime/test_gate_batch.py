@@ -1,12 +1,14 @@
 """Several calls of one tool: planned together, asked about once, and no more than was asked."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
 from pinned_places import catalogue
 
-from iac_base.errors import InvalidParameterError, ToolError
+import iac_runtime
+from iac_base.errors import CallRefusedError, InvalidParameterError, ToolError
 from iac_runtime.audit import Audit
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.batch import BatchError
@@ -221,3 +223,18 @@ def test_every_effect_counts_for_the_limits() -> None:
     with pytest.raises(ToolError, match="Too many calls"):
         desk.allowed(DELETE, [note(2), note(3)])
     assert len([name for name in desk.names if name.startswith("Note")]) == 4
+
+
+def test_the_library_calls_a_tool_several_times(generated: Path) -> None:
+    with iac_runtime.connect(simulate=True, tools=generated) as session:
+        made = session.call_all(MAKE, [{"name": "a"}, {"name": "b"}])
+        names = session.call_all("notes_get", [{"target": f"{ref}.name"} for ref in made])
+        assert names == ["a", "b"]
+        assert session.call_all(MAKE, []) == []
+        with pytest.raises(ToolError, match="Call 2 of 2"):
+            session.call_all(MAKE, [{"name": "c"}, {"nam": "d"}])
+        before = session.call("notes_count", element="note")
+    with iac_runtime.connect(simulate=True, tools=generated, allow="SAFE") as session:
+        with pytest.raises(CallRefusedError):
+            session.call_all(MAKE, [{"name": "a"}])
+        assert session.call("notes_count", element="note") == before - 2
