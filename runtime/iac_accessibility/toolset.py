@@ -31,9 +31,8 @@ from iac_base.errors import quoted
 from iac_base.text import clean
 from iac_runtime.gate.plans import Call, Plan, ToolContext, ToolResult
 from iac_runtime.policy.dataflow import Taint
-from iac_runtime.policy.effects import Effect
+from iac_runtime.policy.effects import CallFacts, Effect, Raised
 from iac_runtime.policy.escalation import from_results
-from iac_runtime.policy.facts import CallFacts, Raised
 from iac_runtime.policy.permissions import Permissions
 from iac_runtime.tools.shape import Perform, Tool
 

@@ -12,7 +12,7 @@ from iac_applescript.skills import Skill
 from iac_base.errors import ToolError
 from iac_base.text import clean, clean_text
 from iac_base.words import fold
-from iac_runtime.policy.facts import Shown
+from iac_runtime.policy.effects import Shown
 from iac_runtime.search.request import stems
 
 REASONS: Final = 12

@@ -42,9 +42,8 @@ from iac_applescript.toolset import Arguments, ScriptToolset, looks_up, open_too
 from iac_base.errors import SetupError, ToolError, quoted
 from iac_runtime.execution.process import Runner
 from iac_runtime.gate.plans import Call, Plan, ToolContext
-from iac_runtime.policy.effects import OWN, Effect, Verb
+from iac_runtime.policy.effects import OWN, Effect, Raised, Verb
 from iac_runtime.policy.escalation import from_results
-from iac_runtime.policy.facts import Raised
 from iac_runtime.tool import LEVELS, highest
 from iac_runtime.tools.shape import Tool
 

@@ -20,8 +20,7 @@ from iac_base.files import open_state
 from iac_base.text import clean
 from iac_runtime.execution.process import Completed, Runner
 from iac_runtime.gate.plans import Call, Plan, ToolContext, ToolResult
-from iac_runtime.policy.effects import Effect
-from iac_runtime.policy.facts import CallFacts, Raised, Shown
+from iac_runtime.policy.effects import CallFacts, Effect, Raised, Shown
 from iac_runtime.search import Index
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.shape import Perform, Tool

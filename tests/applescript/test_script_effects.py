@@ -11,8 +11,7 @@ from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.opening import simulation
 from iac_runtime.gate.plans import Call
-from iac_runtime.policy.effects import OWN, Effect, Flow
-from iac_runtime.policy.facts import CallFacts
+from iac_runtime.policy.effects import OWN, CallFacts, Effect, Flow
 from iac_runtime.policy.model import Flags, Policy, read_settings
 from iac_runtime.policy.permissions import Permissions
 from iac_runtime.policy.reach import identify_in

@@ -25,8 +25,8 @@ from iac_runtime.policy.approvals import MOST
 from iac_runtime.policy.file import parse_policy
 from iac_runtime.policy.model import Flags, read_settings
 from iac_runtime.policy.permissions import Permissions, Requester
-from iac_runtime.policy.question import LINE_LIMIT
 from iac_runtime.policy.reach import identify_in
+from iac_runtime.policy.wording import LINE_LIMIT
 from iac_runtime.serve.listing import Choice, own_lines
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.own import added_tools
@@ -311,5 +311,5 @@ def test_of_a_long_script_a_person_sees_the_dangerous_lines_and_not_its_head(
     lines = asks.question.text.splitlines()
     assert '  line 41: do shell script "rm -rf ~"' in lines
     assert "harmless" not in asks.question.text
-    assert "harmless 39" in Path(lines[-1].removeprefix("All of it: ")).read_text()
+    assert "harmless 39" in Path(lines[-1].partition(". All of it: ")[2]).read_text()
     assert len(lines) <= LINE_LIMIT

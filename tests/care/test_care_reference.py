@@ -15,15 +15,25 @@ DOCS = ROOT / "docs"
 PAGES = sorted([*DOCS.rglob("*.md"), ROOT / "README.md", ROOT / "CONTRIBUTING.md"])
 
 
-@pytest.fixture(scope="module")
-def reference() -> ModuleType:
-    path = DOCS / "make_reference.py"
-    spec = importlib.util.spec_from_file_location("make_reference", path)
+def maker(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, DOCS / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.fixture(scope="module")
+def reference() -> ModuleType:
+    return maker("make_reference")
+
+
+def test_the_questions_are_what_the_program_asks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "UTC")
+    made = maker("make_questions").page()
+    there = (DOCS / "questions.md").read_text(encoding="utf-8")
+    assert there == made, "write them again: python docs/make_questions.py"
 
 
 def test_the_reference_is_what_the_code_says(reference: ModuleType) -> None:

@@ -2,7 +2,7 @@
 
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.gate import Gate
-from iac_runtime.policy.facts import CallFacts, Decision
+from iac_runtime.policy.effects import CallFacts, Decision
 from iac_runtime.policy.model import Flags, Policy, read_settings
 from iac_runtime.policy.permissions import Permissions
 from iac_runtime.tools.catalogue import Catalogue

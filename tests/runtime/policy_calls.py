@@ -10,7 +10,7 @@ from typing import Any
 from iac_runtime.language.compose import compose, effective_level
 from iac_runtime.policy.approvals import ApprovalStore, left
 from iac_runtime.policy.dataflow import without_secrets
-from iac_runtime.policy.facts import CallFacts
+from iac_runtime.policy.effects import CallFacts
 from iac_runtime.policy.file_rules import RuleContext
 from iac_runtime.policy.model import Flags, Policy, PolicySettings, read_settings
 from iac_runtime.policy.permissions import Permissions

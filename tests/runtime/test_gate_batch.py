@@ -19,7 +19,7 @@ from iac_runtime.gate.plans import Asks, Call, Done, Refused
 from iac_runtime.policy.file import parse_policy
 from iac_runtime.policy.model import Flags, read_settings
 from iac_runtime.policy.permissions import Permissions, Requester
-from iac_runtime.policy.question import LINE_LIMIT
+from iac_runtime.policy.wording import LINE_LIMIT
 from iac_simulator import Simulator
 
 ASKED = Requester("Claude", "client")
@@ -71,8 +71,8 @@ def test_one_question_is_a_table_of_all_the_calls() -> None:
     asked = Desk().call(DELETE, [note(1), note(3)])
     assert isinstance(asked, Asks)
     one, two, three, *_ = asked.question.text.splitlines()
-    assert one == "Claude wants to use notes_delete 2 times."
-    assert two.startswith('  1. deletes accounts[0].folders[0].notes.byId("n1") in Notes: note')
+    assert one == "Claude wants to use notes_delete for 2 calls together:"
+    assert two.startswith("  1. delete")
     assert '"Note 1"' in two
     assert '"Note 3"' in three
     assert "Always allow" not in asked.question.answers
@@ -85,7 +85,7 @@ def test_a_long_table_is_counted_and_whole_in_a_file() -> None:
     lines = asked.question.text.splitlines()
     assert len(lines) <= LINE_LIMIT
     assert any(line.startswith("  and ") and line.endswith(" more") for line in lines)
-    path = lines[-1].removeprefix("All of it: ")
+    path = lines[-1].rpartition("All of it: ")[2]
     with open(path, encoding="utf-8") as file:  # noqa: PTH123 (a path as it is shown)
         whole = file.read()
     assert all(f'"New {at}"' in whole for at in range(30))

@@ -17,7 +17,7 @@ from iac_runtime.gate.resolving import SECONDS, describing, table
 from iac_runtime.language.reader import AppReader
 from iac_runtime.policy.file import load_policy
 from iac_runtime.policy.permissions import Requester, open_permissions
-from iac_runtime.policy.question import LINE_LIMIT
+from iac_runtime.policy.wording import LINE_LIMIT
 from iac_simulator import Simulator
 from iac_simulator.simulator import demo_state
 
@@ -73,108 +73,106 @@ def lines_of(tool: str, arguments: dict[str, Any], gate: Gate | None = None) -> 
             "notes_delete",
             {"target": f"{NOTES}[0]"},
             [
-                f"Claude wants to use notes_delete: deletes {NOTES}[0] in Notes.",
-                f'  {NOTES}[0]: note "Shopping list", plaintext "Shopping list Milk, eggs, bread",'
+                'Claude wants to delete the note "Shopping list" in Notes.',
+                '  note "Shopping list", plaintext "Shopping list Milk, eggs, bread",'
                 " modification date 2026-02-25 18:00",
                 "Asked because: DANGEROUS calls always require approval.",
-                "DANGEROUS: It goes to Recently Deleted in Notes, and can be taken back from there"
-                " for a while.",
+                "Can it be undone? Yes, for a while: it goes to Recently Deleted in Notes.",
+                f"DANGEROUS: notes_delete, {NOTES}[0]",
             ],
         ),
         (
             "notes_delete",
             {"target": NOTES},
             [
-                f"Claude wants to use notes_delete: deletes {NOTES} in Notes.",
-                f"  {NOTES}: 2 notes",
-                '  ….byId("x-coredata://demo/ICNote/p4"): note "Shopping list", modification date'
-                " 2026-02-25 18:00",
+                "Claude wants to delete 2 notes in Notes.",
+                '  note "Shopping list", modification date 2026-02-25 18:00',
             ],
         ),
         (
             "notes_move",
             {"target": f"{NOTES}[0]", "to": "accounts[0].folders[1]"},
             [
-                f"Claude wants to use notes_move: moves {NOTES}[0] in Notes.",
-                f'  {NOTES}[0]: note "Shopping list", plaintext "Shopping list Milk, eggs, bread",'
+                'Claude wants to move the note "Shopping list" in Notes.',
+                '  note "Shopping list", plaintext "Shopping list Milk, eggs, bread",'
                 " modification date 2026-02-25 18:00",
-                '  accounts[0].folders[1]: folder "Work"',
-                'With to: "accounts[0].folders[1]"',
-                "MODIFY: It can be moved back by hand.",
+                'With to: the folder "Work".',
+                "Asked because: MODIFY calls are asked about by preset cautious.",
+                "Can it be undone? Yes, by hand: it can be moved back.",
             ],
         ),
         (
             "mail_send",
             {"target": "outgoingMessages[0]"},
             [
-                "Claude wants to use mail_send: sends outgoingMessages[0] in Mail.",
-                "  outgoingMessages[0]: outgoing message \"Lunch', to recipients 'nobody\", to"
+                "Claude wants to send the outgoing message \"Lunch', to recipients 'nobody\""
+                " in Mail.",
+                "  outgoing message \"Lunch', to recipients 'nobody\", to"
                 ' recipients "p0@example.org", "p1@example.org", "p2@example.org",'
                 ' "p3@example.org", "p4@example.org" and 2 more, content "At noon by the river by'
                 ' the river by the river by the river by the river by the…"',
                 "Asked because: DANGEROUS calls always require approval.",
-                "DANGEROUS: What is sent cannot be called back.",
+                "Can it be undone? No: what is sent cannot be called back.",
             ],
         ),
         (
             "mail_delete",
             {"target": "inbox.messages[0]"},
             [
-                "Claude wants to use mail_delete: deletes inbox.messages[0] in Mail.",
-                '  inbox.messages[0]: message "Lunch on Thursday?", sender "Ines Mora'
-                ' <ines@example.org>", date received 2026-03-01 17:42',
+                'Claude wants to delete the message "Lunch on Thursday?" in Mail.',
+                '  message "Lunch on Thursday?", sender "Ines Mora <ines@example.org>",'
+                " date received 2026-03-01 17:42",
             ],
         ),
         (
             "calendar_delete",
             {"target": 'calendars["Home"].events[0]'},
             [
-                'Claude wants to use calendar_delete: deletes calendars["Home"].events[0] in'
-                " Calendar.",
-                '  calendars["Home"].events[0]: event "Dentist", start date 2026-03-03 08:00, end'
+                'Claude wants to delete the event "Dentist" in Calendar.',
+                '  event "Dentist", start date 2026-03-03 08:00, end'
                 ' date 2026-03-03 08:45, location "12 High Street"',
                 "Asked because: DANGEROUS calls always require approval.",
-                "DANGEROUS: It cannot be taken back here.",
+                "Can it be undone? No: what is deleted is not kept.",
             ],
         ),
         (
             "finder_delete",
             {"target": "/Users/me/Desktop/Todo.txt"},
             [
-                'Claude wants to use finder_delete: deletes desktop.items["Todo.txt"] in Finder.',
-                '  desktop.items["Todo.txt"]: item "Todo.txt", URL'
-                ' "file:///Users/me/Desktop/Todo.txt", kind "Plain Text Document", size 412',
-                'With target: "/Users/me/Desktop/Todo.txt"',
+                'Claude wants to delete the item "Todo.txt" in Finder.',
+                '  item "Todo.txt", at "/Users/me/Desktop/Todo.txt", kind "Plain Text Document",'
+                " size 412 bytes",
                 "Asked because: DANGEROUS calls always require approval.",
-                "DANGEROUS: It goes to the Trash, and can be put back until that is emptied.",
+                "Can it be undone? Yes, until the Trash is emptied: it goes there.",
+                'DANGEROUS: finder_delete, desktop.items["Todo.txt"]',
             ],
         ),
         (
             "reminders_delete",
             {"target": "lists[0].reminders[0]"},
             [
-                "Claude wants to use reminders_delete: deletes lists[0].reminders[0] in Reminders.",
-                '  lists[0].reminders[0]: reminder "Call the roofer", due date 2026-03-04 09:00,'
-                " completed no",
+                'Claude wants to delete the reminder "Call the roofer" in Reminders.',
+                '  reminder "Call the roofer", due date 2026-03-04 09:00, completed no',
             ],
         ),
         (
             "safari_close",
             {"target": "windows[0].tabs[0]"},
             [
-                "Claude wants to use safari_close: closes windows[0].tabs[0] in Safari.",
-                '  windows[0].tabs[0]: tab "Example Domain", URL "https://example.com/"',
-                "MODIFY: It can be put right by hand.",
+                'Claude wants to close the tab "Example Domain" in Safari.',
+                '  tab "Example Domain", URL "https://example.com/"',
+                "Asked because: MODIFY calls are asked about by preset cautious.",
+                "Can it be undone? Yes: it can be opened again.",
             ],
         ),
         (
             "calendar_set",
             {"target": 'calendars["Home"]', "properties": {"name": "House"}},
             [
-                'Claude wants to use calendar_set: changes calendars["Home"] in Calendar.',
-                '  calendars["Home"]: calendar "Home"',
-                'With properties: {"name": "House"}',
-                "MODIFY: It can be changed back by hand.",
+                'Claude wants to change the calendar "Home" in Calendar.',
+                'It sets name to "House".',
+                "Asked because: MODIFY calls are asked about by preset cautious.",
+                "Can it be undone? Yes, by hand: it can be changed back.",
             ],
         ),
     ],
@@ -195,9 +193,10 @@ def test_of_many_objects_the_first_are_described_and_a_file_has_all() -> None:
     targets = [f"inbox.messages[{n}]" for n in range(25)]
     lines = lines_of("mail_move", {"target": targets, "to": "inbox"}, gate_of(world))
     assert len(lines) <= LINE_LIMIT
-    whole = Path(lines[-1].removeprefix("All of it: "))
+    whole = Path(lines[-1].partition(". All of it: ")[2])
     assert "  6 more: not described here" in whole.read_text()
-    assert whole.read_text().count(': message "Lunch on Thursday?"') == 20
+    assert lines[0].endswith('move the message "Lunch on Thursday?" and 24 more in Mail.')
+    assert whole.read_text().count('  message "Lunch on Thursday?"') == 20
     assert whole.stat().st_mode & 0o077 == 0
 
 

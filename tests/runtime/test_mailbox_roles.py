@@ -10,7 +10,7 @@ from policy_calls import CAUTIOUS, facts_of, settings_of
 from iac_runtime.policy import addresses
 from iac_runtime.policy.addresses import role_of
 from iac_runtime.policy.decide import decide
-from iac_runtime.policy.facts import CallFacts
+from iac_runtime.policy.effects import CallFacts
 from iac_runtime.policy.scope import scope_of
 
 TABLE = json.loads(Path(addresses.__file__).with_name("mailboxes.json").read_bytes())

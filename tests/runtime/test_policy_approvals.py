@@ -30,7 +30,7 @@ from iac_runtime.policy.approvals import (
     revoke,
 )
 from iac_runtime.policy.decide import decide
-from iac_runtime.policy.facts import CallFacts, Decision
+from iac_runtime.policy.effects import CallFacts, Decision
 from iac_runtime.policy.model import Policy
 from iac_runtime.policy.sealing import KEY_FILE, load_key, seal
 

@@ -7,7 +7,7 @@ from policy_calls import facts_of, settings_of
 
 from iac_base.errors import SetupError
 from iac_runtime.policy.decide import decide
-from iac_runtime.policy.facts import Decision
+from iac_runtime.policy.effects import Decision
 from iac_runtime.policy.file import parse_policy
 
 

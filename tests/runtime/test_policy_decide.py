@@ -13,8 +13,8 @@ import iac_runtime
 from iac_base.errors import SetupError
 from iac_runtime.policy.blocklist import BUILT_IN, FIXED
 from iac_runtime.policy.decide import decide
+from iac_runtime.policy.effects import CallFacts, Decision, Raised
 from iac_runtime.policy.escalation import RULES
-from iac_runtime.policy.facts import CallFacts, Decision, Raised
 from iac_runtime.policy.file import parse_policy
 from iac_runtime.policy.matching import LevelRule, Match
 from iac_runtime.policy.model import PRESETS, REGISTERED, Policy, unregister_rule

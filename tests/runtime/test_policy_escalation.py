@@ -7,8 +7,8 @@ from policy_calls import DISK, HOME, Disk, facts_of
 
 from iac_runtime.policy.dataflow import Taint
 from iac_runtime.policy.decide import raised_level
+from iac_runtime.policy.effects import Raised
 from iac_runtime.policy.escalation import RULES
-from iac_runtime.policy.facts import Raised
 from iac_runtime.policy.file_rules import RuleContext
 from iac_runtime.policy.places import Mac, identity, in_documents, is_executable, place_of
 

@@ -12,7 +12,7 @@ from policy_calls import DISK, facts_of, on, settings_of
 from iac_base.errors import SetupError
 from iac_runtime.policy.approvals import FILE, ApprovalStore, listed, remember
 from iac_runtime.policy.blocklist import blocked
-from iac_runtime.policy.facts import CallFacts
+from iac_runtime.policy.effects import CallFacts
 from iac_runtime.policy.file_rules import RuleContext
 from iac_runtime.policy.model import Policy
 from iac_runtime.policy.permissions import PendingApproval, Permissions
@@ -128,7 +128,7 @@ def u18(tmp_path: Path) -> None:
     """What was shown is what runs: the call is compared with what was asked about."""
     permissions = permissions_in(tmp_path / "s")
     question, token = asked(permissions, DELETE)
-    assert '"~/Documents/a"' in question.text
+    assert 'home.folders["Documents"].items["a"]' in question.text.splitlines()[0]
     swapped = replace(HOME_GONE, arguments=DELETE.arguments)
     assert permissions.answer(swapped, token, "once").action == "deny"
 

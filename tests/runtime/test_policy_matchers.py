@@ -13,7 +13,7 @@ from policy_calls import Disk, facts_of, permissions_of, settings_of
 
 from iac_base.errors import SetupError
 from iac_runtime.policy.decide import decide
-from iac_runtime.policy.facts import Action, CallFacts
+from iac_runtime.policy.effects import Action, CallFacts
 from iac_runtime.policy.file import parse_policy
 from iac_runtime.policy.file_rules import RuleContext
 from iac_runtime.policy.matching import matches

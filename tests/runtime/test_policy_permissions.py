@@ -22,7 +22,7 @@ from iac_base.errors import SetupError
 from iac_runtime.language.compose import compose
 from iac_runtime.policy import approvals as budget
 from iac_runtime.policy.approvals import ApprovalStore, listed, revoke
-from iac_runtime.policy.facts import CallFacts, Decision, call_digest
+from iac_runtime.policy.effects import CallFacts, Decision, call_digest
 from iac_runtime.policy.file import parse_policy
 from iac_runtime.policy.model import Flags, Policy
 from iac_runtime.policy.permissions import (

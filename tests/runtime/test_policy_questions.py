@@ -22,24 +22,21 @@ from iac_base.text import hidden
 from iac_mcp.cli.main import ask_terminal, terminal_at_hand
 from iac_runtime.execution.process import Completed
 from iac_runtime.policy.decide import decide
-from iac_runtime.policy.facts import CallFacts, Decision, Shown
+from iac_runtime.policy.effects import CallFacts, Decision, Shown
 from iac_runtime.policy.model import Policy
 from iac_runtime.policy.question import (
     KEY,
-    LINE_LIMIT,
     SCRIPT,
     SECONDS,
-    TEXT_LIMIT,
     Question,
     ask_dialog,
     dialog_at_hand,
     form,
     input_required,
-    question_for,
     read_answer,
     read_responses,
-    shown,
 )
+from iac_runtime.policy.wording import LINE_LIMIT, TEXT_LIMIT, question_for, shown
 from iac_runtime.tools.tables import tables_of
 from iac_simulator import Simulator
 
@@ -57,16 +54,19 @@ def question_of(facts: CallFacts) -> Question:
 
 def test_a_question_says_who_what_why_and_with_what() -> None:
     assert question_of(DELETE).text.splitlines() == [
-        'Claude wants to use notes_delete: deletes notes.whose({name: "x"}) in Notes.',
-        "With target: \"notes.whose({name: 'x'})\"",
-        "Asked because: It changes several objects at once. [many-objects]"
-        " DANGEROUS calls always require approval.",
-        "DANGEROUS: It goes to Recently Deleted in Notes, and can be taken back from there"
-        " for a while.",
+        'Claude wants to delete notes.whose({name: "x"}) in Notes.',
+        "Asked because: It changes several objects at once. DANGEROUS calls always require"
+        " approval.",
+        "Can it be undone? Yes, for a while: it goes to Recently Deleted in Notes.",
+        'DANGEROUS: notes_delete, notes.whose({name: "x"})',
     ]
-    assert question_of(WRITE).text.splitlines()[-2:] == [
-        "MODIFY: What is made can be deleted by hand.",
+    assert question_of(WRITE).text.splitlines() == [
+        "Claude wants to make a note in Notes.",
+        'With name: "Milk"; body: "one\\ntwo".',
+        "Asked because: MODIFY calls are asked about by preset cautious.",
+        "Can it be undone? Yes, by hand: what is made can be deleted.",
         '"Always allow" would cover: make notes with name, body in Notes.',
+        "MODIFY: notes_make_note",
     ]
     assert question_of(replace(WRITE, client="")).text.startswith("A program wants")
 
@@ -94,8 +94,9 @@ def test_a_shown_value_is_one_line_that_hides_nothing_and_says_what_is_left_out(
 
 def test_a_long_question_has_twelve_lines_and_names_the_file_that_has_all() -> None:
     arguments = {str(n): "x" * 5000 for n in range(50)}
-    shown = tuple(Shown(f"notes[{n}]", "note " + "y" * 300) for n in range(20))
-    facts = replace(WRITE, arguments=arguments, shown=shown, effects=WRITE.effects * 9)
+    shown = tuple(Shown(f"notes[{n}]", f"note {n} " + "y" * 300) for n in range(20))
+    effects = tuple(WRITE.effects[0]._replace(kind=f"note {n}") for n in range(9))
+    facts = replace(WRITE, arguments=arguments, shown=shown, effects=effects)
     kept: list[str] = []
 
     def keep(text: str) -> str:
@@ -108,10 +109,10 @@ def test_a_long_question_has_twelve_lines_and_names_the_file_that_has_all() -> N
     assert text.endswith("All of it: /state/q.txt")
     assert "characters left out, SHA-256" in text
     assert "  and 7 more" in text
-    assert "  and 18 more" in text
+    assert "  and 19 more" in text
     (whole,) = kept
     assert all("x" * 5000 in part for part in whole.split("; ")[:50])
-    assert "notes[19]" in whole
+    assert "note 19 yy" in whole
     assert question_for(DELETE, decided(DELETE), (), keep).text.count("All of it") == 0
 
 

@@ -6,10 +6,10 @@ import pytest
 from policy_calls import also, facts_of, on, settings_of
 
 from iac_runtime.policy.decide import decide
-from iac_runtime.policy.effects import Effect, Flow, verb_of
-from iac_runtime.policy.facts import CallFacts, Decision, Raised
+from iac_runtime.policy.effects import CallFacts, Decision, Effect, Flow, Raised
 from iac_runtime.policy.file import parse_policy
 from iac_runtime.policy.model import PRESETS
+from iac_runtime.policy.reach import verb_of
 
 START = facts_of("music run", {})
 READ = facts_of("notes list", {"element": "note"})

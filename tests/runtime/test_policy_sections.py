@@ -7,7 +7,7 @@ import pytest
 from policy_calls import also, facts_of, on, settings_of
 
 from iac_runtime.policy.decide import decide
-from iac_runtime.policy.facts import Action, CallFacts, Decision
+from iac_runtime.policy.effects import Action, CallFacts, Decision
 from iac_runtime.policy.file import parse_policy
 
 READ = facts_of("notes list", {"element": "note"})

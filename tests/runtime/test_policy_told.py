@@ -7,8 +7,7 @@ import pytest
 from policy_calls import also, facts_of, on, settings_of
 
 from iac_runtime.policy.decide import decide, raised_level
-from iac_runtime.policy.effects import OWN, Effect
-from iac_runtime.policy.facts import CallFacts, Decision, Raised
+from iac_runtime.policy.effects import OWN, CallFacts, Decision, Effect, Raised
 from iac_runtime.policy.file import parse_policy
 from iac_runtime.policy.matching import LevelRule, Match
 from iac_runtime.policy.model import Flags, read_settings

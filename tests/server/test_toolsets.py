@@ -11,8 +11,7 @@ from iac_base.errors import ToolError, UnknownToolError
 from iac_runtime.execution.executor import Executor
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.plans import Asks, Call, Done, Plan, Refused, ToolResult
-from iac_runtime.policy.effects import Effect, Verb
-from iac_runtime.policy.facts import CallFacts
+from iac_runtime.policy.effects import CallFacts, Effect, Verb
 from iac_runtime.policy.permissions import Requester
 from iac_runtime.serve.listing import Choice, own_lines
 from iac_runtime.tool import Level

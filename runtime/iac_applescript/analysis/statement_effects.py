@@ -15,8 +15,8 @@ from iac_applescript.analysis.vocabulary import TermUse, Vocabulary
 from iac_applescript.analysis.words import COMMANDS
 from iac_base.secrets import is_secret
 from iac_runtime.policy.addresses import hosts_in
-from iac_runtime.policy.effects import LOOKS, OWN, Effect, Flow, Verb, verb_of
-from iac_runtime.policy.reach import RECIPIENTS
+from iac_runtime.policy.effects import LOOKS, OWN, Effect, Flow, Verb
+from iac_runtime.policy.reach import RECIPIENTS, verb_of
 from iac_runtime.tool import Level
 
 _CODES: Final = {

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final, Literal, NamedTuple
 
 from iac_base.secrets import is_secret
-from iac_runtime.policy.effects import STARTERS
+from iac_runtime.policy.reach import STARTERS
 from iac_runtime.tool import Level, Property
 from iac_runtime.tools.tables import Tables
 

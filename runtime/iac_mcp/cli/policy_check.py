@@ -19,12 +19,12 @@ from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.opening import GateOptions, open_gate
 from iac_runtime.gate.plans import Call
 from iac_runtime.policy.decide import decide, looked_at
+from iac_runtime.policy.effects import CallFacts, Decision
 from iac_runtime.policy.expectations import ExpectedDecision, read_expectations
-from iac_runtime.policy.facts import CallFacts, Decision
 from iac_runtime.policy.file import load_policy
 from iac_runtime.policy.permissions import Requester
-from iac_runtime.policy.question import shown
 from iac_runtime.policy.unknown import unknown_words
+from iac_runtime.policy.wording import shown
 from iac_runtime.serve.pages import through_door
 from iac_runtime.tools.catalogue import Catalogue
 from iac_runtime.tools.folders import tool_folders

@@ -85,17 +85,20 @@ def converse(
     sending = True
     poller.register(child.feed, select.POLLOUT)
     glanced = time.monotonic()
+    cancelled = False
     with _waker(cancel) as wake:
         poller.register(wake, select.POLLIN)
         while True:
             now = time.monotonic()
-            if cancel.cancelled:
+            if cancelled:
                 return "cancelled"
             if now >= deadline:
                 return "timeout"
             ready = poller.poll(min(deadline - now, _GLANCE) * 1000)
             for descriptor, _ in ready:
-                if descriptor in still_open:
+                if descriptor == wake:
+                    cancelled = True
+                elif descriptor in still_open:
                     data = _read(descriptor)
                     if data:
                         sinks[descriptor](data)

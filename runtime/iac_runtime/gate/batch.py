@@ -17,7 +17,7 @@ from iac_base.cancellation import Cancellation
 from iac_base.errors import ErrorType, InvalidParameterError, ToolError
 from iac_runtime.gate.limiter import Limiter
 from iac_runtime.gate.plans import Done, Plan, ToolResult
-from iac_runtime.policy.facts import CallFacts, Decision
+from iac_runtime.policy.effects import CallFacts, Decision
 
 SECONDS: Final = 3.0
 """For looking at what all the calls name; what is left then is held by its reference alone."""

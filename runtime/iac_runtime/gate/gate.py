@@ -34,14 +34,14 @@ from iac_runtime.gate.plans import (
     other_door,
     refused,
 )
-from iac_runtime.policy.facts import CallFacts, Decision
+from iac_runtime.policy.effects import CallFacts, Decision
 from iac_runtime.policy.permissions import (
     PendingApproval,
     Permissions,
     Requester,
     default_permissions,
 )
-from iac_runtime.policy.question import differences
+from iac_runtime.policy.wording import differences
 from iac_runtime.tool import Level, at_most
 from iac_runtime.tools.binding import parameters
 from iac_runtime.tools.catalogue import Catalogue, forget_changed

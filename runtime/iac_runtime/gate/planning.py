@@ -27,8 +27,8 @@ from iac_runtime.gate.results import look_again, plain_result
 from iac_runtime.language.compose import compose, effective_level
 from iac_runtime.language.request import Event, EventOp
 from iac_runtime.language.terms import contains
-from iac_runtime.policy.effects import OWN, STARTERS, Effect
-from iac_runtime.policy.facts import CallFacts
+from iac_runtime.policy.effects import OWN, CallFacts, Effect
+from iac_runtime.policy.reach import STARTERS
 from iac_runtime.tool import Level, at_most
 from iac_runtime.tools.binding import Operation, bind
 from iac_runtime.tools.catalogue import Catalogue

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 from iac_base.cancellation import Cancellation
 from iac_base.errors import CallRefusedError
 from iac_runtime.execution.executor import Executor
-from iac_runtime.policy.facts import CallFacts, Decision
+from iac_runtime.policy.effects import CallFacts, Decision
 from iac_runtime.policy.permissions import Permissions, Requester
 from iac_runtime.policy.question import Question, Verdict
 from iac_runtime.tool import Level

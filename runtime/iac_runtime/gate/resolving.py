@@ -15,6 +15,7 @@ from datetime import datetime
 from functools import cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple
+from urllib.parse import unquote, urlsplit
 
 from iac_base.errors import IacError, ToolError, quoted
 from iac_base.text import clean
@@ -26,7 +27,7 @@ from iac_runtime.language.terms import id_classes, id_property
 from iac_runtime.language.text import steps_text
 from iac_runtime.policy.call_view import view_of, words_of
 from iac_runtime.policy.dataflow import secret_property
-from iac_runtime.policy.facts import CallFacts, Shown
+from iac_runtime.policy.effects import CallFacts, Shown
 from iac_runtime.policy.permissions import Requester
 from iac_runtime.tools.binding import Operation
 from iac_runtime.tools.tables import APPLICATION, Tables
@@ -231,9 +232,16 @@ def _described(target: Target, answers: list[Any]) -> Iterator[Shown]:
 def _words(kind: str, pairs: list[tuple[Any, Any]]) -> str:
     """Return a description: class, the first value, then the others with their names."""
     said = [(label, text) for label, value in pairs if (text := _text(value))]
-    told = [pair for pair in said if pair[0] != "id"] or said
+    told = [_told_as(*pair) for pair in said if pair[0] != "id"] or said
     words = [f"{label} {text}" if at else text for at, (label, text) in enumerate(told)]
     return f"{kind} {', '.join(words)}".strip()
+
+
+def _told_as(label: Any, text: str) -> tuple[Any, str]:
+    """Return a file's URL as its path, and a size with its unit."""
+    if label == "URL" and text.startswith('"file://'):
+        return "at", quoted(unquote(urlsplit(text[1:-1]).path), _WORDS)
+    return (label, f"{text} bytes") if label == "size" and text.isdigit() else (label, text)
 
 
 def _text(value: Any) -> str:

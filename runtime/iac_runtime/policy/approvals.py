@@ -33,7 +33,7 @@ from typing import Final, NamedTuple
 from iac_base.files import open_state, write_whole
 from iac_base.sqlite import Database, DatabaseSchema
 from iac_base.text import escaped
-from iac_runtime.policy.facts import CallFacts, Decision, call_digest
+from iac_runtime.policy.effects import CallFacts, Decision, call_digest
 from iac_runtime.policy.scope import scope_of
 from iac_runtime.policy.sealing import fits, load_key, seal
 from iac_runtime.tool import Level

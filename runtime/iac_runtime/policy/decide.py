@@ -20,7 +20,7 @@ from typing import Final
 
 from iac_base.text import escaped
 from iac_runtime.policy.blocklist import Blocked, blocked
-from iac_runtime.policy.facts import Action, CallFacts, Decision, Raised
+from iac_runtime.policy.effects import Action, CallFacts, Decision, Raised
 from iac_runtime.policy.matching import LevelRule, Match, failing, matches, may_mean
 from iac_runtime.policy.model import DEFAULT, PRESETS, Policy, PolicySettings
 from iac_runtime.policy.scope import scope_of

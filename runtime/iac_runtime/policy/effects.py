@@ -5,19 +5,19 @@ words, and everything that judges, counts, records or asks looks at them alone. 
 known is there too: an app without an identity, a verb `unknown`, a doubt that says why.
 """
 
+import hashlib
 import json
-from collections.abc import Iterable
-from functools import lru_cache
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
-from typing import Final, Literal, NamedTuple, TypeAlias, get_args
+from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
 
-from iac_base.text import escaped
-from iac_base.words import split_name
-from iac_runtime.language.request import Absent, Event
-from iac_runtime.language.steps import Every, RefValue, Step
-from iac_runtime.language.text import steps_text
-from iac_runtime.tool import Level
-from iac_runtime.tools.tables import Tables
+from iac_runtime.language.request import Event
+from iac_runtime.language.text import event_json
+from iac_runtime.policy.places import identity
+from iac_runtime.tool import Level, highest
 
 Verb: TypeAlias = Literal[
     "read",
@@ -76,7 +76,7 @@ class Effect(NamedTuple):
         event: The event that does it: its code, and its command in words where the verb alone does
             not say what is done; empty where that is not known.
         given: What it is done to and with, as an approval of its like holds it: name and value,
-            the value where it is few or a place (`reach.given_of`); None where that is not known.
+            the value where it is few or a place (`scope.given_of`); None where that is not known.
     """
 
     verb: Verb
@@ -108,91 +108,6 @@ class Effect(NamedTuple):
         return self.verb, self.app or self.name or "unknown", thing, flows
 
 
-_DATA: Final = json.loads(Path(__file__).with_suffix(".json").read_bytes())
-
-
-def _verbs(rows: dict[str, str]) -> dict[str, Verb]:
-    known: dict[str, Verb] = {verb: verb for verb in VERBS}
-    return {word: known[verb] for verb, words in rows.items() for word in words.split()}
-
-
-_ACTIVATE: Final = "miscactv"
-"""The event that shows an app, or starts it."""
-
-_BY_CODE: Final = _verbs(_DATA["codes"])
-_BY_WORD: Final = _verbs(_DATA["words"])
-_BY_OP: Final[dict[str, Verb]] = {
-    "activate": "view",
-    "launch": "start",
-    "quit": "end",
-    "set": "change",
-}
-
-
-STARTERS: Final = frozenset(("miscactv", "ascrnoop", "aevtoapp", "aevtrapp"))
-"""Events that are sent to start an app or to show it: activate, launch, run, reopen."""
-
-
-@lru_cache(maxsize=4096)
-def verb_of(code: str, name: str, level: Level, *, answers: bool = True) -> Verb:
-    """Return what a command does.
-
-    Args:
-        code: The eight characters of its event.
-        name: Its name in any spelling; its first word counts where the code is not known.
-        level: What the reviewed tables say that it needs. What they call SAFE looks, whatever it is
-            called; what they do not cannot be looking.
-        answers: Whether it declares a result.
-    """
-    words = split_name(name) or [""]
-    found = _BY_CODE.get(code) or _BY_WORD.get(words[0], "unknown")
-    if level == "SAFE":
-        if found in LOOKS:
-            return found
-        return "read" if answers else "view"
-    return "unknown" if found in LOOKS else found
-
-
-def event_of(event: Event) -> str:
-    """Return the event of a request as an effect has it: `coresetd`, `hookPlay play`."""
-    known = event.op != "command" or event.code in _BY_CODE
-    return event.code if known else f"{event.code} {' '.join(split_name(event.command))}"
-
-
-def verb_of_event(event: Event, level: Level, *, answers: bool = True) -> Verb:
-    """Return what a request does that needs `level`, by the tables of its app or as planned."""
-    if event.code == _ACTIVATE and level != "SAFE":
-        return "start"
-    if event.op == "command":
-        return verb_of(event.code, event.command, level, answers=answers)
-    verb = _BY_OP.get(event.op, "read")
-    return "view" if level == "SAFE" and verb == "change" else verb
-
-
-def object_of(event: Event, tables: Tables | None) -> tuple[str, str]:
-    """Return the class and the specifier of what a request is about; both empty for the app."""
-    made = next((value for name, value in event.named if name == "new"), None)
-    if event.code == "corecrel" and isinstance(made, str):
-        return class_of(made, tables), ""
-    steps = event.parts[0].target if event.parts else event.target
-    steps = steps or next(iter(_direct(event)), ())
-    last = next((step.name for step in reversed(steps) if isinstance(step, Every)), "")
-    return class_of(last, tables) if last else "", steps_text(steps) if steps else ""
-
-
-def _direct(event: Event) -> Iterable[tuple[Step, ...]]:
-    if isinstance(event.direct, Absent):
-        return ()
-    values = event.direct if isinstance(event.direct, tuple) else (event.direct,)
-    return (value.steps for value in values if isinstance(value, RefValue))
-
-
-def class_of(name: str, tables: Tables | None) -> str:
-    """Return the term of a class that is given by any of its names, in words."""
-    term = tables.find_class(name) if tables is not None else None
-    return term or " ".join(split_name(name))
-
-
 SAYS: Final[dict[Verb, str]] = {
     "read": "read",
     "view": "show",
@@ -213,16 +128,207 @@ SAYS: Final[dict[Verb, str]] = {
 """Verbs as a person is told them."""
 
 
-def in_words(effect: Effect) -> str:
-    """Return an effect as a person reads it: `deletes notes["Milk"] in Notes`."""
-    whom = effect.name or effect.app
-    article = "an" if effect.kind[:1].lower() in "aeiou" else "a"
-    thing = effect.reference or (f"{article} {effect.kind}" if effect.kind else "")
-    does, *rest = SAYS[effect.verb].split()
-    says = " ".join((f"{does}es" if does == "do" else f"{does}s", *rest))
-    if not thing or says.endswith(" in"):
-        said = f"{says} {whom or 'any app'}"
-    else:
-        said = f"{says} {thing} in {whom or 'any app'}"
-    flows = "; ".join(f"to {flow.kind} {flow.to}" for flow in effect.flow)
-    return escaped(f"{said}, {flows}" if flows else said)
+Action = Literal["allow", "ask", "deny"]
+
+
+class Raised(NamedTuple):
+    """A rule of escalation that held: its name, what a person is told, and how far it raises.
+
+    `to` is a level, or `up` for one level more than the call needs otherwise.
+    """
+
+    rule: str
+    says: str
+    to: Level | Literal["up", "deny"]
+
+
+class Shown(NamedTuple):
+    """An object that a call names: its reference, and what it is, as a person is shown it."""
+
+    reference: str
+    says: str
+
+
+@dataclass(frozen=True, slots=True)
+class CallFacts:
+    """A call that is ready to be judged.
+
+    Attributes:
+        tool: Its name on the wire.
+        effects: All that it does; none for a call that reaches nothing but its own program.
+        arguments: The checked arguments, those of the operation behind a recipe.
+        given: The arguments as the caller knows them, where the tool is a recipe.
+        event: The request; None for a call that is none.
+        line: What runs, as a line that a person can read: of a request its JXA.
+        raised: The rules of escalation that hold (`escalation.escalate`).
+        secrets: Properties that hold a secret and would be read.
+        digest: That of the tools of its app in tools.lock; empty where there is none.
+        client: Who calls, as it named itself.
+        server: The name of the server that it came by, as it was started; empty for one without.
+        can_ask: Whether there is anybody to ask.
+        vouched: Calls up to this level were written by the person who runs them (the library,
+            `--allow`), and are not asked about; None where a model writes them.
+        memory: What an approval of this call also covers while this program runs (a window);
+            empty where it covers the call alone.
+        shown: What its references name, where that was looked at; then an approval is of that.
+        pin: The SHA-256 (hex) of all that was seen of it; empty where nothing was.
+        parts: Of several calls that stand or fall together, the facts of each.
+        sent: Argument -> what would be sent for it (`call_view.sent_for`); None where nothing is
+            known.
+        at: When it is made, in local time; None where that is not known.
+        places: A path as it is written -> where it leads, in the form of `places.identity`: as it
+            says, and with its links resolved.
+    """
+
+    tool: str
+    effects: tuple[Effect, ...] = ()
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    given: Mapping[str, Any] = field(default_factory=dict)
+    event: Event | None = None
+    line: str = ""
+    raised: tuple[Raised, ...] = ()
+    secrets: tuple[str, ...] = ()
+    digest: str = ""
+    client: str = ""
+    server: str = ""
+    can_ask: bool = False
+    vouched: Level | None = None
+    memory: str = ""
+    shown: tuple[Shown, ...] = ()
+    pin: str = ""
+    parts: "tuple[CallFacts, ...]" = ()
+    sent: Callable[[str], tuple[tuple[str, ...], ...] | None] = field(
+        default=lambda _key: None, repr=False, compare=False
+    )
+    at: time.struct_time | None = field(default=None, compare=False)
+    places: Callable[[str], tuple[str, ...]] = field(
+        default=lambda path: (identity(path),), repr=False, compare=False
+    )
+
+    @property
+    def level(self) -> Level:
+        """What the effects need by themselves."""
+        return highest(effect.level for effect in self.effects)
+
+    @property
+    def apps(self) -> tuple[tuple[str, str], ...]:
+        """Every app that the call reaches, as bundle id and name, each once."""
+        known = (row for row in self.effects if row.app != OWN and not row.anywhere)
+        return tuple(dict.fromkeys((row.app, row.name) for row in known))
+
+    @property
+    def app(self) -> tuple[str, str]:
+        """Bundle id and name of the app that it is about first; both empty if it reaches none."""
+        return next(iter(self.apps), ("", ""))
+
+    @property
+    def doubt(self) -> str:
+        """Why it cannot be told which apps the call reaches; empty where it can."""
+        return next((effect.doubt for effect in self.effects if effect.doubt), "")
+
+    @property
+    def whom(self) -> str:
+        """The apps by name, for a person; empty where none is known."""
+        return ", ".join(filter(None, (name or app for app, name in self.apps)))
+
+    @property
+    def objects(self) -> float:
+        """How many objects it is about; infinity for a whole collection, or what a filter finds."""
+        if any(row.rule == "many-objects" for row in self.raised):
+            return float("inf")
+        event = self.event
+        direct = event.direct if event and isinstance(event.direct, tuple) else ()
+        known = sum(not row.anywhere for row in self.effects)
+        return max(known, len(event.parts) if event else 0, len(direct))
+
+    @property
+    def looks(self) -> bool:
+        """Whether every effect leaves things as they are, whatever level a user gave it."""
+        return all(effect.looks for effect in self.effects)
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What is to be done with a call.
+
+    Attributes:
+        action: Run it, ask a person first, or refuse it.
+        level: What the call needs after all rules.
+        reasons: Sentences: what raised the level, and what decided.
+        source: What decided: `policy.toml line 3`, `preset cautious`, `--read-only`, a built-in.
+        rules: The names of the rules of escalation that held.
+        own_rule: The user's own rule that set the level; empty if none did.
+        offers_always: Whether the person may be offered to remember the answer.
+        scope: What an "always" would cover, in words.
+        requires_prompt: Refused only because nobody can be asked.
+        suggestion: How the user can allow it; empty if it runs.
+    """
+
+    action: Action
+    level: Level
+    reasons: tuple[str, ...]
+    source: str
+    rules: tuple[str, ...] = ()
+    own_rule: str = ""
+    offers_always: bool = False
+    scope: str = ""
+    requires_prompt: bool = False
+    suggestion: str = field(default="")
+
+
+class Undo(NamedTuple):
+    """Whether it is known that a call can be undone, and what a person is told of that."""
+
+    known: bool
+    says: str
+
+
+def undo_of(facts: CallFacts, level: Level) -> Undo:
+    """Return whether what a call does can be undone, and how, as far as the table knows.
+
+    `level` is what the call needs: what its arguments raised is not what its verb does usually.
+    """
+    table = _undo_table()
+    if any(flow.kind == "host" for effect in facts.effects for flow in effect.flow):
+        return Undo(False, table["never"]["host"])
+    acting = [effect for effect in facts.effects if not effect.looks]
+    ways: list[str | None] = []
+    for effect in acting:
+        deed = f"{effect.event.partition(' ')[0]} {effect.app}"
+        event = table["events"].get(f"{deed} {effect.kind}", table["events"].get(deed))
+        found = event or table["effects"].get(f"{effect.verb} {level}")
+        ways.append(None if effect.doubt else found)
+    if acting and all(ways):
+        return Undo(True, " ".join(dict.fromkeys(filter(None, ways))))
+    verbs = {effect.verb for effect in acting if not effect.anywhere}
+    never = table["never"].get(verbs.pop()) if len(verbs) == 1 else None
+    return Undo(not acting, never or table["levels"][level])
+
+
+@cache
+def _undo_table() -> dict[str, dict[str, str]]:
+    found: dict[str, dict[str, str]] = json.loads(
+        Path(__file__).with_name("undo.json").read_bytes()
+    )
+    return found
+
+
+def call_digest(facts: CallFacts) -> str:
+    """Return the SHA-256 (hex) of what would run: tool, arguments and request, byte for byte.
+
+    A call without an event is what its line says: the same path in an interface can lead to
+    another element by the time of the answer.
+    """
+    request = None if facts.event is None else event_json(facts.event, "")
+    body = {
+        "app": facts.app[0],
+        "arguments": facts.arguments,
+        "code": facts.event.code if facts.event else "",
+        "line": "" if facts.event else facts.line,
+        "lock": facts.digest,
+        "parts": [call_digest(part) for part in facts.parts],
+        "request": request,
+        "tool": facts.tool,
+    }
+    text = json.dumps(body, sort_keys=True, separators=(",", ":"), default=str)
+    return hashlib.sha256(text.encode()).hexdigest()

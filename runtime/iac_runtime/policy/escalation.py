@@ -39,7 +39,7 @@ from iac_runtime.policy.call_view import (
     words_of,
 )
 from iac_runtime.policy.dataflow import Taint
-from iac_runtime.policy.facts import Raised
+from iac_runtime.policy.effects import Raised
 from iac_runtime.policy.file_rules import (
     FILE_RULES,
     EscalationRule,
@@ -274,7 +274,7 @@ def _long_query(view: CallView, _context: RuleContext) -> str:
 
 _LATER: Final = re.compile(
     r"\b(rule|rule condition|login item|folder action|script|user|account|attendee|alarm"
-    r"|configuration|property list item|server|recipient|launch agent|workflow)s?\b"
+    r"|configuration|property list item|server|recipient|launch agent|workflow)s?\Z"
 )
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple, get_args
 
 from iac_base.positions import Path as Where
-from iac_runtime.policy.facts import Action
+from iac_runtime.policy.effects import Action
 from iac_runtime.policy.file import DAYS
 from iac_runtime.policy.reading import Keys, TableReader
 

@@ -12,8 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 from iac_base.words import fold
 from iac_runtime.policy.addresses import host_like, hosts_in, recipient_like, url_like, url_of
 from iac_runtime.policy.call_view import words_of
-from iac_runtime.policy.effects import Verb
-from iac_runtime.policy.facts import CallFacts, undo_of
+from iac_runtime.policy.effects import CallFacts, Verb, undo_of
 from iac_runtime.tool import Level
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple
 
 from iac_base.errors import SetupError, near_text, quoted
-from iac_runtime.policy.facts import Action
+from iac_runtime.policy.effects import Action
 from iac_runtime.policy.matching import LevelRule, Match
 from iac_runtime.tool import LEVELS, Level
 

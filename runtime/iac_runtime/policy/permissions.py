@@ -24,8 +24,8 @@ from iac_runtime.language.text import jxa_line
 from iac_runtime.policy.call_view import CallView, sent_for, view_of
 from iac_runtime.policy.dataflow import Taint, secrets_read, without_secrets
 from iac_runtime.policy.decide import decide, together
+from iac_runtime.policy.effects import CallFacts, Decision, Shown
 from iac_runtime.policy.escalation import escalate
-from iac_runtime.policy.facts import CallFacts, Decision, Shown
 from iac_runtime.policy.file import load_policy, policy_path
 from iac_runtime.policy.file_rules import RuleContext
 from iac_runtime.policy.model import (
@@ -37,8 +37,9 @@ from iac_runtime.policy.model import (
     read_settings,
 )
 from iac_runtime.policy.places import from_file_url, identity
-from iac_runtime.policy.question import Question, Verdict, differences, question_for
+from iac_runtime.policy.question import Question, Verdict
 from iac_runtime.policy.reach import Identify, effects_of, hidden_in, nobody
+from iac_runtime.policy.wording import differences, question_for
 from iac_runtime.tool import Level
 from iac_runtime.tools.binding import Operation, parameters
 

@@ -1,0 +1,268 @@
+"""The words of a question: what will be done, to what, where it goes, why, and whether for good.
+
+The arguments are the ones that will run (the approval is bound to them), with everything in them
+visible: what would act or hide on a screen is written as an escape. An object is named by what it
+was found to be, and its specifier stands last, for whoever wants to know.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
+from itertools import chain
+from pathlib import Path
+from typing import Any, Final
+
+from iac_base.text import escaped
+from iac_runtime.policy.effects import SAYS, CallFacts, Decision, Effect, Shown, undo_of
+from iac_runtime.policy.question import ALWAYS, DENY, ONCE, Question
+
+VALUE_LIMIT: Final = 300
+TEXT_LIMIT: Final = 4000
+"""Characters of one value and of a whole question; a dialog grows past the screen beyond."""
+
+LINE_LIMIT: Final = 12
+"""Lines of a question; what is longer is in a file that it names."""
+
+_LINE: Final = 600
+"""Characters of a line."""
+
+
+def question_for(
+    facts: CallFacts,
+    decision: Decision,
+    changed: Sequence[str] = (),
+    keep: Callable[[str], str] | None = None,
+) -> Question:
+    """Return the question about a call: what, to what, where to, why, and how it is undone.
+
+    Args:
+        facts, decision: The call.
+        changed: What is otherwise than when the same was asked before, a sentence each.
+        keep: Writes what does not fit to a file, and returns its path.
+    """
+    whole = _lines(facts, decision, changed, times=10**6)
+    lines = _lines(facts, decision, changed)
+    path = keep("\n".join(whole)) if keep is not None and lines != whole else ""
+    if path:
+        lines[-1] += f". All of it: {escaped(path)}"
+    answers = (DENY, ONCE, ALWAYS) if decision.offers_always else (DENY, ONCE)
+    text = _cut("\n".join(lines), TEXT_LIMIT)
+    app = escaped(facts.whom)
+    return Question(app, facts.tool, decision.level, text, facts.line, answers, decision.scope)
+
+
+def _lines(
+    facts: CallFacts, decision: Decision, changed: Sequence[str], times: int = 1
+) -> list[str]:
+    """Return the lines of a question; what has many rows takes the lines that others leave.
+
+    `times` says how much more there is room for.
+    """
+
+    def line(*parts: str) -> list[str]:
+        said = " ".join(parts)
+        return [_cut(escaped(said), _LINE * times)] if said else []
+
+    found = dict(facts.shown)
+    more = _others(facts)
+    deeds = [deed(effect, found, more) for effect in facts.effects if not effect.anywhere]
+    deeds = list(dict.fromkeys(deeds))
+    doubts = dict.fromkeys(effect.doubt for effect in facts.effects if effect.anywhere)
+    told = "; ".join((*deeds, *doubts)) if len(deeds) == 1 else f"use {facts.tool}, which can:"
+    if not deeds:
+        told = f"use {facts.tool}{'; ' if doubts else ''}{'; '.join(doubts)}"
+    if facts.parts:
+        told = f"use {facts.tool} for {len(facts.parts)} calls together:"
+    before = line(f"{facts.client or 'A program'} wants to {told}{'' if told[-1] == ':' else '.'}")
+    before += line(*(["It has changed since you were asked:", *changed] if changed else ()))
+    given = "" if facts.parts else _given(facts, found, VALUE_LIMIT * times)
+    after = [_cut(given, 2 * _LINE * times)] if given else []
+    goes = ", ".join(_destinations(facts))
+    after += line(f"It goes to {goes}." if goes else "")
+    if facts.event is None and facts.line and not facts.parts:
+        after += line(f"It runs: {facts.line.partition(': ')[0] if found else facts.line}")
+    reasons = [_RULE.sub("", reason).rstrip(".") + "." for reason in decision.reasons]
+    usual = f"{decision.level} calls are asked about by {decision.source}."
+    after += line("Asked because:", *(reasons or [usual]))
+    after += line("Can it be undone?", undo_of(facts, decision.level).says)
+    if decision.offers_always:
+        after += line(f'"{ALWAYS}" would cover: {decision.scope}.')
+    named = () if facts.parts else facts.effects
+    names = dict.fromkeys(effect.reference for effect in named if effect.reference)
+    after += line(", ".join((f"{decision.level}: {facts.tool}", *names)))
+    left = LINE_LIMIT * times - len(before) - len(after)
+    if facts.parts:
+        return [*before, *_some([*chain(*map(line, _each_call(facts.parts)))], left), *after]
+    rows = [f"  {said}" for said in (*deeds, *doubts)] if len(deeds) > 1 else []
+    rows = _some(rows, left - min(len(found), left // 2))
+    said = "\n".join((*before, given))
+    things = _some([*chain(*map(line, _things(facts, said)))], left - len(rows))
+    return [*before, *rows, *things, *after]
+
+
+def _each_call(parts: Sequence[CallFacts]) -> Iterator[str]:
+    """Yield a row for each of several calls: what it does, to what, and with what."""
+    for at, part in enumerate(parts, 1):
+        found = dict(part.shown)
+        deeds = "; ".join(deed(effect, found, _others(part)) for effect in part.effects)
+        given = _given(part, found, VALUE_LIMIT)
+        seen = "; ".join(_things(part, f"{deeds}\n{given}"))
+        yield f"  {at}. " + ". ".join(filter(None, (deeds, given, seen.strip())))
+
+
+_RULE: Final = re.compile(r" \[[a-z-]+\]\Z")
+"""The name of the rule behind what it says; a policy needs it, a person who is asked does not."""
+
+
+def _things(facts: CallFacts, said: str) -> Iterator[str]:
+    """Yield what was seen of each object, if more than is `said`; else where it should be."""
+    for reference, says in facts.shown:
+        if facts.event is None or says.startswith(_UNSEEN):
+            yield f"  {reference}: {says}"
+        elif says != _head(says) or says not in said:
+            yield f"  {says}"
+
+
+_UNSEEN: Final = ("could not be ", "was not ", "not described ")
+"""How what is said begins where nothing was seen (`gate.resolving`)."""
+
+
+def _some(rows: list[str], most: int) -> list[str]:
+    """Return so many of some rows; where some are left out, the last says how many."""
+    if len(rows) <= most:
+        return rows
+    kept = max(most - 1, 0)
+    return [*rows[:kept], f"  and {len(rows) - kept} more"]
+
+
+def _given(facts: CallFacts, found: Mapping[str, str], most: int) -> str:
+    """Return the arguments that are not said yet, properties by themselves.
+
+    Of a script its worst lines are shown, not its head.
+    """
+    event = facts.event
+    things = [effect.reference for effect in facts.effects]
+    sets = event is not None and event.op == "set"
+    given: list[tuple[str, Any]] = []
+    for name, value in facts.arguments.items():
+        if name == "properties" and isinstance(value, Mapping):
+            given += value.items()
+        elif value in things or (event is None and found and len(str(value)) > most // 4):
+            continue
+        elif event is None or name not in ("element", "target"):
+            given.append((name, value))
+        elif name == "target" and isinstance(event.direct, str | int | float):
+            given.append(("", value))
+    between = " to " if sets else ": "
+    rows = (
+        (f"{escaped(name)}{between}" if name else "") + _value(value, found, most)
+        for name, value in given
+    )
+    said = "; ".join(rows)
+    return said and f"{'It sets' if sets else 'With'} {said}."
+
+
+def _others(facts: CallFacts) -> float:
+    """Return how many objects there are beside the first, infinity for what a filter finds."""
+    event = facts.event
+    if event is None:
+        return 0
+    direct = event.direct if isinstance(event.direct, tuple) else ()
+    known = max(len(event.parts), len(direct)) - 1
+    return known if known > 0 else float("inf") if facts.objects == float("inf") else 0
+
+
+def _destinations(facts: CallFacts) -> list[str]:
+    """Return where anything goes; of a folder and a file in it the file."""
+    found = list(dict.fromkeys(flow.to for effect in facts.effects for flow in effect.flow))
+    return [to for to in found if not any(one.startswith(f"{to}/") for one in found)]
+
+
+def _value(value: Any, found: Mapping[str, str], most: int) -> str:
+    """Return an argument: the object that it names, where that was seen, else as it is."""
+    says = found.get(value, "") if isinstance(value, str) else ""
+    known = says and not says.startswith(_UNSEEN)
+    return escaped(f"the {_head(says)}") if known else shown(value, most)
+
+
+def _head(says: str) -> str:
+    """Return what an object is called: `message "Lunch, on Thursday?"`."""
+    found = re.match(r'[^",]*(?:"[^"]*")?', says)
+    return found.group().strip() if found else says
+
+
+def deed(effect: Effect, found: Mapping[str, str] = {}, more: float = 0) -> str:
+    """Return what an effect does as a person would say it: `delete the note "Milk" in Notes`.
+
+    `found` is what the references of the call name, as far as that was looked at; `more` is how
+    many objects there are beside the one that the effect names.
+    """
+    app, code = effect.name or effect.app, effect.event[:8]
+    it = _object(effect, found.get(effect.reference, ""), more)
+    hosts = ", ".join(flow.to for flow in effect.flow if flow.kind == "host")
+    phrase = _table("deeds").get(f"{code} {effect.app}") or _table("deeds").get(code)
+    if hosts and effect.verb in ("create", "change", "open"):
+        said = f"open a page of {hosts}" + (f" in {it}" if it else "")
+    elif phrase and (it or "{it}" not in phrase):
+        said = phrase.format(it=it, app=app)
+    else:
+        does = effect.event[9:] or SAYS[effect.verb].removesuffix(" in")
+        said = f"{does} {it or 'something'}"
+    return escaped(said if app in said or code in _OF_MAC else f"{said} in {app}")
+
+
+def _object(effect: Effect, says: str, more: float) -> str:
+    """Return what an effect is about, by what was seen of it or by its class."""
+    if says and not says.startswith(_UNSEEN):
+        it = _head(says) if says[:1].isdigit() else f"the {_head(says)}"
+    elif effect.reference:
+        it = effect.reference if more else f"{effect.kind} {effect.reference}".strip()
+    else:
+        it = f"{'an' if _VOWEL.match(effect.kind) else 'a'} {effect.kind}" if effect.kind else ""
+    return f"{it} and {more} more" if 0 < more < float("inf") else it
+
+
+_VOWEL: Final = re.compile(r"[aeio]|u[lmnp](?!i)", re.IGNORECASE)
+"""Beginnings that take `an`: an item and an upload, but a user, a URL and a unit."""
+
+
+_OF_MAC: Final = frozenset(
+    "fndrempt fndrrest fndrshut fndrslep fndrlogo prcskprs prcskcod sysoexec aevtmvol".split()
+)
+"""Events that are of the Mac, whatever app carries them out."""
+
+
+@cache
+def _table(name: str) -> Mapping[str, Any]:
+    found: dict[str, Any] = json.loads(Path(__file__).with_name(f"{name}.json").read_text("utf-8"))
+    return found
+
+
+def differences(before: tuple[Shown, ...], now: tuple[Shown, ...]) -> tuple[str, ...]:
+    """Return what is otherwise than when a person was asked, a sentence each."""
+    was, new = dict(before), dict(now)
+    found = (
+        f"{name} was {was.get(name, 'not there')}, and is {new.get(name, 'not there')} now."
+        for name in dict.fromkeys([*was, *new])
+        if was.get(name) != new.get(name)
+    )
+    return tuple(found) or ("More of it has changed than is shown here.",)
+
+
+def shown(value: Any, limit: int = VALUE_LIMIT) -> str:
+    """Return a value as JSON on one line, with nothing in it hidden, cut in the middle.
+
+    Of a value that is cut, its length and its SHA-256 are told.
+    """
+    return _cut(escaped(json.dumps(value, ensure_ascii=False, default=str)), limit)
+
+
+def _cut(text: str, limit: int) -> str:
+    if len(text) <= limit:
+        return text
+    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    head, tail = limit * 3 // 4, limit // 8
+    left_out = len(text) - head - tail
+    return f"{text[:head]} … [{left_out} characters left out, SHA-256 {digest}] … {text[-tail:]}"
