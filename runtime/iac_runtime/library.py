@@ -6,7 +6,7 @@ says otherwise. Without `connect`, calls go to the osascript of this Mac.
 
 import sys
 import threading
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -51,6 +51,20 @@ class Session:
         from iac_runtime.gate.plans import Call
 
         return self._value(Call(tool, arguments))
+
+    def call_all(self, tool: str, calls: Sequence[Mapping[str, Any]], /) -> list[Any]:
+        """Call a tool several times, with each of the arguments; return the results in order.
+
+        All are checked and judged before any runs, and one that may not run refuses them all.
+
+        Raises:
+            ToolError: They were refused, or one failed; those after it were not sent.
+        """
+        from iac_runtime.gate.plans import Call
+
+        if not calls:
+            return []
+        return list(self._value(Call(tool, {}, calls=tuple(calls)))["results"])
 
     def run(self, function: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
         """Carry out the call that a generated function stands for."""

@@ -20,8 +20,9 @@ from iac_base.cancellation import Cancellation
 from iac_base.errors import ToolError, UnknownToolError, nearest
 from iac_base.logs import LOGGER
 from iac_runtime.execution.executor import Executor
-from iac_runtime.gate.limiter import Kind, Limiter, Permit
-from iac_runtime.gate.planning import hint
+from iac_runtime.gate.batch import check_room, plan_all, run_all
+from iac_runtime.gate.limiter import Kind, Limiter, wait_turn
+from iac_runtime.gate.planning import hint, short_enough
 from iac_runtime.gate.plans import (
     Asks,
     Call,
@@ -30,6 +31,7 @@ from iac_runtime.gate.plans import (
     Plan,
     ToolContext,
     ToolResult,
+    done,
     other_door,
     refused,
 )
@@ -165,8 +167,10 @@ class Gate:
         facts, decision = self.judge(plan, call.caller)
         plan = replace(plan, facts=facts)
         stages.end("judge")
+        if plan.parts:
+            check_room(facts, decision, self._limiter)
         if dry_run:
-            return _done(plan, ToolResult(None), decision)
+            return done(plan, ToolResult(None), decision)
         final = decision.action == "deny" and not decision.requires_prompt
         if not (final or at_most(decision.level, call.most)):
             return other_door(plan, decision, listed=not self.read_only)
@@ -201,6 +205,11 @@ class Gate:
     def plan(self, call: Call, tool: Tool | None = None) -> Plan:
         """Return what a call would do. Raises as `call` does."""
         tool = tool or self.tool(call.tool)
+        if call.calls:
+            return plan_all(
+                call.calls,
+                lambda given: self.plan(call._replace(arguments=given, calls=()), tool),
+            )
         assert tool.perform is not None
         try:
             checked = check_arguments(call.arguments, tool.input)
@@ -252,28 +261,24 @@ class Gate:
         if self._audit is not None:
             self._audit.close()
 
-    def _wait(self, plan: Plan, decision: Decision, cancel: Cancellation | None) -> float:
-        """Wait for a place among the calls, and return the seconds that it took."""
-        effects = plan.facts.effects
-        if self._limiter is None or not effects:
+    def _wait(
+        self, plan: Plan, decision: Decision, cancel: Cancellation | None, *, patient: bool = False
+    ) -> float:
+        """Wait for a place among the calls, and return the seconds that it took.
+
+        Several calls together wait one by one, each as long as it takes (`patient`); those that
+        are DANGEROUS have their places from the start.
+        """
+        effects, dangerous = plan.facts.effects, decision.level == "DANGEROUS"
+        if self._limiter is None or not effects or (plan.parts and not dangerous):
             return 0.0
-        kind: Kind = "read" if plan.facts.looks else "write"
-        if decision.level == "DANGEROUS":
-            kind = "dangerous"
-        places = sum(not effect.anywhere for effect in effects)
-        permit = self._limiter.take(kind, max(places, 1))
-        if isinstance(permit, Permit):
-            if permit.delay:
-                (cancel or Cancellation()).wait(permit.delay)
-            return permit.delay
-        raise ToolError(
-            "BUSY",
-            f"Too many calls: this one can run in {permit.seconds:.1f} seconds.",
-            "Wait that long, or do more with one call.",
-            retryable=True,
-            app=plan.facts.app[1],
-            command=plan.tool.name,
-        )
+        kind: Kind = "dangerous" if dangerous else "read" if plan.facts.looks else "write"
+        places = max(sum(not effect.anywhere for effect in effects), 1)
+        try:
+            return wait_turn(self._limiter, kind, places, cancel, patient=patient)
+        except ToolError as error:
+            error.app, error.command = plan.facts.app[1], plan.tool.name
+            raise
 
     def _carry_out(
         self,
@@ -289,6 +294,25 @@ class Gate:
             self.permissions.give_back(token)
             raise
         stages.end("limit")
+        if not plan.parts:
+            return self._perform(plan, decision, delay, stages, cancel)
+
+        def run(part: Plan, said: Decision) -> Done:
+            paced = said.level != "DANGEROUS"
+            waited = self._wait(part, said, cancel, patient=True) if paced else 0.0
+            return self._perform(part, said, waited, stages, cancel)
+
+        every = run_all(plan, decision, run)
+        return done(plan, short_enough(every, self.context.limit, plan.facts.effects), decision)
+
+    def _perform(
+        self,
+        plan: Plan,
+        decision: Decision,
+        delay: float,
+        stages: _Stages,
+        cancel: Cancellation | None,
+    ) -> Done:
         number = self._intent(plan, decision)
         stages.end("intent")
         began = time.monotonic()
@@ -315,7 +339,7 @@ class Gate:
             notes.append(f"waited {delay:.1f} seconds, for calls came too fast")
         if self._audit is not None and self._audit.warning:
             notes.append(self._audit.warning)
-        return _done(plan, ToolResult(found.value, tuple(notes)), decision)
+        return done(plan, ToolResult(found.value, tuple(notes)), decision)
 
     def _intent(self, plan: Plan, decision: Decision, waits: Approver | None = None) -> int | None:
         """Write down a call that was decided; `waits` is the way that it is asked about now."""
@@ -363,17 +387,3 @@ class Gate:
         from iac_runtime.audit import AuditOutcome
 
         self._audit.outcome(number, AuditOutcome(result, seconds, error=error, delay=delay))
-
-
-def _done(plan: Plan, found: ToolResult, decision: Decision) -> Done:
-    """Return what came of a call that was carried out."""
-    return Done(
-        found.value,
-        plan.facts.line,
-        decision.level,
-        "; ".join(found.notes),
-        plan.tool.output,
-        plan.facts.app,
-        decision.reasons,
-        decision.source,
-    )

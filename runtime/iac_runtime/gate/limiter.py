@@ -20,7 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal, NamedTuple, TypeAlias
 
-from iac_base.errors import SetupError
+from iac_base.cancellation import Cancellation
+from iac_base.errors import SetupError, ToolError
 from iac_base.files import locked, write_whole
 
 LONGEST_DELAY: Final = 1.0
@@ -100,6 +101,11 @@ class Limiter:
         self._writes: list[float] = []
         self._dangerous: list[float] = []
 
+    @property
+    def room(self) -> int:
+        """How many DANGEROUS effects one call can have places for at most."""
+        return self._limits.dangerous.calls
+
     def take(self, kind: Kind, places: int = 1) -> Answer:
         """Take the places of a call: one for each of its effects, a whole window at most.
 
@@ -149,6 +155,35 @@ class Limiter:
                 f"{path} cannot be kept ({error.strerror}), so no dangerous call runs;"
                 " look at the disk and the folder."
             ) from error
+
+
+def wait_turn(
+    limiter: Limiter,
+    kind: Kind,
+    places: int,
+    cancel: Cancellation | None = None,
+    *,
+    patient: bool = False,
+) -> float:
+    """Wait for the places of a call, as long as it takes if `patient`; return the last wait.
+
+    Raises:
+        ToolError: It would have to wait for longer than a call is delayed.
+    """
+    cancel = cancel or Cancellation()
+    answer = limiter.take(kind, places)
+    while patient and isinstance(answer, Wait) and not cancel.wait(answer.seconds):
+        answer = limiter.take(kind, places)
+    if isinstance(answer, Permit):
+        if answer.delay:
+            cancel.wait(answer.delay)
+        return answer.delay
+    raise ToolError(
+        "BUSY",
+        f"Too many calls: this one can run in {answer.seconds:.1f} seconds.",
+        "Wait that long, or do more with one call.",
+        retryable=True,
+    )
 
 
 def _free(window: Window, times: list[float], places: int) -> float:

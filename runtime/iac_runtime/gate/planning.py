@@ -83,7 +83,7 @@ def plan_operation(tool: Tool, call: Call, context: ToolContext) -> Plan:
             answer = context.executor.execute(sent, app=app.name, command=tool.name, cancel=cancel)
         except ToolError as error:
             raise look_again(error, event, operation) from None
-        return _kept(plain_result(answer, event, operation), context.limit, facts.effects)
+        return short_enough(plain_result(answer, event, operation), context.limit, facts.effects)
 
     def look(facts: CallFacts) -> Plan:
         # Needed by calls that are asked about, and by no other.
@@ -195,7 +195,7 @@ def list_apps(catalogue: Catalogue, limit: Level) -> dict[str, Any]:
     return {"apps": [rows[key] for key in sorted(rows)]}
 
 
-def _kept(found: ToolResult, limit: int | None, effects: tuple[Effect, ...]) -> ToolResult:
+def short_enough(found: ToolResult, limit: int | None, effects: tuple[Effect, ...]) -> ToolResult:
     """Return a result that is short enough; of a longer one the rest is kept."""
     if limit is None or len(json.dumps(found.value, ensure_ascii=False)) <= limit:
         return found

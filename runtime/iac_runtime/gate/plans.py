@@ -27,6 +27,7 @@ class Call(NamedTuple):
         arguments: As they came.
         caller: Who calls, and how a person can be asked there.
         most: The highest level that this way of calling takes; more is for another way.
+        calls: In place of `arguments`, those of several calls that are asked about as one.
         token: Of a call that was asked about, the sealed token; empty for a first call.
         verdict: What the question of `token` came back with.
     """
@@ -35,6 +36,7 @@ class Call(NamedTuple):
     arguments: Mapping[str, Any]
     caller: Requester = Requester()
     most: Level = "DANGEROUS"
+    calls: tuple[Mapping[str, Any], ...] = ()
     token: str = ""
     verdict: Verdict = "unable"
 
@@ -104,12 +106,14 @@ class Plan:
         perform: Does it.
         look: Returns the plan with what the call names looked at, and pinned to that; None where
             it names nothing.
+        parts: Of several calls of the tool, the plan of each; they are carried out in its stead.
     """
 
     tool: Tool
     facts: CallFacts
     perform: Perform = field(repr=False)
     look: "Callable[[CallFacts], Plan] | None" = field(default=None, repr=False)
+    parts: "tuple[Plan, ...]" = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,6 +213,20 @@ def asking(
         said = able[outcome.way](outcome.question)
         call = call._replace(token=outcome.token, verdict=said)
     return outcome
+
+
+def done(plan: Plan, found: ToolResult, decision: Decision) -> Done:
+    """Return what came of a call that was carried out."""
+    return Done(
+        found.value,
+        plan.facts.line,
+        decision.level,
+        "; ".join(found.notes),
+        None if plan.parts else plan.tool.output,
+        plan.facts.app,
+        decision.reasons,
+        decision.source,
+    )
 
 
 def other_door(plan: Plan, decision: Decision, *, listed: bool) -> Refused:

@@ -13,7 +13,7 @@ In this order, and the first that speaks has the word:
     the preset                                          refused, asked or run
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final
@@ -277,6 +277,30 @@ def _by_preset(
         if scope is not None:
             return replace(decision, offers_always=True, scope=scope.says)
     return decision
+
+
+def together(decisions: Sequence[Decision]) -> Decision:
+    """Return what is to be done with calls that stand or fall together: the strictest counts.
+
+    A refusal says which call it is about. Nothing is remembered of an answer.
+    """
+
+    def strict(row: tuple[int, Decision]) -> tuple[int, bool]:
+        action = row[1].action
+        return ("allow", "ask", "deny").index(action), not row[1].requires_prompt
+
+    at, worst = max(enumerate(decisions, 1), key=strict)
+    said = dict.fromkeys(reason for row in decisions for reason in row.reasons)
+    if worst.action == "deny" and not worst.requires_prompt:
+        said = dict.fromkeys((f"It is call {at} of {len(decisions)}.", *worst.reasons))
+    return replace(
+        worst,
+        level=highest(row.level for row in decisions),
+        reasons=tuple(said),
+        rules=tuple(dict.fromkeys(rule for row in decisions for rule in row.rules)),
+        offers_always=False,
+        scope="",
+    )
 
 
 def _unasked(facts: CallFacts, decision: Decision) -> Decision:

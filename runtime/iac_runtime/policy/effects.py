@@ -197,6 +197,7 @@ class CallFacts:
             empty where it covers the call alone.
         shown: What its references name, where that was looked at; then an approval is of that.
         pin: The SHA-256 (hex) of all that was seen of it; empty where nothing was.
+        parts: Of several calls that stand or fall together, the facts of each.
         sent: Argument -> what would be sent for it (`call_view.sent_for`); None where nothing is
             known.
         at: When it is made, in local time; None where that is not known.
@@ -221,6 +222,7 @@ class CallFacts:
     memory: str = ""
     shown: tuple[Shown, ...] = ()
     pin: str = ""
+    parts: "tuple[CallFacts, ...]" = ()
     sent: Callable[[str], tuple[tuple[str, ...], ...] | None] = field(
         default=lambda _key: None, repr=False, compare=False
     )
@@ -358,6 +360,7 @@ def call_digest(facts: CallFacts) -> str:
         "code": facts.event.code if facts.event else "",
         "line": "" if facts.event else facts.line,
         "lock": facts.digest,
+        "parts": [call_digest(part) for part in facts.parts],
         "request": request,
         "tool": facts.tool,
     }

@@ -24,7 +24,7 @@ from iac_runtime.language.request import Event
 from iac_runtime.language.text import jxa_line
 from iac_runtime.policy.call_view import CallView, sent_for, view_of
 from iac_runtime.policy.dataflow import Taint, secrets_read, without_secrets
-from iac_runtime.policy.decide import decide
+from iac_runtime.policy.decide import decide, together
 from iac_runtime.policy.effects import YES, Approver, CallFacts, Decision, Shown, Story, Verdict
 from iac_runtime.policy.escalation import escalate
 from iac_runtime.policy.file import load_policy, policy_path
@@ -201,6 +201,7 @@ class Permissions:
             vouched=caller.vouched,
             at=time.localtime(self._now()),
             places=cache(self.places),
+            parts=tuple(self.of(part, caller) for part in facts.parts),
         )
 
     def places(self, path: str) -> tuple[str, ...]:
@@ -212,7 +213,10 @@ class Permissions:
         return tuple(dict.fromkeys(map(identity, (whole, self._context.files.real(whole)))))
 
     def judge(self, facts: CallFacts) -> Decision:
-        """Return what is to be done with a call."""
+        """Return what is to be done with a call, or with several together."""
+        if facts.parts:
+            parts = (replace(part, ways=facts.ways) for part in facts.parts)
+            return together([self.judge(part) for part in parts])
         known = facts, self.policy, self.settings, tuple(REGISTERED)
         granted = _GRANTED if facts.memory and facts.memory in self._granted else ""
         decision = decide(*known, granted)

@@ -8,7 +8,7 @@ was found to be, and its specifier stands last, for whoever wants to know.
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import chain
 from pathlib import Path
@@ -69,14 +69,16 @@ def _lines(facts: CallFacts, decision: Decision, times: int = 1) -> list[str]:
     told = "; ".join((*deeds, *doubts)) if len(deeds) == 1 else f"use {facts.tool}, which can:"
     if not deeds:
         told = f"use {facts.tool}{'; ' if doubts else ''}{'; '.join(doubts)}"
+    if facts.parts:
+        told = f"use {facts.tool} for {len(facts.parts)} calls together:"
     before = line(f"{facts.client or 'A program'} wants to {told}{'' if told[-1] == ':' else '.'}")
     changed = facts.story.changed
     before += line(*(["It has changed since you were asked:", *changed] if changed else ()))
-    given = _given(facts, found, VALUE_LIMIT * times)
+    given = "" if facts.parts else _given(facts, found, VALUE_LIMIT * times)
     after = [_cut(given, 2 * _LINE * times)] if given else []
     goes = ", ".join(_destinations(facts))
     after += line(f"It goes to {goes}." if goes else "")
-    if facts.event is None and facts.line:
+    if facts.event is None and facts.line and not facts.parts:
         after += line(f"It runs: {facts.line.partition(': ')[0] if found else facts.line}")
     reasons = [_RULE.sub("", reason).rstrip(".") + "." for reason in decision.reasons]
     usual = f"{decision.level} calls are asked about by {decision.source}."
@@ -84,14 +86,27 @@ def _lines(facts: CallFacts, decision: Decision, times: int = 1) -> list[str]:
     after += line("Can it be undone?", undo_of(facts, decision.level).says)
     if decision.offers_always:
         after += line(f'"{ALWAYS}" would cover: {decision.scope}.')
-    names = dict.fromkeys(effect.reference for effect in facts.effects if effect.reference)
+    named = () if facts.parts else facts.effects
+    names = dict.fromkeys(effect.reference for effect in named if effect.reference)
     after += line(", ".join((f"{decision.level}: {facts.tool}", *names)))
     left = LINE_LIMIT * times - len(before) - len(after)
+    if facts.parts:
+        return [*before, *_some([*chain(*map(line, _each_call(facts.parts)))], left), *after]
     rows = [f"  {said}" for said in (*deeds, *doubts)] if len(deeds) > 1 else []
     rows = _some(rows, left - min(len(found), left // 2))
     said = "\n".join((*before, given))
     things = _some([*chain(*map(line, _things(facts, said)))], left - len(rows))
     return [*before, *rows, *things, *after]
+
+
+def _each_call(parts: Sequence[CallFacts]) -> Iterator[str]:
+    """Yield a row for each of several calls: what it does, to what, and with what."""
+    for at, part in enumerate(parts, 1):
+        found = dict(part.shown)
+        deeds = "; ".join(deed(effect, found, _others(part)) for effect in part.effects)
+        given = _given(part, found, VALUE_LIMIT)
+        seen = "; ".join(_things(part, f"{deeds}\n{given}"))
+        yield f"  {at}. " + ". ".join(filter(None, (deeds, given, seen.strip())))
 
 
 _RULE: Final = re.compile(r" \[[a-z-]+\]\Z")

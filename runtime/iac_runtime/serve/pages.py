@@ -46,7 +46,12 @@ def through_door(call: Call) -> Call:
         raise InvalidParameterError(
             f"{call.tool} does not call {quoted(name)}.", f"Call {name} itself."
         )
-    return call._replace(tool=name, arguments=given.get("arguments") or {}, most=most)
+    if "calls" in given and "arguments" in given:
+        raise InvalidParameterError(
+            "There are arguments and calls.", "Give calls alone: a list of arguments."
+        )
+    calls = tuple(given.get("calls", ()))
+    return call._replace(tool=name, arguments=given.get("arguments", {}), most=most, calls=calls)
 
 
 class ToolSearch:

@@ -108,6 +108,13 @@ _CALL: Final = _schema(
     {
         "name": {"type": "string", "description": "The tool, as find_tools names it."},
         "arguments": {"type": "object", "description": "As its schema says."},
+        "calls": {
+            "type": "array",
+            "items": {"type": "object"},
+            "minItems": 1,
+            "maxItems": 50,
+            "description": "In place of arguments, those of up to 50 calls: asked about as one.",
+        },
     },
     "name",
 )

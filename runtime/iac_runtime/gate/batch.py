@@ -1,0 +1,165 @@
+"""Several calls of one tool as one: planned together, asked about once, carried out in order.
+
+All are planned before any is judged, and all are judged before any runs: one that is wrong or
+denied refuses the whole, and is named. The highest level counts. What a person says holds for
+exactly these calls, each pinned to what it names. Each effect counts for the limits, and each call
+has a row of its own in the audit.
+"""
+
+import hashlib
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from itertools import chain
+from typing import Any, Final
+
+from iac_base.cancellation import Cancellation
+from iac_base.errors import ErrorType, InvalidParameterError, ToolError
+from iac_runtime.gate.limiter import Limiter
+from iac_runtime.gate.plans import Done, Plan, ToolResult
+from iac_runtime.policy.effects import CallFacts, Decision
+
+SECONDS: Final = 3.0
+"""For looking at what all the calls name; what is left then is held by its reference alone."""
+
+
+_TOLD_AS: Final[Mapping[ErrorType, ErrorType]] = {
+    "STALE": "EXECUTION_ERROR",
+    "USER_CANCELLED": "TIMEOUT",
+}
+"""Errors that mean another thing of one call: that nothing was sent, that nobody waits."""
+
+
+class BatchError(ToolError):
+    """A call in the middle failed: those before it were done, those after it were not.
+
+    Attributes:
+        results: Of the calls that were done, in order.
+        failed, count: Which call failed, from 1, and of how many.
+    """
+
+    def __init__(self, error: ToolError, results: Sequence[Any], count: int) -> None:
+        failed = len(results) + 1
+        done = f"{_calls(1, failed - 1)} done" if results else "no call was done"
+        rest = f"; {_calls(failed + 1, count)} not sent" if failed < count else ""
+        super().__init__(
+            _TOLD_AS.get(error.type, error.type),
+            f"Call {failed} of {count} failed: {error.message} Before it {done}{rest}.",
+            error.suggestion,
+            app=error.app,
+            command=error.command,
+            number=error.number,
+            original=error.original,
+        )
+        self.results = tuple(results)
+        self.failed = failed
+        self.count = count
+
+    def facts(self) -> dict[str, Any]:
+        """Return the error as one JSON object, with what was done."""
+        rest = list(range(self.failed + 1, self.count + 1))
+        more = {"results": [*self.results], "failed": self.failed, "not_sent": rest}
+        return {**super().facts(), **more}
+
+
+def _calls(first: int, last: int) -> str:
+    return f"call {first} was" if first == last else f"calls {first} to {last} were"
+
+
+def plan_all(calls: Sequence[Mapping[str, Any]], plan: Callable[[Mapping[str, Any]], Plan]) -> Plan:
+    """Return the plan of several calls of one tool.
+
+    Raises:
+        ToolError: One of them is wrong, and is named; nothing is sent.
+    """
+    plans = []
+    for at, arguments in enumerate(calls, 1):
+        try:
+            plans.append(plan(arguments))
+        except ToolError as error:
+            error.message = f"Call {at} of {len(calls)}: {error.message} None of them was sent."
+            raise
+    return _joined(plans, [found.facts for found in plans])
+
+
+def _joined(plans: Sequence[Plan], parts: Sequence[CallFacts]) -> Plan:
+    first = parts[0]
+    pins = " ".join(part.pin or "-" for part in parts)
+    facts = CallFacts(
+        first.tool,
+        _each(part.effects for part in parts),
+        {"calls": [dict(part.given or part.arguments) for part in parts]},
+        line="; ".join(filter(None, (part.line for part in parts))),
+        raised=tuple(dict.fromkeys(_each(part.raised for part in parts))),
+        secrets=tuple(dict.fromkeys(_each(part.secrets for part in parts))),
+        digest=first.digest,
+        shown=_each(part.shown for part in parts),
+        pin=hashlib.sha256(pins.encode()).hexdigest() if any(part.pin for part in parts) else "",
+        parts=tuple(parts),
+    )
+
+    def look(known: CallFacts) -> Plan:
+        ends = time.monotonic() + SECONDS
+        seen = [
+            part.look(one) if part.look and time.monotonic() < ends else replace(part, facts=one)
+            for part, one in zip(plans, known.parts, strict=True)
+        ]
+        found = _joined(seen, [part.facts for part in seen])
+        now = found.facts
+        return replace(
+            found,
+            facts=replace(known, parts=now.parts, shown=now.shown, pin=now.pin),
+        )
+
+    looks = look if any(part.look for part in plans) else None
+    return Plan(plans[0].tool, facts, _perform, looks, tuple(plans))
+
+
+def _each(rows: Any) -> tuple[Any, ...]:
+    return tuple(chain.from_iterable(rows))
+
+
+def _perform(_cancel: Cancellation | None) -> ToolResult:
+    raise AssertionError("The gate carries out the parts of a batch.")
+
+
+def check_room(facts: CallFacts, decision: Decision, limiter: Limiter | None) -> None:
+    """Refuse what could never run as a whole: more DANGEROUS effects than the limit lets through.
+
+    Raises:
+        InvalidParameterError: There are too many.
+    """
+    count = len(facts.effects)
+    if limiter is not None and decision.level == "DANGEROUS" and count > limiter.room:
+        raise InvalidParameterError(
+            f"These {len(facts.parts)} calls are DANGEROUS and have {count} effects;"
+            f" at most {limiter.room} run at once.",
+            "Send fewer calls together.",
+        )
+
+
+def run_all(plan: Plan, decision: Decision, run: Callable[[Plan, Decision], Done]) -> ToolResult:
+    """Carry out the calls in order, and return `{"results": [...]}` with what each answered.
+
+    Raises:
+        ToolError: What the first named had changed; nothing was sent.
+        BatchError: A call failed; those after it were not sent.
+    """
+    results: list[Any] = []
+    notes: list[str] = []
+    parts = zip(plan.parts, plan.facts.parts, strict=True)
+    for at, (part, facts) in enumerate(parts, 1):
+        story = plan.facts.story
+        # Each call is a story of its own, found by that of the question.
+        own = story._replace(id=f"{story.id}.{at}") if story.id else story
+        part = replace(part, facts=replace(facts, story=own))
+        told = (*decision.reasons, f"Call {at} of {len(plan.parts)} that were decided on together.")
+        try:
+            done = run(part, replace(decision, reasons=told))
+        except ToolError as error:
+            if error.type == "STALE" and not results:
+                raise
+            raise BatchError(error, results, len(plan.parts)) from error
+        results.append(done.value)
+        notes += [f"call {at}: {done.note}"] if done.note else []
+    return ToolResult({"results": results}, tuple(notes))

@@ -1,0 +1,240 @@
+"""Several calls of one tool: planned together, asked about once, and no more than was asked."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pinned_places import catalogue
+
+import iac_runtime
+from iac_base.errors import CallRefusedError, InvalidParameterError, ToolError
+from iac_runtime.audit import Audit
+from iac_runtime.execution.executor import Executor
+from iac_runtime.gate.batch import BatchError
+from iac_runtime.gate.gate import Gate
+from iac_runtime.gate.limiter import Limiter, Limits, Window
+from iac_runtime.gate.opening import open_audit
+from iac_runtime.gate.plans import Asks, Call, Done, Refused
+from iac_runtime.policy.file import parse_policy
+from iac_runtime.policy.model import Flags, read_settings
+from iac_runtime.policy.permissions import Permissions, Requester
+from iac_runtime.policy.wording import LINE_LIMIT
+from iac_simulator import Simulator
+
+ASKED = Requester("Claude", ("client",))
+DELETE, MAKE = "notes_delete", "notes_make_note"
+
+
+def world(count: int = 6) -> dict[str, Any]:
+    notes = [{"id": f"n{at}", "name": f"Note {at}", "plaintext": "x"} for at in range(count)]
+    folder = {"id": "f", "name": "Notes", "notes": notes}
+    return {"notes": {"accounts": [{"id": "a", "name": "Mac", "folders": [folder]}]}}
+
+
+def note(at: int) -> dict[str, str]:
+    return {"target": f'accounts[0].folders[0].notes.byId("n{at}")'}
+
+
+class Desk:
+    """A gate on simulated notes, and what is in them."""
+
+    def __init__(self, policy: str = "", count: int = 6, **more: Any) -> None:
+        known, parsed = catalogue(), parse_policy(policy)
+        settings = read_settings(Flags(), {}, parsed)
+        self.simulator = Simulator([known.tables(app) for app in known.apps.values()], world(count))
+        self.gate = Gate(
+            known,
+            Executor(self.simulator),
+            home="/Users/me",
+            permissions=Permissions(parsed, settings, home="/Users/me"),
+            **more,
+        )
+
+    @property
+    def names(self) -> list[str]:
+        read = {"element": "note", "of": "accounts[0].folders[0]", "properties": ["name"]}
+        found = self.gate.call(Call("notes_list", read))
+        assert isinstance(found, Done)
+        return [row["name"] for row in found.value]
+
+    def call(self, tool: str, calls: Sequence[Mapping[str, Any]], **more: Any) -> Any:
+        return self.gate.call(Call(tool, {}, ASKED, calls=tuple(calls), **more))
+
+    def allowed(self, tool: str, calls: Sequence[Mapping[str, Any]]) -> Any:
+        asked = self.call(tool, calls)
+        assert isinstance(asked, Asks), asked
+        return self.call(tool, calls, token=asked.token, verdict="once")
+
+
+def test_one_question_is_a_table_of_all_the_calls() -> None:
+    asked = Desk().call(DELETE, [note(1), note(3)])
+    assert isinstance(asked, Asks)
+    one, two, three, *_ = asked.question.text.splitlines()
+    assert one == "Claude wants to use notes_delete for 2 calls together:"
+    assert two.startswith("  1. delete")
+    assert '"Note 1"' in two
+    assert '"Note 3"' in three
+    assert "Always allow" not in asked.question.answers
+    assert asked.level == "DANGEROUS"
+
+
+def test_a_long_table_is_counted_and_whole_in_a_file() -> None:
+    asked = Desk(count=30).call(MAKE, [{"name": f"New {at}"} for at in range(30)])
+    assert isinstance(asked, Asks)
+    lines = asked.question.text.splitlines()
+    assert len(lines) <= LINE_LIMIT
+    assert any(line.startswith("  and ") and line.endswith(" more") for line in lines)
+    path = lines[-1].rpartition("All of it: ")[2]
+    with open(path, encoding="utf-8") as file:  # noqa: PTH123 (a path as it is shown)
+        whole = file.read()
+    assert all(f'"New {at}"' in whole for at in range(30))
+
+
+def test_a_yes_runs_exactly_these_calls_in_order() -> None:
+    desk = Desk()
+    done = desk.allowed(DELETE, [note(4), note(0)])
+    assert isinstance(done, Done)
+    assert len(done.value["results"]) == 2
+    assert desk.names == ["Note 1", "Note 2", "Note 3", "Note 5"]
+    made = desk.allowed(MAKE, [{"name": "a"}, {"name": "b"}])
+    read = [{"target": f"{ref}.name"} for ref in made.value["results"]]
+    found = desk.call("notes_get", read)
+    assert found.value == {"results": ["a", "b"]}
+
+
+@pytest.mark.parametrize(
+    "other", [[note(1)], [note(1), note(2), note(3)], [note(2), note(1)], [note(1), note(3)]]
+)
+def test_a_yes_holds_for_no_other_calls(other: list[dict[str, str]]) -> None:
+    desk = Desk()
+    asked = desk.call(DELETE, [note(1), note(2)])
+    refused = desk.call(DELETE, other, token=asked.token, verdict="once")
+    assert not isinstance(refused, Done)
+    assert len(desk.names) == 6
+
+
+def test_a_no_runs_none() -> None:
+    desk = Desk()
+    asked = desk.call(DELETE, [note(1), note(2)])
+    assert isinstance(asked, Asks)
+    assert not isinstance(
+        desk.call(DELETE, [note(1), note(2)], token=asked.token, verdict="decline"), Done
+    )
+    assert len(desk.names) == 6
+
+
+def test_a_wrong_call_refuses_all_before_anything_is_sent_and_is_named() -> None:
+    desk = Desk("preset = 'trusted'")
+    for wrong in ({"nam": "x"}, {}):
+        with pytest.raises(ToolError, match=r"Call 2 of 3: .* None of them was sent\."):
+            desk.call(MAKE, [{"name": "a"}, wrong, {"name": "c"}])
+    assert len(desk.names) == 6
+
+
+def test_a_denied_call_refuses_all_and_is_named() -> None:
+    deny = "preset = 'trusted'\n[[deny]]\ntool = 'notes_make_note'\nargument = { name = 'c' }"
+    desk = Desk(deny)
+    found = desk.call(MAKE, [{"name": "a"}, {"name": "b"}, {"name": "c"}])
+    assert isinstance(found, Refused)
+    assert "It is call 3 of 3." in found.reason
+    assert len(desk.names) == 6
+    assert isinstance(desk.call(MAKE, [{"name": "a"}, {"name": "b"}]), Done)
+
+
+def test_one_call_that_asks_asks_about_all() -> None:
+    rule = "preset = 'trusted'\n[[ask]]\ntool = 'notes_make_note'\nargument = { name = 'c' }"
+    desk = Desk(rule)
+    assert isinstance(desk.call(MAKE, [{"name": "a"}, {"name": "c"}]), Asks)
+    assert len(desk.names) == 6
+
+
+def test_what_changes_before_the_answer_is_asked_about_anew() -> None:
+    desk = Desk()
+    calls = [note(1), note(2)]
+    asked = desk.call(DELETE, calls)
+    rename = {"target": note(2)["target"], "properties": {"name": "Other"}}
+    desk.gate.call(Call("notes_set", rename, Requester(vouched="DANGEROUS")))
+    again = desk.call(DELETE, calls, token=asked.token, verdict="once")
+    assert isinstance(again, Asks)
+    assert '"Other"' in again.question.text
+    assert len(desk.names) == 6
+    assert isinstance(desk.call(DELETE, calls, token=again.token, verdict="once"), Done)
+    assert desk.names == ["Note 0", "Note 3", "Note 4", "Note 5"]
+
+
+def test_a_failure_in_the_middle_says_what_was_done_and_what_was_not() -> None:
+    desk = Desk("preset = 'trusted'")
+    gone = {"target": 'accounts[0].folders[0].notes.byId("none")', "to": "accounts[0].folders[0]"}
+    here = {**gone, "target": note(1)["target"]}
+    with pytest.raises(BatchError) as caught:
+        desk.call("notes_move", [here, gone, here, here])
+    facts = caught.value.facts()
+    assert "Call 2 of 4 failed" in facts["message"]
+    assert "Before it call 1 was done; calls 3 to 4 were not sent." in facts["message"]
+    assert (len(facts["results"]), facts["failed"], facts["not_sent"]) == (1, 2, [3, 4])
+
+
+def test_positions_that_move_are_not_deleted_by_position() -> None:
+    desk = Desk()
+    calls = [{"target": f"accounts[0].folders[0].notes[{at}]"} for at in (0, 1)]
+    with pytest.raises(BatchError, match="Call 2 of 2 failed"):
+        desk.allowed(DELETE, calls)
+    assert desk.names == ["Note 1", "Note 2", "Note 3", "Note 4", "Note 5"]
+
+
+def test_each_call_has_a_row_in_the_audit_beside_that_of_the_question() -> None:
+    audits: list[Audit] = []
+
+    def opened() -> Audit:
+        audits.append(open_audit())
+        return audits[-1]
+
+    desk = Desk(audit=opened)
+    desk.allowed(DELETE, [note(1), note(2)])
+    desk.gate.close()
+    tail = Desk(audit=open_audit).gate.call(Call("audit_tail", {}))
+    assert isinstance(tail, Done)
+    rows = [row for row in tail.value["calls"] if row["tool"] == DELETE]
+    said = sorted(
+        reason for row in rows for reason in row["reasons"] if "decided on together" in reason
+    )
+    assert said == [f"Call {at} of 2 that were decided on together." for at in (1, 2)]
+    assert len(rows) == 3
+
+
+class Clock:
+    """A clock that goes on as long as is waited."""
+
+    now = 0.0
+
+    def __call__(self) -> float:
+        type(self).now += 0.25
+        return self.now
+
+
+def test_every_effect_counts_for_the_limits() -> None:
+    limits = Limits(writes=Window(2, 0.2), dangerous=Window(3, 60.0))
+    desk = Desk("preset = 'trusted'", limiter=Limiter(limits=limits, clock=Clock()))
+    assert isinstance(desk.call(MAKE, [{"name": str(at)} for at in range(5)]), Done)
+    with pytest.raises(InvalidParameterError, match="at most 3 run at once"):
+        desk.call(DELETE, [note(at) for at in range(4)])
+    assert isinstance(desk.allowed(DELETE, [note(0), note(1)]), Done)
+    with pytest.raises(ToolError, match="Too many calls"):
+        desk.allowed(DELETE, [note(2), note(3)])
+    assert len([name for name in desk.names if name.startswith("Note")]) == 4
+
+
+def test_the_library_calls_a_tool_several_times(generated: Path) -> None:
+    with iac_runtime.connect(simulate=True, tools=generated) as session:
+        made = session.call_all(MAKE, [{"name": "a"}, {"name": "b"}])
+        names = session.call_all("notes_get", [{"target": f"{ref}.name"} for ref in made])
+        assert names == ["a", "b"]
+        assert session.call_all(MAKE, []) == []
+        with pytest.raises(ToolError, match="Call 2 of 2"):
+            session.call_all(MAKE, [{"name": "c"}, {"nam": "d"}])
+        before = session.call("notes_count", element="note")
+    with iac_runtime.connect(simulate=True, tools=generated, allow="SAFE") as session:
+        with pytest.raises(CallRefusedError):
+            session.call_all(MAKE, [{"name": "a"}])
+        assert session.call("notes_count", element="note") == before - 2
