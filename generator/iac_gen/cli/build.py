@@ -31,8 +31,8 @@ from iac_gen.surface import LevelFall
 from iac_gen.text import clean, on_one_line
 from iac_gen.write import (
     BuildCache,
+    alone,
     digest_of_files,
-    finish,
     generator_digest,
     read_cache,
     read_files,
@@ -85,38 +85,40 @@ def build(
         fail("--prune needs a build of all apps; leave the names out")
     folder = output or default_output()
     found = find(apps)
-    finish(folder)
     generator = generator_digest()
-    options = [not apps, prune, shipped, descriptions]
-    stamp = json.dumps([generator, options, [_facts(file) for file in found.sources]])
-    cache = read_cache(folder)
-    if cache and cache.stamp == stamp and cache.stands(folder):
-        _tell(Report.read(cache.report), folder, prune=prune, as_json=as_json)
-        return
-
-    made_by = f"{generator} {descriptions}"
-    previous = read_previous(folder)
-    inputs = replace(
-        inputs_of(found, previous, whole=not apps),
-        prune=prune,
-        shipped=shipped,
-        accept=[*accepted, *(name.strip() for one in accepted for name in one.split(","))],
-        wording=descriptions == "app",
-        done=_done(cache, made_by, folder),
-    )
-    files, report = run(inputs, quiet=as_json)
-    if report.falls:
-        if as_json:
-            click.echo(json.dumps(report.data(), indent=1))
-        else:
-            _tell_falls(report.falls)
-        _end_with_falls(report, "nothing was written", sys.argv[1:])
-    if files:
-        write(folder, files, [f"{key}.py" for key in report.gone] if prune else [])
-    names = [*files, *(f"{key}.py" for key in previous.apps if f"{key}.py" not in files)]
-    written = digest_of_files(folder, names)
-    write_cache(folder, BuildCache(made_by, stamp, report.data(), _jobs(inputs, report), written))
-    _tell(report, folder, prune=prune, as_json=as_json)
+    # One after the other: what a build reads of the folder must stand until it has written.
+    with alone(folder):
+        options = [not apps, prune, shipped, descriptions]
+        stamp = json.dumps([generator, options, [_facts(file) for file in found.sources]])
+        cache = read_cache(folder)
+        if cache and cache.stamp == stamp and cache.stands(folder):
+            _tell(Report.read(cache.report), folder, prune=prune, as_json=as_json)
+            return
+        made_by = f"{generator} {descriptions}"
+        previous = read_previous(folder)
+        inputs = replace(
+            inputs_of(found, previous, whole=not apps),
+            prune=prune,
+            shipped=shipped,
+            accept=[*accepted, *(name.strip() for one in accepted for name in one.split(","))],
+            wording=descriptions == "app",
+            done=_done(cache, made_by, folder),
+        )
+        files, report = run(inputs, quiet=as_json)
+        if report.falls:
+            if as_json:
+                click.echo(json.dumps(report.data(), indent=1))
+            else:
+                _tell_falls(report.falls)
+            _end_with_falls(report, "nothing was written", sys.argv[1:])
+        if files:
+            write(folder, files, [f"{key}.py" for key in report.gone] if prune else [])
+        names = [*files, *(f"{key}.py" for key in previous.apps if f"{key}.py" not in files)]
+        written = digest_of_files(folder, names)
+        write_cache(
+            folder, BuildCache(made_by, stamp, report.data(), _jobs(inputs, report), written)
+        )
+        _tell(report, folder, prune=prune, as_json=as_json)
 
 
 def _facts(file: SourceFile) -> list[str]:

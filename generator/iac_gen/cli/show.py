@@ -44,7 +44,7 @@ from iac_gen.verify import (
     reflect,
 )
 from iac_gen.why import why
-from iac_gen.write import write
+from iac_gen.write import alone, write
 
 
 @command()
@@ -68,8 +68,9 @@ def snapshot(
         if facts:
             source = replace(source, dictionary=facts_only(source.dictionary))
         files[f"{source.stem}.json"] = write_snapshot(source)
-    for changed in write(output, files):
-        click.echo(str(output / changed))
+    with alone(output, tools=False):
+        for changed in write(output, files):
+            click.echo(str(output / changed))
     end_with(failed)
 
 
