@@ -4,22 +4,24 @@ State files that somebody planted (an index, a snapshot, a module, links) act on
 the folder that they lie in.
 """
 
+import importlib.util
 import json
+import marshal
 import shutil
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
+from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from making import sdef
 from test_hostile_folders import NEW, digest, outside, planted, run, stage, tree
 
 from iac_base.errors import SetupError
+from iac_gen.cli.group import cli
 from iac_runtime.tools.catalogue import Catalogue
-
-pytest_plugins: list[str] = []
 
 
 @pytest.fixture(autouse=True)
@@ -104,10 +106,6 @@ def test_a_folder_that_is_called_as_a_stage_is_not_cleared_away(tmp_path: Path) 
 
 
 def test_a_snapshot_overwrites_nothing_but_a_snapshot(tmp_path: Path) -> None:
-    from click.testing import CliRunner
-
-    from iac_gen.cli.group import cli
-
     (tmp_path / "package.sdef").write_bytes(sdef())
     (tmp_path / "package.json").write_text('{"name": "mine"}')
     command = ["snapshot", str(tmp_path / "package.sdef"), "--output", str(tmp_path)]
@@ -119,6 +117,32 @@ def test_a_snapshot_overwrites_nothing_but_a_snapshot(tmp_path: Path) -> None:
     for _ in range(2):
         assert CliRunner().invoke(cli, command).exit_code == 0
     assert sorted(path.name for path in tmp_path.iterdir()) == ["package.json", "package.sdef"]
+
+
+@pytest.mark.parametrize("key", ["../secret", "/tmp/secret", "private.key", ""])
+def test_a_catalogue_names_no_module_outside_its_folder(tmp_path: Path, key: str) -> None:
+    tools = planted(tmp_path)
+    (tmp_path / "secret.py").write_text("raise SystemExit('ran')")
+    text = (tools / "catalogue.json").read_text()
+    text = text.replace('"diary": {', f'"{key}": {{').replace(
+        '"module": "diary"', f'"module": "{key}"'
+    )
+    (tools / "catalogue.json").write_text(text)
+    with pytest.raises(SetupError, match="is damaged"):
+        Catalogue([tools])
+
+
+def test_byte_code_beside_a_module_is_neither_run_nor_written(tmp_path: Path) -> None:
+    tools = planted(tmp_path)
+    other = compile("raise SystemExit('ran')", "diary.py", "exec")
+    path = Path(importlib.util.cache_from_source(str(tools / "diary.py")))
+    path.parent.mkdir()
+    # Of the kind that Python runs without a look at the source.
+    path.write_bytes(importlib.util.MAGIC_NUMBER + b"\x01" + b"\0" * 11 + marshal.dumps(other))
+    before = tree(tools)
+    catalogue = Catalogue([tools])
+    assert catalogue.tool(catalogue.find("diary_reread")).name == "diary_reread"
+    assert tree(tools) == before
 
 
 WORDS = st.sampled_from(
@@ -138,13 +162,15 @@ FILES = ("catalogue.json", "listing.jsonl", "tools.lock", "diary.py", "__init__.
 @st.composite
 def plants(draw: st.DrawFn) -> Callable[[Path], None]:
     """Draw what somebody changed in a home: an index, a module or a snapshot, or a link."""
-    name = draw(st.sampled_from(FILES + ("../Diary.json",)))
+    name = draw(st.sampled_from((*FILES, "../Diary.json")))
     kind = draw(st.sampled_from(["words", "value", "text", "link", "folder", "gone"]))
     old, new, value = draw(st.sampled_from(["diary", "Diary", "module"])), draw(WORDS), draw(VALUES)
     target = draw(st.sampled_from(["../secret.py", "../private/key.py", "../private", "/dev/zero"]))
 
     def plant(tools: Path) -> None:
         path = tools / name
+        if path.is_dir():
+            return
         text = path.read_text() if path.is_file() else '{"format": 1}'
         path.unlink(missing_ok=True)
         if kind == "words":
@@ -163,7 +189,7 @@ def plants(draw: st.DrawFn) -> Callable[[Path], None]:
 
 @pytest.mark.property
 @given(st.lists(plants(), min_size=1, max_size=3), st.booleans())
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=25)
 def test_no_planted_state_changes_anything_outside_its_folder(
     planting: list[Callable[[Path], None]], snapshot: bool
 ) -> None:
