@@ -246,8 +246,10 @@ def _build(job: Job) -> _Built:
             faults = prove(module, source)
             if faults:
                 return _Built(None, None, tuple(faults))
-            files = app_files(module, job.identity.identity, source)
-            return _Built(files, _report(made, files))
+            file = made.resolved.source.dictionary.file
+            files, cut = app_files(module, job.identity.identity, source, file)
+            found = (*made.diagnostics, *cut)
+            return _Built(files, _report(replace(made, diagnostics=found), files))
     except LoadError as error:
         return _Built(None, None, (error.diagnostic,))
     except DeadlineError as error:

@@ -3,6 +3,7 @@
 import json
 import shlex
 import sys
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -181,10 +182,22 @@ def _print(report: Report, folder: Path, prune: bool) -> None:
         )
 
 
+_TOLD: Final = 10
+"""Findings of one kind in one file that are printed; the others are counted."""
+
+
 def _warn(diagnostics: Iterable[Diagnostic]) -> None:
+    told: Counter[tuple[str, str]] = Counter()
     for one in diagnostics:
-        if one.level != "note":
+        if one.level == "note":
+            continue
+        told[one.file, one.code] += 1
+        if told[one.file, one.code] <= _TOLD:
             click.echo(f"iac-gen: {on_one_line(str(one), 1000)}", err=True)
+    for (file, code), count in told.items():
+        if count > _TOLD:
+            text = f"{file}: {count - _TOLD} more of this kind [{code}]; --json has all"
+            click.echo(f"iac-gen: {on_one_line(text, 1000)}", err=True)
 
 
 @command()
