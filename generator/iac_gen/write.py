@@ -307,7 +307,7 @@ def _promised(stage: Path) -> _Journal:
 
 
 _FORMAT = 1
-_LIBRARIES = ("jinja2", "lxml")
+_LIBRARIES = ("black", "jinja2", "lxml")
 
 
 @dataclass(frozen=True, slots=True)
@@ -335,7 +335,7 @@ def digest_of_files(folder: Path, names: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def generator_digest() -> str:
+def generator_digest(templates: Path | None = None) -> str:
     """Return a digest of the generator: its source, templates, quirks, libraries, includes."""
     here = Path(__file__).parent
     roots = (
@@ -360,7 +360,9 @@ def generator_digest() -> str:
         )
         for path in root.glob(pattern)
     )
-    for path in (*paths, Path(STANDARD)):
+    own = sorted(templates.glob("*.jinja")) if templates else []
+    digest.update(str(templates).encode())
+    for path in (*paths, *own, Path(STANDARD)):
         with contextlib.suppress(OSError):
             digest.update(path.name.encode() + path.read_bytes())
     return digest.hexdigest()

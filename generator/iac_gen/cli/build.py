@@ -15,6 +15,7 @@ from iac_gen.cli.common import (
     APPS,
     PATH,
     SHIPPED,
+    TEMPLATES,
     Find,
     command,
     default_output,
@@ -66,6 +67,7 @@ if TYPE_CHECKING:
     help="Accept that these are lower than reviewed: TOOL, APP.CLASS.PROPERTY, APP.CLASS.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
+@TEMPLATES
 @SHIPPED
 def build(
     apps: tuple[str, ...],
@@ -75,6 +77,7 @@ def build(
     descriptions: str,
     accepted: tuple[str, ...],
     as_json: bool,
+    templates: Path | None,
     shipped: bool,
 ) -> None:
     """Build tool modules for APPS, or for every app that is found.
@@ -86,7 +89,7 @@ def build(
         fail("--prune needs a build of all apps; leave the names out")
     folder = output or default_output()
     found = find(apps)
-    generator = generator_digest()
+    generator = generator_digest(templates)
     # One after the other: what a build reads of the folder must stand until it has written.
     with alone(folder):
         options = [not apps, prune, shipped, descriptions]
@@ -98,7 +101,7 @@ def build(
         made_by = f"{generator} {descriptions}"
         previous = read_previous(folder)
         inputs = replace(
-            inputs_of(found, previous, whole=not apps),
+            inputs_of(found, previous, whole=not apps, templates=templates),
             prune=prune,
             shipped=shipped,
             accept=[*accepted, *(name.strip() for one in accepted for name in one.split(","))],
@@ -169,6 +172,8 @@ def _print(report: Report, folder: Path, prune: bool) -> None:
             f"{len(report.apps)} apps or libraries, {tools} tools, in {folder};"
             f" about {report.tokens} tokens if all are listed"
         )
+    if report.templates:
+        click.echo(f"Laid out by the templates of {report.templates}, which are not iac-gen's.")
     _warn(one for app in report.apps for one in app.diagnostics)
     cleaned = sum(app.cleaned for app in report.apps)
     if cleaned:
@@ -204,12 +209,20 @@ def _warn(diagnostics: Iterable[Diagnostic]) -> None:
 @APPS
 @source_options
 @click.option("--output", type=PATH, help="The folder to check (default: your data folder).")
+@TEMPLATES
 @SHIPPED
-def check(apps: tuple[str, ...], find: Find, output: Path | None, shipped: bool) -> None:
+def check(
+    apps: tuple[str, ...],
+    find: Find,
+    output: Path | None,
+    templates: Path | None,
+    shipped: bool,
+) -> None:
     """Fail when a build would change the folder, with the difference and what mends it."""
     folder = output or default_output()
     waiting = _warn_unfinished(folder)
-    inputs = inputs_of(find(apps), read_previous(folder), whole=not apps)
+    previous = read_previous(folder)
+    inputs = inputs_of(find(apps), previous, whole=not apps, templates=templates)
     files, report = run(replace(inputs, shipped=shipped), quiet=True)
     differing = differences(read_files(folder, files), files, str(folder))
     for text in differing:
