@@ -136,11 +136,17 @@ def render_module(
     text = _rendered("module.py.jinja", templates, _values(module, quirks, templates))
     top, mark, tables = text.partition(_UNFORMATTED)
     file = keep / hashlib.sha256(module.app.id.encode()).hexdigest()[:24] if keep else None
+    # The header is prose, which black leaves alone; a new digest in it is no new text below.
+    head, end, body = top.partition('\n"""\n')
+    if not end or head.rfind('"""') != 0:
+        head, end, body = "", "", top
+    gap, space = "\n" if end else "", "\n\n" if mark else ""
     try:
-        return f"{_formatted(top, file)}{mark and chr(10) * 2}{mark}{tables}"
+        made = _formatted(body, file)
     except InvalidInput as error:
         who = templates.name if templates else "iac-gen"
         raise GeneratorError(f"the templates of {who} give no Python: {error}") from None
+    return f"{head}{end}{gap}{made}{space}{mark}{tables}"
 
 
 def _formatted(text: str, file: Path | None) -> str:
