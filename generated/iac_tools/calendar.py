@@ -747,7 +747,11 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("name", "pnam", "name", "text", "r", "SAFE"),
         Property("frontmost", "pisf", "frontmost", "boolean", "r", "SAFE"),
         Property("version", "vers", "version", "text", "r", "SAFE"),
-    ), (Element("document", "rw"), Element("window", "r"), Element("calendar", "rw"),)),
+    ), (
+        Element("document", "rw"),
+        Element("window", "r"),
+        Element("calendar", "rw"),
+    )),
     "document": Class("docu", "document", "documents", None, "MODIFY", "DANGEROUS", (
         Property("name", "pnam", "name", "text", "r", "SAFE"),
         Property("modified", "imod", "modified", "boolean", "r", "SAFE"),
@@ -774,7 +778,9 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("calendarIdentifier", "ID  ", "calendaridentifier", "text", "r", "SAFE"),
         Property("writable", "wr05", "writable", "boolean", "r", "SAFE"),
         Property("description", "wr12", "description", "text", "rw", "MODIFY"),
-    ), (Element("event", "rw"),)),
+    ), (
+        Element("event", "rw"),
+    )),
     "display alarm": Class("wal1", "displayAlarm", "displayAlarms", None, "MODIFY", "DANGEROUS", (
         Property("trigger interval", "wald", "triggerInterval", "integer", "rw", "MODIFY"),
         Property("trigger date", "wale", "triggerDate", "date", "rw", "MODIFY"),
@@ -813,16 +819,48 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("location", "wr14", "location", "text", "rw", "MODIFY"),
         Property("uid", "ID  ", "uid", "text", "r", "SAFE"),
         Property("url", "wr16", "url", "text", "rw", "MODIFY"),
-    ), (Element("attendee", "rw"), Element("display alarm", "rw"), Element("mail alarm", "rw"), Element("open file alarm", "rw"), Element("sound alarm", "rw"),)),
+    ), (
+        Element("attendee", "rw"),
+        Element("display alarm", "rw"),
+        Element("mail alarm", "rw"),
+        Element("open file alarm", "rw"),
+        Element("sound alarm", "rw"),
+    )),
 }
 
 ENUMS: Final[Mapping[str, Enum]] = {
-    "save options": (("yes", "yes "), ("no", "no  "), ("ask", "ask "),),
-    "printing error handling": (("standard", "lwst"), ("detailed", "lwdt"),),
-    "participation status": (("unknown", "E6na"), ("accepted", "E6ap"), ("declined", "E6dp"), ("tentative", "E6tp"),),
-    "event status": (("cancelled", "E4ca"), ("confirmed", "E4cn"), ("none", "E4no"), ("tentative", "E4te"),),
-    "calendar priority": (("no priority", "tdp0"), ("low priority", "tdp9"), ("medium priority", "tdp5"), ("high priority", "tdp1"),),
-    "view type": (("day view", "E5da"), ("week view", "E5we"), ("month view", "E5mo"),),
+    "save options": (
+        ("yes", "yes "),
+        ("no", "no  "),
+        ("ask", "ask "),
+    ),
+    "printing error handling": (
+        ("standard", "lwst"),
+        ("detailed", "lwdt"),
+    ),
+    "participation status": (
+        ("unknown", "E6na"),
+        ("accepted", "E6ap"),
+        ("declined", "E6dp"),
+        ("tentative", "E6tp"),
+    ),
+    "event status": (
+        ("cancelled", "E4ca"),
+        ("confirmed", "E4cn"),
+        ("none", "E4no"),
+        ("tentative", "E4te"),
+    ),
+    "calendar priority": (
+        ("no priority", "tdp0"),
+        ("low priority", "tdp9"),
+        ("medium priority", "tdp5"),
+        ("high priority", "tdp1"),
+    ),
+    "view type": (
+        ("day view", "E5da"),
+        ("week view", "E5we"),
+        ("month view", "E5mo"),
+    ),
 }
 
 RECORDS: Final[Mapping[str, Record]] = {
@@ -846,33 +884,213 @@ UNVERIFIED: Final[tuple[str, ...]] = (
 )
 
 SCHEMAS: Final[Mapping[str, Schema]] = {
-    "get": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}}, "required": ["target"], "additionalProperties": false}'),
-    "list": Schema('{"type": "object", "properties": {"element": {"type": "string", "enum": ["document", "window", "calendar", "display alarm", "mail alarm", "sound alarm", "open file alarm", "attendee", "event"]}, "of": {"type": "string", "description": "Reference to the container, else the app"}, "where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}, "order": {"type": "array", "items": {"type": "string"}, "description": "Property names, -name for descending"}, "limit": {"type": "integer"}, "offset": {"type": "integer"}}, "required": ["element"], "additionalProperties": false}'),
-    "count": Schema('{"type": "object", "properties": {"element": {"type": "string", "enum": ["document", "window", "calendar", "display alarm", "mail alarm", "sound alarm", "open file alarm", "attendee", "event"]}, "of": {"type": "string", "description": "Reference to the container, else the app"}, "where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}}, "required": ["element"], "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "integer"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "make": Schema('{"type": "object", "properties": {"element": {"type": "string", "enum": ["document", "window", "calendar", "display alarm", "mail alarm", "sound alarm", "open file alarm", "attendee", "event"]}, "properties": {"type": "object", "description": "Property to value"}, "at": {"type": "string", "description": "Reference to the container, else the app chooses"}, "with_data": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}}, "required": ["element"], "additionalProperties": false}', '{"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "set": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as documents[0]"}, "properties": {"type": "object", "description": "Property to value"}}, "required": ["target", "properties"], "additionalProperties": false}'),
-    "open": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Absolute path or ~"}}, "required": ["target"], "additionalProperties": false}', '{"type": "object", "properties": {"ref": {"type": "string"}, "result": {"type": "array", "items": {"type": "string"}}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "close": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, "saving": {"type": "string", "enum": ["yes", "no", "ask"]}, "saving_in": {"type": "string", "description": "Absolute path or ~"}}, "required": ["target"], "additionalProperties": false}'),
-    "print": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "string"}], "description": "Absolute path or ~"}, "with_properties": {"type": "object", "properties": {"copies": {"type": "integer"}, "collating": {"type": "boolean"}, "starting_page": {"type": "integer"}, "ending_page": {"type": "integer"}, "pages_across": {"type": "integer"}, "pages_down": {"type": "integer"}, "requested_print_time": {"type": "string", "format": "date-time"}, "error_handling": {"type": "string", "enum": ["standard", "detailed"]}, "fax_number": {"type": "string"}, "target_printer": {"type": "string"}}, "additionalProperties": false}, "print_dialog": {"type": "boolean"}}, "required": ["target"], "additionalProperties": false}'),
-    "quit": Schema('{"type": "object", "properties": {"saving": {"type": "string", "enum": ["yes", "no", "ask"]}}, "additionalProperties": false}'),
-    "delete": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}}, "required": ["target"], "additionalProperties": false}'),
-    "duplicate": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, "to": {"type": "string", "description": "Reference such as documents[0]"}, "with_properties": {"type": "object"}}, "required": ["target"], "additionalProperties": false}'),
-    "exists": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}}, "required": ["target"], "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "boolean"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "move": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, "to": {"type": "string", "description": "Reference such as documents[0]"}}, "required": ["target", "to"], "additionalProperties": false}'),
-    "reload_calendars": Schema('{"type": "object", "properties": {}, "additionalProperties": false}'),
-    "switch_view": Schema('{"type": "object", "properties": {"to": {"type": "string", "enum": ["day view", "week view", "month view"]}}, "required": ["to"], "additionalProperties": false}'),
-    "view_calendar": Schema('{"type": "object", "properties": {"at": {"type": "string", "format": "date-time", "description": "ISO 8601"}}, "required": ["at"], "additionalProperties": false}'),
-    "get_url": Schema('{"type": "object", "properties": {"target": {"type": "string"}}, "required": ["target"], "additionalProperties": false}'),
-    "show": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}}, "required": ["target"], "additionalProperties": false}'),
-    "list_calendars": Schema('{"type": "object", "properties": {}, "additionalProperties": false}'),
-    "list_events": Schema('{"type": "object", "properties": {"calendar": {"type": "string", "description": "Reference such as calendars[0]"}, "start": {"type": "string", "format": "date-time", "description": "ISO 8601"}, "end": {"type": "string", "format": "date-time", "description": "ISO 8601"}}, "required": ["calendar", "start", "end"], "additionalProperties": false}'),
-    "make_event": Schema('{"type": "object", "properties": {"calendar": {"type": "string", "description": "Reference such as calendars[0]"}, "summary": {"type": "string"}, "start": {"type": "string", "format": "date-time", "description": "ISO 8601"}, "end": {"type": "string", "format": "date-time", "description": "ISO 8601"}, "location": {"type": "string"}}, "required": ["calendar", "summary", "start", "end"], "additionalProperties": false}', '{"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "find_events": Schema('{"type": "object", "properties": {"calendar": {"type": "string", "description": "Reference such as calendars[0]"}, "text": {"type": "string"}}, "required": ["calendar", "text"], "additionalProperties": false}'),
-    "read_event": Schema('{"type": "object", "properties": {"event": {"type": "string", "description": "Reference such as documents[0]"}}, "required": ["event"], "additionalProperties": false}'),
-    "reschedule": Schema('{"type": "object", "properties": {"event": {"type": "string", "description": "Reference such as documents[0]"}, "start": {"type": "string", "format": "date-time", "description": "ISO 8601"}, "end": {"type": "string", "format": "date-time", "description": "ISO 8601"}}, "required": ["event", "start", "end"], "additionalProperties": false}'),
-    "set_location": Schema('{"type": "object", "properties": {"event": {"type": "string", "description": "Reference such as documents[0]"}, "location": {"type": "string"}}, "required": ["event", "location"], "additionalProperties": false}'),
-    "list_guests": Schema('{"type": "object", "properties": {"event": {"type": "string", "description": "Reference such as documents[0]"}}, "required": ["event"], "additionalProperties": false}'),
-    "add_alert": Schema('{"type": "object", "properties": {"event": {"type": "string", "description": "Reference such as documents[0]"}, "minutes": {"type": "integer", "description": "Minutes from the start; -15 is a quarter of an hour before"}}, "required": ["event", "minutes"], "additionalProperties": false}', '{"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "make_calendar": Schema('{"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"], "additionalProperties": false}', '{"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "show_day": Schema('{"type": "object", "properties": {"day": {"type": "string", "format": "date-time", "description": "ISO 8601"}}, "required": ["day"], "additionalProperties": false}'),
+    "get": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, '
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+    ),
+    "list": Schema(
+        '{"type": "object", "properties": {'
+        '"element": {"type": "string", "enum": ["document", "window", "calendar", "display alarm", "mail alarm", "sound alarm", "open file alarm", '
+        '"attendee", "event"]}, '
+        '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
+        '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}, '
+        '"order": {"type": "array", "items": {"type": "string"}, "description": "Property names, -name for descending"}, '
+        '"limit": {"type": "integer"}, '
+        '"offset": {"type": "integer"}'
+        '}, "required": ["element"], "additionalProperties": false}',
+    ),
+    "count": Schema(
+        '{"type": "object", "properties": {'
+        '"element": {"type": "string", "enum": ["document", "window", "calendar", "display alarm", "mail alarm", "sound alarm", "open file alarm", '
+        '"attendee", "event"]}, '
+        '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
+        '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}'
+        '}, "required": ["element"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "integer"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "make": Schema(
+        '{"type": "object", "properties": {'
+        '"element": {"type": "string", "enum": ["document", "window", "calendar", "display alarm", "mail alarm", "sound alarm", "open file alarm", '
+        '"attendee", "event"]}, '
+        '"properties": {"type": "object", "description": "Property to value"}, '
+        '"at": {"type": "string", "description": "Reference to the container, else the app chooses"}, '
+        '"with_data": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}'
+        '}, "required": ["element"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"ref": {"type": "string"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "set": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"type": "string", "description": "Reference such as documents[0]"}, '
+        '"properties": {"type": "object", "description": "Property to value"}'
+        '}, "required": ["target", "properties"], "additionalProperties": false}',
+    ),
+    "open": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Absolute path or ~"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"ref": {"type": "string"}, '
+        '"result": {"type": "array", "items": {"type": "string"}}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "close": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, '
+        '"saving": {"type": "string", "enum": ["yes", "no", "ask"]}, '
+        '"saving_in": {"type": "string", "description": "Absolute path or ~"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+    ),
+    "print": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "string"}], "description": "Absolute path or ~"}, '
+        '"with_properties": {"type": "object", "properties": {"copies": {"type": "integer"}, "collating": {"type": "boolean"}, "starting_page": {"type": '
+        '"integer"}, "ending_page": {"type": "integer"}, "pages_across": {"type": "integer"}, "pages_down": {"type": "integer"}, "requested_print_time": '
+        '{"type": "string", "format": "date-time"}, "error_handling": {"type": "string", "enum": ["standard", "detailed"]}, "fax_number": {"type": '
+        '"string"}, "target_printer": {"type": "string"}}, "additionalProperties": false}, '
+        '"print_dialog": {"type": "boolean"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+    ),
+    "quit": Schema(
+        '{"type": "object", "properties": {'
+        '"saving": {"type": "string", "enum": ["yes", "no", "ask"]}'
+        '}, "additionalProperties": false}',
+    ),
+    "delete": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+    ),
+    "duplicate": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, '
+        '"to": {"type": "string", "description": "Reference such as documents[0]"}, '
+        '"with_properties": {"type": "object"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+    ),
+    "exists": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}'
+        '}, "required": ["target"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "boolean"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "move": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, '
+        '"to": {"type": "string", "description": "Reference such as documents[0]"}'
+        '}, "required": ["target", "to"], "additionalProperties": false}',
+    ),
+    "reload_calendars": Schema(
+        '{"type": "object", "properties": {'
+        '}, "additionalProperties": false}',
+    ),
+    "switch_view": Schema(
+        '{"type": "object", "properties": {'
+        '"to": {"type": "string", "enum": ["day view", "week view", "month view"]}'
+        '}, "required": ["to"], "additionalProperties": false}',
+    ),
+    "view_calendar": Schema(
+        '{"type": "object", "properties": {'
+        '"at": {"type": "string", "format": "date-time", "description": "ISO 8601"}'
+        '}, "required": ["at"], "additionalProperties": false}',
+    ),
+    "get_url": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"type": "string"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+    ),
+    "show": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+    ),
+    "list_calendars": Schema(
+        '{"type": "object", "properties": {'
+        '}, "additionalProperties": false}',
+    ),
+    "list_events": Schema(
+        '{"type": "object", "properties": {'
+        '"calendar": {"type": "string", "description": "Reference such as calendars[0]"}, '
+        '"start": {"type": "string", "format": "date-time", "description": "ISO 8601"}, '
+        '"end": {"type": "string", "format": "date-time", "description": "ISO 8601"}'
+        '}, "required": ["calendar", "start", "end"], "additionalProperties": false}',
+    ),
+    "make_event": Schema(
+        '{"type": "object", "properties": {'
+        '"calendar": {"type": "string", "description": "Reference such as calendars[0]"}, '
+        '"summary": {"type": "string"}, '
+        '"start": {"type": "string", "format": "date-time", "description": "ISO 8601"}, '
+        '"end": {"type": "string", "format": "date-time", "description": "ISO 8601"}, '
+        '"location": {"type": "string"}'
+        '}, "required": ["calendar", "summary", "start", "end"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"ref": {"type": "string"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "find_events": Schema(
+        '{"type": "object", "properties": {'
+        '"calendar": {"type": "string", "description": "Reference such as calendars[0]"}, '
+        '"text": {"type": "string"}'
+        '}, "required": ["calendar", "text"], "additionalProperties": false}',
+    ),
+    "read_event": Schema(
+        '{"type": "object", "properties": {'
+        '"event": {"type": "string", "description": "Reference such as documents[0]"}'
+        '}, "required": ["event"], "additionalProperties": false}',
+    ),
+    "reschedule": Schema(
+        '{"type": "object", "properties": {'
+        '"event": {"type": "string", "description": "Reference such as documents[0]"}, '
+        '"start": {"type": "string", "format": "date-time", "description": "ISO 8601"}, '
+        '"end": {"type": "string", "format": "date-time", "description": "ISO 8601"}'
+        '}, "required": ["event", "start", "end"], "additionalProperties": false}',
+    ),
+    "set_location": Schema(
+        '{"type": "object", "properties": {'
+        '"event": {"type": "string", "description": "Reference such as documents[0]"}, '
+        '"location": {"type": "string"}'
+        '}, "required": ["event", "location"], "additionalProperties": false}',
+    ),
+    "list_guests": Schema(
+        '{"type": "object", "properties": {'
+        '"event": {"type": "string", "description": "Reference such as documents[0]"}'
+        '}, "required": ["event"], "additionalProperties": false}',
+    ),
+    "add_alert": Schema(
+        '{"type": "object", "properties": {'
+        '"event": {"type": "string", "description": "Reference such as documents[0]"}, '
+        '"minutes": {"type": "integer", "description": "Minutes from the start; -15 is a quarter of an hour before"}'
+        '}, "required": ["event", "minutes"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"ref": {"type": "string"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "make_calendar": Schema(
+        '{"type": "object", "properties": {'
+        '"name": {"type": "string"}'
+        '}, "required": ["name"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"ref": {"type": "string"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "show_day": Schema(
+        '{"type": "object", "properties": {'
+        '"day": {"type": "string", "format": "date-time", "description": "ISO 8601"}'
+        '}, "required": ["day"], "additionalProperties": false}',
+    ),
 }

@@ -999,7 +999,22 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("computer container", "pcmp", "computerContainer", "computer-object", "r", "SAFE"),
         Property("Finder preferences", "pfrp", "finderPreferences", "preferences", "r", "SAFE"),
         Property("desktop picture", "dpic", "desktopPicture", "file", "rw", "MODIFY"),
-    ), (Element("item", "rw"), Element("container", "rw"), Element("disk", "rw"), Element("folder", "rw"), Element("file", "rw"), Element("alias file", "rw"), Element("application file", "rw"), Element("document file", "rw"), Element("internet location file", "rw"), Element("clipping", "rw"), Element("package", "rw"), Element("window", "rw"), Element("Finder window", "rw"), Element("clipping window", "rw"),)),
+    ), (
+        Element("item", "rw"),
+        Element("container", "rw"),
+        Element("disk", "rw"),
+        Element("folder", "rw"),
+        Element("file", "rw"),
+        Element("alias file", "rw"),
+        Element("application file", "rw"),
+        Element("document file", "rw"),
+        Element("internet location file", "rw"),
+        Element("clipping", "rw"),
+        Element("package", "rw"),
+        Element("window", "rw"),
+        Element("Finder window", "rw"),
+        Element("clipping window", "rw"),
+    )),
     "item": Class("cobj", "item", "items", None, "MODIFY", "DANGEROUS", (
         Property("name", "pnam", "name", "text", "rw", "MODIFY"),
         Property("displayed name", "dnam", "displayedName", "text", "r", "SAFE"),
@@ -1037,7 +1052,18 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("expanded", "pexp", "expanded", "boolean", "rw", "SAFE"),
         Property("completely expanded", "pexc", "completelyExpanded", "boolean", "rw", "SAFE"),
         Property("container window", "cwnd", "containerWindow", "specifier", "r", "SAFE"),
-    ), (Element("item", "rw"), Element("container", "rw"), Element("folder", "rw"), Element("file", "rw"), Element("alias file", "rw"), Element("application file", "rw"), Element("document file", "rw"), Element("internet location file", "rw"), Element("clipping", "rw"), Element("package", "rw"),)),
+    ), (
+        Element("item", "rw"),
+        Element("container", "rw"),
+        Element("folder", "rw"),
+        Element("file", "rw"),
+        Element("alias file", "rw"),
+        Element("application file", "rw"),
+        Element("document file", "rw"),
+        Element("internet location file", "rw"),
+        Element("clipping", "rw"),
+        Element("package", "rw"),
+    )),
     "computer-object": Class("ccmp", "computer-object", "computer-objects", "item", "MODIFY", "DANGEROUS", ()),
     "disk": Class("cdis", "disk", "disks", "container", "MODIFY", "DANGEROUS", (
         Property("id", "ID  ", "id", "integer", "r", "SAFE"),
@@ -1049,12 +1075,57 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("format", "dfmt", "format", "edfm", "r", "SAFE"),
         Property("journaling enabled", "Jrnl", "journalingEnabled", "boolean", "r", "SAFE"),
         Property("ignore privileges", "igpr", "ignorePrivileges", "boolean", "rw", "DANGEROUS"),
-    ), (Element("item", "rw"), Element("container", "rw"), Element("folder", "rw"), Element("file", "rw"), Element("alias file", "rw"), Element("application file", "rw"), Element("document file", "rw"), Element("internet location file", "rw"), Element("clipping", "rw"), Element("package", "rw"),)),
-    "folder": Class("cfol", "folder", "folders", "container", "MODIFY", "DANGEROUS", (), (Element("item", "rw"), Element("container", "rw"), Element("folder", "rw"), Element("file", "rw"), Element("alias file", "rw"), Element("application file", "rw"), Element("document file", "rw"), Element("internet location file", "rw"), Element("clipping", "rw"), Element("package", "rw"),)),
-    "desktop-object": Class("cdsk", "desktop-object", "desktop-objects", "container", "MODIFY", "DANGEROUS", (), (Element("item", "rw"), Element("container", "rw"), Element("disk", "rw"), Element("folder", "rw"), Element("file", "rw"), Element("alias file", "rw"), Element("application file", "rw"), Element("document file", "rw"), Element("internet location file", "rw"), Element("clipping", "rw"), Element("package", "rw"),)),
+    ), (
+        Element("item", "rw"),
+        Element("container", "rw"),
+        Element("folder", "rw"),
+        Element("file", "rw"),
+        Element("alias file", "rw"),
+        Element("application file", "rw"),
+        Element("document file", "rw"),
+        Element("internet location file", "rw"),
+        Element("clipping", "rw"),
+        Element("package", "rw"),
+    )),
+    "folder": Class("cfol", "folder", "folders", "container", "MODIFY", "DANGEROUS", (), (
+        Element("item", "rw"),
+        Element("container", "rw"),
+        Element("folder", "rw"),
+        Element("file", "rw"),
+        Element("alias file", "rw"),
+        Element("application file", "rw"),
+        Element("document file", "rw"),
+        Element("internet location file", "rw"),
+        Element("clipping", "rw"),
+        Element("package", "rw"),
+    )),
+    "desktop-object": Class("cdsk", "desktop-object", "desktop-objects", "container", "MODIFY", "DANGEROUS", (), (
+        Element("item", "rw"),
+        Element("container", "rw"),
+        Element("disk", "rw"),
+        Element("folder", "rw"),
+        Element("file", "rw"),
+        Element("alias file", "rw"),
+        Element("application file", "rw"),
+        Element("document file", "rw"),
+        Element("internet location file", "rw"),
+        Element("clipping", "rw"),
+        Element("package", "rw"),
+    )),
     "trash-object": Class("ctrs", "trash-object", "trash-objects", "container", "MODIFY", "DANGEROUS", (
         Property("warns before emptying", "warn", "warnsBeforeEmptying", "boolean", "rw", "DANGEROUS"),
-    ), (Element("item", "rw"), Element("container", "rw"), Element("folder", "rw"), Element("file", "rw"), Element("alias file", "rw"), Element("application file", "rw"), Element("document file", "rw"), Element("internet location file", "rw"), Element("clipping", "rw"), Element("package", "rw"),)),
+    ), (
+        Element("item", "rw"),
+        Element("container", "rw"),
+        Element("folder", "rw"),
+        Element("file", "rw"),
+        Element("alias file", "rw"),
+        Element("application file", "rw"),
+        Element("document file", "rw"),
+        Element("internet location file", "rw"),
+        Element("clipping", "rw"),
+        Element("package", "rw"),
+    )),
     "file": Class("file", "file", "files", "item", "MODIFY", "DANGEROUS", (
         Property("file type", "asty", "fileType", "type", "rw", "MODIFY"),
         Property("creator type", "fcrt", "creatorType", "type", "rw", "MODIFY"),
@@ -1196,7 +1267,9 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("text size", "fsiz", "textSize", "integer", "rw", "MODIFY"),
         Property("sort column", "srtc", "sortColumn", "column", "rw", "MODIFY"),
         Property("uses relative dates", "urdt", "usesRelativeDates", "boolean", "rw", "MODIFY"),
-    ), (Element("column", "rw"),)),
+    ), (
+        Element("column", "rw"),
+    )),
     "column": Class("lvcl", "column", "columns", None, "MODIFY", "DANGEROUS", (
         Property("index", "pidx", "index", "integer", "rw", "MODIFY"),
         Property("name", "pnam", "name", "elsv", "r", "SAFE"),
@@ -1210,18 +1283,111 @@ CLASSES: Final[Mapping[str, Class]] = {
 }
 
 ENUMS: Final[Mapping[str, Enum]] = {
-    "priv": (("read only", "read"), ("read write", "rdwr"), ("write only", "writ"), ("none", "none"),),
-    "edfm": (("Mac OS format", "dfhf"), ("Mac OS Extended format", "dfh+"), ("UFS format", "dfuf"), ("NFS format", "dfnf"), ("audio format", "dfau"), ("ProDOS format", "dfpr"), ("MSDOS format", "dfms"), ("NTFS format", "dfnt"), ("ISO 9660 format", "df96"), ("High Sierra format", "dfhs"), ("QuickTake format", "dfqt"), ("Apple Photo format", "dfph"), ("AppleShare format", "dfas"), ("UDF format", "dfud"), ("WebDAV format", "dfwd"), ("FTP format", "dfft"), ("Packet written UDF format", "dfpu"), ("Xsan format", "dfac"), ("APFS format", "dfap"), ("ExFAT format", "dfxf"), ("SMB format", "dfsm"), ("unknown format", "df??"),),
-    "ipnl": (("General Information panel", "gpnl"), ("Sharing panel", "spnl"), ("Memory panel", "mpnl"), ("Preview panel", "vpnl"), ("Application panel", "apnl"), ("Languages panel", "pklg"), ("Plugins panel", "pkpg"), ("Name & Extension panel", "npnl"), ("Comments panel", "cpnl"), ("Content Index panel", "cinl"), ("Burning panel", "bpnl"), ("More Info panel", "minl"), ("Simple Header panel", "shnl"),),
-    "pple": (("General Preferences panel", "pgnp"), ("Label Preferences panel", "plbp"), ("Sidebar Preferences panel", "psid"), ("Advanced Preferences panel", "padv"),),
-    "ecvw": (("icon view", "icnv"), ("list view", "lsvw"), ("column view", "clvw"), ("group view", "flvw"), ("flow view", "flvw"),),
-    "earr": (("not arranged", "narr"), ("snap to grid", "grda"), ("arranged by name", "nama"), ("arranged by modification date", "mdta"), ("arranged by creation date", "cdta"), ("arranged by size", "siza"), ("arranged by kind", "kina"), ("arranged by label", "laba"),),
-    "epos": (("right", "lrgt"), ("bottom", "lbot"),),
-    "sodr": (("normal", "snrm"), ("reversed", "srvs"),),
-    "elsv": (("name column", "elsn"), ("modification date column", "elsm"), ("creation date column", "elsc"), ("size column", "elss"), ("kind column", "elsk"), ("label column", "elsl"), ("version column", "elsv"), ("comment column", "elsC"),),
-    "lvic": (("small icon", "smic"), ("large icon", "lgic"),),
-    "isiz": (("mini", "miic"), ("small", "smic"), ("large", "lgic"),),
-    "sort": (("name", "pnam"), ("modification date", "asmo"), ("creation date", "ascd"), ("size", "phys"), ("kind", "kind"), ("label index", "labi"), ("comment", "comt"), ("version", "vers"),),
+    "priv": (
+        ("read only", "read"),
+        ("read write", "rdwr"),
+        ("write only", "writ"),
+        ("none", "none"),
+    ),
+    "edfm": (
+        ("Mac OS format", "dfhf"),
+        ("Mac OS Extended format", "dfh+"),
+        ("UFS format", "dfuf"),
+        ("NFS format", "dfnf"),
+        ("audio format", "dfau"),
+        ("ProDOS format", "dfpr"),
+        ("MSDOS format", "dfms"),
+        ("NTFS format", "dfnt"),
+        ("ISO 9660 format", "df96"),
+        ("High Sierra format", "dfhs"),
+        ("QuickTake format", "dfqt"),
+        ("Apple Photo format", "dfph"),
+        ("AppleShare format", "dfas"),
+        ("UDF format", "dfud"),
+        ("WebDAV format", "dfwd"),
+        ("FTP format", "dfft"),
+        ("Packet written UDF format", "dfpu"),
+        ("Xsan format", "dfac"),
+        ("APFS format", "dfap"),
+        ("ExFAT format", "dfxf"),
+        ("SMB format", "dfsm"),
+        ("unknown format", "df??"),
+    ),
+    "ipnl": (
+        ("General Information panel", "gpnl"),
+        ("Sharing panel", "spnl"),
+        ("Memory panel", "mpnl"),
+        ("Preview panel", "vpnl"),
+        ("Application panel", "apnl"),
+        ("Languages panel", "pklg"),
+        ("Plugins panel", "pkpg"),
+        ("Name & Extension panel", "npnl"),
+        ("Comments panel", "cpnl"),
+        ("Content Index panel", "cinl"),
+        ("Burning panel", "bpnl"),
+        ("More Info panel", "minl"),
+        ("Simple Header panel", "shnl"),
+    ),
+    "pple": (
+        ("General Preferences panel", "pgnp"),
+        ("Label Preferences panel", "plbp"),
+        ("Sidebar Preferences panel", "psid"),
+        ("Advanced Preferences panel", "padv"),
+    ),
+    "ecvw": (
+        ("icon view", "icnv"),
+        ("list view", "lsvw"),
+        ("column view", "clvw"),
+        ("group view", "flvw"),
+        ("flow view", "flvw"),
+    ),
+    "earr": (
+        ("not arranged", "narr"),
+        ("snap to grid", "grda"),
+        ("arranged by name", "nama"),
+        ("arranged by modification date", "mdta"),
+        ("arranged by creation date", "cdta"),
+        ("arranged by size", "siza"),
+        ("arranged by kind", "kina"),
+        ("arranged by label", "laba"),
+    ),
+    "epos": (
+        ("right", "lrgt"),
+        ("bottom", "lbot"),
+    ),
+    "sodr": (
+        ("normal", "snrm"),
+        ("reversed", "srvs"),
+    ),
+    "elsv": (
+        ("name column", "elsn"),
+        ("modification date column", "elsm"),
+        ("creation date column", "elsc"),
+        ("size column", "elss"),
+        ("kind column", "elsk"),
+        ("label column", "elsl"),
+        ("version column", "elsv"),
+        ("comment column", "elsC"),
+    ),
+    "lvic": (
+        ("small icon", "smic"),
+        ("large icon", "lgic"),
+    ),
+    "isiz": (
+        ("mini", "miic"),
+        ("small", "smic"),
+        ("large", "lgic"),
+    ),
+    "sort": (
+        ("name", "pnam"),
+        ("modification date", "asmo"),
+        ("creation date", "ascd"),
+        ("size", "phys"),
+        ("kind", "kind"),
+        ("label index", "labi"),
+        ("comment", "comt"),
+        ("version", "vers"),
+    ),
 }
 
 RECORDS: Final[Mapping[str, Record]] = {}
@@ -1233,41 +1399,268 @@ UNVERIFIED: Final[tuple[str, ...]] = (
 )
 
 SCHEMAS: Final[Mapping[str, Schema]] = {
-    "get": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as items[0]"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}}, "required": ["target"], "additionalProperties": false}'),
-    "list": Schema('{"type": "object", "properties": {"element": {"type": "string", "enum": ["item", "container", "disk", "folder", "file", "alias file", "application file", "document file", "internet location file", "clipping", "package", "window", "Finder window", "clipping window", "column"]}, "of": {"type": "string", "description": "Reference to the container, else the app"}, "where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}, "order": {"type": "array", "items": {"type": "string"}, "description": "Property names, -name for descending"}, "limit": {"type": "integer"}, "offset": {"type": "integer"}}, "required": ["element"], "additionalProperties": false}'),
-    "count": Schema('{"type": "object", "properties": {"element": {"type": "string", "enum": ["item", "container", "disk", "folder", "file", "alias file", "application file", "document file", "internet location file", "clipping", "package", "window", "Finder window", "clipping window", "column"]}, "of": {"type": "string", "description": "Reference to the container, else the app"}, "where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}}, "required": ["element"], "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "integer"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "make": Schema('{"type": "object", "properties": {"element": {"type": "string", "enum": ["item", "container", "disk", "folder", "file", "alias file", "application file", "document file", "internet location file", "clipping", "package", "window", "Finder window", "clipping window", "column"]}, "properties": {"type": "object", "description": "Property to value"}, "at": {"type": "string", "description": "Reference to the container, else the app chooses"}, "to": {"type": "string", "description": "Reference such as items[0]"}}, "required": ["element"], "additionalProperties": false}', '{"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "set": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as items[0]"}, "properties": {"type": "object", "description": "Property to value"}}, "required": ["target", "properties"], "additionalProperties": false}'),
-    "open": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as items[0]"}, "using": {"type": "string", "description": "Reference such as items[0]"}, "with_properties": {"type": "object"}}, "required": ["target"], "additionalProperties": false}'),
-    "print": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as items[0]"}, "with_properties": {"type": "object"}}, "required": ["target"], "additionalProperties": false}'),
-    "quit": Schema('{"type": "object", "properties": {}, "additionalProperties": false}'),
-    "activate": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as items[0]"}}, "additionalProperties": false}'),
-    "close": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as items[0]"}}, "required": ["target"], "additionalProperties": false}'),
-    "data_size": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as items[0]"}, "as_": {"type": "string", "description": "Class name"}}, "required": ["target"], "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "integer"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "delete": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as items[0]"}}, "required": ["target"], "additionalProperties": false}', '{"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "duplicate": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as items[0]"}, "to": {"type": "string", "description": "Reference such as items[0]"}, "replacing": {"type": "boolean"}, "routing_suppressed": {"type": "boolean"}, "exact_copy": {"type": "boolean"}}, "required": ["target"], "additionalProperties": false}', '{"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "exists": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as items[0]"}}, "required": ["target"], "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "boolean"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "move": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as items[0]"}, "to": {"type": "string", "description": "Reference such as items[0]"}, "replacing": {"type": "boolean"}, "positioned_at": {"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}}, "routing_suppressed": {"type": "boolean"}}, "required": ["target", "to"], "additionalProperties": false}', '{"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "select": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as items[0]"}}, "required": ["target"], "additionalProperties": false}'),
-    "copy": Schema('{"type": "object", "properties": {}, "additionalProperties": false}'),
-    "sort": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as items[0]"}, "by": {"type": "string"}}, "required": ["target", "by"], "additionalProperties": false}', '{"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "clean_up": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as items[0]"}, "by": {"type": "string"}}, "required": ["target"], "additionalProperties": false}'),
-    "eject": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as items[0]"}}, "additionalProperties": false}'),
-    "empty": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as items[0]"}, "security": {"type": "boolean"}}, "additionalProperties": false}'),
-    "erase": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as items[0]"}}, "required": ["target"], "additionalProperties": false}'),
-    "reveal": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as items[0]"}}, "required": ["target"], "additionalProperties": false}'),
-    "update": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as items[0]"}, "necessity": {"type": "boolean"}, "registering_applications": {"type": "boolean"}}, "required": ["target"], "additionalProperties": false}'),
-    "restart": Schema('{"type": "object", "properties": {}, "additionalProperties": false}'),
-    "shut_down": Schema('{"type": "object", "properties": {}, "additionalProperties": false}'),
-    "sleep": Schema('{"type": "object", "properties": {}, "additionalProperties": false}'),
-    "list_folder": Schema('{"type": "object", "properties": {"folder": {"type": "string", "description": "Path of a folder, or a reference to one"}}, "required": ["folder"], "additionalProperties": false}'),
-    "get_selection": Schema('{"type": "object", "properties": {}, "additionalProperties": false}'),
-    "make_folder": Schema('{"type": "object", "properties": {"name": {"type": "string"}, "at": {"type": "string", "description": "Where to make it, a path or a reference"}}, "required": ["name", "at"], "additionalProperties": false}', '{"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "get_info": Schema('{"type": "object", "properties": {"item": {"type": "string", "description": "A path, or a reference"}}, "required": ["item"], "additionalProperties": false}'),
-    "rename": Schema('{"type": "object", "properties": {"item": {"type": "string", "description": "A path, or a reference"}, "name": {"type": "string", "description": "With the extension"}}, "required": ["item", "name"], "additionalProperties": false}'),
-    "move_to": Schema('{"type": "object", "properties": {"item": {"type": "string", "description": "A path, or a reference"}, "folder": {"type": "string", "description": "A path, or a reference"}}, "required": ["item", "folder"], "additionalProperties": false}', '{"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "copy_to": Schema('{"type": "object", "properties": {"item": {"type": "string", "description": "A path, or a reference"}, "folder": {"type": "string", "description": "A path, or a reference"}}, "required": ["item", "folder"], "additionalProperties": false}', '{"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "find_in_folder": Schema('{"type": "object", "properties": {"folder": {"type": "string", "description": "Path of a folder, or a reference to one"}, "text": {"type": "string"}}, "required": ["folder", "text"], "additionalProperties": false}'),
-    "list_disks": Schema('{"type": "object", "properties": {}, "additionalProperties": false}'),
-    "count_trash": Schema('{"type": "object", "properties": {}, "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "integer"}, "note": {"type": "string"}}, "additionalProperties": false}'),
+    "get": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as items[0]"}, '
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+    ),
+    "list": Schema(
+        '{"type": "object", "properties": {'
+        '"element": {"type": "string", "enum": ["item", "container", "disk", "folder", "file", "alias file", "application file", "document file", "internet '
+        'location file", "clipping", "package", "window", "Finder window", "clipping window", "column"]}, '
+        '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
+        '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}, '
+        '"order": {"type": "array", "items": {"type": "string"}, "description": "Property names, -name for descending"}, '
+        '"limit": {"type": "integer"}, '
+        '"offset": {"type": "integer"}'
+        '}, "required": ["element"], "additionalProperties": false}',
+    ),
+    "count": Schema(
+        '{"type": "object", "properties": {'
+        '"element": {"type": "string", "enum": ["item", "container", "disk", "folder", "file", "alias file", "application file", "document file", "internet '
+        'location file", "clipping", "package", "window", "Finder window", "clipping window", "column"]}, '
+        '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
+        '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}'
+        '}, "required": ["element"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "integer"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "make": Schema(
+        '{"type": "object", "properties": {'
+        '"element": {"type": "string", "enum": ["item", "container", "disk", "folder", "file", "alias file", "application file", "document file", "internet '
+        'location file", "clipping", "package", "window", "Finder window", "clipping window", "column"]}, '
+        '"properties": {"type": "object", "description": "Property to value"}, '
+        '"at": {"type": "string", "description": "Reference to the container, else the app chooses"}, '
+        '"to": {"type": "string", "description": "Reference such as items[0]"}'
+        '}, "required": ["element"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"ref": {"type": "string"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "set": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"type": "string", "description": "Reference such as items[0]"}, '
+        '"properties": {"type": "object", "description": "Property to value"}'
+        '}, "required": ["target", "properties"], "additionalProperties": false}',
+    ),
+    "open": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as items[0]"}, '
+        '"using": {"type": "string", "description": "Reference such as items[0]"}, '
+        '"with_properties": {"type": "object"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+    ),
+    "print": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as items[0]"}, '
+        '"with_properties": {"type": "object"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+    ),
+    "quit": Schema(
+        '{"type": "object", "properties": {'
+        '}, "additionalProperties": false}',
+    ),
+    "activate": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as items[0]"}'
+        '}, "additionalProperties": false}',
+    ),
+    "close": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as items[0]"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+    ),
+    "data_size": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as items[0]"}, '
+        '"as_": {"type": "string", "description": "Class name"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "integer"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "delete": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as items[0]"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"ref": {"type": "string"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "duplicate": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as items[0]"}, '
+        '"to": {"type": "string", "description": "Reference such as items[0]"}, '
+        '"replacing": {"type": "boolean"}, '
+        '"routing_suppressed": {"type": "boolean"}, '
+        '"exact_copy": {"type": "boolean"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"ref": {"type": "string"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "exists": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as items[0]"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "boolean"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "move": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as items[0]"}, '
+        '"to": {"type": "string", "description": "Reference such as items[0]"}, '
+        '"replacing": {"type": "boolean"}, '
+        '"positioned_at": {"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": '
+        '{"type": "string"}}]}}, '
+        '"routing_suppressed": {"type": "boolean"}'
+        '}, "required": ["target", "to"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"ref": {"type": "string"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "select": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as items[0]"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+    ),
+    "copy": Schema(
+        '{"type": "object", "properties": {'
+        '}, "additionalProperties": false}',
+    ),
+    "sort": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as items[0]"}, '
+        '"by": {"type": "string"}'
+        '}, "required": ["target", "by"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"ref": {"type": "string"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "clean_up": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as items[0]"}, '
+        '"by": {"type": "string"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+    ),
+    "eject": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as items[0]"}'
+        '}, "additionalProperties": false}',
+    ),
+    "empty": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as items[0]"}, '
+        '"security": {"type": "boolean"}'
+        '}, "additionalProperties": false}',
+    ),
+    "erase": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as items[0]"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+    ),
+    "reveal": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as items[0]"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+    ),
+    "update": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as items[0]"}, '
+        '"necessity": {"type": "boolean"}, '
+        '"registering_applications": {"type": "boolean"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+    ),
+    "restart": Schema(
+        '{"type": "object", "properties": {'
+        '}, "additionalProperties": false}',
+    ),
+    "shut_down": Schema(
+        '{"type": "object", "properties": {'
+        '}, "additionalProperties": false}',
+    ),
+    "sleep": Schema(
+        '{"type": "object", "properties": {'
+        '}, "additionalProperties": false}',
+    ),
+    "list_folder": Schema(
+        '{"type": "object", "properties": {'
+        '"folder": {"type": "string", "description": "Path of a folder, or a reference to one"}'
+        '}, "required": ["folder"], "additionalProperties": false}',
+    ),
+    "get_selection": Schema(
+        '{"type": "object", "properties": {'
+        '}, "additionalProperties": false}',
+    ),
+    "make_folder": Schema(
+        '{"type": "object", "properties": {'
+        '"name": {"type": "string"}, '
+        '"at": {"type": "string", "description": "Where to make it, a path or a reference"}'
+        '}, "required": ["name", "at"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"ref": {"type": "string"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "get_info": Schema(
+        '{"type": "object", "properties": {'
+        '"item": {"type": "string", "description": "A path, or a reference"}'
+        '}, "required": ["item"], "additionalProperties": false}',
+    ),
+    "rename": Schema(
+        '{"type": "object", "properties": {'
+        '"item": {"type": "string", "description": "A path, or a reference"}, '
+        '"name": {"type": "string", "description": "With the extension"}'
+        '}, "required": ["item", "name"], "additionalProperties": false}',
+    ),
+    "move_to": Schema(
+        '{"type": "object", "properties": {'
+        '"item": {"type": "string", "description": "A path, or a reference"}, '
+        '"folder": {"type": "string", "description": "A path, or a reference"}'
+        '}, "required": ["item", "folder"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"ref": {"type": "string"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "copy_to": Schema(
+        '{"type": "object", "properties": {'
+        '"item": {"type": "string", "description": "A path, or a reference"}, '
+        '"folder": {"type": "string", "description": "A path, or a reference"}'
+        '}, "required": ["item", "folder"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"ref": {"type": "string"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "find_in_folder": Schema(
+        '{"type": "object", "properties": {'
+        '"folder": {"type": "string", "description": "Path of a folder, or a reference to one"}, '
+        '"text": {"type": "string"}'
+        '}, "required": ["folder", "text"], "additionalProperties": false}',
+    ),
+    "list_disks": Schema(
+        '{"type": "object", "properties": {'
+        '}, "additionalProperties": false}',
+    ),
+    "count_trash": Schema(
+        '{"type": "object", "properties": {'
+        '}, "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "integer"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
 }

@@ -760,7 +760,10 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("version", "vers", "version", "text", "r", "SAFE"),
         Property("bookmarks bar", "ChBB", "bookmarksBar", "bookmark folder", "r", "SAFE"),
         Property("other bookmarks", "ChOB", "otherBookmarks", "bookmark folder", "r", "SAFE"),
-    ), (Element("window", "rw"), Element("bookmark folder", "r"),)),
+    ), (
+        Element("window", "rw"),
+        Element("bookmark folder", "r"),
+    )),
     "window": Class("cwin", "window", "windows", None, "MODIFY", "DANGEROUS", (
         Property("given name", "GNam", "givenName", "text", "rw", "MODIFY"),
         Property("name", "pnam", "name", "text", "r", "SAFE"),
@@ -777,7 +780,9 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("active tab", "acTa", "activeTab", "tab", "r", "SAFE"),
         Property("mode", "mode", "mode", "text", "rw", "MODIFY"),
         Property("active tab index", "acTI", "activeTabIndex", "integer", "rw", "SAFE"),
-    ), (Element("tab", "rw"),)),
+    ), (
+        Element("tab", "rw"),
+    )),
     "tab": Class("CrTb", "tab", "tabs", None, "MODIFY", "DANGEROUS", (
         Property("id", "ID  ", "id", "text", "r", "SAFE"),
         Property("title", "pnam", "title", "text", "r", "SAFE"),
@@ -788,7 +793,10 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("id", "ID  ", "id", "text", "r", "SAFE"),
         Property("title", "pnam", "title", "text", "rw", "MODIFY"),
         Property("index", "pidx", "index", "number", "r", "SAFE"),
-    ), (Element("bookmark folder", "rw"), Element("bookmark item", "rw"),)),
+    ), (
+        Element("bookmark folder", "rw"),
+        Element("bookmark item", "rw"),
+    )),
     "bookmark item": Class("CrBI", "bookmarkItem", "bookmarkItems", None, "MODIFY", "DANGEROUS", (
         Property("id", "ID  ", "id", "text", "r", "SAFE"),
         Property("title", "pnam", "title", "text", "rw", "MODIFY"),
@@ -804,41 +812,236 @@ RECORDS: Final[Mapping[str, Record]] = {}
 UNVERIFIED: Final[tuple[str, ...]] = ()
 
 SCHEMAS: Final[Mapping[str, Schema]] = {
-    "get": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as windows[0]"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}}, "required": ["target"], "additionalProperties": false}'),
-    "list": Schema('{"type": "object", "properties": {"element": {"type": "string", "enum": ["window", "tab", "bookmark folder", "bookmark item"]}, "of": {"type": "string", "description": "Reference to the container, else the app"}, "where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}, "order": {"type": "array", "items": {"type": "string"}, "description": "Property names, -name for descending"}, "limit": {"type": "integer"}, "offset": {"type": "integer"}}, "required": ["element"], "additionalProperties": false}'),
-    "count": Schema('{"type": "object", "properties": {"element": {"type": "string", "enum": ["window", "tab", "bookmark folder", "bookmark item"]}, "of": {"type": "string", "description": "Reference to the container, else the app"}, "where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}}, "required": ["element"], "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "integer"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "make": Schema('{"type": "object", "properties": {"element": {"type": "string", "enum": ["window", "tab", "bookmark folder", "bookmark item"]}, "properties": {"type": "object", "description": "Property to value"}, "at": {"type": "string", "description": "Reference to the container, else the app chooses"}, "with_data": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}}, "required": ["element"], "additionalProperties": false}', '{"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "set": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as windows[0]"}, "properties": {"type": "object", "description": "Property to value"}}, "required": ["target", "properties"], "additionalProperties": false}'),
-    "save": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as windows[0]"}, "in_": {"type": "string", "description": "Absolute path or ~"}, "as_": {"type": "string"}}, "required": ["target"], "additionalProperties": false}'),
-    "open": Schema('{"type": "object", "properties": {"target": {"type": "array", "items": {"type": "string"}, "description": "Absolute path or ~"}}, "required": ["target"], "additionalProperties": false}'),
-    "close": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as windows[0]"}}, "required": ["target"], "additionalProperties": false}'),
-    "quit": Schema('{"type": "object", "properties": {}, "additionalProperties": false}'),
-    "delete": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as windows[0]"}}, "required": ["target"], "additionalProperties": false}'),
-    "duplicate": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as windows[0]"}, "to": {"type": "string", "description": "Reference such as windows[0]"}, "with_properties": {"type": "object"}}, "required": ["target"], "additionalProperties": false}', '{"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "exists": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}}, "required": ["target"], "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "boolean"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "move": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as windows[0]"}, "to": {"type": "string", "description": "Reference such as windows[0]"}}, "required": ["target", "to"], "additionalProperties": false}', '{"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "print": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as windows[0]"}}, "required": ["target"], "additionalProperties": false}'),
-    "reload": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as windows[0]"}}, "required": ["target"], "additionalProperties": false}'),
-    "go_back": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as windows[0]"}}, "required": ["target"], "additionalProperties": false}'),
-    "go_forward": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as windows[0]"}}, "required": ["target"], "additionalProperties": false}'),
-    "select_all": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as windows[0]"}}, "required": ["target"], "additionalProperties": false}'),
-    "cut_selection": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as windows[0]"}}, "required": ["target"], "additionalProperties": false}'),
-    "copy_selection": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as windows[0]"}}, "required": ["target"], "additionalProperties": false}'),
-    "paste_selection": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as windows[0]"}}, "required": ["target"], "additionalProperties": false}'),
-    "undo": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as windows[0]"}}, "required": ["target"], "additionalProperties": false}'),
-    "redo": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as windows[0]"}}, "required": ["target"], "additionalProperties": false}'),
-    "stop": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as windows[0]"}}, "required": ["target"], "additionalProperties": false}'),
-    "view_source": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as windows[0]"}}, "required": ["target"], "additionalProperties": false}'),
-    "execute": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as windows[0]"}, "javascript": {"type": "string"}}, "required": ["target", "javascript"], "additionalProperties": false}'),
-    "get_url": Schema('{"type": "object", "properties": {}, "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "list_tabs": Schema('{"type": "object", "properties": {}, "additionalProperties": false}'),
-    "open_tab": Schema('{"type": "object", "properties": {"url": {"type": "string", "description": "An https URL"}}, "required": ["url"], "additionalProperties": false}', '{"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "get_title": Schema('{"type": "object", "properties": {}, "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "go_to": Schema('{"type": "object", "properties": {"url": {"type": "string", "description": "An https URL"}}, "required": ["url"], "additionalProperties": false}'),
-    "find_tabs": Schema('{"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"], "additionalProperties": false}'),
-    "close_tab": Schema('{"type": "object", "properties": {"tab": {"type": "string", "description": "Reference such as windows[0]"}}, "required": ["tab"], "additionalProperties": false}'),
-    "reload_tab": Schema('{"type": "object", "properties": {}, "additionalProperties": false}'),
-    "go_back_in_tab": Schema('{"type": "object", "properties": {}, "additionalProperties": false}'),
-    "list_bookmarks": Schema('{"type": "object", "properties": {}, "additionalProperties": false}'),
-    "open_incognito": Schema('{"type": "object", "properties": {}, "additionalProperties": false}', '{"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
+    "get": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as windows[0]"}, '
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+    ),
+    "list": Schema(
+        '{"type": "object", "properties": {'
+        '"element": {"type": "string", "enum": ["window", "tab", "bookmark folder", "bookmark item"]}, '
+        '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
+        '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}, '
+        '"order": {"type": "array", "items": {"type": "string"}, "description": "Property names, -name for descending"}, '
+        '"limit": {"type": "integer"}, '
+        '"offset": {"type": "integer"}'
+        '}, "required": ["element"], "additionalProperties": false}',
+    ),
+    "count": Schema(
+        '{"type": "object", "properties": {'
+        '"element": {"type": "string", "enum": ["window", "tab", "bookmark folder", "bookmark item"]}, '
+        '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
+        '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}'
+        '}, "required": ["element"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "integer"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "make": Schema(
+        '{"type": "object", "properties": {'
+        '"element": {"type": "string", "enum": ["window", "tab", "bookmark folder", "bookmark item"]}, '
+        '"properties": {"type": "object", "description": "Property to value"}, '
+        '"at": {"type": "string", "description": "Reference to the container, else the app chooses"}, '
+        '"with_data": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}'
+        '}, "required": ["element"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"ref": {"type": "string"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "set": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"type": "string", "description": "Reference such as windows[0]"}, '
+        '"properties": {"type": "object", "description": "Property to value"}'
+        '}, "required": ["target", "properties"], "additionalProperties": false}',
+    ),
+    "save": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as windows[0]"}, '
+        '"in_": {"type": "string", "description": "Absolute path or ~"}, '
+        '"as_": {"type": "string"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+    ),
+    "open": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"type": "array", "items": {"type": "string"}, "description": "Absolute path or ~"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+    ),
+    "close": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as windows[0]"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+    ),
+    "quit": Schema(
+        '{"type": "object", "properties": {'
+        '}, "additionalProperties": false}',
+    ),
+    "delete": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as windows[0]"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+    ),
+    "duplicate": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as windows[0]"}, '
+        '"to": {"type": "string", "description": "Reference such as windows[0]"}, '
+        '"with_properties": {"type": "object"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"ref": {"type": "string"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "exists": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}'
+        '}, "required": ["target"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "boolean"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "move": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as windows[0]"}, '
+        '"to": {"type": "string", "description": "Reference such as windows[0]"}'
+        '}, "required": ["target", "to"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"ref": {"type": "string"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "print": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as windows[0]"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+    ),
+    "reload": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as windows[0]"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+    ),
+    "go_back": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as windows[0]"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+    ),
+    "go_forward": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as windows[0]"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+    ),
+    "select_all": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as windows[0]"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+    ),
+    "cut_selection": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as windows[0]"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+    ),
+    "copy_selection": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as windows[0]"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+    ),
+    "paste_selection": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as windows[0]"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+    ),
+    "undo": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as windows[0]"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+    ),
+    "redo": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as windows[0]"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+    ),
+    "stop": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as windows[0]"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+    ),
+    "view_source": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as windows[0]"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+    ),
+    "execute": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as windows[0]"}, '
+        '"javascript": {"type": "string"}'
+        '}, "required": ["target", "javascript"], "additionalProperties": false}',
+    ),
+    "get_url": Schema(
+        '{"type": "object", "properties": {'
+        '}, "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "string"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "list_tabs": Schema(
+        '{"type": "object", "properties": {'
+        '}, "additionalProperties": false}',
+    ),
+    "open_tab": Schema(
+        '{"type": "object", "properties": {'
+        '"url": {"type": "string", "description": "An https URL"}'
+        '}, "required": ["url"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"ref": {"type": "string"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "get_title": Schema(
+        '{"type": "object", "properties": {'
+        '}, "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "string"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "go_to": Schema(
+        '{"type": "object", "properties": {'
+        '"url": {"type": "string", "description": "An https URL"}'
+        '}, "required": ["url"], "additionalProperties": false}',
+    ),
+    "find_tabs": Schema(
+        '{"type": "object", "properties": {'
+        '"text": {"type": "string"}'
+        '}, "required": ["text"], "additionalProperties": false}',
+    ),
+    "close_tab": Schema(
+        '{"type": "object", "properties": {'
+        '"tab": {"type": "string", "description": "Reference such as windows[0]"}'
+        '}, "required": ["tab"], "additionalProperties": false}',
+    ),
+    "reload_tab": Schema(
+        '{"type": "object", "properties": {'
+        '}, "additionalProperties": false}',
+    ),
+    "go_back_in_tab": Schema(
+        '{"type": "object", "properties": {'
+        '}, "additionalProperties": false}',
+    ),
+    "list_bookmarks": Schema(
+        '{"type": "object", "properties": {'
+        '}, "additionalProperties": false}',
+    ),
+    "open_incognito": Schema(
+        '{"type": "object", "properties": {'
+        '}, "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"ref": {"type": "string"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
 }

@@ -1100,7 +1100,22 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("log all socket activity", "laas", "logAllSocketActivity", "boolean", "rw", "MODIFY"),
         Property("memory statistics", "mems", "memoryStatistics", "record", "r", "SAFE"),
         Property("use keychain", "uske", "useKeychain", "boolean", "rw", "DANGEROUS"),
-    ), (Element("document", "rw"), Element("window", "r"), Element("account", "rw"), Element("pop account", "rw"), Element("imap account", "rw"), Element("iCloud account", "rw"), Element("smtp server", "rw"), Element("outgoing message", "rw"), Element("ldap server", "rw"), Element("mailbox", "rw"), Element("OLD message editor", "rw"), Element("message viewer", "rw"), Element("rule", "rw"), Element("signature", "rw"),)),
+    ), (
+        Element("document", "rw"),
+        Element("window", "r"),
+        Element("account", "rw"),
+        Element("pop account", "rw"),
+        Element("imap account", "rw"),
+        Element("iCloud account", "rw"),
+        Element("smtp server", "rw"),
+        Element("outgoing message", "rw"),
+        Element("ldap server", "rw"),
+        Element("mailbox", "rw"),
+        Element("OLD message editor", "rw"),
+        Element("message viewer", "rw"),
+        Element("rule", "rw"),
+        Element("signature", "rw"),
+    )),
     "document": Class("docu", "document", "documents", None, "MODIFY", "DANGEROUS", (
         Property("name", "pnam", "name", "text", "r", "SAFE"),
         Property("modified", "imod", "modified", "boolean", "r", "SAFE"),
@@ -1124,7 +1139,13 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("color", "colr", "color", "color", "rw", "MODIFY"),
         Property("font", "font", "font", "text", "rw", "MODIFY"),
         Property("size", "ptsz", "size", "number", "rw", "MODIFY"),
-    ), (Element("paragraph", "rw"), Element("word", "rw"), Element("character", "rw"), Element("attribute run", "rw"), Element("attachment", "rw"),)),
+    ), (
+        Element("paragraph", "rw"),
+        Element("word", "rw"),
+        Element("character", "rw"),
+        Element("attribute run", "rw"),
+        Element("attachment", "rw"),
+    )),
     "attachment": Class("atts", "attachment", "attachments", "rich text", "MODIFY", "DANGEROUS", (
         Property("file name", "atfn", "fileName", "file", "rw", "MODIFY"),
     )),
@@ -1132,22 +1153,39 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("color", "colr", "color", "color", "rw", "MODIFY"),
         Property("font", "font", "font", "text", "rw", "MODIFY"),
         Property("size", "ptsz", "size", "number", "rw", "MODIFY"),
-    ), (Element("word", "rw"), Element("character", "rw"), Element("attribute run", "rw"), Element("attachment", "rw"),)),
+    ), (
+        Element("word", "rw"),
+        Element("character", "rw"),
+        Element("attribute run", "rw"),
+        Element("attachment", "rw"),
+    )),
     "word": Class("cwor", "word", "words", None, "MODIFY", "DANGEROUS", (
         Property("color", "colr", "color", "color", "rw", "MODIFY"),
         Property("font", "font", "font", "text", "rw", "MODIFY"),
         Property("size", "ptsz", "size", "number", "rw", "MODIFY"),
-    ), (Element("character", "rw"), Element("attribute run", "rw"), Element("attachment", "rw"),)),
+    ), (
+        Element("character", "rw"),
+        Element("attribute run", "rw"),
+        Element("attachment", "rw"),
+    )),
     "character": Class("cha ", "character", "characters", None, "MODIFY", "DANGEROUS", (
         Property("color", "colr", "color", "color", "rw", "MODIFY"),
         Property("font", "font", "font", "text", "rw", "MODIFY"),
         Property("size", "ptsz", "size", "number", "rw", "MODIFY"),
-    ), (Element("attribute run", "rw"), Element("attachment", "rw"),)),
+    ), (
+        Element("attribute run", "rw"),
+        Element("attachment", "rw"),
+    )),
     "attribute run": Class("catr", "attributeRun", "attributeRuns", None, "MODIFY", "DANGEROUS", (
         Property("color", "colr", "color", "color", "rw", "MODIFY"),
         Property("font", "font", "font", "text", "rw", "MODIFY"),
         Property("size", "ptsz", "size", "number", "rw", "MODIFY"),
-    ), (Element("paragraph", "rw"), Element("word", "rw"), Element("character", "rw"), Element("attachment", "rw"),)),
+    ), (
+        Element("paragraph", "rw"),
+        Element("word", "rw"),
+        Element("character", "rw"),
+        Element("attachment", "rw"),
+    )),
     "outgoing message": Class("bcke", "outgoingMessage", "outgoingMessages", None, "MODIFY", "DANGEROUS", (
         Property("sender", "sndr", "sender", "text", "rw", "MODIFY"),
         Property("subject", "subj", "subject", "text", "rw", "MODIFY"),
@@ -1157,7 +1195,12 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("id", "ID  ", "id", "integer", "r", "SAFE"),
         Property("html content", "htda", "htmlContent", "text", "w", "MODIFY"),
         Property("vcard path", "htvc", "vcardPath", "file", "w", "MODIFY"),
-    ), (Element("bcc recipient", "rw"), Element("cc recipient", "rw"), Element("recipient", "rw"), Element("to recipient", "rw"),)),
+    ), (
+        Element("bcc recipient", "rw"),
+        Element("cc recipient", "rw"),
+        Element("recipient", "rw"),
+        Element("to recipient", "rw"),
+    )),
     "ldap server": Class("ldse", "ldapServer", "ldapServers", None, "DANGEROUS", "DANGEROUS", (
         Property("enabled", "isac", "enabled", "boolean", "rw", "MODIFY"),
         Property("name", "pnam", "name", "text", "rw", "MODIFY"),
@@ -1186,7 +1229,9 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("selected messages", "smgs", "selectedMessages", "list of message", "rw", "SAFE"),
         Property("selected mailboxes", "msbx", "selectedMailboxes", "list of mailbox", "rw", "SAFE"),
         Property("window", "cwin", "window", "window", "rw", "MODIFY"),
-    ), (Element("message", "rw"),)),
+    ), (
+        Element("message", "rw"),
+    )),
     "signature": Class("situ", "signature", "signatures", None, "MODIFY", "DANGEROUS", (
         Property("content", "ctnt", "content", "text", "rw", "MODIFY"),
         Property("name", "pnam", "name", "text", "rw", "MODIFY"),
@@ -1213,7 +1258,14 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("was forwarded", "isfw", "wasForwarded", "boolean", "r", "SAFE"),
         Property("was redirected", "isrc", "wasRedirected", "boolean", "r", "SAFE"),
         Property("was replied to", "isrp", "wasRepliedTo", "boolean", "r", "SAFE"),
-    ), (Element("bcc recipient", "rw"), Element("cc recipient", "rw"), Element("recipient", "rw"), Element("to recipient", "rw"), Element("header", "rw"), Element("mail attachment", "rw"),)),
+    ), (
+        Element("bcc recipient", "rw"),
+        Element("cc recipient", "rw"),
+        Element("recipient", "rw"),
+        Element("to recipient", "rw"),
+        Element("header", "rw"),
+        Element("mail attachment", "rw"),
+    )),
     "account": Class("mact", "account", "accounts", None, "DANGEROUS", "DANGEROUS", (
         Property("delivery account", "dact", "deliveryAccount", "smtp server | missing value", "rw", "MODIFY"),
         Property("name", "pnam", "name", "text", "rw", "MODIFY"),
@@ -1237,7 +1289,9 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("include when getting new mail", "iwgm", "includeWhenGettingNewMail", "boolean", "rw", "MODIFY"),
         Property("move deleted messages to trash", "smdm", "moveDeletedMessagesToTrash", "boolean", "rw", "MODIFY"),
         Property("uses ssl", "usss", "usesSsl", "boolean", "rw", "DANGEROUS"),
-    ), (Element("mailbox", "rw"),)),
+    ), (
+        Element("mailbox", "rw"),
+    )),
     "imap account": Class("iact", "imapAccount", "imapAccounts", "account", "DANGEROUS", "DANGEROUS", (
         Property("compact mailboxes when closing", "cwcm", "compactMailboxesWhenClosing", "boolean", "rw", "MODIFY"),
         Property("message caching", "msgc", "messageCaching", "MessageCachingPolicy", "rw", "MODIFY"),
@@ -1246,7 +1300,10 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("store sent messages on server", "ssos", "storeSentMessagesOnServer", "boolean", "rw", "DANGEROUS"),
         Property("store deleted messages on server", "stos", "storeDeletedMessagesOnServer", "boolean", "rw", "DANGEROUS"),
     )),
-    "iCloud account": Class("itac", "icloudAccount", "icloudAccounts", "imap account", "DANGEROUS", "DANGEROUS", (), (), ("Mac account", "MobileMe account",)),
+    "iCloud account": Class("itac", "icloudAccount", "icloudAccounts", "imap account", "DANGEROUS", "DANGEROUS", (), (), (
+        "Mac account",
+        "MobileMe account",
+    )),
     "pop account": Class("pact", "popAccount", "popAccounts", "account", "DANGEROUS", "DANGEROUS", (
         Property("big message warning size", "bmws", "bigMessageWarningSize", "integer", "rw", "MODIFY"),
         Property("delayed message deletion interval", "dmdi", "delayedMessageDeletionInterval", "integer", "rw", "MODIFY"),
@@ -1269,7 +1326,10 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("unread count", "mbuc", "unreadCount", "integer", "r", "SAFE"),
         Property("account", "mact", "account", "account", "r", "SAFE"),
         Property("container", "mbxc", "container", "mailbox", "r", "SAFE"),
-    ), (Element("mailbox", "rw"), Element("message", "rw"),)),
+    ), (
+        Element("mailbox", "rw"),
+        Element("message", "rw"),
+    )),
     "rule": Class("rule", "rule", "rules", None, "DANGEROUS", "DANGEROUS", (
         Property("color message", "rcme", "colorMessage", "HighlightColors", "rw", "DANGEROUS"),
         Property("delete message", "rdme", "deleteMessage", "boolean", "rw", "DANGEROUS"),
@@ -1291,7 +1351,9 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("should copy message", "rscm", "shouldCopyMessage", "boolean", "rw", "DANGEROUS"),
         Property("should move message", "rstm", "shouldMoveMessage", "boolean", "rw", "DANGEROUS"),
         Property("stop evaluating rules", "rser", "stopEvaluatingRules", "boolean", "rw", "DANGEROUS"),
-    ), (Element("rule condition", "rw"),)),
+    ), (
+        Element("rule condition", "rw"),
+    )),
     "rule condition": Class("rucr", "ruleCondition", "ruleConditions", None, "DANGEROUS", "DANGEROUS", (
         Property("expression", "rexp", "expression", "text", "rw", "DANGEROUS"),
         Property("header", "rhed", "header", "text", "rw", "DANGEROUS"),
@@ -1320,20 +1382,122 @@ CLASSES: Final[Mapping[str, Class]] = {
 }
 
 ENUMS: Final[Mapping[str, Enum]] = {
-    "save options": (("yes", "yes "), ("no", "no  "), ("ask", "ask "),),
-    "printing error handling": (("standard", "lwst"), ("detailed", "lwdt"),),
-    "saveable file format": (("native format", "item"),),
-    "DefaultMessageFormat": (("plain format", "dmpt"), ("rich format", "dmrt"),),
-    "HeaderDetail": (("all", "hdal"), ("custom", "hdcu"), ("default", "hdde"), ("no headers", "hdnn"),),
-    "LdapScope": (("base", "lsba"), ("one level", "lsol"), ("subtree", "lsst"),),
-    "QuotingColor": (("blue", "ccbl"), ("green", "ccgr"), ("orange", "ccor"), ("other", "ccot"), ("purple", "ccpu"), ("red", "ccre"), ("yellow", "ccye"),),
-    "ViewerColumns": (("attachments column", "ecat"), ("message color", "eccl"), ("date received column", "ecdr"), ("date sent column", "ecds"), ("flags column", "ecfl"), ("from column", "ecfr"), ("mailbox column", "ecmb"), ("message status column", "ecms"), ("number column", "ecnm"), ("size column", "ecsz"), ("subject column", "ecsu"), ("to column", "ecto"), ("date last saved column", "ecls"),),
-    "Authentication": (("password", "axct"), ("apop", "aapo"), ("kerberos 5", "axk5"), ("ntlm", "axnt"), ("md5", "axmd"), ("external", "aext"), ("Apple token", "atok"), ("none", "ccno"),),
-    "HighlightColors": (("blue", "ccbl"), ("gray", "ccgy"), ("green", "ccgr"), ("none", "ccno"), ("orange", "ccor"), ("other", "ccot"), ("purple", "ccpu"), ("red", "ccre"), ("yellow", "ccye"),),
-    "MessageCachingPolicy": (("do not keep copies of any messages", "x9no"), ("only messages I have read", "x9wr"), ("all messages but omit attachments", "x9bo"), ("all messages and their attachments", "x9al"),),
-    "RuleQualifier": (("begins with value", "rqbw"), ("does contain value", "rqco"), ("does not contain value", "rqdn"), ("ends with value", "rqew"), ("equal to value", "rqie"), ("less than value", "rqlt"), ("greater than value", "rqgt"), ("none", "rqno"),),
-    "RuleType": (("account", "tacc"), ("any recipient", "tanr"), ("cc header", "tccc"), ("matches every message", "tevm"), ("from header", "tfro"), ("header key", "thdk"), ("message content", "tmec"), ("message is junk mail", "tmij"), ("sender is in my contacts", "tsii"), ("sender is in my previous recipients", "tsah"), ("sender is member of group", "tsim"), ("sender is not in my contacts", "tsin"), ("sender is not in my previous recipients", "tnah"), ("sender is not member of group", "tsig"), ("sender is VIP", "tsig"), ("subject header", "tsub"), ("to header", "ttoo"), ("to or cc header", "ttoc"), ("attachment type", "tatt"),),
-    "TypeOfAccount": (("pop", "etpo"), ("smtp", "etsm"), ("imap", "etim"), ("iCloud", "etit"), ("unknown", "etun"),),
+    "save options": (
+        ("yes", "yes "),
+        ("no", "no  "),
+        ("ask", "ask "),
+    ),
+    "printing error handling": (
+        ("standard", "lwst"),
+        ("detailed", "lwdt"),
+    ),
+    "saveable file format": (
+        ("native format", "item"),
+    ),
+    "DefaultMessageFormat": (
+        ("plain format", "dmpt"),
+        ("rich format", "dmrt"),
+    ),
+    "HeaderDetail": (
+        ("all", "hdal"),
+        ("custom", "hdcu"),
+        ("default", "hdde"),
+        ("no headers", "hdnn"),
+    ),
+    "LdapScope": (
+        ("base", "lsba"),
+        ("one level", "lsol"),
+        ("subtree", "lsst"),
+    ),
+    "QuotingColor": (
+        ("blue", "ccbl"),
+        ("green", "ccgr"),
+        ("orange", "ccor"),
+        ("other", "ccot"),
+        ("purple", "ccpu"),
+        ("red", "ccre"),
+        ("yellow", "ccye"),
+    ),
+    "ViewerColumns": (
+        ("attachments column", "ecat"),
+        ("message color", "eccl"),
+        ("date received column", "ecdr"),
+        ("date sent column", "ecds"),
+        ("flags column", "ecfl"),
+        ("from column", "ecfr"),
+        ("mailbox column", "ecmb"),
+        ("message status column", "ecms"),
+        ("number column", "ecnm"),
+        ("size column", "ecsz"),
+        ("subject column", "ecsu"),
+        ("to column", "ecto"),
+        ("date last saved column", "ecls"),
+    ),
+    "Authentication": (
+        ("password", "axct"),
+        ("apop", "aapo"),
+        ("kerberos 5", "axk5"),
+        ("ntlm", "axnt"),
+        ("md5", "axmd"),
+        ("external", "aext"),
+        ("Apple token", "atok"),
+        ("none", "ccno"),
+    ),
+    "HighlightColors": (
+        ("blue", "ccbl"),
+        ("gray", "ccgy"),
+        ("green", "ccgr"),
+        ("none", "ccno"),
+        ("orange", "ccor"),
+        ("other", "ccot"),
+        ("purple", "ccpu"),
+        ("red", "ccre"),
+        ("yellow", "ccye"),
+    ),
+    "MessageCachingPolicy": (
+        ("do not keep copies of any messages", "x9no"),
+        ("only messages I have read", "x9wr"),
+        ("all messages but omit attachments", "x9bo"),
+        ("all messages and their attachments", "x9al"),
+    ),
+    "RuleQualifier": (
+        ("begins with value", "rqbw"),
+        ("does contain value", "rqco"),
+        ("does not contain value", "rqdn"),
+        ("ends with value", "rqew"),
+        ("equal to value", "rqie"),
+        ("less than value", "rqlt"),
+        ("greater than value", "rqgt"),
+        ("none", "rqno"),
+    ),
+    "RuleType": (
+        ("account", "tacc"),
+        ("any recipient", "tanr"),
+        ("cc header", "tccc"),
+        ("matches every message", "tevm"),
+        ("from header", "tfro"),
+        ("header key", "thdk"),
+        ("message content", "tmec"),
+        ("message is junk mail", "tmij"),
+        ("sender is in my contacts", "tsii"),
+        ("sender is in my previous recipients", "tsah"),
+        ("sender is member of group", "tsim"),
+        ("sender is not in my contacts", "tsin"),
+        ("sender is not in my previous recipients", "tnah"),
+        ("sender is not member of group", "tsig"),
+        ("sender is VIP", "tsig"),
+        ("subject header", "tsub"),
+        ("to header", "ttoo"),
+        ("to or cc header", "ttoc"),
+        ("attachment type", "tatt"),
+    ),
+    "TypeOfAccount": (
+        ("pop", "etpo"),
+        ("smtp", "etsm"),
+        ("imap", "etim"),
+        ("iCloud", "etit"),
+        ("unknown", "etun"),
+    ),
 }
 
 RECORDS: Final[Mapping[str, Record]] = {
@@ -1357,43 +1521,295 @@ UNVERIFIED: Final[tuple[str, ...]] = (
 )
 
 SCHEMAS: Final[Mapping[str, Schema]] = {
-    "get": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}}, "required": ["target"], "additionalProperties": false}'),
-    "list": Schema('{"type": "object", "properties": {"element": {"type": "string", "enum": ["document", "window", "attachment", "paragraph", "word", "character", "attribute run", "outgoing message", "message viewer", "signature", "message", "account", "imap account", "iCloud account", "pop account", "smtp server", "mailbox", "rule", "rule condition", "recipient", "bcc recipient", "cc recipient", "to recipient", "header", "mail attachment"]}, "of": {"type": "string", "description": "Reference to the container, else the app"}, "where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}, "order": {"type": "array", "items": {"type": "string"}, "description": "Property names, -name for descending"}, "limit": {"type": "integer"}, "offset": {"type": "integer"}}, "required": ["element"], "additionalProperties": false}'),
-    "count": Schema('{"type": "object", "properties": {"element": {"type": "string", "enum": ["document", "window", "attachment", "paragraph", "word", "character", "attribute run", "outgoing message", "message viewer", "signature", "message", "account", "imap account", "iCloud account", "pop account", "smtp server", "mailbox", "rule", "rule condition", "recipient", "bcc recipient", "cc recipient", "to recipient", "header", "mail attachment"]}, "of": {"type": "string", "description": "Reference to the container, else the app"}, "where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}}, "required": ["element"], "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "integer"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "make": Schema('{"type": "object", "properties": {"element": {"type": "string", "enum": ["document", "window", "attachment", "paragraph", "word", "character", "attribute run", "outgoing message", "message viewer", "signature", "message", "account", "imap account", "iCloud account", "pop account", "smtp server", "mailbox", "rule", "rule condition", "recipient", "bcc recipient", "cc recipient", "to recipient", "header", "mail attachment"]}, "properties": {"type": "object", "description": "Property to value"}, "at": {"type": "string", "description": "Reference to the container, else the app chooses"}, "with_data": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}}, "required": ["element"], "additionalProperties": false}', '{"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "set": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as documents[0]"}, "properties": {"type": "object", "description": "Property to value"}}, "required": ["target", "properties"], "additionalProperties": false}'),
-    "open": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Absolute path or ~"}}, "required": ["target"], "additionalProperties": false}', '{"type": "object", "properties": {"ref": {"type": "string"}, "result": {"type": "array", "items": {"type": "string"}}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "close": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, "saving": {"type": "string", "enum": ["yes", "no", "ask"]}, "saving_in": {"type": "string", "description": "Absolute path or ~"}}, "required": ["target"], "additionalProperties": false}'),
-    "save": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, "in_": {"type": "string", "description": "Absolute path or ~"}, "as_": {"type": "string", "enum": ["native format"]}}, "required": ["target"], "additionalProperties": false}'),
-    "print": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "string"}], "description": "Absolute path or ~"}, "with_properties": {"type": "object", "properties": {"copies": {"type": "integer"}, "collating": {"type": "boolean"}, "starting_page": {"type": "integer"}, "ending_page": {"type": "integer"}, "pages_across": {"type": "integer"}, "pages_down": {"type": "integer"}, "requested_print_time": {"type": "string", "format": "date-time"}, "error_handling": {"type": "string", "enum": ["standard", "detailed"]}, "fax_number": {"type": "string"}, "target_printer": {"type": "string"}}, "additionalProperties": false}, "print_dialog": {"type": "boolean"}}, "required": ["target"], "additionalProperties": false}'),
-    "quit": Schema('{"type": "object", "properties": {"saving": {"type": "string", "enum": ["yes", "no", "ask"]}}, "additionalProperties": false}'),
-    "exists": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}}, "required": ["target"], "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "boolean"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "delete": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}}, "required": ["target"], "additionalProperties": false}'),
-    "duplicate": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, "to": {"type": "string", "description": "Reference such as documents[0]"}, "with_properties": {"type": "object"}}, "required": ["target"], "additionalProperties": false}'),
-    "move": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, "to": {"type": "string", "description": "Reference such as documents[0]"}}, "required": ["target", "to"], "additionalProperties": false}'),
-    "check_for_new_mail": Schema('{"type": "object", "properties": {"for_": {"type": "string", "description": "Reference such as accounts[0]"}}, "additionalProperties": false}'),
-    "extract_name_from": Schema('{"type": "object", "properties": {"target": {"type": "string"}}, "required": ["target"], "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "extract_address_from": Schema('{"type": "object", "properties": {"target": {"type": "string"}}, "required": ["target"], "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "forward": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as documents[0]"}, "opening_window": {"type": "boolean"}}, "required": ["target"], "additionalProperties": false}', '{"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "get_url": Schema('{"type": "object", "properties": {"target": {"type": "string"}}, "required": ["target"], "additionalProperties": false}'),
-    "import_mail_mailbox": Schema('{"type": "object", "properties": {"at": {"type": "string", "description": "Absolute path or ~"}}, "required": ["at"], "additionalProperties": false}'),
-    "mailto": Schema('{"type": "object", "properties": {"target": {"type": "string"}}, "required": ["target"], "additionalProperties": false}'),
-    "perform_mail_action_with_messages": Schema('{"type": "object", "properties": {"target": {"type": "array", "items": {"type": "string"}, "description": "Reference such as documents[0]"}, "in_mailboxes": {"type": "string", "description": "Reference such as mailboxes[0]"}, "for_rule": {"type": "string", "description": "Reference such as rules[0]"}}, "required": ["target"], "additionalProperties": false}'),
-    "redirect": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as documents[0]"}, "opening_window": {"type": "boolean"}}, "required": ["target"], "additionalProperties": false}', '{"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "reply": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as documents[0]"}, "opening_window": {"type": "boolean"}, "reply_to_all": {"type": "boolean"}}, "required": ["target"], "additionalProperties": false}', '{"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "send": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as outgoingMessages[0]"}}, "required": ["target"], "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "boolean"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "synchronize": Schema('{"type": "object", "properties": {"with_": {"type": "string", "description": "Reference such as accounts[0]"}}, "required": ["with_"], "additionalProperties": false}'),
-    "count_messages": Schema('{"type": "object", "properties": {}, "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "integer"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "count_unread": Schema('{"type": "object", "properties": {}, "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "integer"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "send_message": Schema('{"type": "object", "properties": {"message": {"type": "string", "description": "The outgoing message, a reference that mail_make returned"}}, "required": ["message"], "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "boolean"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "make_message": Schema('{"type": "object", "properties": {"subject": {"type": "string"}, "content": {"type": "string"}}, "required": ["subject", "content"], "additionalProperties": false}', '{"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "list_unread": Schema('{"type": "object", "properties": {"limit": {"type": "integer"}}, "additionalProperties": false}'),
-    "find_by_subject": Schema('{"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"], "additionalProperties": false}'),
-    "find_by_sender": Schema('{"type": "object", "properties": {"text": {"type": "string", "description": "Part of the name or the address"}}, "required": ["text"], "additionalProperties": false}'),
-    "read_message": Schema('{"type": "object", "properties": {"message": {"type": "string", "description": "Reference such as documents[0]"}}, "required": ["message"], "additionalProperties": false}'),
-    "mark_read": Schema('{"type": "object", "properties": {"message": {"type": "string", "description": "Reference such as documents[0]"}}, "required": ["message"], "additionalProperties": false}'),
-    "flag_message": Schema('{"type": "object", "properties": {"message": {"type": "string", "description": "Reference such as documents[0]"}}, "required": ["message"], "additionalProperties": false}'),
-    "list_mailboxes": Schema('{"type": "object", "properties": {}, "additionalProperties": false}'),
-    "list_accounts": Schema('{"type": "object", "properties": {}, "additionalProperties": false}'),
-    "add_recipient": Schema('{"type": "object", "properties": {"message": {"type": "string", "description": "What mail_make_message returned"}, "address": {"type": "string"}}, "required": ["message", "address"], "additionalProperties": false}', '{"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
+    "get": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, '
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+    ),
+    "list": Schema(
+        '{"type": "object", "properties": {'
+        '"element": {"type": "string", "enum": ["document", "window", "attachment", "paragraph", "word", "character", "attribute run", "outgoing message", '
+        '"message viewer", "signature", "message", "account", "imap account", "iCloud account", "pop account", "smtp server", "mailbox", "rule", "rule '
+        'condition", "recipient", "bcc recipient", "cc recipient", "to recipient", "header", "mail attachment"]}, '
+        '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
+        '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}, '
+        '"order": {"type": "array", "items": {"type": "string"}, "description": "Property names, -name for descending"}, '
+        '"limit": {"type": "integer"}, '
+        '"offset": {"type": "integer"}'
+        '}, "required": ["element"], "additionalProperties": false}',
+    ),
+    "count": Schema(
+        '{"type": "object", "properties": {'
+        '"element": {"type": "string", "enum": ["document", "window", "attachment", "paragraph", "word", "character", "attribute run", "outgoing message", '
+        '"message viewer", "signature", "message", "account", "imap account", "iCloud account", "pop account", "smtp server", "mailbox", "rule", "rule '
+        'condition", "recipient", "bcc recipient", "cc recipient", "to recipient", "header", "mail attachment"]}, '
+        '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
+        '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}'
+        '}, "required": ["element"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "integer"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "make": Schema(
+        '{"type": "object", "properties": {'
+        '"element": {"type": "string", "enum": ["document", "window", "attachment", "paragraph", "word", "character", "attribute run", "outgoing message", '
+        '"message viewer", "signature", "message", "account", "imap account", "iCloud account", "pop account", "smtp server", "mailbox", "rule", "rule '
+        'condition", "recipient", "bcc recipient", "cc recipient", "to recipient", "header", "mail attachment"]}, '
+        '"properties": {"type": "object", "description": "Property to value"}, '
+        '"at": {"type": "string", "description": "Reference to the container, else the app chooses"}, '
+        '"with_data": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}'
+        '}, "required": ["element"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"ref": {"type": "string"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "set": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"type": "string", "description": "Reference such as documents[0]"}, '
+        '"properties": {"type": "object", "description": "Property to value"}'
+        '}, "required": ["target", "properties"], "additionalProperties": false}',
+    ),
+    "open": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Absolute path or ~"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"ref": {"type": "string"}, '
+        '"result": {"type": "array", "items": {"type": "string"}}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "close": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, '
+        '"saving": {"type": "string", "enum": ["yes", "no", "ask"]}, '
+        '"saving_in": {"type": "string", "description": "Absolute path or ~"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+    ),
+    "save": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, '
+        '"in_": {"type": "string", "description": "Absolute path or ~"}, '
+        '"as_": {"type": "string", "enum": ["native format"]}'
+        '}, "required": ["target"], "additionalProperties": false}',
+    ),
+    "print": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "string"}], "description": "Absolute path or ~"}, '
+        '"with_properties": {"type": "object", "properties": {"copies": {"type": "integer"}, "collating": {"type": "boolean"}, "starting_page": {"type": '
+        '"integer"}, "ending_page": {"type": "integer"}, "pages_across": {"type": "integer"}, "pages_down": {"type": "integer"}, "requested_print_time": '
+        '{"type": "string", "format": "date-time"}, "error_handling": {"type": "string", "enum": ["standard", "detailed"]}, "fax_number": {"type": '
+        '"string"}, "target_printer": {"type": "string"}}, "additionalProperties": false}, '
+        '"print_dialog": {"type": "boolean"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+    ),
+    "quit": Schema(
+        '{"type": "object", "properties": {'
+        '"saving": {"type": "string", "enum": ["yes", "no", "ask"]}'
+        '}, "additionalProperties": false}',
+    ),
+    "exists": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}'
+        '}, "required": ["target"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "boolean"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "delete": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+    ),
+    "duplicate": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, '
+        '"to": {"type": "string", "description": "Reference such as documents[0]"}, '
+        '"with_properties": {"type": "object"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+    ),
+    "move": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, '
+        '"to": {"type": "string", "description": "Reference such as documents[0]"}'
+        '}, "required": ["target", "to"], "additionalProperties": false}',
+    ),
+    "check_for_new_mail": Schema(
+        '{"type": "object", "properties": {'
+        '"for_": {"type": "string", "description": "Reference such as accounts[0]"}'
+        '}, "additionalProperties": false}',
+    ),
+    "extract_name_from": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"type": "string"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "string"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "extract_address_from": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"type": "string"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "string"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "forward": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"type": "string", "description": "Reference such as documents[0]"}, '
+        '"opening_window": {"type": "boolean"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"ref": {"type": "string"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "get_url": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"type": "string"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+    ),
+    "import_mail_mailbox": Schema(
+        '{"type": "object", "properties": {'
+        '"at": {"type": "string", "description": "Absolute path or ~"}'
+        '}, "required": ["at"], "additionalProperties": false}',
+    ),
+    "mailto": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"type": "string"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+    ),
+    "perform_mail_action_with_messages": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"type": "array", "items": {"type": "string"}, "description": "Reference such as documents[0]"}, '
+        '"in_mailboxes": {"type": "string", "description": "Reference such as mailboxes[0]"}, '
+        '"for_rule": {"type": "string", "description": "Reference such as rules[0]"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+    ),
+    "redirect": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"type": "string", "description": "Reference such as documents[0]"}, '
+        '"opening_window": {"type": "boolean"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"ref": {"type": "string"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "reply": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"type": "string", "description": "Reference such as documents[0]"}, '
+        '"opening_window": {"type": "boolean"}, '
+        '"reply_to_all": {"type": "boolean"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"ref": {"type": "string"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "send": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"type": "string", "description": "Reference such as outgoingMessages[0]"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "boolean"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "synchronize": Schema(
+        '{"type": "object", "properties": {'
+        '"with_": {"type": "string", "description": "Reference such as accounts[0]"}'
+        '}, "required": ["with_"], "additionalProperties": false}',
+    ),
+    "count_messages": Schema(
+        '{"type": "object", "properties": {'
+        '}, "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "integer"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "count_unread": Schema(
+        '{"type": "object", "properties": {'
+        '}, "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "integer"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "send_message": Schema(
+        '{"type": "object", "properties": {'
+        '"message": {"type": "string", "description": "The outgoing message, a reference that mail_make returned"}'
+        '}, "required": ["message"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "boolean"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "make_message": Schema(
+        '{"type": "object", "properties": {'
+        '"subject": {"type": "string"}, '
+        '"content": {"type": "string"}'
+        '}, "required": ["subject", "content"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"ref": {"type": "string"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "list_unread": Schema(
+        '{"type": "object", "properties": {'
+        '"limit": {"type": "integer"}'
+        '}, "additionalProperties": false}',
+    ),
+    "find_by_subject": Schema(
+        '{"type": "object", "properties": {'
+        '"text": {"type": "string"}'
+        '}, "required": ["text"], "additionalProperties": false}',
+    ),
+    "find_by_sender": Schema(
+        '{"type": "object", "properties": {'
+        '"text": {"type": "string", "description": "Part of the name or the address"}'
+        '}, "required": ["text"], "additionalProperties": false}',
+    ),
+    "read_message": Schema(
+        '{"type": "object", "properties": {'
+        '"message": {"type": "string", "description": "Reference such as documents[0]"}'
+        '}, "required": ["message"], "additionalProperties": false}',
+    ),
+    "mark_read": Schema(
+        '{"type": "object", "properties": {'
+        '"message": {"type": "string", "description": "Reference such as documents[0]"}'
+        '}, "required": ["message"], "additionalProperties": false}',
+    ),
+    "flag_message": Schema(
+        '{"type": "object", "properties": {'
+        '"message": {"type": "string", "description": "Reference such as documents[0]"}'
+        '}, "required": ["message"], "additionalProperties": false}',
+    ),
+    "list_mailboxes": Schema(
+        '{"type": "object", "properties": {'
+        '}, "additionalProperties": false}',
+    ),
+    "list_accounts": Schema(
+        '{"type": "object", "properties": {'
+        '}, "additionalProperties": false}',
+    ),
+    "add_recipient": Schema(
+        '{"type": "object", "properties": {'
+        '"message": {"type": "string", "description": "What mail_make_message returned"}, '
+        '"address": {"type": "string"}'
+        '}, "required": ["message", "address"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"ref": {"type": "string"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
 }

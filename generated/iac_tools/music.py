@@ -1035,7 +1035,21 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("sound volume", "pVol", "soundVolume", "integer", "rw", "SAFE"),
         Property("version", "vers", "version", "text", "r", "SAFE"),
         Property("visuals enabled", "pVsE", "visualsEnabled", "boolean", "rw", "MODIFY"),
-    ), (Element("AirPlay device", "rw"), Element("browser window", "rw"), Element("encoder", "rw"), Element("EQ preset", "rw"), Element("EQ window", "rw"), Element("miniplayer window", "rw"), Element("playlist", "rw"), Element("playlist window", "rw"), Element("source", "rw"), Element("track", "rw"), Element("video window", "rw"), Element("visual", "rw"), Element("window", "rw"),)),
+    ), (
+        Element("AirPlay device", "rw"),
+        Element("browser window", "rw"),
+        Element("encoder", "rw"),
+        Element("EQ preset", "rw"),
+        Element("EQ window", "rw"),
+        Element("miniplayer window", "rw"),
+        Element("playlist", "rw"),
+        Element("playlist window", "rw"),
+        Element("source", "rw"),
+        Element("track", "rw"),
+        Element("video window", "rw"),
+        Element("visual", "rw"),
+        Element("window", "rw"),
+    )),
     "artwork": Class("cArt", "artwork", "artworks", "item", "MODIFY", "DANGEROUS", (
         Property("data", "pPCT", "data", "data", "rw", "MODIFY"),
         Property("description", "pDes", "description", "text", "rw", "MODIFY"),
@@ -1052,7 +1066,9 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("disc number", "pDsN", "discNumber", "integer", "rw", "MODIFY"),
         Property("genre", "pGen", "genre", "text", "rw", "MODIFY"),
         Property("year", "pYr ", "year", "integer", "rw", "MODIFY"),
-    ), (Element("audio CD track", "rw"),)),
+    ), (
+        Element("audio CD track", "rw"),
+    )),
     "audio CD track": Class("cCDT", "audioCDTrack", "audioCDTracks", "track", "MODIFY", "DANGEROUS", (
         Property("location", "pLoc", "location", "file", "r", "SAFE"),
     )),
@@ -1092,7 +1108,11 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("persistent ID", "pPIS", "persistentID", "text", "r", "SAFE"),
         Property("properties", "pALL", "properties", "record", "rw", "DANGEROUS"),
     )),
-    "library playlist": Class("cLiP", "libraryPlaylist", "libraryPlaylists", "playlist", "MODIFY", "DANGEROUS", (), (Element("file track", "rw"), Element("URL track", "rw"), Element("shared track", "rw"),)),
+    "library playlist": Class("cLiP", "libraryPlaylist", "libraryPlaylists", "playlist", "MODIFY", "DANGEROUS", (), (
+        Element("file track", "rw"),
+        Element("URL track", "rw"),
+        Element("shared track", "rw"),
+    )),
     "miniplayer window": Class("cMPW", "miniplayerWindow", "miniplayerWindows", "window", "MODIFY", "DANGEROUS", ()),
     "playlist": Class("cPly", "playlist", "playlists", "item", "MODIFY", "DANGEROUS", (
         Property("description", "pDes", "description", "text", "rw", "MODIFY"),
@@ -1105,19 +1125,34 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("special kind", "pSpK", "specialKind", "eSpK", "r", "SAFE"),
         Property("time", "pTim", "time", "text", "r", "SAFE"),
         Property("visible", "pvis", "visible", "boolean", "r", "SAFE"),
-    ), (Element("track", "rw"), Element("artwork", "rw"),)),
+    ), (
+        Element("track", "rw"),
+        Element("artwork", "rw"),
+    )),
     "playlist window": Class("cPlW", "playlistWindow", "playlistWindows", "window", "MODIFY", "DANGEROUS", (
         Property("selection", "sele", "selection", "specifier", "r", "SAFE"),
         Property("view", "pPly", "view", "playlist", "r", "SAFE"),
     )),
-    "radio tuner playlist": Class("cRTP", "radioTunerPlaylist", "radioTunerPlaylists", "playlist", "MODIFY", "DANGEROUS", (), (Element("URL track", "rw"),)),
+    "radio tuner playlist": Class("cRTP", "radioTunerPlaylist", "radioTunerPlaylists", "playlist", "MODIFY", "DANGEROUS", (), (
+        Element("URL track", "rw"),
+    )),
     "shared track": Class("cShT", "sharedTrack", "sharedTracks", "track", "MODIFY", "DANGEROUS", ()),
     "source": Class("cSrc", "source", "sources", "item", "MODIFY", "DANGEROUS", (
         Property("capacity", "capa", "capacity", "integer", "r", "SAFE"),
         Property("free space", "frsp", "freeSpace", "integer", "r", "SAFE"),
         Property("kind", "pKnd", "kind", "eSrc", "r", "SAFE"),
-    ), (Element("audio CD playlist", "rw"), Element("library playlist", "rw"), Element("playlist", "rw"), Element("radio tuner playlist", "rw"), Element("subscription playlist", "rw"), Element("user playlist", "rw"),)),
-    "subscription playlist": Class("cSuP", "subscriptionPlaylist", "subscriptionPlaylists", "playlist", "MODIFY", "DANGEROUS", (), (Element("file track", "rw"), Element("URL track", "rw"),)),
+    ), (
+        Element("audio CD playlist", "rw"),
+        Element("library playlist", "rw"),
+        Element("playlist", "rw"),
+        Element("radio tuner playlist", "rw"),
+        Element("subscription playlist", "rw"),
+        Element("user playlist", "rw"),
+    )),
+    "subscription playlist": Class("cSuP", "subscriptionPlaylist", "subscriptionPlaylists", "playlist", "MODIFY", "DANGEROUS", (), (
+        Element("file track", "rw"),
+        Element("URL track", "rw"),
+    )),
     "track": Class("cTrk", "track", "tracks", "item", "MODIFY", "DANGEROUS", (
         Property("album", "pAlb", "album", "text", "rw", "MODIFY"),
         Property("album artist", "pAlA", "albumArtist", "text", "rw", "MODIFY"),
@@ -1189,7 +1224,9 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("volume adjustment", "pAdj", "volumeAdjustment", "integer", "rw", "MODIFY"),
         Property("work", "pWrk", "work", "text", "rw", "MODIFY"),
         Property("year", "pYr ", "year", "integer", "rw", "MODIFY"),
-    ), (Element("artwork", "rw"),)),
+    ), (
+        Element("artwork", "rw"),
+    )),
     "URL track": Class("cURT", "urlTrack", "urlTracks", "track", "MODIFY", "DANGEROUS", (
         Property("address", "pURL", "address", "text", "rw", "MODIFY"),
     )),
@@ -1197,7 +1234,11 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("shared", "pShr", "shared", "boolean", "rw", "MODIFY"),
         Property("smart", "pSmt", "smart", "boolean", "r", "SAFE"),
         Property("genius", "pGns", "genius", "boolean", "r", "SAFE"),
-    ), (Element("file track", "rw"), Element("URL track", "rw"), Element("shared track", "rw"),)),
+    ), (
+        Element("file track", "rw"),
+        Element("URL track", "rw"),
+        Element("shared track", "rw"),
+    )),
     "video window": Class("cNPW", "videoWindow", "videoWindows", "window", "MODIFY", "DANGEROUS", ()),
     "visual": Class("cVis", "visual", "visuals", "item", "MODIFY", "DANGEROUS", ()),
     "window": Class("cwin", "window", "windows", "item", "MODIFY", "DANGEROUS", (
@@ -1215,19 +1256,99 @@ CLASSES: Final[Mapping[str, Class]] = {
 }
 
 ENUMS: Final[Mapping[str, Enum]] = {
-    "eKnd": (("track listing", "kTrk"), ("album listing", "kAlb"), ("cd insert", "kCDi"),),
-    "enum": (("standard", "lwst"), ("detailed", "lwdt"),),
-    "ePlS": (("stopped", "kPSS"), ("playing", "kPSP"), ("paused", "kPSp"), ("fast forwarding", "kPSF"), ("rewinding", "kPSR"),),
-    "eRpt": (("off", "kRpO"), ("one", "kRp1"), ("all", "kAll"),),
-    "eShM": (("songs", "kShS"), ("albums", "kShA"), ("groupings", "kShG"),),
-    "eSrc": (("library", "kLib"), ("audio CD", "kACD"), ("MP3 CD", "kMCD"), ("radio tuner", "kTun"), ("shared library", "kShd"), ("iTunes Store", "kITS"), ("unknown", "kUnk"),),
-    "eSrA": (("albums", "kSrL"), ("all", "kAll"), ("artists", "kSrR"), ("composers", "kSrC"), ("displayed", "kSrV"), ("names", "kSrS"),),
-    "eSpK": (("none", "kNon"), ("folder", "kSpF"), ("Genius", "kSpG"), ("Library", "kSpL"), ("Music", "kSpZ"), ("Purchased Music", "kSpM"),),
-    "eMdK": (("song", "kMdS"), ("music video", "kVdV"), ("movie", "kVdM"), ("TV show", "kVdT"), ("unknown", "kUnk"),),
-    "eRtK": (("user", "kRtU"), ("computed", "kRtC"),),
-    "eAPD": (("computer", "kAPC"), ("AirPort Express", "kAPX"), ("Apple TV", "kAPT"), ("AirPlay device", "kAPO"), ("Bluetooth device", "kAPB"), ("HomePod", "kAPH"), ("TV", "kAPV"), ("unknown", "kAPU"),),
-    "eClS": (("unknown", "kUnk"), ("purchased", "kPur"), ("matched", "kMat"), ("uploaded", "kUpl"), ("ineligible", "kRej"), ("removed", "kRem"), ("error", "kErr"), ("duplicate", "kDup"), ("subscription", "kSub"), ("prerelease", "kPrR"), ("no longer available", "kRev"), ("not uploaded", "kUpP"),),
-    "eExF": (("plain text", "kTXT"), ("Unicode text", "kUCT"), ("XML", "kXML"), ("M3U", "kM3U"), ("M3U8", "kM38"),),
+    "eKnd": (
+        ("track listing", "kTrk"),
+        ("album listing", "kAlb"),
+        ("cd insert", "kCDi"),
+    ),
+    "enum": (
+        ("standard", "lwst"),
+        ("detailed", "lwdt"),
+    ),
+    "ePlS": (
+        ("stopped", "kPSS"),
+        ("playing", "kPSP"),
+        ("paused", "kPSp"),
+        ("fast forwarding", "kPSF"),
+        ("rewinding", "kPSR"),
+    ),
+    "eRpt": (
+        ("off", "kRpO"),
+        ("one", "kRp1"),
+        ("all", "kAll"),
+    ),
+    "eShM": (
+        ("songs", "kShS"),
+        ("albums", "kShA"),
+        ("groupings", "kShG"),
+    ),
+    "eSrc": (
+        ("library", "kLib"),
+        ("audio CD", "kACD"),
+        ("MP3 CD", "kMCD"),
+        ("radio tuner", "kTun"),
+        ("shared library", "kShd"),
+        ("iTunes Store", "kITS"),
+        ("unknown", "kUnk"),
+    ),
+    "eSrA": (
+        ("albums", "kSrL"),
+        ("all", "kAll"),
+        ("artists", "kSrR"),
+        ("composers", "kSrC"),
+        ("displayed", "kSrV"),
+        ("names", "kSrS"),
+    ),
+    "eSpK": (
+        ("none", "kNon"),
+        ("folder", "kSpF"),
+        ("Genius", "kSpG"),
+        ("Library", "kSpL"),
+        ("Music", "kSpZ"),
+        ("Purchased Music", "kSpM"),
+    ),
+    "eMdK": (
+        ("song", "kMdS"),
+        ("music video", "kVdV"),
+        ("movie", "kVdM"),
+        ("TV show", "kVdT"),
+        ("unknown", "kUnk"),
+    ),
+    "eRtK": (
+        ("user", "kRtU"),
+        ("computed", "kRtC"),
+    ),
+    "eAPD": (
+        ("computer", "kAPC"),
+        ("AirPort Express", "kAPX"),
+        ("Apple TV", "kAPT"),
+        ("AirPlay device", "kAPO"),
+        ("Bluetooth device", "kAPB"),
+        ("HomePod", "kAPH"),
+        ("TV", "kAPV"),
+        ("unknown", "kAPU"),
+    ),
+    "eClS": (
+        ("unknown", "kUnk"),
+        ("purchased", "kPur"),
+        ("matched", "kMat"),
+        ("uploaded", "kUpl"),
+        ("ineligible", "kRej"),
+        ("removed", "kRem"),
+        ("error", "kErr"),
+        ("duplicate", "kDup"),
+        ("subscription", "kSub"),
+        ("prerelease", "kPrR"),
+        ("no longer available", "kRev"),
+        ("not uploaded", "kUpP"),
+    ),
+    "eExF": (
+        ("plain text", "kTXT"),
+        ("Unicode text", "kUCT"),
+        ("XML", "kXML"),
+        ("M3U", "kM3U"),
+        ("M3U8", "kM38"),
+    ),
 }
 
 RECORDS: Final[Mapping[str, Record]] = {
@@ -1249,49 +1370,294 @@ RECORDS: Final[Mapping[str, Record]] = {
 UNVERIFIED: Final[tuple[str, ...]] = ()
 
 SCHEMAS: Final[Mapping[str, Schema]] = {
-    "get": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as airplayDevices[0]"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}}, "required": ["target"], "additionalProperties": false}'),
-    "list": Schema('{"type": "object", "properties": {"element": {"type": "string", "enum": ["AirPlay device", "artwork", "audio CD playlist", "audio CD track", "browser window", "encoder", "EQ preset", "EQ window", "file track", "library playlist", "miniplayer window", "playlist", "playlist window", "radio tuner playlist", "shared track", "source", "subscription playlist", "track", "URL track", "user playlist", "video window", "visual", "window"]}, "of": {"type": "string", "description": "Reference to the container, else the app"}, "where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}, "order": {"type": "array", "items": {"type": "string"}, "description": "Property names, -name for descending"}, "limit": {"type": "integer"}, "offset": {"type": "integer"}}, "required": ["element"], "additionalProperties": false}'),
-    "count": Schema('{"type": "object", "properties": {"element": {"type": "string", "enum": ["AirPlay device", "artwork", "audio CD playlist", "audio CD track", "browser window", "encoder", "EQ preset", "EQ window", "file track", "library playlist", "miniplayer window", "playlist", "playlist window", "radio tuner playlist", "shared track", "source", "subscription playlist", "track", "URL track", "user playlist", "video window", "visual", "window"]}, "of": {"type": "string", "description": "Reference to the container, else the app"}, "where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}}, "required": ["element"], "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "integer"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "make": Schema('{"type": "object", "properties": {"element": {"type": "string", "enum": ["AirPlay device", "artwork", "audio CD playlist", "audio CD track", "browser window", "encoder", "EQ preset", "EQ window", "file track", "library playlist", "miniplayer window", "playlist", "playlist window", "radio tuner playlist", "shared track", "source", "subscription playlist", "track", "URL track", "user playlist", "video window", "visual", "window"]}, "properties": {"type": "object", "description": "Property to value"}, "at": {"type": "string", "description": "Reference to the container, else the app chooses"}}, "required": ["element"], "additionalProperties": false}', '{"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "set": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as airplayDevices[0]"}, "properties": {"type": "object", "description": "Property to value"}}, "required": ["target", "properties"], "additionalProperties": false}'),
-    "print": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as airplayDevices[0]"}, "print_dialog": {"type": "boolean"}, "with_properties": {"type": "object", "properties": {"copies": {"type": "integer"}, "collating": {"type": "boolean"}, "starting_page": {"type": "integer"}, "ending_page": {"type": "integer"}, "pages_across": {"type": "integer"}, "pages_down": {"type": "integer"}, "error_handling": {"type": "string", "enum": ["standard", "detailed"]}, "requested_print_time": {"type": "string", "format": "date-time"}, "printer_features": {"type": "array", "items": {"type": "string"}}, "fax_number": {"type": "string"}, "target_printer": {"type": "string"}}, "additionalProperties": false}, "kind": {"type": "string", "enum": ["track listing", "album listing", "cd insert"]}, "theme": {"type": "string"}}, "additionalProperties": false}'),
-    "close": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as airplayDevices[0]"}}, "required": ["target"], "additionalProperties": false}'),
-    "delete": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as airplayDevices[0]"}}, "required": ["target"], "additionalProperties": false}'),
-    "duplicate": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as airplayDevices[0]"}, "to": {"type": "string", "description": "Reference such as airplayDevices[0]"}}, "required": ["target"], "additionalProperties": false}', '{"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "exists": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as airplayDevices[0]"}}, "required": ["target"], "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "boolean"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "move": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as playlists[0]"}, "to": {"type": "string", "description": "Reference such as airplayDevices[0]"}}, "required": ["target", "to"], "additionalProperties": false}'),
-    "open": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as airplayDevices[0]"}}, "required": ["target"], "additionalProperties": false}'),
-    "run": Schema('{"type": "object", "properties": {}, "additionalProperties": false}'),
-    "quit": Schema('{"type": "object", "properties": {}, "additionalProperties": false}'),
-    "save": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as airplayDevices[0]"}}, "required": ["target"], "additionalProperties": false}'),
-    "add": Schema('{"type": "object", "properties": {"target": {"type": "array", "items": {"type": "string"}, "description": "Absolute path or ~"}, "to": {"type": "string", "description": "Reference such as airplayDevices[0]"}}, "required": ["target"], "additionalProperties": false}', '{"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "back_track": Schema('{"type": "object", "properties": {}, "additionalProperties": false}'),
-    "convert": Schema('{"type": "object", "properties": {"target": {"type": "array", "items": {"type": "string"}, "description": "Reference such as airplayDevices[0]"}}, "required": ["target"], "additionalProperties": false}', '{"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "download": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as airplayDevices[0]"}}, "required": ["target"], "additionalProperties": false}'),
-    "export": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as airplayDevices[0]"}, "as_": {"type": "string", "enum": ["plain text", "Unicode text", "XML", "M3U", "M3U8"]}, "to": {"type": "string", "description": "Absolute path or ~"}}, "required": ["target"], "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "fast_forward": Schema('{"type": "object", "properties": {}, "additionalProperties": false}'),
-    "next_track": Schema('{"type": "object", "properties": {}, "additionalProperties": false}'),
-    "pause": Schema('{"type": "object", "properties": {}, "additionalProperties": false}'),
-    "play": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as airplayDevices[0]"}, "once": {"type": "boolean"}}, "additionalProperties": false}'),
-    "playpause": Schema('{"type": "object", "properties": {}, "additionalProperties": false}'),
-    "previous_track": Schema('{"type": "object", "properties": {}, "additionalProperties": false}'),
-    "refresh": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as airplayDevices[0]"}}, "required": ["target"], "additionalProperties": false}'),
-    "resume": Schema('{"type": "object", "properties": {}, "additionalProperties": false}'),
-    "reveal": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as airplayDevices[0]"}}, "required": ["target"], "additionalProperties": false}'),
-    "rewind": Schema('{"type": "object", "properties": {}, "additionalProperties": false}'),
-    "search": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as playlists[0]"}, "for_": {"type": "string"}, "only": {"type": "string", "enum": ["albums", "all", "artists", "composers", "displayed", "names"]}}, "required": ["target", "for_"], "additionalProperties": false}', '{"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "select": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as airplayDevices[0]"}}, "required": ["target"], "additionalProperties": false}'),
-    "stop": Schema('{"type": "object", "properties": {}, "additionalProperties": false}'),
-    "open_location": Schema('{"type": "object", "properties": {"target": {"type": "string"}}, "additionalProperties": false}'),
-    "get_current_track": Schema('{"type": "object", "properties": {}, "additionalProperties": false}'),
-    "get_player_state": Schema('{"type": "object", "properties": {}, "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "set_volume": Schema('{"type": "object", "properties": {"volume": {"type": "integer", "description": "From 0 to 100"}}, "required": ["volume"], "additionalProperties": false}'),
-    "find_tracks": Schema('{"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"], "additionalProperties": false}'),
-    "find_by_artist": Schema('{"type": "object", "properties": {"text": {"type": "string", "description": "Part of the artist\'s name"}}, "required": ["text"], "additionalProperties": false}'),
-    "list_playlists": Schema('{"type": "object", "properties": {}, "additionalProperties": false}'),
-    "list_tracks": Schema('{"type": "object", "properties": {"playlist": {"type": "string", "description": "Reference such as playlists[0]"}}, "required": ["playlist"], "additionalProperties": false}'),
-    "make_playlist": Schema('{"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"], "additionalProperties": false}', '{"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "add_to_playlist": Schema('{"type": "object", "properties": {"track": {"type": "string", "description": "Reference such as tracks[0]"}, "playlist": {"type": "string", "description": "Reference such as playlists[0]"}}, "required": ["track", "playlist"], "additionalProperties": false}', '{"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "set_shuffle": Schema('{"type": "object", "properties": {"on": {"type": "boolean"}}, "required": ["on"], "additionalProperties": false}'),
-    "rate_track": Schema('{"type": "object", "properties": {"track": {"type": "string", "description": "Reference such as tracks[0]"}, "rating": {"type": "integer", "description": "From 0 to 100; a star is 20"}}, "required": ["track", "rating"], "additionalProperties": false}'),
+    "get": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as airplayDevices[0]"}, '
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+    ),
+    "list": Schema(
+        '{"type": "object", "properties": {'
+        '"element": {"type": "string", "enum": ["AirPlay device", "artwork", "audio CD playlist", "audio CD track", "browser window", "encoder", "EQ '
+        'preset", "EQ window", "file track", "library playlist", "miniplayer window", "playlist", "playlist window", "radio tuner playlist", "shared track", '
+        '"source", "subscription playlist", "track", "URL track", "user playlist", "video window", "visual", "window"]}, '
+        '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
+        '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}, '
+        '"order": {"type": "array", "items": {"type": "string"}, "description": "Property names, -name for descending"}, '
+        '"limit": {"type": "integer"}, '
+        '"offset": {"type": "integer"}'
+        '}, "required": ["element"], "additionalProperties": false}',
+    ),
+    "count": Schema(
+        '{"type": "object", "properties": {'
+        '"element": {"type": "string", "enum": ["AirPlay device", "artwork", "audio CD playlist", "audio CD track", "browser window", "encoder", "EQ '
+        'preset", "EQ window", "file track", "library playlist", "miniplayer window", "playlist", "playlist window", "radio tuner playlist", "shared track", '
+        '"source", "subscription playlist", "track", "URL track", "user playlist", "video window", "visual", "window"]}, '
+        '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
+        '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}'
+        '}, "required": ["element"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "integer"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "make": Schema(
+        '{"type": "object", "properties": {'
+        '"element": {"type": "string", "enum": ["AirPlay device", "artwork", "audio CD playlist", "audio CD track", "browser window", "encoder", "EQ '
+        'preset", "EQ window", "file track", "library playlist", "miniplayer window", "playlist", "playlist window", "radio tuner playlist", "shared track", '
+        '"source", "subscription playlist", "track", "URL track", "user playlist", "video window", "visual", "window"]}, '
+        '"properties": {"type": "object", "description": "Property to value"}, '
+        '"at": {"type": "string", "description": "Reference to the container, else the app chooses"}'
+        '}, "required": ["element"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"ref": {"type": "string"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "set": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"type": "string", "description": "Reference such as airplayDevices[0]"}, '
+        '"properties": {"type": "object", "description": "Property to value"}'
+        '}, "required": ["target", "properties"], "additionalProperties": false}',
+    ),
+    "print": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as airplayDevices[0]"}, '
+        '"print_dialog": {"type": "boolean"}, '
+        '"with_properties": {"type": "object", "properties": {"copies": {"type": "integer"}, "collating": {"type": "boolean"}, "starting_page": {"type": '
+        '"integer"}, "ending_page": {"type": "integer"}, "pages_across": {"type": "integer"}, "pages_down": {"type": "integer"}, "error_handling": {"type": '
+        '"string", "enum": ["standard", "detailed"]}, "requested_print_time": {"type": "string", "format": "date-time"}, "printer_features": {"type": '
+        '"array", "items": {"type": "string"}}, "fax_number": {"type": "string"}, "target_printer": {"type": "string"}}, "additionalProperties": false}, '
+        '"kind": {"type": "string", "enum": ["track listing", "album listing", "cd insert"]}, '
+        '"theme": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "close": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as airplayDevices[0]"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+    ),
+    "delete": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as airplayDevices[0]"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+    ),
+    "duplicate": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as airplayDevices[0]"}, '
+        '"to": {"type": "string", "description": "Reference such as airplayDevices[0]"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"ref": {"type": "string"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "exists": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as airplayDevices[0]"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "boolean"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "move": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"type": "string", "description": "Reference such as playlists[0]"}, '
+        '"to": {"type": "string", "description": "Reference such as airplayDevices[0]"}'
+        '}, "required": ["target", "to"], "additionalProperties": false}',
+    ),
+    "open": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as airplayDevices[0]"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+    ),
+    "run": Schema(
+        '{"type": "object", "properties": {'
+        '}, "additionalProperties": false}',
+    ),
+    "quit": Schema(
+        '{"type": "object", "properties": {'
+        '}, "additionalProperties": false}',
+    ),
+    "save": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as airplayDevices[0]"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+    ),
+    "add": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"type": "array", "items": {"type": "string"}, "description": "Absolute path or ~"}, '
+        '"to": {"type": "string", "description": "Reference such as airplayDevices[0]"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"ref": {"type": "string"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "back_track": Schema(
+        '{"type": "object", "properties": {'
+        '}, "additionalProperties": false}',
+    ),
+    "convert": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"type": "array", "items": {"type": "string"}, "description": "Reference such as airplayDevices[0]"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"ref": {"type": "string"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "download": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"type": "string", "description": "Reference such as airplayDevices[0]"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+    ),
+    "export": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"type": "string", "description": "Reference such as airplayDevices[0]"}, '
+        '"as_": {"type": "string", "enum": ["plain text", "Unicode text", "XML", "M3U", "M3U8"]}, '
+        '"to": {"type": "string", "description": "Absolute path or ~"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "string"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "fast_forward": Schema(
+        '{"type": "object", "properties": {'
+        '}, "additionalProperties": false}',
+    ),
+    "next_track": Schema(
+        '{"type": "object", "properties": {'
+        '}, "additionalProperties": false}',
+    ),
+    "pause": Schema(
+        '{"type": "object", "properties": {'
+        '}, "additionalProperties": false}',
+    ),
+    "play": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as airplayDevices[0]"}, '
+        '"once": {"type": "boolean"}'
+        '}, "additionalProperties": false}',
+    ),
+    "playpause": Schema(
+        '{"type": "object", "properties": {'
+        '}, "additionalProperties": false}',
+    ),
+    "previous_track": Schema(
+        '{"type": "object", "properties": {'
+        '}, "additionalProperties": false}',
+    ),
+    "refresh": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"type": "string", "description": "Reference such as airplayDevices[0]"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+    ),
+    "resume": Schema(
+        '{"type": "object", "properties": {'
+        '}, "additionalProperties": false}',
+    ),
+    "reveal": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"type": "string", "description": "Reference such as airplayDevices[0]"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+    ),
+    "rewind": Schema(
+        '{"type": "object", "properties": {'
+        '}, "additionalProperties": false}',
+    ),
+    "search": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"type": "string", "description": "Reference such as playlists[0]"}, '
+        '"for_": {"type": "string"}, '
+        '"only": {"type": "string", "enum": ["albums", "all", "artists", "composers", "displayed", "names"]}'
+        '}, "required": ["target", "for_"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"ref": {"type": "string"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "select": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as airplayDevices[0]"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+    ),
+    "stop": Schema(
+        '{"type": "object", "properties": {'
+        '}, "additionalProperties": false}',
+    ),
+    "open_location": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "get_current_track": Schema(
+        '{"type": "object", "properties": {'
+        '}, "additionalProperties": false}',
+    ),
+    "get_player_state": Schema(
+        '{"type": "object", "properties": {'
+        '}, "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "string"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "set_volume": Schema(
+        '{"type": "object", "properties": {'
+        '"volume": {"type": "integer", "description": "From 0 to 100"}'
+        '}, "required": ["volume"], "additionalProperties": false}',
+    ),
+    "find_tracks": Schema(
+        '{"type": "object", "properties": {'
+        '"text": {"type": "string"}'
+        '}, "required": ["text"], "additionalProperties": false}',
+    ),
+    "find_by_artist": Schema(
+        '{"type": "object", "properties": {'
+        '"text": {"type": "string", "description": "Part of the artist\'s name"}'
+        '}, "required": ["text"], "additionalProperties": false}',
+    ),
+    "list_playlists": Schema(
+        '{"type": "object", "properties": {'
+        '}, "additionalProperties": false}',
+    ),
+    "list_tracks": Schema(
+        '{"type": "object", "properties": {'
+        '"playlist": {"type": "string", "description": "Reference such as playlists[0]"}'
+        '}, "required": ["playlist"], "additionalProperties": false}',
+    ),
+    "make_playlist": Schema(
+        '{"type": "object", "properties": {'
+        '"name": {"type": "string"}'
+        '}, "required": ["name"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"ref": {"type": "string"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "add_to_playlist": Schema(
+        '{"type": "object", "properties": {'
+        '"track": {"type": "string", "description": "Reference such as tracks[0]"}, '
+        '"playlist": {"type": "string", "description": "Reference such as playlists[0]"}'
+        '}, "required": ["track", "playlist"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"ref": {"type": "string"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "set_shuffle": Schema(
+        '{"type": "object", "properties": {'
+        '"on": {"type": "boolean"}'
+        '}, "required": ["on"], "additionalProperties": false}',
+    ),
+    "rate_track": Schema(
+        '{"type": "object", "properties": {'
+        '"track": {"type": "string", "description": "Reference such as tracks[0]"}, '
+        '"rating": {"type": "integer", "description": "From 0 to 100; a star is 20"}'
+        '}, "required": ["track", "rating"], "additionalProperties": false}',
+    ),
 }

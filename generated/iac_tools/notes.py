@@ -665,7 +665,14 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("version", "vers", "version", "text", "r", "SAFE"),
         Property("default account", "dfac", "defaultAccount", "account", "rw", "MODIFY"),
         Property("selection", "seln", "selection", "list of note", "rw", "SAFE"),
-    ), (Element("document", "rw"), Element("window", "r"), Element("account", "rw"), Element("folder", "rw"), Element("note", "rw"), Element("attachment", "rw"),)),
+    ), (
+        Element("document", "rw"),
+        Element("window", "r"),
+        Element("account", "rw"),
+        Element("folder", "rw"),
+        Element("note", "rw"),
+        Element("attachment", "rw"),
+    )),
     "document": Class("docu", "document", "documents", None, "MODIFY", "DANGEROUS", (
         Property("name", "pnam", "name", "text", "r", "SAFE"),
         Property("modified", "imod", "modified", "boolean", "r", "SAFE"),
@@ -690,13 +697,19 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("name", "pnam", "name", "text", "rw", "MODIFY"),
         Property("upgraded", "upgr", "upgraded", "boolean", "r", "SAFE"),
         Property("id", "ID  ", "id", "text", "r", "SAFE"),
-    ), (Element("folder", "rw"), Element("note", "rw"),)),
+    ), (
+        Element("folder", "rw"),
+        Element("note", "rw"),
+    )),
     "folder": Class("cfol", "folder", "folders", None, "MODIFY", "DANGEROUS", (
         Property("name", "pnam", "name", "text", "rw", "MODIFY"),
         Property("id", "ID  ", "id", "text", "r", "SAFE"),
         Property("shared", "shrd", "shared", "boolean", "r", "SAFE"),
         Property("container", "cntr", "container", "account | folder", "r", "SAFE"),
-    ), (Element("folder", "rw"), Element("note", "rw"),)),
+    ), (
+        Element("folder", "rw"),
+        Element("note", "rw"),
+    )),
     "note": Class("note", "note", "notes", None, "MODIFY", "DANGEROUS", (
         Property("name", "pnam", "name", "text", "rw", "MODIFY"),
         Property("id", "ID  ", "id", "text", "r", "SAFE"),
@@ -707,7 +720,9 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("modification date", "asmo", "modificationDate", "date", "r", "SAFE"),
         Property("password protected", "pwpr", "passwordProtected", "boolean", "r", "SAFE"),
         Property("shared", "shrd", "shared", "boolean", "r", "SAFE"),
-    ), (Element("attachment", "rw"),)),
+    ), (
+        Element("attachment", "rw"),
+    )),
     "attachment": Class("atts", "attachment", "attachments", None, "MODIFY", "DANGEROUS", (
         Property("name", "pnam", "name", "text", "r", "SAFE"),
         Property("id", "ID  ", "id", "text", "r", "SAFE"),
@@ -722,9 +737,18 @@ CLASSES: Final[Mapping[str, Class]] = {
 }
 
 ENUMS: Final[Mapping[str, Enum]] = {
-    "save options": (("yes", "yes "), ("no", "no  "), ("ask", "ask "),),
-    "printing error handling": (("standard", "lwst"), ("detailed", "lwdt"),),
-    "saveable file format": (("native format", "item"),),
+    "save options": (
+        ("yes", "yes "),
+        ("no", "no  "),
+        ("ask", "ask "),
+    ),
+    "printing error handling": (
+        ("standard", "lwst"),
+        ("detailed", "lwdt"),
+    ),
+    "saveable file format": (
+        ("native format", "item"),
+    ),
 }
 
 RECORDS: Final[Mapping[str, Record]] = {
@@ -745,30 +769,196 @@ RECORDS: Final[Mapping[str, Record]] = {
 UNVERIFIED: Final[tuple[str, ...]] = ()
 
 SCHEMAS: Final[Mapping[str, Schema]] = {
-    "get": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}}, "required": ["target"], "additionalProperties": false}'),
-    "list": Schema('{"type": "object", "properties": {"element": {"type": "string", "enum": ["document", "window", "account", "folder", "note", "attachment"]}, "of": {"type": "string", "description": "Reference to the container, else the app"}, "where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}, "order": {"type": "array", "items": {"type": "string"}, "description": "Property names, -name for descending"}, "limit": {"type": "integer"}, "offset": {"type": "integer"}}, "required": ["element"], "additionalProperties": false}'),
-    "count": Schema('{"type": "object", "properties": {"element": {"type": "string", "enum": ["document", "window", "account", "folder", "note", "attachment"]}, "of": {"type": "string", "description": "Reference to the container, else the app"}, "where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}}, "required": ["element"], "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "integer"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "make": Schema('{"type": "object", "properties": {"element": {"type": "string", "enum": ["document", "window", "account", "folder", "note", "attachment"]}, "properties": {"type": "object", "description": "Property to value"}, "at": {"type": "string", "description": "Reference to the container, else the app chooses"}, "with_data": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}}, "required": ["element"], "additionalProperties": false}', '{"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "set": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as documents[0]"}, "properties": {"type": "object", "description": "Property to value"}}, "required": ["target", "properties"], "additionalProperties": false}'),
-    "open": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Absolute path or ~"}}, "required": ["target"], "additionalProperties": false}', '{"type": "object", "properties": {"ref": {"type": "string"}, "result": {"type": "array", "items": {"type": "string"}}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "close": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, "saving": {"type": "string", "enum": ["yes", "no", "ask"]}, "saving_in": {"type": "string", "description": "Absolute path or ~"}}, "required": ["target"], "additionalProperties": false}'),
-    "save": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, "in_": {"type": "string", "description": "Absolute path or ~"}, "as_": {"type": "string", "enum": ["native format"]}}, "required": ["target"], "additionalProperties": false}'),
-    "print": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "string"}], "description": "Absolute path or ~"}, "with_properties": {"type": "object", "properties": {"copies": {"type": "integer"}, "collating": {"type": "boolean"}, "starting_page": {"type": "integer"}, "ending_page": {"type": "integer"}, "pages_across": {"type": "integer"}, "pages_down": {"type": "integer"}, "requested_print_time": {"type": "string", "format": "date-time"}, "error_handling": {"type": "string", "enum": ["standard", "detailed"]}, "fax_number": {"type": "string"}, "target_printer": {"type": "string"}}, "additionalProperties": false}, "print_dialog": {"type": "boolean"}}, "required": ["target"], "additionalProperties": false}'),
-    "quit": Schema('{"type": "object", "properties": {"saving": {"type": "string", "enum": ["yes", "no", "ask"]}}, "additionalProperties": false}'),
-    "delete": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}}, "required": ["target"], "additionalProperties": false}'),
-    "duplicate": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, "to": {"type": "string", "description": "Reference such as documents[0]"}, "with_properties": {"type": "object"}}, "required": ["target"], "additionalProperties": false}'),
-    "exists": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}}, "required": ["target"], "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "boolean"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "move": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, "to": {"type": "string", "description": "Reference such as documents[0]"}}, "required": ["target", "to"], "additionalProperties": false}'),
-    "open_note_location": Schema('{"type": "object", "properties": {"url": {"type": "string"}}, "required": ["url"], "additionalProperties": false}'),
-    "show": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as accounts[0]"}, "separately": {"type": "boolean"}}, "required": ["target"], "additionalProperties": false}', '{"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "make_note": Schema('{"type": "object", "properties": {"name": {"type": "string"}, "body": {"type": "string", "description": "HTML or plain text"}, "folder": {"type": "string", "description": "Reference such as folders[0]"}}, "required": ["name"], "additionalProperties": false}', '{"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "list_notes": Schema('{"type": "object", "properties": {"folder": {"type": "string", "description": "Reference such as folders[0]"}}, "additionalProperties": false}'),
-    "find_notes": Schema('{"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"], "additionalProperties": false}'),
-    "read_note": Schema('{"type": "object", "properties": {"note": {"type": "string", "description": "Reference such as notes[0]"}}, "required": ["note"], "additionalProperties": false}'),
-    "list_folders": Schema('{"type": "object", "properties": {}, "additionalProperties": false}'),
-    "make_folder": Schema('{"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"], "additionalProperties": false}', '{"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "write_note": Schema('{"type": "object", "properties": {"note": {"type": "string", "description": "Reference such as notes[0]"}, "body": {"type": "string", "description": "HTML or plain text, all of it"}}, "required": ["note", "body"], "additionalProperties": false}'),
-    "recent_notes": Schema('{"type": "object", "properties": {"since": {"type": "string", "format": "date-time", "description": "ISO 8601"}}, "required": ["since"], "additionalProperties": false}'),
-    "move_note": Schema('{"type": "object", "properties": {"note": {"type": "string", "description": "Reference such as notes[0]"}, "folder": {"type": "string", "description": "Reference such as folders[0]"}}, "required": ["note", "folder"], "additionalProperties": false}'),
-    "count_notes": Schema('{"type": "object", "properties": {"folder": {"type": "string", "description": "Reference such as folders[0]"}}, "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "integer"}, "note": {"type": "string"}}, "additionalProperties": false}'),
+    "get": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, '
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+    ),
+    "list": Schema(
+        '{"type": "object", "properties": {'
+        '"element": {"type": "string", "enum": ["document", "window", "account", "folder", "note", "attachment"]}, '
+        '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
+        '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}, '
+        '"order": {"type": "array", "items": {"type": "string"}, "description": "Property names, -name for descending"}, '
+        '"limit": {"type": "integer"}, '
+        '"offset": {"type": "integer"}'
+        '}, "required": ["element"], "additionalProperties": false}',
+    ),
+    "count": Schema(
+        '{"type": "object", "properties": {'
+        '"element": {"type": "string", "enum": ["document", "window", "account", "folder", "note", "attachment"]}, '
+        '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
+        '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}'
+        '}, "required": ["element"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "integer"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "make": Schema(
+        '{"type": "object", "properties": {'
+        '"element": {"type": "string", "enum": ["document", "window", "account", "folder", "note", "attachment"]}, '
+        '"properties": {"type": "object", "description": "Property to value"}, '
+        '"at": {"type": "string", "description": "Reference to the container, else the app chooses"}, '
+        '"with_data": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}'
+        '}, "required": ["element"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"ref": {"type": "string"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "set": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"type": "string", "description": "Reference such as documents[0]"}, '
+        '"properties": {"type": "object", "description": "Property to value"}'
+        '}, "required": ["target", "properties"], "additionalProperties": false}',
+    ),
+    "open": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Absolute path or ~"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"ref": {"type": "string"}, '
+        '"result": {"type": "array", "items": {"type": "string"}}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "close": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, '
+        '"saving": {"type": "string", "enum": ["yes", "no", "ask"]}, '
+        '"saving_in": {"type": "string", "description": "Absolute path or ~"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+    ),
+    "save": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, '
+        '"in_": {"type": "string", "description": "Absolute path or ~"}, '
+        '"as_": {"type": "string", "enum": ["native format"]}'
+        '}, "required": ["target"], "additionalProperties": false}',
+    ),
+    "print": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "string"}], "description": "Absolute path or ~"}, '
+        '"with_properties": {"type": "object", "properties": {"copies": {"type": "integer"}, "collating": {"type": "boolean"}, "starting_page": {"type": '
+        '"integer"}, "ending_page": {"type": "integer"}, "pages_across": {"type": "integer"}, "pages_down": {"type": "integer"}, "requested_print_time": '
+        '{"type": "string", "format": "date-time"}, "error_handling": {"type": "string", "enum": ["standard", "detailed"]}, "fax_number": {"type": '
+        '"string"}, "target_printer": {"type": "string"}}, "additionalProperties": false}, '
+        '"print_dialog": {"type": "boolean"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+    ),
+    "quit": Schema(
+        '{"type": "object", "properties": {'
+        '"saving": {"type": "string", "enum": ["yes", "no", "ask"]}'
+        '}, "additionalProperties": false}',
+    ),
+    "delete": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+    ),
+    "duplicate": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, '
+        '"to": {"type": "string", "description": "Reference such as documents[0]"}, '
+        '"with_properties": {"type": "object"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+    ),
+    "exists": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}'
+        '}, "required": ["target"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "boolean"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "move": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, '
+        '"to": {"type": "string", "description": "Reference such as documents[0]"}'
+        '}, "required": ["target", "to"], "additionalProperties": false}',
+    ),
+    "open_note_location": Schema(
+        '{"type": "object", "properties": {'
+        '"url": {"type": "string"}'
+        '}, "required": ["url"], "additionalProperties": false}',
+    ),
+    "show": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"type": "string", "description": "Reference such as accounts[0]"}, '
+        '"separately": {"type": "boolean"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"ref": {"type": "string"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "make_note": Schema(
+        '{"type": "object", "properties": {'
+        '"name": {"type": "string"}, '
+        '"body": {"type": "string", "description": "HTML or plain text"}, '
+        '"folder": {"type": "string", "description": "Reference such as folders[0]"}'
+        '}, "required": ["name"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"ref": {"type": "string"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "list_notes": Schema(
+        '{"type": "object", "properties": {'
+        '"folder": {"type": "string", "description": "Reference such as folders[0]"}'
+        '}, "additionalProperties": false}',
+    ),
+    "find_notes": Schema(
+        '{"type": "object", "properties": {'
+        '"text": {"type": "string"}'
+        '}, "required": ["text"], "additionalProperties": false}',
+    ),
+    "read_note": Schema(
+        '{"type": "object", "properties": {'
+        '"note": {"type": "string", "description": "Reference such as notes[0]"}'
+        '}, "required": ["note"], "additionalProperties": false}',
+    ),
+    "list_folders": Schema(
+        '{"type": "object", "properties": {'
+        '}, "additionalProperties": false}',
+    ),
+    "make_folder": Schema(
+        '{"type": "object", "properties": {'
+        '"name": {"type": "string"}'
+        '}, "required": ["name"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"ref": {"type": "string"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "write_note": Schema(
+        '{"type": "object", "properties": {'
+        '"note": {"type": "string", "description": "Reference such as notes[0]"}, '
+        '"body": {"type": "string", "description": "HTML or plain text, all of it"}'
+        '}, "required": ["note", "body"], "additionalProperties": false}',
+    ),
+    "recent_notes": Schema(
+        '{"type": "object", "properties": {'
+        '"since": {"type": "string", "format": "date-time", "description": "ISO 8601"}'
+        '}, "required": ["since"], "additionalProperties": false}',
+    ),
+    "move_note": Schema(
+        '{"type": "object", "properties": {'
+        '"note": {"type": "string", "description": "Reference such as notes[0]"}, '
+        '"folder": {"type": "string", "description": "Reference such as folders[0]"}'
+        '}, "required": ["note", "folder"], "additionalProperties": false}',
+    ),
+    "count_notes": Schema(
+        '{"type": "object", "properties": {'
+        '"folder": {"type": "string", "description": "Reference such as folders[0]"}'
+        '}, "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "integer"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
 }

@@ -855,7 +855,11 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("name", "pnam", "name", "text", "r", "SAFE"),
         Property("frontmost", "pisf", "frontmost", "boolean", "r", "SAFE"),
         Property("version", "vers", "version", "text", "r", "SAFE"),
-    ), (Element("document", "rw"), Element("window", "r"), Element("template", "r"),)),
+    ), (
+        Element("document", "rw"),
+        Element("window", "r"),
+        Element("template", "r"),
+    )),
     "document": Class("docu", "document", "documents", None, "MODIFY", "DANGEROUS", (
         Property("name", "pnam", "name", "text", "r", "SAFE"),
         Property("modified", "imod", "modified", "boolean", "r", "SAFE"),
@@ -863,7 +867,11 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("id", "ID  ", "id", "text", "r", "SAFE"),
         Property("document template", "Tmpl", "documentTemplate", "template", "r", "SAFE"),
         Property("active sheet", "NmAS", "activeSheet", "sheet", "rw", "SAFE"),
-    ), (Element("sheet", "rw"),), ("spreadsheet",)),
+    ), (
+        Element("sheet", "rw"),
+    ), (
+        "spreadsheet",
+    )),
     "window": Class("cwin", "window", "windows", None, "MODIFY", "DANGEROUS", (
         Property("name", "pnam", "name", "text", "r", "SAFE"),
         Property("id", "ID  ", "id", "integer", "r", "SAFE"),
@@ -882,11 +890,31 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("color", "colr", "color", "color", "rw", "MODIFY"),
         Property("font", "font", "font", "text", "rw", "MODIFY"),
         Property("size", "ptsz", "size", "integer", "rw", "MODIFY"),
-    ), (Element("character", "rw"), Element("paragraph", "rw"), Element("word", "rw"),)),
+    ), (
+        Element("character", "rw"),
+        Element("paragraph", "rw"),
+        Element("word", "rw"),
+    )),
     "character": Class("cha ", "character", "characters", "rich text", "MODIFY", "DANGEROUS", ()),
-    "paragraph": Class("cpar", "paragraph", "paragraphs", "rich text", "MODIFY", "DANGEROUS", (), (Element("character", "rw"), Element("word", "rw"),)),
-    "word": Class("cwor", "word", "words", "rich text", "MODIFY", "DANGEROUS", (), (Element("character", "rw"),)),
-    "iWork container": Class("iwkc", "iworkContainer", "iworkContainers", None, "MODIFY", "DANGEROUS", (), (Element("audio clip", "rw"), Element("chart", "rw"), Element("image", "rw"), Element("iWork item", "rw"), Element("group", "rw"), Element("line", "rw"), Element("movie", "rw"), Element("shape", "rw"), Element("table", "rw"), Element("text item", "rw"),)),
+    "paragraph": Class("cpar", "paragraph", "paragraphs", "rich text", "MODIFY", "DANGEROUS", (), (
+        Element("character", "rw"),
+        Element("word", "rw"),
+    )),
+    "word": Class("cwor", "word", "words", "rich text", "MODIFY", "DANGEROUS", (), (
+        Element("character", "rw"),
+    )),
+    "iWork container": Class("iwkc", "iworkContainer", "iworkContainers", None, "MODIFY", "DANGEROUS", (), (
+        Element("audio clip", "rw"),
+        Element("chart", "rw"),
+        Element("image", "rw"),
+        Element("iWork item", "rw"),
+        Element("group", "rw"),
+        Element("line", "rw"),
+        Element("movie", "rw"),
+        Element("shape", "rw"),
+        Element("table", "rw"),
+        Element("text item", "rw"),
+    )),
     "iWork item": Class("fmti", "iworkItem", "iworkItems", None, "MODIFY", "DANGEROUS", (
         Property("height", "sith", "height", "integer", "rw", "MODIFY"),
         Property("locked", "pLck", "locked", "boolean", "rw", "MODIFY"),
@@ -952,7 +980,12 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("filtered", "NMTf", "filtered", "boolean", "rw", "MODIFY"),
         Property("header rows frozen", "NmFH", "headerRowsFrozen", "boolean", "rw", "MODIFY"),
         Property("header columns frozen", "NmFC", "headerColumnsFrozen", "boolean", "rw", "MODIFY"),
-    ), (Element("cell", "rw"), Element("row", "rw"), Element("column", "rw"), Element("range", "rw"),)),
+    ), (
+        Element("cell", "rw"),
+        Element("row", "rw"),
+        Element("column", "rw"),
+        Element("range", "rw"),
+    )),
     "text item": Class("shtx", "textItem", "textItems", "iWork item", "MODIFY", "DANGEROUS", (
         Property("background fill type", "bkft", "backgroundFillType", "item fill options", "r", "SAFE"),
         Property("object text", "pDTx", "objectText", "rich text | text", "rw", "MODIFY"),
@@ -971,7 +1004,11 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("text wrap", "wrap", "textWrap", "boolean", "rw", "MODIFY"),
         Property("background color", "ceBC", "backgroundColor", "color", "rw", "MODIFY"),
         Property("vertical alignment", "txVA", "verticalAlignment", "tAVT", "rw", "MODIFY"),
-    ), (Element("cell", "rw"), Element("column", "rw"), Element("row", "rw"),)),
+    ), (
+        Element("cell", "rw"),
+        Element("column", "rw"),
+        Element("row", "rw"),
+    )),
     "cell": Class("NmCl", "cell", "cells", "range", "MODIFY", "DANGEROUS", (
         Property("column", "NMCo", "column", "column", "r", "SAFE"),
         Property("row", "NMRw", "row", "row", "r", "SAFE"),
@@ -997,17 +1034,75 @@ CLASSES: Final[Mapping[str, Class]] = {
 }
 
 ENUMS: Final[Mapping[str, Enum]] = {
-    "save options": (("yes", "yes "), ("no", "no  "), ("ask", "ask "),),
-    "printing error handling": (("standard", "lwst"), ("detailed", "lwdt"),),
-    "tAVT": (("bottom", "avbt"), ("center", "actr"), ("top", "avtp"),),
-    "tAHT": (("auto align", "aaut"), ("center", "actr"), ("justify", "ajst"), ("left", "alft"), ("right", "arit"),),
-    "NMSD": (("ascending", "ascn"), ("descending", "dscn"),),
-    "NMCT": (("automatic", "faut"), ("checkbox", "fcch"), ("currency", "fcur"), ("date and time", "fdtm"), ("fraction", "ffra"), ("number", "nmbr"), ("percent", "fper"), ("pop up menu", "fcpp"), ("scientific", "fsci"), ("slider", "fcsl"), ("stepper", "fcst"), ("text", "ctxt"), ("duration", "fdur"), ("rating", "frat"), ("numeral system", "fcns"),),
-    "item fill options": (("no fill", "fino"), ("color fill", "fico"), ("gradient fill", "figr"), ("advanced gradient fill", "fiag"), ("image fill", "fiim"), ("advanced image fill", "fiai"),),
-    "playback repetition method": (("none", "mvrn"), ("loop", "mvlp"), ("loop back and forth", "mvbf"),),
-    "saveable file format": (("Numbers", "Nuff"),),
-    "export format": (("PDF", "Npdf"), ("Microsoft Excel", "Nexl"), ("CSV", "Ncsv"), ("Numbers 09", "Nnmb"),),
-    "image quality": (("Good", "KnP0"), ("Better", "KnP1"), ("Best", "KnP2"),),
+    "save options": (
+        ("yes", "yes "),
+        ("no", "no  "),
+        ("ask", "ask "),
+    ),
+    "printing error handling": (
+        ("standard", "lwst"),
+        ("detailed", "lwdt"),
+    ),
+    "tAVT": (
+        ("bottom", "avbt"),
+        ("center", "actr"),
+        ("top", "avtp"),
+    ),
+    "tAHT": (
+        ("auto align", "aaut"),
+        ("center", "actr"),
+        ("justify", "ajst"),
+        ("left", "alft"),
+        ("right", "arit"),
+    ),
+    "NMSD": (
+        ("ascending", "ascn"),
+        ("descending", "dscn"),
+    ),
+    "NMCT": (
+        ("automatic", "faut"),
+        ("checkbox", "fcch"),
+        ("currency", "fcur"),
+        ("date and time", "fdtm"),
+        ("fraction", "ffra"),
+        ("number", "nmbr"),
+        ("percent", "fper"),
+        ("pop up menu", "fcpp"),
+        ("scientific", "fsci"),
+        ("slider", "fcsl"),
+        ("stepper", "fcst"),
+        ("text", "ctxt"),
+        ("duration", "fdur"),
+        ("rating", "frat"),
+        ("numeral system", "fcns"),
+    ),
+    "item fill options": (
+        ("no fill", "fino"),
+        ("color fill", "fico"),
+        ("gradient fill", "figr"),
+        ("advanced gradient fill", "fiag"),
+        ("image fill", "fiim"),
+        ("advanced image fill", "fiai"),
+    ),
+    "playback repetition method": (
+        ("none", "mvrn"),
+        ("loop", "mvlp"),
+        ("loop back and forth", "mvbf"),
+    ),
+    "saveable file format": (
+        ("Numbers", "Nuff"),
+    ),
+    "export format": (
+        ("PDF", "Npdf"),
+        ("Microsoft Excel", "Nexl"),
+        ("CSV", "Ncsv"),
+        ("Numbers 09", "Nnmb"),
+    ),
+    "image quality": (
+        ("Good", "KnP0"),
+        ("Better", "KnP1"),
+        ("Best", "KnP2"),
+    ),
 }
 
 RECORDS: Final[Mapping[str, Record]] = {
@@ -1037,39 +1132,262 @@ UNVERIFIED: Final[tuple[str, ...]] = (
 )
 
 SCHEMAS: Final[Mapping[str, Schema]] = {
-    "get": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}}, "required": ["target"], "additionalProperties": false}'),
-    "list": Schema('{"type": "object", "properties": {"element": {"type": "string", "enum": ["document", "window", "character", "paragraph", "word", "iWork item", "audio clip", "shape", "chart", "image", "group", "line", "movie", "table", "text item", "range", "cell", "row", "column", "sheet", "template"]}, "of": {"type": "string", "description": "Reference to the container, else the app"}, "where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}, "order": {"type": "array", "items": {"type": "string"}, "description": "Property names, -name for descending"}, "limit": {"type": "integer"}, "offset": {"type": "integer"}}, "required": ["element"], "additionalProperties": false}'),
-    "count": Schema('{"type": "object", "properties": {"element": {"type": "string", "enum": ["document", "window", "character", "paragraph", "word", "iWork item", "audio clip", "shape", "chart", "image", "group", "line", "movie", "table", "text item", "range", "cell", "row", "column", "sheet", "template"]}, "of": {"type": "string", "description": "Reference to the container, else the app"}, "where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}}, "required": ["element"], "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "integer"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "make": Schema('{"type": "object", "properties": {"element": {"type": "string", "enum": ["document", "window", "character", "paragraph", "word", "iWork item", "audio clip", "shape", "chart", "image", "group", "line", "movie", "table", "text item", "range", "cell", "row", "column", "sheet", "template"]}, "properties": {"type": "object", "description": "Property to value"}, "at": {"type": "string", "description": "Reference to the container, else the app chooses"}, "with_data": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}}, "required": ["element"], "additionalProperties": false}', '{"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "set": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as documents[0]"}, "properties": {"type": "object", "description": "Property to value"}}, "required": ["target", "properties"], "additionalProperties": false}'),
-    "open": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Absolute path or ~"}}, "required": ["target"], "additionalProperties": false}', '{"type": "object", "properties": {"ref": {"type": "string"}, "result": {"type": "array", "items": {"type": "string"}}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "close": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, "saving": {"type": "string", "enum": ["yes", "no", "ask"]}, "saving_in": {"type": "string", "description": "Absolute path or ~"}}, "required": ["target"], "additionalProperties": false}'),
-    "save": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, "in_": {"type": "string", "description": "Absolute path or ~"}, "as_": {"type": "string", "enum": ["Numbers"]}}, "required": ["target"], "additionalProperties": false}'),
-    "print": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "string"}], "description": "Absolute path or ~"}, "with_properties": {"type": "object", "properties": {"copies": {"type": "integer"}, "collating": {"type": "boolean"}, "starting_page": {"type": "integer"}, "ending_page": {"type": "integer"}, "pages_across": {"type": "integer"}, "pages_down": {"type": "integer"}, "requested_print_time": {"type": "string", "format": "date-time"}, "error_handling": {"type": "string", "enum": ["standard", "detailed"]}, "fax_number": {"type": "string"}, "target_printer": {"type": "string"}}, "additionalProperties": false}, "print_dialog": {"type": "boolean"}}, "required": ["target"], "additionalProperties": false}'),
-    "quit": Schema('{"type": "object", "properties": {"saving": {"type": "string", "enum": ["yes", "no", "ask"]}}, "additionalProperties": false}'),
-    "delete": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}}, "required": ["target"], "additionalProperties": false}'),
-    "duplicate": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, "to": {"type": "string", "description": "Reference such as documents[0]"}, "with_properties": {"type": "object"}}, "required": ["target"], "additionalProperties": false}'),
-    "exists": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}}, "required": ["target"], "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "boolean"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "move": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, "to": {"type": "string", "description": "Reference such as documents[0]"}}, "required": ["target", "to"], "additionalProperties": false}'),
-    "clear": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as documents[0]"}}, "required": ["target"], "additionalProperties": false}'),
-    "merge": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as documents[0]"}}, "required": ["target"], "additionalProperties": false}'),
-    "sort": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as documents[0]"}, "by": {"type": "string", "description": "Reference such as documents[0]"}, "direction": {"type": "string", "enum": ["ascending", "descending"]}, "in_rows": {"type": "string", "description": "Reference such as documents[0]"}}, "required": ["target", "by"], "additionalProperties": false}'),
-    "unmerge": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as documents[0]"}}, "required": ["target"], "additionalProperties": false}'),
-    "transpose": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as documents[0]"}}, "required": ["target"], "additionalProperties": false}'),
-    "export": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as documents[0]"}, "to": {"type": "string", "description": "Absolute path or ~"}, "as_": {"type": "string", "enum": ["PDF", "Microsoft Excel", "CSV", "Numbers 09"]}, "with_properties": {"type": "object", "properties": {"exclude_summary_worksheet": {"type": "boolean"}, "password": {"type": "string"}, "password_hint": {"type": "string"}, "image_quality": {"type": "string", "enum": ["Good", "Better", "Best"]}}, "additionalProperties": false}}, "required": ["target", "to", "as_"], "additionalProperties": false}'),
-    "add_column_after": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as documents[0]"}}, "required": ["target"], "additionalProperties": false}', '{"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "add_column_before": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as documents[0]"}}, "required": ["target"], "additionalProperties": false}', '{"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "add_row_above": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as documents[0]"}}, "required": ["target"], "additionalProperties": false}', '{"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "add_row_below": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as documents[0]"}}, "required": ["target"], "additionalProperties": false}', '{"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "remove": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as documents[0]"}}, "required": ["target"], "additionalProperties": false}'),
-    "list_documents": Schema('{"type": "object", "properties": {}, "additionalProperties": false}'),
-    "list_sheets": Schema('{"type": "object", "properties": {"document": {"type": "string", "description": "Reference such as documents[0]"}}, "required": ["document"], "additionalProperties": false}'),
-    "list_tables": Schema('{"type": "object", "properties": {"sheet": {"type": "string", "description": "Reference such as documents[0]"}}, "required": ["sheet"], "additionalProperties": false}'),
-    "read_cell": Schema('{"type": "object", "properties": {"cell": {"type": "string", "description": "Reference such as documents[0].sheets[0].tables[0].cells[\\"B2\\"]"}}, "required": ["cell"], "additionalProperties": false}'),
-    "write_cell": Schema('{"type": "object", "properties": {"cell": {"type": "string", "description": "Reference such as documents[0].sheets[0].tables[0].cells[\\"B2\\"]"}, "value": {"anyOf": [{"type": "string"}, {"type": "number"}], "description": "Text, a number, or a formula such as =SUM(A1:A3)"}}, "required": ["cell", "value"], "additionalProperties": false}'),
-    "list_cells": Schema('{"type": "object", "properties": {"table": {"type": "string", "description": "Reference such as documents[0]"}, "limit": {"type": "integer"}}, "required": ["table"], "additionalProperties": false}'),
-    "count_rows": Schema('{"type": "object", "properties": {"table": {"type": "string", "description": "Reference such as documents[0]"}}, "required": ["table"], "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "integer"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "add_row": Schema('{"type": "object", "properties": {"row": {"type": "string", "description": "Reference such as documents[0]"}}, "required": ["row"], "additionalProperties": false}', '{"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "add_sheet": Schema('{"type": "object", "properties": {"document": {"type": "string", "description": "Reference such as documents[0]"}, "name": {"type": "string"}}, "required": ["document", "name"], "additionalProperties": false}', '{"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "export_pdf": Schema('{"type": "object", "properties": {"document": {"type": "string", "description": "Reference such as documents[0]"}, "file": {"type": "string", "description": "Absolute path or ~"}}, "required": ["document", "file"], "additionalProperties": false}'),
+    "get": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, '
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+    ),
+    "list": Schema(
+        '{"type": "object", "properties": {'
+        '"element": {"type": "string", "enum": ["document", "window", "character", "paragraph", "word", "iWork item", "audio clip", "shape", "chart", '
+        '"image", "group", "line", "movie", "table", "text item", "range", "cell", "row", "column", "sheet", "template"]}, '
+        '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
+        '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}, '
+        '"order": {"type": "array", "items": {"type": "string"}, "description": "Property names, -name for descending"}, '
+        '"limit": {"type": "integer"}, '
+        '"offset": {"type": "integer"}'
+        '}, "required": ["element"], "additionalProperties": false}',
+    ),
+    "count": Schema(
+        '{"type": "object", "properties": {'
+        '"element": {"type": "string", "enum": ["document", "window", "character", "paragraph", "word", "iWork item", "audio clip", "shape", "chart", '
+        '"image", "group", "line", "movie", "table", "text item", "range", "cell", "row", "column", "sheet", "template"]}, '
+        '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
+        '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}'
+        '}, "required": ["element"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "integer"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "make": Schema(
+        '{"type": "object", "properties": {'
+        '"element": {"type": "string", "enum": ["document", "window", "character", "paragraph", "word", "iWork item", "audio clip", "shape", "chart", '
+        '"image", "group", "line", "movie", "table", "text item", "range", "cell", "row", "column", "sheet", "template"]}, '
+        '"properties": {"type": "object", "description": "Property to value"}, '
+        '"at": {"type": "string", "description": "Reference to the container, else the app chooses"}, '
+        '"with_data": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}'
+        '}, "required": ["element"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"ref": {"type": "string"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "set": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"type": "string", "description": "Reference such as documents[0]"}, '
+        '"properties": {"type": "object", "description": "Property to value"}'
+        '}, "required": ["target", "properties"], "additionalProperties": false}',
+    ),
+    "open": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Absolute path or ~"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"ref": {"type": "string"}, '
+        '"result": {"type": "array", "items": {"type": "string"}}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "close": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, '
+        '"saving": {"type": "string", "enum": ["yes", "no", "ask"]}, '
+        '"saving_in": {"type": "string", "description": "Absolute path or ~"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+    ),
+    "save": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, '
+        '"in_": {"type": "string", "description": "Absolute path or ~"}, '
+        '"as_": {"type": "string", "enum": ["Numbers"]}'
+        '}, "required": ["target"], "additionalProperties": false}',
+    ),
+    "print": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "string"}], "description": "Absolute path or ~"}, '
+        '"with_properties": {"type": "object", "properties": {"copies": {"type": "integer"}, "collating": {"type": "boolean"}, "starting_page": {"type": '
+        '"integer"}, "ending_page": {"type": "integer"}, "pages_across": {"type": "integer"}, "pages_down": {"type": "integer"}, "requested_print_time": '
+        '{"type": "string", "format": "date-time"}, "error_handling": {"type": "string", "enum": ["standard", "detailed"]}, "fax_number": {"type": '
+        '"string"}, "target_printer": {"type": "string"}}, "additionalProperties": false}, '
+        '"print_dialog": {"type": "boolean"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+    ),
+    "quit": Schema(
+        '{"type": "object", "properties": {'
+        '"saving": {"type": "string", "enum": ["yes", "no", "ask"]}'
+        '}, "additionalProperties": false}',
+    ),
+    "delete": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+    ),
+    "duplicate": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, '
+        '"to": {"type": "string", "description": "Reference such as documents[0]"}, '
+        '"with_properties": {"type": "object"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+    ),
+    "exists": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}'
+        '}, "required": ["target"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "boolean"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "move": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, '
+        '"to": {"type": "string", "description": "Reference such as documents[0]"}'
+        '}, "required": ["target", "to"], "additionalProperties": false}',
+    ),
+    "clear": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"type": "string", "description": "Reference such as documents[0]"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+    ),
+    "merge": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"type": "string", "description": "Reference such as documents[0]"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+    ),
+    "sort": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"type": "string", "description": "Reference such as documents[0]"}, '
+        '"by": {"type": "string", "description": "Reference such as documents[0]"}, '
+        '"direction": {"type": "string", "enum": ["ascending", "descending"]}, '
+        '"in_rows": {"type": "string", "description": "Reference such as documents[0]"}'
+        '}, "required": ["target", "by"], "additionalProperties": false}',
+    ),
+    "unmerge": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"type": "string", "description": "Reference such as documents[0]"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+    ),
+    "transpose": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"type": "string", "description": "Reference such as documents[0]"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+    ),
+    "export": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"type": "string", "description": "Reference such as documents[0]"}, '
+        '"to": {"type": "string", "description": "Absolute path or ~"}, '
+        '"as_": {"type": "string", "enum": ["PDF", "Microsoft Excel", "CSV", "Numbers 09"]}, '
+        '"with_properties": {"type": "object", "properties": {"exclude_summary_worksheet": {"type": "boolean"}, "password": {"type": "string"}, '
+        '"password_hint": {"type": "string"}, "image_quality": {"type": "string", "enum": ["Good", "Better", "Best"]}}, "additionalProperties": false}'
+        '}, "required": ["target", "to", "as_"], "additionalProperties": false}',
+    ),
+    "add_column_after": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"type": "string", "description": "Reference such as documents[0]"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"ref": {"type": "string"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "add_column_before": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"type": "string", "description": "Reference such as documents[0]"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"ref": {"type": "string"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "add_row_above": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"type": "string", "description": "Reference such as documents[0]"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"ref": {"type": "string"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "add_row_below": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"type": "string", "description": "Reference such as documents[0]"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"ref": {"type": "string"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "remove": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"type": "string", "description": "Reference such as documents[0]"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+    ),
+    "list_documents": Schema(
+        '{"type": "object", "properties": {'
+        '}, "additionalProperties": false}',
+    ),
+    "list_sheets": Schema(
+        '{"type": "object", "properties": {'
+        '"document": {"type": "string", "description": "Reference such as documents[0]"}'
+        '}, "required": ["document"], "additionalProperties": false}',
+    ),
+    "list_tables": Schema(
+        '{"type": "object", "properties": {'
+        '"sheet": {"type": "string", "description": "Reference such as documents[0]"}'
+        '}, "required": ["sheet"], "additionalProperties": false}',
+    ),
+    "read_cell": Schema(
+        '{"type": "object", "properties": {'
+        '"cell": {"type": "string", "description": "Reference such as documents[0].sheets[0].tables[0].cells[\\"B2\\"]"}'
+        '}, "required": ["cell"], "additionalProperties": false}',
+    ),
+    "write_cell": Schema(
+        '{"type": "object", "properties": {'
+        '"cell": {"type": "string", "description": "Reference such as documents[0].sheets[0].tables[0].cells[\\"B2\\"]"}, '
+        '"value": {"anyOf": [{"type": "string"}, {"type": "number"}], "description": "Text, a number, or a formula such as =SUM(A1:A3)"}'
+        '}, "required": ["cell", "value"], "additionalProperties": false}',
+    ),
+    "list_cells": Schema(
+        '{"type": "object", "properties": {'
+        '"table": {"type": "string", "description": "Reference such as documents[0]"}, '
+        '"limit": {"type": "integer"}'
+        '}, "required": ["table"], "additionalProperties": false}',
+    ),
+    "count_rows": Schema(
+        '{"type": "object", "properties": {'
+        '"table": {"type": "string", "description": "Reference such as documents[0]"}'
+        '}, "required": ["table"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "integer"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "add_row": Schema(
+        '{"type": "object", "properties": {'
+        '"row": {"type": "string", "description": "Reference such as documents[0]"}'
+        '}, "required": ["row"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"ref": {"type": "string"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "add_sheet": Schema(
+        '{"type": "object", "properties": {'
+        '"document": {"type": "string", "description": "Reference such as documents[0]"}, '
+        '"name": {"type": "string"}'
+        '}, "required": ["document", "name"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"ref": {"type": "string"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "export_pdf": Schema(
+        '{"type": "object", "properties": {'
+        '"document": {"type": "string", "description": "Reference such as documents[0]"}, '
+        '"file": {"type": "string", "description": "Absolute path or ~"}'
+        '}, "required": ["document", "file"], "additionalProperties": false}',
+    ),
 }

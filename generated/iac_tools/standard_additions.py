@@ -1782,18 +1782,167 @@ CLASSES: Final[Mapping[str, Class]] = {
 }
 
 ENUMS: Final[Mapping[str, Enum]] = {
-    "stic": (("stop", "\x00\x00\x00\x00"), ("note", "\x00\x00\x00\x01"), ("caution", "\x00\x00\x00\x02"),),
-    "etpt": (("IP", "eipt"), ("AppleTalk", "eatt"),),
-    "essv": (("Web servers", "esvw"), ("FTP Servers", "esvf"), ("Telnet hosts", "esvt"), ("File servers", "esva"), ("News servers", "esvn"), ("Directory services", "esvd"), ("Media servers", "esvm"), ("Remote applications", "esve"),),
-    "EAlT": (("critical", "criT"), ("informational", "infA"), ("warning", "warN"),),
-    "appf": (("frontmost application", "egfp"),),
-    "afdr": (("application support", "asup"), ("applications folder", "apps"), ("desktop", "desk"), ("desktop pictures folder", "dtp\u0192"), ("documents folder", "docs"), ("downloads folder", "down"), ("favorites folder", "favs"), ("Folder Action scripts", "fasf"), ("fonts", "font"), ("help", "\u0192hlp"), ("home folder", "cusr"), ("internet plugins", "\u0192net"), ("keychain folder", "kchn"), ("library folder", "dlib"), ("modem scripts", "\u0192mod"), ("movies folder", "mdoc"), ("music folder", "\xb5doc"), ("pictures folder", "pdoc"), ("preferences", "pref"), ("printer descriptions", "ppdf"), ("public folder", "pubb"), ("scripting additions folder", "\u0192scr"), ("scripts folder", "scr\u0192"), ("services folder", "svcs"), ("shared documents", "sdat"), ("shared libraries", "\u0192lib"), ("sites folder", "site"), ("startup disk", "boot"), ("startup items", "empz"), ("system folder", "macs"), ("system preferences", "sprf"), ("temporary items", "temp"), ("trash", "trsh"), ("users folder", "usrs"), ("utilities folder", "uti\u0192"), ("workflows folder", "flow"), ("voices", "fvoc"), ("apple menu", "amnu"), ("control panels", "ctrl"), ("control strip modules", "sdev"), ("extensions", "extn"), ("launcher items folder", "laun"), ("printer drivers", "\u0192prd"), ("printmonitor", "prnt"), ("shutdown folder", "shdf"), ("speakable items", "spki"), ("stationery", "odst"),),
-    "afdm": (("application support folder", "asup"), ("current user folder", "cusr"), ("desktop folder", "desk"), ("Folder Action scripts folder", "fasf"), ("fonts folder", "font"), ("frontmost application", "egfp"), ("help folder", "\u0192hlp"), ("plugins", "\u0192net"), ("internet plugins folder", "\u0192net"), ("modem scripts folder", "\u0192mod"), ("preferences folder", "pref"), ("printer descriptions folder", "ppdf"), ("shared documents folder", "sdat"), ("shared libraries folder", "\u0192lib"), ("startup", "empz"), ("startup items folder", "empz"), ("temporary items folder", "temp"), ("trash folder", "trsh"), ("voices folder", "fvoc"), ("apple menu items", "amnu"), ("apple menu items folder", "amnu"), ("control panels folder", "ctrl"), ("control strip modules folder", "sdev"), ("extensions folder", "extn"), ("printer drivers folder", "\u0192prd"), ("printmonitor folder", "prnt"), ("shutdown items", "shdf"), ("shutdown items folder", "shdf"), ("stationery folder", "odst"), ("At Ease applications", "apps"), ("At Ease applications folder", "apps"), ("At Ease documents", "docs"), ("At Ease documents folder", "docs"), ("editors", "oded"), ("editors folder", "oded"),),
-    "fldm": (("system domain", "flds"), ("local domain", "fldl"), ("network domain", "fldn"), ("user domain", "fldu"), ("Classic domain", "fldc"),),
-    "rdwr": (("short", "shor"), ("eof", "eof "),),
-    "savo": (("ask", "ask "), ("yes", "yes "), ("no", "no  "),),
-    "olie": (("up", "rndU"), ("down", "rndD"), ("toward zero", "rndZ"), ("to nearest", "rndN"), ("as taught in school", "rndS"),),
-    "esch": (("http URL", "http"), ("secure http URL", "htps"), ("ftp URL", "ftp "), ("mail URL", "mail"), ("file URL (obsolete)", "file"), ("gopher URL", "gphr"), ("telnet URL", "tlnt"), ("news URL", "news"), ("secure news URL", "snws"), ("nntp URL", "nntp"), ("message URL", "mess"), ("mailbox URL", "mbox"), ("multi URL", "mult"), ("launch URL", "laun"), ("afp URL", "afp "), ("AppleTalk URL", "at  "), ("remote application URL", "eppc"), ("streaming multimedia URL", "rtsp"), ("network file system URL", "unfs"), ("mailbox access URL", "imap"), ("mail server URL", "upop"), ("directory server URL", "uldp"), ("unknown URL", "url?"),),
+    "stic": (
+        ("stop", "\x00\x00\x00\x00"),
+        ("note", "\x00\x00\x00\x01"),
+        ("caution", "\x00\x00\x00\x02"),
+    ),
+    "etpt": (
+        ("IP", "eipt"),
+        ("AppleTalk", "eatt"),
+    ),
+    "essv": (
+        ("Web servers", "esvw"),
+        ("FTP Servers", "esvf"),
+        ("Telnet hosts", "esvt"),
+        ("File servers", "esva"),
+        ("News servers", "esvn"),
+        ("Directory services", "esvd"),
+        ("Media servers", "esvm"),
+        ("Remote applications", "esve"),
+    ),
+    "EAlT": (
+        ("critical", "criT"),
+        ("informational", "infA"),
+        ("warning", "warN"),
+    ),
+    "appf": (
+        ("frontmost application", "egfp"),
+    ),
+    "afdr": (
+        ("application support", "asup"),
+        ("applications folder", "apps"),
+        ("desktop", "desk"),
+        ("desktop pictures folder", "dtp\u0192"),
+        ("documents folder", "docs"),
+        ("downloads folder", "down"),
+        ("favorites folder", "favs"),
+        ("Folder Action scripts", "fasf"),
+        ("fonts", "font"),
+        ("help", "\u0192hlp"),
+        ("home folder", "cusr"),
+        ("internet plugins", "\u0192net"),
+        ("keychain folder", "kchn"),
+        ("library folder", "dlib"),
+        ("modem scripts", "\u0192mod"),
+        ("movies folder", "mdoc"),
+        ("music folder", "\xb5doc"),
+        ("pictures folder", "pdoc"),
+        ("preferences", "pref"),
+        ("printer descriptions", "ppdf"),
+        ("public folder", "pubb"),
+        ("scripting additions folder", "\u0192scr"),
+        ("scripts folder", "scr\u0192"),
+        ("services folder", "svcs"),
+        ("shared documents", "sdat"),
+        ("shared libraries", "\u0192lib"),
+        ("sites folder", "site"),
+        ("startup disk", "boot"),
+        ("startup items", "empz"),
+        ("system folder", "macs"),
+        ("system preferences", "sprf"),
+        ("temporary items", "temp"),
+        ("trash", "trsh"),
+        ("users folder", "usrs"),
+        ("utilities folder", "uti\u0192"),
+        ("workflows folder", "flow"),
+        ("voices", "fvoc"),
+        ("apple menu", "amnu"),
+        ("control panels", "ctrl"),
+        ("control strip modules", "sdev"),
+        ("extensions", "extn"),
+        ("launcher items folder", "laun"),
+        ("printer drivers", "\u0192prd"),
+        ("printmonitor", "prnt"),
+        ("shutdown folder", "shdf"),
+        ("speakable items", "spki"),
+        ("stationery", "odst"),
+    ),
+    "afdm": (
+        ("application support folder", "asup"),
+        ("current user folder", "cusr"),
+        ("desktop folder", "desk"),
+        ("Folder Action scripts folder", "fasf"),
+        ("fonts folder", "font"),
+        ("frontmost application", "egfp"),
+        ("help folder", "\u0192hlp"),
+        ("plugins", "\u0192net"),
+        ("internet plugins folder", "\u0192net"),
+        ("modem scripts folder", "\u0192mod"),
+        ("preferences folder", "pref"),
+        ("printer descriptions folder", "ppdf"),
+        ("shared documents folder", "sdat"),
+        ("shared libraries folder", "\u0192lib"),
+        ("startup", "empz"),
+        ("startup items folder", "empz"),
+        ("temporary items folder", "temp"),
+        ("trash folder", "trsh"),
+        ("voices folder", "fvoc"),
+        ("apple menu items", "amnu"),
+        ("apple menu items folder", "amnu"),
+        ("control panels folder", "ctrl"),
+        ("control strip modules folder", "sdev"),
+        ("extensions folder", "extn"),
+        ("printer drivers folder", "\u0192prd"),
+        ("printmonitor folder", "prnt"),
+        ("shutdown items", "shdf"),
+        ("shutdown items folder", "shdf"),
+        ("stationery folder", "odst"),
+        ("At Ease applications", "apps"),
+        ("At Ease applications folder", "apps"),
+        ("At Ease documents", "docs"),
+        ("At Ease documents folder", "docs"),
+        ("editors", "oded"),
+        ("editors folder", "oded"),
+    ),
+    "fldm": (
+        ("system domain", "flds"),
+        ("local domain", "fldl"),
+        ("network domain", "fldn"),
+        ("user domain", "fldu"),
+        ("Classic domain", "fldc"),
+    ),
+    "rdwr": (
+        ("short", "shor"),
+        ("eof", "eof "),
+    ),
+    "savo": (
+        ("ask", "ask "),
+        ("yes", "yes "),
+        ("no", "no  "),
+    ),
+    "olie": (
+        ("up", "rndU"),
+        ("down", "rndD"),
+        ("toward zero", "rndZ"),
+        ("to nearest", "rndN"),
+        ("as taught in school", "rndS"),
+    ),
+    "esch": (
+        ("http URL", "http"),
+        ("secure http URL", "htps"),
+        ("ftp URL", "ftp "),
+        ("mail URL", "mail"),
+        ("file URL (obsolete)", "file"),
+        ("gopher URL", "gphr"),
+        ("telnet URL", "tlnt"),
+        ("news URL", "news"),
+        ("secure news URL", "snws"),
+        ("nntp URL", "nntp"),
+        ("message URL", "mess"),
+        ("mailbox URL", "mbox"),
+        ("multi URL", "mult"),
+        ("launch URL", "laun"),
+        ("afp URL", "afp "),
+        ("AppleTalk URL", "at  "),
+        ("remote application URL", "eppc"),
+        ("streaming multimedia URL", "rtsp"),
+        ("network file system URL", "unfs"),
+        ("mailbox access URL", "imap"),
+        ("mail server URL", "upop"),
+        ("directory server URL", "uldp"),
+        ("unknown URL", "url?"),
+    ),
 }
 
 RECORDS: Final[Mapping[str, Record]] = {
@@ -1860,68 +2009,600 @@ RECORDS: Final[Mapping[str, Record]] = {
 UNVERIFIED: Final[tuple[str, ...]] = ()
 
 SCHEMAS: Final[Mapping[str, Schema]] = {
-    "beep": Schema('{"type": "object", "properties": {"target": {"type": "integer"}}, "additionalProperties": false}'),
-    "choose_application": Schema('{"type": "object", "properties": {"with_title": {"type": "string"}, "with_prompt": {"type": "string"}, "multiple_selections_allowed": {"type": "boolean"}, "as_": {"type": "string", "description": "Class name"}}, "additionalProperties": false}', '{"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "choose_color": Schema('{"type": "object", "properties": {"default_color": {"type": "array", "items": {"type": "number"}, "minItems": 3, "maxItems": 3, "description": "Red, green, blue, each 0 to 1"}}, "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "array", "items": {"type": "number"}, "minItems": 3, "maxItems": 3}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "choose_file": Schema('{"type": "object", "properties": {"with_prompt": {"type": "string"}, "of_type": {"type": "array", "items": {"type": "string"}}, "default_location": {"type": "string", "description": "Absolute path or ~"}, "invisibles": {"type": "boolean"}, "multiple_selections_allowed": {"type": "boolean"}, "showing_package_contents": {"type": "boolean"}}, "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "choose_file_name": Schema('{"type": "object", "properties": {"with_prompt": {"type": "string"}, "default_name": {"type": "string"}, "default_location": {"type": "string", "description": "Absolute path or ~"}}, "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "choose_folder": Schema('{"type": "object", "properties": {"with_prompt": {"type": "string"}, "default_location": {"type": "string", "description": "Absolute path or ~"}, "invisibles": {"type": "boolean"}, "multiple_selections_allowed": {"type": "boolean"}, "showing_package_contents": {"type": "boolean"}}, "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "choose_from_list": Schema('{"type": "object", "properties": {"target": {"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "number"}]}}, "with_title": {"type": "string"}, "with_prompt": {"type": "string"}, "default_items": {"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "number"}]}}, "ok_button_name": {"type": "string"}, "cancel_button_name": {"type": "string"}, "multiple_selections_allowed": {"type": "boolean"}, "empty_selection_allowed": {"type": "boolean"}}, "required": ["target"], "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "array", "items": {"anyOf": [{"type": "number"}, {"type": "string"}]}}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "choose_remote_application": Schema('{"type": "object", "properties": {"with_title": {"type": "string"}, "with_prompt": {"type": "string"}}, "additionalProperties": false}', '{"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "choose_url": Schema('{"type": "object", "properties": {"showing": {"type": "array", "items": {"type": "string", "enum": ["Web servers", "FTP Servers", "Telnet hosts", "File servers", "News servers", "Directory services", "Media servers", "Remote applications"]}}, "editable_url": {"type": "boolean"}}, "additionalProperties": false}', '{"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "delay": Schema('{"type": "object", "properties": {"target": {"type": "number"}}, "additionalProperties": false}'),
-    "display_alert": Schema('{"type": "object", "properties": {"target": {"type": "string"}, "message": {"type": "string"}, "as_": {"type": "string", "enum": ["critical", "informational", "warning"]}, "buttons": {"type": "array", "items": {"type": "string"}}, "default_button": {"anyOf": [{"type": "string"}, {"type": "integer"}]}, "cancel_button": {"anyOf": [{"type": "string"}, {"type": "integer"}]}, "giving_up_after": {"type": "integer"}}, "required": ["target"], "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "object", "properties": {"button_returned": {"type": "string"}, "gave_up": {"type": "boolean"}}, "additionalProperties": false}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "display_dialog": Schema('{"type": "object", "properties": {"target": {"type": "string"}, "default_answer": {"type": "string"}, "hidden_answer": {"type": "boolean"}, "buttons": {"type": "array", "items": {"type": "string"}}, "default_button": {"anyOf": [{"type": "string"}, {"type": "integer"}]}, "cancel_button": {"anyOf": [{"type": "string"}, {"type": "integer"}]}, "with_title": {"type": "string"}, "with_icon": {"anyOf": [{"type": "string"}, {"type": "integer"}], "description": "Absolute path or ~"}, "giving_up_after": {"type": "integer"}}, "required": ["target"], "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "object", "properties": {"button_returned": {"type": "string"}, "text_returned": {"type": "string"}, "gave_up": {"type": "boolean"}}, "additionalProperties": false}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "display_notification": Schema('{"type": "object", "properties": {"text": {"type": "string"}, "with_title": {"type": "string"}, "subtitle": {"type": "string"}, "sound_name": {"type": "string"}}, "additionalProperties": false}'),
-    "say": Schema('{"type": "object", "properties": {"text": {"type": "string"}, "displaying": {"type": "string"}, "using": {"type": "string"}, "speaking_rate": {"type": "number"}, "pitch": {"type": "number"}, "modulation": {"type": "number"}, "volume": {"type": "number"}, "stopping_current_speech": {"type": "boolean"}, "waiting_until_completion": {"type": "boolean"}, "saving_to": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}}, "required": ["text"], "additionalProperties": false}'),
-    "info_for": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Absolute path or ~"}, "size": {"type": "boolean"}}, "required": ["target"], "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "object", "properties": {"name": {"type": "string"}, "displayed_name": {"type": "string"}, "short_name": {"type": "string"}, "name_extension": {"type": "string"}, "bundle_identifier": {"type": "string"}, "type_identifier": {"type": "string"}, "kind": {"type": "string"}, "default_application": {"type": "string"}, "creation_date": {"type": "string", "format": "date-time"}, "modification_date": {"type": "string", "format": "date-time"}, "file_type": {"type": "string"}, "file_creator": {"type": "string"}, "short_version": {"type": "string"}, "long_version": {"type": "string"}, "size": {"type": "integer"}, "alias": {"type": "boolean"}, "folder": {"type": "boolean"}, "package_folder": {"type": "boolean"}, "extension_hidden": {"type": "boolean"}, "visible": {"type": "boolean"}, "locked": {"type": "boolean"}, "busy_status": {"type": "boolean"}, "folder_window": {"type": "object", "properties": {"x": {"type": "number"}, "y": {"type": "number"}, "width": {"type": "number"}, "height": {"type": "number"}}, "required": ["x", "y", "width", "height"], "additionalProperties": false}}, "additionalProperties": false}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "list_disks": Schema('{"type": "object", "properties": {}, "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "array", "items": {"type": "string"}}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "list_folder": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Absolute path or ~"}, "invisibles": {"type": "boolean"}}, "required": ["target"], "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "array", "items": {"type": "string"}}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "mount_volume": Schema('{"type": "object", "properties": {"target": {"type": "string"}, "on_server": {"type": "string"}, "in_appletalk_zone": {"type": "string"}, "as_user_name": {"type": "string"}, "with_password": {"type": "string"}}, "required": ["target", "on_server"], "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "path_to": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}, "as_": {"type": "string", "description": "Class name"}, "from_": {"type": "string", "enum": ["system domain", "local domain", "network domain", "user domain", "Classic domain"]}, "folder_creation": {"type": "boolean"}}, "required": ["target"], "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "path_to_resource": Schema('{"type": "object", "properties": {"target": {"type": "string"}, "in_bundle": {"type": "string", "description": "Absolute path or ~"}, "in_directory": {"type": "string"}}, "required": ["target"], "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "ascii_character": Schema('{"type": "object", "properties": {"target": {"type": "integer"}}, "required": ["target"], "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "ascii_number": Schema('{"type": "object", "properties": {"target": {"type": "string"}}, "required": ["target"], "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "integer"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "localized_string": Schema('{"type": "object", "properties": {"target": {"type": "string"}, "from_table": {"type": "string"}, "in_bundle": {"type": "string", "description": "Absolute path or ~"}}, "required": ["target"], "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "offset": Schema('{"type": "object", "properties": {"of": {"type": "string"}, "in_": {"type": "string"}}, "required": ["of", "in_"], "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "integer"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "summarize": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Absolute path or ~"}, "in_": {"type": "integer"}}, "required": ["target"], "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "set_the_clipboard_to": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}}, "required": ["target"], "additionalProperties": false}'),
-    "the_clipboard": Schema('{"type": "object", "properties": {"as_": {"type": "string", "description": "Class name"}}, "additionalProperties": false}'),
-    "clipboard_info": Schema('{"type": "object", "properties": {"for_": {"type": "string", "description": "Class name"}}, "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "open_for_access": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Absolute path or ~"}, "write_permission": {"type": "boolean"}}, "required": ["target"], "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "integer"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "close_access": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}}, "required": ["target"], "additionalProperties": false}'),
-    "read": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}, "from_": {"type": "integer"}, "for_": {"type": "integer"}, "to": {"type": "integer"}, "before": {"type": "string"}, "until": {"type": "string"}, "using_delimiter": {"type": "string"}, "using_delimiters": {"type": "array", "items": {"type": "string"}}, "as_": {"type": "string", "description": "Class name"}}, "required": ["target"], "additionalProperties": false}'),
-    "write": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}, "to": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}, "starting_at": {"type": "integer"}, "for_": {"type": "integer"}, "as_": {"type": "string", "description": "Class name"}}, "required": ["target", "to"], "additionalProperties": false}'),
-    "get_eof": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}}, "required": ["target"], "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "integer"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "set_eof": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}, "to": {"type": "integer"}}, "required": ["target", "to"], "additionalProperties": false}'),
-    "load_script": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Absolute path or ~"}}, "required": ["target"], "additionalProperties": false}'),
-    "store_script": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}, "in_": {"type": "string", "description": "Absolute path or ~"}, "replacing": {"type": "string", "enum": ["ask", "yes", "no"]}}, "additionalProperties": false}'),
-    "run_script": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}, "with_parameters": {"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}}, "in_": {"type": "string"}}, "required": ["target"], "additionalProperties": false}'),
-    "scripting_components": Schema('{"type": "object", "properties": {}, "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "array", "items": {"type": "string"}}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "current_date": Schema('{"type": "object", "properties": {}, "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "string", "format": "date-time"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "do_shell_script": Schema('{"type": "object", "properties": {"command": {"type": "string"}, "as_": {"type": "string", "description": "Class name"}, "administrator_privileges": {"type": "boolean"}, "user_name": {"type": "string"}, "password": {"type": "string"}, "with_prompt": {"type": "string"}, "altering_line_endings": {"type": "boolean"}}, "required": ["command"], "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "get_volume_settings": Schema('{"type": "object", "properties": {}, "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "object", "properties": {"output_volume": {"type": "integer"}, "input_volume": {"type": "integer"}, "alert_volume": {"type": "integer"}, "output_muted": {"type": "boolean"}}, "additionalProperties": false}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "random_number": Schema('{"type": "object", "properties": {"target": {"type": "number"}, "from_": {"type": "number"}, "to": {"type": "number"}, "with_seed": {"type": "integer"}}, "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "number"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "round": Schema('{"type": "object", "properties": {"target": {"type": "number"}, "rounding": {"type": "string", "enum": ["up", "down", "toward zero", "to nearest", "as taught in school"]}}, "required": ["target"], "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "integer"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "set_volume": Schema('{"type": "object", "properties": {"target": {"type": "number"}, "output_volume": {"type": "integer"}, "input_volume": {"type": "integer"}, "alert_volume": {"type": "integer"}, "output_muted": {"type": "boolean"}}, "additionalProperties": false}'),
-    "system_attribute": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}, "has": {"type": "integer"}}, "additionalProperties": false}'),
-    "system_info": Schema('{"type": "object", "properties": {}, "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "object", "properties": {"applescript_version": {"type": "string"}, "applescript_studio_version": {"type": "string"}, "system_version": {"type": "string"}, "short_user_name": {"type": "string"}, "long_user_name": {"type": "string"}, "user_id": {"type": "integer"}, "user_locale": {"type": "string"}, "home_directory": {"type": "string"}, "boot_volume": {"type": "string"}, "computer_name": {"type": "string"}, "host_name": {"type": "string"}, "ipv4_address": {"type": "string"}, "primary_ethernet_address": {"type": "string"}, "cpu_type": {"type": "string"}, "cpu_speed": {"type": "integer"}, "physical_memory": {"type": "integer"}}, "additionalProperties": false}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "time_to_gmt": Schema('{"type": "object", "properties": {}, "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "integer"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "opening_folder": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Absolute path or ~"}}, "required": ["target"], "additionalProperties": false}'),
-    "closing_folder_window_for": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Absolute path or ~"}}, "required": ["target"], "additionalProperties": false}'),
-    "moving_folder_window_for": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Absolute path or ~"}, "from_": {"type": "object", "properties": {"x": {"type": "number"}, "y": {"type": "number"}, "width": {"type": "number"}, "height": {"type": "number"}}, "required": ["x", "y", "width", "height"], "additionalProperties": false}}, "required": ["target", "from_"], "additionalProperties": false}'),
-    "adding_folder_items_to": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Absolute path or ~"}, "after_receiving": {"type": "array", "items": {"type": "string"}, "description": "Absolute path or ~"}}, "required": ["target", "after_receiving"], "additionalProperties": false}'),
-    "removing_folder_items_from": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Absolute path or ~"}, "after_losing": {"type": "array", "items": {"type": "string"}, "description": "Absolute path or ~"}}, "required": ["target", "after_losing"], "additionalProperties": false}'),
-    "open_location": Schema('{"type": "object", "properties": {"target": {"type": "string"}, "error_reporting": {"type": "boolean"}}, "additionalProperties": false}'),
-    "handle_cgi_request": Schema('{"type": "object", "properties": {"target": {"type": "string"}, "searching_for": {"type": "string"}, "with_posted_data": {"type": "string"}, "of_content_type": {"type": "string"}, "using_access_method": {"type": "string"}, "from_address": {"type": "string"}, "from_user": {"type": "string"}, "using_password": {"type": "string"}, "with_user_info": {"type": "string"}, "from_server": {"type": "string"}, "via_port": {"type": "string"}, "executing_by": {"type": "string"}, "referred_by": {"type": "string"}, "from_browser": {"type": "string"}, "using_action": {"type": "string"}, "of_action_type": {"type": "string"}, "from_client_ip_address": {"type": "string"}, "with_full_request": {"type": "string"}, "with_connection_id": {"type": "integer"}, "from_virtual_host": {"type": "string"}}, "required": ["target"], "additionalProperties": false}', '{"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "notify": Schema('{"type": "object", "properties": {"text": {"type": "string"}, "title": {"type": "string"}}, "required": ["text"], "additionalProperties": false}'),
-    "run_shell_command": Schema('{"type": "object", "properties": {"command": {"type": "string"}}, "required": ["command"], "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "get_clipboard_text": Schema('{"type": "object", "properties": {}, "additionalProperties": false}'),
-    "set_clipboard_text": Schema('{"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"], "additionalProperties": false}'),
-    "ask_text": Schema('{"type": "object", "properties": {"question": {"type": "string"}, "default": {"type": "string", "description": "What stands in the field at first; may be empty"}}, "required": ["question", "default"], "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "object", "properties": {"button_returned": {"type": "string"}, "text_returned": {"type": "string"}, "gave_up": {"type": "boolean"}}, "additionalProperties": false}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "ask_yes_no": Schema('{"type": "object", "properties": {"question": {"type": "string"}}, "required": ["question"], "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "object", "properties": {"button_returned": {"type": "string"}, "text_returned": {"type": "string"}, "gave_up": {"type": "boolean"}}, "additionalProperties": false}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "set_output_volume": Schema('{"type": "object", "properties": {"percent": {"type": "integer", "description": "From 0 to 100"}}, "required": ["percent"], "additionalProperties": false}'),
-    "mute": Schema('{"type": "object", "properties": {}, "additionalProperties": false}'),
-    "unmute": Schema('{"type": "object", "properties": {}, "additionalProperties": false}'),
-    "open_url": Schema('{"type": "object", "properties": {"url": {"type": "string"}}, "required": ["url"], "additionalProperties": false}'),
+    "beep": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"type": "integer"}'
+        '}, "additionalProperties": false}',
+    ),
+    "choose_application": Schema(
+        '{"type": "object", "properties": {'
+        '"with_title": {"type": "string"}, '
+        '"with_prompt": {"type": "string"}, '
+        '"multiple_selections_allowed": {"type": "boolean"}, '
+        '"as_": {"type": "string", "description": "Class name"}'
+        '}, "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"ref": {"type": "string"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "choose_color": Schema(
+        '{"type": "object", "properties": {'
+        '"default_color": {"type": "array", "items": {"type": "number"}, "minItems": 3, "maxItems": 3, "description": "Red, green, blue, each 0 to 1"}'
+        '}, "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "array", "items": {"type": "number"}, "minItems": 3, "maxItems": 3}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "choose_file": Schema(
+        '{"type": "object", "properties": {'
+        '"with_prompt": {"type": "string"}, '
+        '"of_type": {"type": "array", "items": {"type": "string"}}, '
+        '"default_location": {"type": "string", "description": "Absolute path or ~"}, '
+        '"invisibles": {"type": "boolean"}, '
+        '"multiple_selections_allowed": {"type": "boolean"}, '
+        '"showing_package_contents": {"type": "boolean"}'
+        '}, "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "string"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "choose_file_name": Schema(
+        '{"type": "object", "properties": {'
+        '"with_prompt": {"type": "string"}, '
+        '"default_name": {"type": "string"}, '
+        '"default_location": {"type": "string", "description": "Absolute path or ~"}'
+        '}, "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "string"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "choose_folder": Schema(
+        '{"type": "object", "properties": {'
+        '"with_prompt": {"type": "string"}, '
+        '"default_location": {"type": "string", "description": "Absolute path or ~"}, '
+        '"invisibles": {"type": "boolean"}, '
+        '"multiple_selections_allowed": {"type": "boolean"}, '
+        '"showing_package_contents": {"type": "boolean"}'
+        '}, "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "string"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "choose_from_list": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "number"}]}}, '
+        '"with_title": {"type": "string"}, '
+        '"with_prompt": {"type": "string"}, '
+        '"default_items": {"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "number"}]}}, '
+        '"ok_button_name": {"type": "string"}, '
+        '"cancel_button_name": {"type": "string"}, '
+        '"multiple_selections_allowed": {"type": "boolean"}, '
+        '"empty_selection_allowed": {"type": "boolean"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "array", "items": {"anyOf": [{"type": "number"}, {"type": "string"}]}}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "choose_remote_application": Schema(
+        '{"type": "object", "properties": {'
+        '"with_title": {"type": "string"}, '
+        '"with_prompt": {"type": "string"}'
+        '}, "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"ref": {"type": "string"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "choose_url": Schema(
+        '{"type": "object", "properties": {'
+        '"showing": {"type": "array", "items": {"type": "string", "enum": ["Web servers", "FTP Servers", "Telnet hosts", "File servers", "News servers", '
+        '"Directory services", "Media servers", "Remote applications"]}}, '
+        '"editable_url": {"type": "boolean"}'
+        '}, "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"ref": {"type": "string"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "delay": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"type": "number"}'
+        '}, "additionalProperties": false}',
+    ),
+    "display_alert": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"type": "string"}, '
+        '"message": {"type": "string"}, '
+        '"as_": {"type": "string", "enum": ["critical", "informational", "warning"]}, '
+        '"buttons": {"type": "array", "items": {"type": "string"}}, '
+        '"default_button": {"anyOf": [{"type": "string"}, {"type": "integer"}]}, '
+        '"cancel_button": {"anyOf": [{"type": "string"}, {"type": "integer"}]}, '
+        '"giving_up_after": {"type": "integer"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "object", "properties": {"button_returned": {"type": "string"}, "gave_up": {"type": "boolean"}}, "additionalProperties": false}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "display_dialog": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"type": "string"}, '
+        '"default_answer": {"type": "string"}, '
+        '"hidden_answer": {"type": "boolean"}, '
+        '"buttons": {"type": "array", "items": {"type": "string"}}, '
+        '"default_button": {"anyOf": [{"type": "string"}, {"type": "integer"}]}, '
+        '"cancel_button": {"anyOf": [{"type": "string"}, {"type": "integer"}]}, '
+        '"with_title": {"type": "string"}, '
+        '"with_icon": {"anyOf": [{"type": "string"}, {"type": "integer"}], "description": "Absolute path or ~"}, '
+        '"giving_up_after": {"type": "integer"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "object", "properties": {"button_returned": {"type": "string"}, "text_returned": {"type": "string"}, "gave_up": {"type": '
+        '"boolean"}}, "additionalProperties": false}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "display_notification": Schema(
+        '{"type": "object", "properties": {'
+        '"text": {"type": "string"}, '
+        '"with_title": {"type": "string"}, '
+        '"subtitle": {"type": "string"}, '
+        '"sound_name": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "say": Schema(
+        '{"type": "object", "properties": {'
+        '"text": {"type": "string"}, '
+        '"displaying": {"type": "string"}, '
+        '"using": {"type": "string"}, '
+        '"speaking_rate": {"type": "number"}, '
+        '"pitch": {"type": "number"}, '
+        '"modulation": {"type": "number"}, '
+        '"volume": {"type": "number"}, '
+        '"stopping_current_speech": {"type": "boolean"}, '
+        '"waiting_until_completion": {"type": "boolean"}, '
+        '"saving_to": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}'
+        '}, "required": ["text"], "additionalProperties": false}',
+    ),
+    "info_for": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"type": "string", "description": "Absolute path or ~"}, '
+        '"size": {"type": "boolean"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "object", "properties": {"name": {"type": "string"}, "displayed_name": {"type": "string"}, "short_name": {"type": "string"}, '
+        '"name_extension": {"type": "string"}, "bundle_identifier": {"type": "string"}, "type_identifier": {"type": "string"}, "kind": {"type": "string"}, '
+        '"default_application": {"type": "string"}, "creation_date": {"type": "string", "format": "date-time"}, "modification_date": {"type": "string", '
+        '"format": "date-time"}, "file_type": {"type": "string"}, "file_creator": {"type": "string"}, "short_version": {"type": "string"}, "long_version": '
+        '{"type": "string"}, "size": {"type": "integer"}, "alias": {"type": "boolean"}, "folder": {"type": "boolean"}, "package_folder": {"type": '
+        '"boolean"}, "extension_hidden": {"type": "boolean"}, "visible": {"type": "boolean"}, "locked": {"type": "boolean"}, "busy_status": {"type": '
+        '"boolean"}, "folder_window": {"type": "object", "properties": {"x": {"type": "number"}, "y": {"type": "number"}, "width": {"type": "number"}, '
+        '"height": {"type": "number"}}, "required": ["x", "y", "width", "height"], "additionalProperties": false}}, "additionalProperties": false}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "list_disks": Schema(
+        '{"type": "object", "properties": {'
+        '}, "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "array", "items": {"type": "string"}}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "list_folder": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"type": "string", "description": "Absolute path or ~"}, '
+        '"invisibles": {"type": "boolean"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "array", "items": {"type": "string"}}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "mount_volume": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"type": "string"}, '
+        '"on_server": {"type": "string"}, '
+        '"in_appletalk_zone": {"type": "string"}, '
+        '"as_user_name": {"type": "string"}, '
+        '"with_password": {"type": "string"}'
+        '}, "required": ["target", "on_server"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "string"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "path_to": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}, '
+        '"as_": {"type": "string", "description": "Class name"}, '
+        '"from_": {"type": "string", "enum": ["system domain", "local domain", "network domain", "user domain", "Classic domain"]}, '
+        '"folder_creation": {"type": "boolean"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "string"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "path_to_resource": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"type": "string"}, '
+        '"in_bundle": {"type": "string", "description": "Absolute path or ~"}, '
+        '"in_directory": {"type": "string"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "string"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "ascii_character": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"type": "integer"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "string"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "ascii_number": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"type": "string"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "integer"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "localized_string": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"type": "string"}, '
+        '"from_table": {"type": "string"}, '
+        '"in_bundle": {"type": "string", "description": "Absolute path or ~"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "string"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "offset": Schema(
+        '{"type": "object", "properties": {'
+        '"of": {"type": "string"}, '
+        '"in_": {"type": "string"}'
+        '}, "required": ["of", "in_"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "integer"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "summarize": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"type": "string", "description": "Absolute path or ~"}, '
+        '"in_": {"type": "integer"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "string"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "set_the_clipboard_to": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}'
+        '}, "required": ["target"], "additionalProperties": false}',
+    ),
+    "the_clipboard": Schema(
+        '{"type": "object", "properties": {'
+        '"as_": {"type": "string", "description": "Class name"}'
+        '}, "additionalProperties": false}',
+    ),
+    "clipboard_info": Schema(
+        '{"type": "object", "properties": {'
+        '"for_": {"type": "string", "description": "Class name"}'
+        '}, "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": '
+        '"string"}}]}}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "open_for_access": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"type": "string", "description": "Absolute path or ~"}, '
+        '"write_permission": {"type": "boolean"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "integer"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "close_access": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}'
+        '}, "required": ["target"], "additionalProperties": false}',
+    ),
+    "read": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}, '
+        '"from_": {"type": "integer"}, '
+        '"for_": {"type": "integer"}, '
+        '"to": {"type": "integer"}, '
+        '"before": {"type": "string"}, '
+        '"until": {"type": "string"}, '
+        '"using_delimiter": {"type": "string"}, '
+        '"using_delimiters": {"type": "array", "items": {"type": "string"}}, '
+        '"as_": {"type": "string", "description": "Class name"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+    ),
+    "write": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}, '
+        '"to": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}, '
+        '"starting_at": {"type": "integer"}, '
+        '"for_": {"type": "integer"}, '
+        '"as_": {"type": "string", "description": "Class name"}'
+        '}, "required": ["target", "to"], "additionalProperties": false}',
+    ),
+    "get_eof": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}'
+        '}, "required": ["target"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "integer"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "set_eof": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}, '
+        '"to": {"type": "integer"}'
+        '}, "required": ["target", "to"], "additionalProperties": false}',
+    ),
+    "load_script": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"type": "string", "description": "Absolute path or ~"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+    ),
+    "store_script": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}, '
+        '"in_": {"type": "string", "description": "Absolute path or ~"}, '
+        '"replacing": {"type": "string", "enum": ["ask", "yes", "no"]}'
+        '}, "additionalProperties": false}',
+    ),
+    "run_script": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}, '
+        '"with_parameters": {"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": '
+        '{"type": "string"}}]}}, '
+        '"in_": {"type": "string"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+    ),
+    "scripting_components": Schema(
+        '{"type": "object", "properties": {'
+        '}, "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "array", "items": {"type": "string"}}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "current_date": Schema(
+        '{"type": "object", "properties": {'
+        '}, "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "string", "format": "date-time"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "do_shell_script": Schema(
+        '{"type": "object", "properties": {'
+        '"command": {"type": "string"}, '
+        '"as_": {"type": "string", "description": "Class name"}, '
+        '"administrator_privileges": {"type": "boolean"}, '
+        '"user_name": {"type": "string"}, '
+        '"password": {"type": "string"}, '
+        '"with_prompt": {"type": "string"}, '
+        '"altering_line_endings": {"type": "boolean"}'
+        '}, "required": ["command"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "string"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "get_volume_settings": Schema(
+        '{"type": "object", "properties": {'
+        '}, "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "object", "properties": {"output_volume": {"type": "integer"}, "input_volume": {"type": "integer"}, "alert_volume": {"type": '
+        '"integer"}, "output_muted": {"type": "boolean"}}, "additionalProperties": false}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "random_number": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"type": "number"}, '
+        '"from_": {"type": "number"}, '
+        '"to": {"type": "number"}, '
+        '"with_seed": {"type": "integer"}'
+        '}, "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "number"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "round": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"type": "number"}, '
+        '"rounding": {"type": "string", "enum": ["up", "down", "toward zero", "to nearest", "as taught in school"]}'
+        '}, "required": ["target"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "integer"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "set_volume": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"type": "number"}, '
+        '"output_volume": {"type": "integer"}, '
+        '"input_volume": {"type": "integer"}, '
+        '"alert_volume": {"type": "integer"}, '
+        '"output_muted": {"type": "boolean"}'
+        '}, "additionalProperties": false}',
+    ),
+    "system_attribute": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}, '
+        '"has": {"type": "integer"}'
+        '}, "additionalProperties": false}',
+    ),
+    "system_info": Schema(
+        '{"type": "object", "properties": {'
+        '}, "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "object", "properties": {"applescript_version": {"type": "string"}, "applescript_studio_version": {"type": "string"}, '
+        '"system_version": {"type": "string"}, "short_user_name": {"type": "string"}, "long_user_name": {"type": "string"}, "user_id": {"type": "integer"}, '
+        '"user_locale": {"type": "string"}, "home_directory": {"type": "string"}, "boot_volume": {"type": "string"}, "computer_name": {"type": "string"}, '
+        '"host_name": {"type": "string"}, "ipv4_address": {"type": "string"}, "primary_ethernet_address": {"type": "string"}, "cpu_type": {"type": '
+        '"string"}, "cpu_speed": {"type": "integer"}, "physical_memory": {"type": "integer"}}, "additionalProperties": false}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "time_to_gmt": Schema(
+        '{"type": "object", "properties": {'
+        '}, "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "integer"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "opening_folder": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"type": "string", "description": "Absolute path or ~"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+    ),
+    "closing_folder_window_for": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"type": "string", "description": "Absolute path or ~"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+    ),
+    "moving_folder_window_for": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"type": "string", "description": "Absolute path or ~"}, '
+        '"from_": {"type": "object", "properties": {"x": {"type": "number"}, "y": {"type": "number"}, "width": {"type": "number"}, "height": {"type": '
+        '"number"}}, "required": ["x", "y", "width", "height"], "additionalProperties": false}'
+        '}, "required": ["target", "from_"], "additionalProperties": false}',
+    ),
+    "adding_folder_items_to": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"type": "string", "description": "Absolute path or ~"}, '
+        '"after_receiving": {"type": "array", "items": {"type": "string"}, "description": "Absolute path or ~"}'
+        '}, "required": ["target", "after_receiving"], "additionalProperties": false}',
+    ),
+    "removing_folder_items_from": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"type": "string", "description": "Absolute path or ~"}, '
+        '"after_losing": {"type": "array", "items": {"type": "string"}, "description": "Absolute path or ~"}'
+        '}, "required": ["target", "after_losing"], "additionalProperties": false}',
+    ),
+    "open_location": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"type": "string"}, '
+        '"error_reporting": {"type": "boolean"}'
+        '}, "additionalProperties": false}',
+    ),
+    "handle_cgi_request": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"type": "string"}, '
+        '"searching_for": {"type": "string"}, '
+        '"with_posted_data": {"type": "string"}, '
+        '"of_content_type": {"type": "string"}, '
+        '"using_access_method": {"type": "string"}, '
+        '"from_address": {"type": "string"}, '
+        '"from_user": {"type": "string"}, '
+        '"using_password": {"type": "string"}, '
+        '"with_user_info": {"type": "string"}, '
+        '"from_server": {"type": "string"}, '
+        '"via_port": {"type": "string"}, '
+        '"executing_by": {"type": "string"}, '
+        '"referred_by": {"type": "string"}, '
+        '"from_browser": {"type": "string"}, '
+        '"using_action": {"type": "string"}, '
+        '"of_action_type": {"type": "string"}, '
+        '"from_client_ip_address": {"type": "string"}, '
+        '"with_full_request": {"type": "string"}, '
+        '"with_connection_id": {"type": "integer"}, '
+        '"from_virtual_host": {"type": "string"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"ref": {"type": "string"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "notify": Schema(
+        '{"type": "object", "properties": {'
+        '"text": {"type": "string"}, '
+        '"title": {"type": "string"}'
+        '}, "required": ["text"], "additionalProperties": false}',
+    ),
+    "run_shell_command": Schema(
+        '{"type": "object", "properties": {'
+        '"command": {"type": "string"}'
+        '}, "required": ["command"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "string"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "get_clipboard_text": Schema(
+        '{"type": "object", "properties": {'
+        '}, "additionalProperties": false}',
+    ),
+    "set_clipboard_text": Schema(
+        '{"type": "object", "properties": {'
+        '"text": {"type": "string"}'
+        '}, "required": ["text"], "additionalProperties": false}',
+    ),
+    "ask_text": Schema(
+        '{"type": "object", "properties": {'
+        '"question": {"type": "string"}, '
+        '"default": {"type": "string", "description": "What stands in the field at first; may be empty"}'
+        '}, "required": ["question", "default"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "object", "properties": {"button_returned": {"type": "string"}, "text_returned": {"type": "string"}, "gave_up": {"type": '
+        '"boolean"}}, "additionalProperties": false}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "ask_yes_no": Schema(
+        '{"type": "object", "properties": {'
+        '"question": {"type": "string"}'
+        '}, "required": ["question"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "object", "properties": {"button_returned": {"type": "string"}, "text_returned": {"type": "string"}, "gave_up": {"type": '
+        '"boolean"}}, "additionalProperties": false}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "set_output_volume": Schema(
+        '{"type": "object", "properties": {'
+        '"percent": {"type": "integer", "description": "From 0 to 100"}'
+        '}, "required": ["percent"], "additionalProperties": false}',
+    ),
+    "mute": Schema(
+        '{"type": "object", "properties": {'
+        '}, "additionalProperties": false}',
+    ),
+    "unmute": Schema(
+        '{"type": "object", "properties": {'
+        '}, "additionalProperties": false}',
+    ),
+    "open_url": Schema(
+        '{"type": "object", "properties": {'
+        '"url": {"type": "string"}'
+        '}, "required": ["url"], "additionalProperties": false}',
+    ),
 }

@@ -819,7 +819,7 @@ def log_out() -> None:
     params={
         "state_saving_preference": Param(
             "state saving preference", "stsv", "boolean", "stateSavingPreference"
-        ),
+        )
     },
 )
 def restart(*, state_saving_preference: bool | None = None) -> None:
@@ -838,7 +838,7 @@ def restart(*, state_saving_preference: bool | None = None) -> None:
     params={
         "state_saving_preference": Param(
             "state saving preference", "stsv", "boolean", "stateSavingPreference"
-        ),
+        )
     },
 )
 def shut_down(*, state_saving_preference: bool | None = None) -> None:
@@ -1212,7 +1212,29 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("workflows folder", "flow", "workflowsFolder", "folder", "r", "SAFE"),
         Property("UI elements enabled", "uien", "uiElementsEnabled", "boolean", "r", "SAFE"),
         Property("scripting definition", "sdef", "scriptingDefinition", "scripting definition object", "r", "SAFE"),
-    ), (Element("document", "rw"), Element("window", "r"), Element("user", "rw"), Element("desktop", "rw"), Element("login item", "rw"), Element("screen saver", "rw"), Element("alias", "rw"), Element("disk", "rw"), Element("disk item", "rw"), Element("domain", "rw"), Element("file", "rw"), Element("file package", "rw"), Element("folder", "rw"), Element("application process", "rw"), Element("desk accessory process", "rw"), Element("process", "rw"), Element("UI element", "rw"), Element("property list file", "rw"), Element("property list item", "rw"), Element("XML data", "rw"), Element("XML file", "rw"),)),
+    ), (
+        Element("document", "rw"),
+        Element("window", "r"),
+        Element("user", "rw"),
+        Element("desktop", "rw"),
+        Element("login item", "rw"),
+        Element("screen saver", "rw"),
+        Element("alias", "rw"),
+        Element("disk", "rw"),
+        Element("disk item", "rw"),
+        Element("domain", "rw"),
+        Element("file", "rw"),
+        Element("file package", "rw"),
+        Element("folder", "rw"),
+        Element("application process", "rw"),
+        Element("desk accessory process", "rw"),
+        Element("process", "rw"),
+        Element("UI element", "rw"),
+        Element("property list file", "rw"),
+        Element("property list item", "rw"),
+        Element("XML data", "rw"),
+        Element("XML file", "rw"),
+    )),
     "document": Class("docu", "document", "documents", None, "MODIFY", "DANGEROUS", (
         Property("name", "pnam", "name", "text", "r", "SAFE"),
         Property("modified", "imod", "modified", "boolean", "r", "SAFE"),
@@ -1249,7 +1271,43 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("subrole", "sbrl", "subrole", "text | missing value", "r", "SAFE"),
         Property("title", "titl", "title", "text", "r", "SAFE"),
         Property("value", "valL", "value", "specifier | number | text", "rw", "MODIFY"),
-    ), (Element("action", "rw"), Element("attribute", "rw"), Element("browser", "rw"), Element("busy indicator", "rw"), Element("button", "rw"), Element("checkbox", "rw"), Element("color well", "rw"), Element("combo box", "rw"), Element("drawer", "rw"), Element("group", "rw"), Element("grow area", "rw"), Element("image", "rw"), Element("incrementor", "rw"), Element("list", "rw"), Element("menu button", "rw"), Element("outline", "rw"), Element("pop over", "rw"), Element("pop up button", "rw"), Element("progress indicator", "rw"), Element("radio button", "rw"), Element("radio group", "rw"), Element("relevance indicator", "rw"), Element("scroll area", "rw"), Element("scroll bar", "rw"), Element("sheet", "rw"), Element("slider", "rw"), Element("splitter", "rw"), Element("splitter group", "rw"), Element("static text", "rw"), Element("tab group", "rw"), Element("table", "rw"), Element("text area", "rw"), Element("text field", "rw"), Element("toolbar", "rw"), Element("UI element", "rw"),)),
+    ), (
+        Element("action", "rw"),
+        Element("attribute", "rw"),
+        Element("browser", "rw"),
+        Element("busy indicator", "rw"),
+        Element("button", "rw"),
+        Element("checkbox", "rw"),
+        Element("color well", "rw"),
+        Element("combo box", "rw"),
+        Element("drawer", "rw"),
+        Element("group", "rw"),
+        Element("grow area", "rw"),
+        Element("image", "rw"),
+        Element("incrementor", "rw"),
+        Element("list", "rw"),
+        Element("menu button", "rw"),
+        Element("outline", "rw"),
+        Element("pop over", "rw"),
+        Element("pop up button", "rw"),
+        Element("progress indicator", "rw"),
+        Element("radio button", "rw"),
+        Element("radio group", "rw"),
+        Element("relevance indicator", "rw"),
+        Element("scroll area", "rw"),
+        Element("scroll bar", "rw"),
+        Element("sheet", "rw"),
+        Element("slider", "rw"),
+        Element("splitter", "rw"),
+        Element("splitter group", "rw"),
+        Element("static text", "rw"),
+        Element("tab group", "rw"),
+        Element("table", "rw"),
+        Element("text area", "rw"),
+        Element("text field", "rw"),
+        Element("toolbar", "rw"),
+        Element("UI element", "rw"),
+    )),
     "user": Class("uacc", "user", "users", None, "DANGEROUS", "DANGEROUS", (
         Property("full name", "fnam", "fullName", "text", "r", "SAFE"),
         Property("home directory", "home", "homeDirectory", "text | file", "r", "SAFE"),
@@ -1334,10 +1392,16 @@ CLASSES: Final[Mapping[str, Class]] = {
     "location": Class("loca", "location", "locations", None, "MODIFY", "DANGEROUS", (
         Property("id", "ID  ", "id", "text", "r", "SAFE"),
         Property("name", "pnam", "name", "text", "rw", "MODIFY"),
-    ), (Element("service", "rw"),)),
+    ), (
+        Element("service", "rw"),
+    )),
     "network preferences object": Class("neto", "networkPreferencesObject", "networkPreferencesObjects", None, "DANGEROUS", "DANGEROUS", (
         Property("current location", "locc", "currentLocation", "location", "rw", "DANGEROUS"),
-    ), (Element("interface", "rw"), Element("location", "rw"), Element("service", "rw"),)),
+    ), (
+        Element("interface", "rw"),
+        Element("location", "rw"),
+        Element("service", "rw"),
+    )),
     "service": Class("svce", "service", "services", None, "DANGEROUS", "DANGEROUS", (
         Property("active", "acti", "active", "boolean", "r", "SAFE"),
         Property("current configuration", "cnfg", "currentConfiguration", "configuration", "rw", "MODIFY"),
@@ -1345,7 +1409,9 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("interface", "intf", "interface", "interface", "r", "SAFE"),
         Property("kind", "kind", "kind", "integer", "r", "SAFE"),
         Property("name", "pnam", "name", "text", "rw", "MODIFY"),
-    ), (Element("configuration", "rw"),)),
+    ), (
+        Element("configuration", "rw"),
+    )),
     "screen saver": Class("ssvr", "screenSaver", "screenSavers", None, "MODIFY", "DANGEROUS", (
         Property("displayed name", "dnam", "displayedName", "text", "r", "SAFE"),
         Property("name", "pnam", "name", "text", "r", "SAFE"),
@@ -1376,7 +1442,13 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("stationery", "pspd", "stationery", "boolean", "rw", "MODIFY"),
         Property("type identifier", "utid", "typeIdentifier", "text", "r", "SAFE"),
         Property("version", "vers", "version", "text", "r", "SAFE"),
-    ), (Element("alias", "rw"), Element("disk item", "rw"), Element("file", "rw"), Element("file package", "rw"), Element("folder", "rw"),)),
+    ), (
+        Element("alias", "rw"),
+        Element("disk item", "rw"),
+        Element("file", "rw"),
+        Element("file package", "rw"),
+        Element("folder", "rw"),
+    )),
     "Classic domain object": Class("domc", "classicDomainObject", "classicDomainObjects", "domain", "MODIFY", "DANGEROUS", (
         Property("apple menu folder", "amnu", "appleMenuFolder", "folder", "r", "SAFE"),
         Property("control panels folder", "ctrl", "controlPanelsFolder", "folder", "r", "SAFE"),
@@ -1389,7 +1461,9 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("shutdown folder", "shdf", "shutdownFolder", "folder", "r", "SAFE"),
         Property("startup items folder", "empz", "startupItemsFolder", "folder", "r", "SAFE"),
         Property("system folder", "macs", "systemFolder", "folder", "r", "SAFE"),
-    ), (Element("folder", "rw"),)),
+    ), (
+        Element("folder", "rw"),
+    )),
     "disk": Class("cdis", "disk", "disks", "disk item", "MODIFY", "DANGEROUS", (
         Property("capacity", "capa", "capacity", "number", "r", "SAFE"),
         Property("ejectable", "isej", "ejectable", "boolean", "r", "SAFE"),
@@ -1400,7 +1474,13 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("server", "srvr", "server", "any", "r", "SAFE"),
         Property("startup", "istd", "startup", "boolean", "r", "SAFE"),
         Property("zone", "zone", "zone", "any", "r", "SAFE"),
-    ), (Element("alias", "rw"), Element("disk item", "rw"), Element("file", "rw"), Element("file package", "rw"), Element("folder", "rw"),)),
+    ), (
+        Element("alias", "rw"),
+        Element("disk item", "rw"),
+        Element("file", "rw"),
+        Element("file package", "rw"),
+        Element("folder", "rw"),
+    )),
     "disk item": Class("ditm", "diskItem", "diskItems", None, "MODIFY", "DANGEROUS", (
         Property("busy status", "busy", "busyStatus", "boolean", "r", "SAFE"),
         Property("container", "ctnr", "container", "disk item", "r", "SAFE"),
@@ -1418,7 +1498,9 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("URL", "url ", "url", "text", "r", "SAFE"),
         Property("visible", "pvis", "visible", "boolean", "rw", "MODIFY"),
         Property("volume", "volu", "volume", "text", "r", "SAFE"),
-    ), (), ("item",)),
+    ), (), (
+        "item",
+    )),
     "domain": Class("doma", "domain", "domains", None, "MODIFY", "DANGEROUS", (
         Property("application support folder", "asup", "applicationSupportFolder", "folder", "r", "SAFE"),
         Property("applications folder", "apps", "applicationsFolder", "folder", "r", "SAFE"),
@@ -1435,7 +1517,9 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("speakable items folder", "spki", "speakableItemsFolder", "folder", "r", "SAFE"),
         Property("utilities folder", "uti$", "utilitiesFolder", "folder", "r", "SAFE"),
         Property("workflows folder", "flow", "workflowsFolder", "folder", "r", "SAFE"),
-    ), (Element("folder", "rw"),)),
+    ), (
+        Element("folder", "rw"),
+    )),
     "file": Class("file", "file", "files", "disk item", "MODIFY", "DANGEROUS", (
         Property("creator type", "fcrt", "creatorType", "any", "rw", "MODIFY"),
         Property("default application", "asda", "defaultApplication", "any", "rw", "DANGEROUS"),
@@ -1447,11 +1531,29 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("type identifier", "utid", "typeIdentifier", "text", "r", "SAFE"),
         Property("version", "vers", "version", "text", "r", "SAFE"),
     )),
-    "file package": Class("cpkg", "filePackage", "filePackages", "file", "MODIFY", "DANGEROUS", (), (Element("alias", "rw"), Element("disk item", "rw"), Element("file", "rw"), Element("file package", "rw"), Element("folder", "rw"),)),
-    "folder": Class("cfol", "folder", "folders", "disk item", "MODIFY", "DANGEROUS", (), (Element("alias", "rw"), Element("disk item", "rw"), Element("file", "rw"), Element("file package", "rw"), Element("folder", "rw"),)),
-    "local domain object": Class("doml", "localDomainObject", "localDomainObjects", "domain", "MODIFY", "DANGEROUS", (), (Element("folder", "rw"),)),
-    "network domain object": Class("domn", "networkDomainObject", "networkDomainObjects", "domain", "MODIFY", "DANGEROUS", (), (Element("folder", "rw"),)),
-    "system domain object": Class("doms", "systemDomainObject", "systemDomainObjects", "domain", "MODIFY", "DANGEROUS", (), (Element("folder", "rw"),)),
+    "file package": Class("cpkg", "filePackage", "filePackages", "file", "MODIFY", "DANGEROUS", (), (
+        Element("alias", "rw"),
+        Element("disk item", "rw"),
+        Element("file", "rw"),
+        Element("file package", "rw"),
+        Element("folder", "rw"),
+    )),
+    "folder": Class("cfol", "folder", "folders", "disk item", "MODIFY", "DANGEROUS", (), (
+        Element("alias", "rw"),
+        Element("disk item", "rw"),
+        Element("file", "rw"),
+        Element("file package", "rw"),
+        Element("folder", "rw"),
+    )),
+    "local domain object": Class("doml", "localDomainObject", "localDomainObjects", "domain", "MODIFY", "DANGEROUS", (), (
+        Element("folder", "rw"),
+    )),
+    "network domain object": Class("domn", "networkDomainObject", "networkDomainObjects", "domain", "MODIFY", "DANGEROUS", (), (
+        Element("folder", "rw"),
+    )),
+    "system domain object": Class("doms", "systemDomainObject", "systemDomainObjects", "domain", "MODIFY", "DANGEROUS", (), (
+        Element("folder", "rw"),
+    )),
     "user domain object": Class("domu", "userDomainObject", "userDomainObjects", "domain", "MODIFY", "DANGEROUS", (
         Property("desktop folder", "desk", "desktopFolder", "folder", "r", "SAFE"),
         Property("documents folder", "docs", "documentsFolder", "folder", "r", "SAFE"),
@@ -1464,7 +1566,9 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("public folder", "pubb", "publicFolder", "folder", "r", "SAFE"),
         Property("sites folder", "site", "sitesFolder", "folder", "r", "SAFE"),
         Property("temporary items folder", "temp", "temporaryItemsFolder", "folder", "r", "SAFE"),
-    ), (Element("folder", "rw"),)),
+    ), (
+        Element("folder", "rw"),
+    )),
     "action": Class("actT", "action", "actions", None, "MODIFY", "DANGEROUS", (
         Property("description", "desc", "description", "text", "r", "SAFE"),
         Property("name", "pnam", "name", "text", "r", "SAFE"),
@@ -1488,16 +1592,28 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("desk accessory file", "dafi", "deskAccessoryFile", "alias", "r", "SAFE"),
     )),
     "drawer": Class("draA", "drawer", "drawers", "UI element", "MODIFY", "DANGEROUS", ()),
-    "group": Class("sgrp", "group", "groups", "UI element", "MODIFY", "DANGEROUS", (), (Element("checkbox", "rw"), Element("static text", "rw"),)),
+    "group": Class("sgrp", "group", "groups", "UI element", "MODIFY", "DANGEROUS", (), (
+        Element("checkbox", "rw"),
+        Element("static text", "rw"),
+    )),
     "grow area": Class("grow", "growArea", "growAreas", "UI element", "MODIFY", "DANGEROUS", ()),
     "image": Class("imaA", "image", "images", "UI element", "MODIFY", "DANGEROUS", ()),
     "incrementor": Class("incr", "incrementor", "incrementors", "UI element", "MODIFY", "DANGEROUS", ()),
     "list": Class("list", "list", "lists", "UI element", "MODIFY", "DANGEROUS", ()),
-    "menu": Class("menE", "menu", "menus", "UI element", "MODIFY", "DANGEROUS", (), (Element("menu item", "rw"),)),
-    "menu bar": Class("mbar", "menuBar", "menuBars", "UI element", "MODIFY", "DANGEROUS", (), (Element("menu", "rw"), Element("menu bar item", "rw"),)),
-    "menu bar item": Class("mbri", "menuBarItem", "menuBarItems", "UI element", "MODIFY", "DANGEROUS", (), (Element("menu", "rw"),)),
+    "menu": Class("menE", "menu", "menus", "UI element", "MODIFY", "DANGEROUS", (), (
+        Element("menu item", "rw"),
+    )),
+    "menu bar": Class("mbar", "menuBar", "menuBars", "UI element", "MODIFY", "DANGEROUS", (), (
+        Element("menu", "rw"),
+        Element("menu bar item", "rw"),
+    )),
+    "menu bar item": Class("mbri", "menuBarItem", "menuBarItems", "UI element", "MODIFY", "DANGEROUS", (), (
+        Element("menu", "rw"),
+    )),
     "menu button": Class("menB", "menuButton", "menuButtons", "UI element", "MODIFY", "DANGEROUS", ()),
-    "menu item": Class("menI", "menuItem", "menuItems", "UI element", "MODIFY", "DANGEROUS", (), (Element("menu", "rw"),)),
+    "menu item": Class("menI", "menuItem", "menuItems", "UI element", "MODIFY", "DANGEROUS", (), (
+        Element("menu", "rw"),
+    )),
     "outline": Class("outl", "outline", "outlines", "UI element", "MODIFY", "DANGEROUS", ()),
     "pop over": Class("popv", "popOver", "popOvers", "UI element", "MODIFY", "DANGEROUS", ()),
     "pop up button": Class("popB", "popUpButton", "popUpButtons", "UI element", "MODIFY", "DANGEROUS", ()),
@@ -1521,24 +1637,36 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("total partition size", "appt", "totalPartitionSize", "integer", "r", "SAFE"),
         Property("unix id", "idux", "unixId", "integer", "r", "SAFE"),
         Property("visible", "pvis", "visible", "boolean", "rw", "SAFE"),
-    ), (Element("menu bar", "rw"), Element("window", "rw"),)),
+    ), (
+        Element("menu bar", "rw"),
+        Element("window", "rw"),
+    )),
     "progress indicator": Class("proI", "progressIndicator", "progressIndicators", "UI element", "MODIFY", "DANGEROUS", ()),
     "radio button": Class("radB", "radioButton", "radioButtons", "UI element", "MODIFY", "DANGEROUS", ()),
-    "radio group": Class("rgrp", "radioGroup", "radioGroups", "UI element", "MODIFY", "DANGEROUS", (), (Element("radio button", "rw"),)),
+    "radio group": Class("rgrp", "radioGroup", "radioGroups", "UI element", "MODIFY", "DANGEROUS", (), (
+        Element("radio button", "rw"),
+    )),
     "relevance indicator": Class("reli", "relevanceIndicator", "relevanceIndicators", "UI element", "MODIFY", "DANGEROUS", ()),
     "row": Class("crow", "row", "rows", "UI element", "MODIFY", "DANGEROUS", ()),
     "scroll area": Class("scra", "scrollArea", "scrollAreas", "UI element", "MODIFY", "DANGEROUS", ()),
-    "scroll bar": Class("scrb", "scrollBar", "scrollBars", "UI element", "MODIFY", "DANGEROUS", (), (Element("button", "rw"), Element("value indicator", "rw"),)),
+    "scroll bar": Class("scrb", "scrollBar", "scrollBars", "UI element", "MODIFY", "DANGEROUS", (), (
+        Element("button", "rw"),
+        Element("value indicator", "rw"),
+    )),
     "sheet": Class("sheE", "sheet", "sheets", "UI element", "MODIFY", "DANGEROUS", ()),
     "slider": Class("sliI", "slider", "sliders", "UI element", "MODIFY", "DANGEROUS", ()),
     "splitter": Class("splr", "splitter", "splitters", "UI element", "MODIFY", "DANGEROUS", ()),
     "splitter group": Class("splg", "splitterGroup", "splitterGroups", "UI element", "MODIFY", "DANGEROUS", ()),
-    "static text": Class("sttx", "staticText", "staticTexts", "UI element", "MODIFY", "DANGEROUS", (), (Element("image", "rw"),)),
+    "static text": Class("sttx", "staticText", "staticTexts", "UI element", "MODIFY", "DANGEROUS", (), (
+        Element("image", "rw"),
+    )),
     "tab group": Class("tabg", "tabGroup", "tabGroups", "UI element", "MODIFY", "DANGEROUS", ()),
     "table": Class("tabB", "table", "tables", "UI element", "MODIFY", "DANGEROUS", ()),
     "text area": Class("txta", "textArea", "textAreas", "UI element", "MODIFY", "DANGEROUS", ()),
     "text field": Class("txtf", "textField", "textFields", "UI element", "MODIFY", "DANGEROUS", ()),
-    "toolbar": Class("tbar", "toolbar", "toolbars", "UI element", "MODIFY", "DANGEROUS", (), (), ("tool bar",)),
+    "toolbar": Class("tbar", "toolbar", "toolbars", "UI element", "MODIFY", "DANGEROUS", (), (), (
+        "tool bar",
+    )),
     "UI element": Class("uiel", "uiElement", "uiElements", None, "MODIFY", "DANGEROUS", (
         Property("accessibility description", "axds", "accessibilityDescription", "text | missing value", "r", "SAFE"),
         Property("class", "pcls", "class", "type", "r", "SAFE"),
@@ -1559,7 +1687,51 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("subrole", "sbrl", "subrole", "text | missing value", "r", "SAFE"),
         Property("title", "titl", "title", "text", "r", "SAFE"),
         Property("value", "valL", "value", "specifier | number | text", "rw", "DANGEROUS"),
-    ), (Element("action", "rw"), Element("attribute", "rw"), Element("browser", "rw"), Element("busy indicator", "rw"), Element("button", "rw"), Element("checkbox", "rw"), Element("color well", "rw"), Element("column", "rw"), Element("combo box", "rw"), Element("drawer", "rw"), Element("group", "rw"), Element("grow area", "rw"), Element("image", "rw"), Element("incrementor", "rw"), Element("list", "rw"), Element("menu", "rw"), Element("menu bar", "rw"), Element("menu bar item", "rw"), Element("menu button", "rw"), Element("menu item", "rw"), Element("outline", "rw"), Element("pop over", "rw"), Element("pop up button", "rw"), Element("progress indicator", "rw"), Element("radio button", "rw"), Element("radio group", "rw"), Element("relevance indicator", "rw"), Element("row", "rw"), Element("scroll area", "rw"), Element("scroll bar", "rw"), Element("sheet", "rw"), Element("slider", "rw"), Element("splitter", "rw"), Element("splitter group", "rw"), Element("static text", "rw"), Element("tab group", "rw"), Element("table", "rw"), Element("text area", "rw"), Element("text field", "rw"), Element("toolbar", "rw"), Element("UI element", "rw"), Element("value indicator", "rw"), Element("window", "rw"),)),
+    ), (
+        Element("action", "rw"),
+        Element("attribute", "rw"),
+        Element("browser", "rw"),
+        Element("busy indicator", "rw"),
+        Element("button", "rw"),
+        Element("checkbox", "rw"),
+        Element("color well", "rw"),
+        Element("column", "rw"),
+        Element("combo box", "rw"),
+        Element("drawer", "rw"),
+        Element("group", "rw"),
+        Element("grow area", "rw"),
+        Element("image", "rw"),
+        Element("incrementor", "rw"),
+        Element("list", "rw"),
+        Element("menu", "rw"),
+        Element("menu bar", "rw"),
+        Element("menu bar item", "rw"),
+        Element("menu button", "rw"),
+        Element("menu item", "rw"),
+        Element("outline", "rw"),
+        Element("pop over", "rw"),
+        Element("pop up button", "rw"),
+        Element("progress indicator", "rw"),
+        Element("radio button", "rw"),
+        Element("radio group", "rw"),
+        Element("relevance indicator", "rw"),
+        Element("row", "rw"),
+        Element("scroll area", "rw"),
+        Element("scroll bar", "rw"),
+        Element("sheet", "rw"),
+        Element("slider", "rw"),
+        Element("splitter", "rw"),
+        Element("splitter group", "rw"),
+        Element("static text", "rw"),
+        Element("tab group", "rw"),
+        Element("table", "rw"),
+        Element("text area", "rw"),
+        Element("text field", "rw"),
+        Element("toolbar", "rw"),
+        Element("UI element", "rw"),
+        Element("value indicator", "rw"),
+        Element("window", "rw"),
+    )),
     "value indicator": Class("vali", "valueIndicator", "valueIndicators", "UI element", "MODIFY", "DANGEROUS", ()),
     "property list file": Class("plif", "propertyListFile", "propertyListFiles", "file", "DANGEROUS", "DANGEROUS", (
         Property("contents", "pcnt", "contents", "property list item | text | property list file", "rw", "DANGEROUS"),
@@ -1571,7 +1743,9 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("text", "ctxt", "text", "text", "rw", "DANGEROUS"),
         Property("value", "valL", "value", "number | boolean | date | list | record | text | data", "rw", "DANGEROUS"),
         Property("contents", "pcnt", "contents", "text | property list item | property list file | file", "r", "SAFE"),
-    ), (Element("property list item", "rw"),)),
+    ), (
+        Element("property list item", "rw"),
+    )),
     "XML attribute": Class("xmla", "xmlAttribute", "xmlAttributes", None, "DANGEROUS", "DANGEROUS", (
         Property("name", "pnam", "name", "text", "r", "SAFE"),
         Property("value", "valL", "value", "boolean | date | list | number | record | text", "rw", "DANGEROUS"),
@@ -1580,12 +1754,17 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("id", "ID  ", "id", "text", "r", "SAFE"),
         Property("name", "pnam", "name", "text", "rw", "MODIFY"),
         Property("text", "ctxt", "text", "text", "rw", "MODIFY"),
-    ), (Element("XML element", "rw"),)),
+    ), (
+        Element("XML element", "rw"),
+    )),
     "XML element": Class("xmle", "xmlElement", "xmlElements", None, "DANGEROUS", "DANGEROUS", (
         Property("id", "ID  ", "id", "text", "r", "SAFE"),
         Property("name", "pnam", "name", "text", "r", "SAFE"),
         Property("value", "valL", "value", "boolean | date | list | number | record | text", "rw", "DANGEROUS"),
-    ), (Element("XML attribute", "rw"), Element("XML element", "rw"),)),
+    ), (
+        Element("XML attribute", "rw"),
+        Element("XML element", "rw"),
+    )),
     "XML file": Class("xmlf", "xmlFile", "xmlFiles", "file", "MODIFY", "DANGEROUS", (
         Property("contents", "pcnt", "contents", "XML data | text | XML file", "rw", "MODIFY"),
     )),
@@ -1609,7 +1788,10 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("plural name", "plnm", "pluralName", "text", "r", "SAFE"),
         Property("suite name", "stnm", "suiteName", "text", "r", "SAFE"),
         Property("superclass", "supe", "superclass", "scripting class", "r", "SAFE"),
-    ), (Element("scripting element", "rw"), Element("scripting property", "rw"),)),
+    ), (
+        Element("scripting element", "rw"),
+        Element("scripting property", "rw"),
+    )),
     "scripting command": Class("sdcm", "scriptingCommand", "scriptingCommands", None, "MODIFY", "DANGEROUS", (
         Property("name", "pnam", "name", "text", "r", "SAFE"),
         Property("id", "ID  ", "id", "text", "r", "SAFE"),
@@ -1618,14 +1800,20 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("hidden", "hidn", "hidden", "boolean", "r", "SAFE"),
         Property("scripting result", "sdrs", "scriptingResult", "scripting result object", "r", "SAFE"),
         Property("suite name", "stnm", "suiteName", "text", "r", "SAFE"),
-    ), (Element("scripting parameter", "rw"),)),
-    "scripting definition object": Class("sdeo", "scriptingDefinitionObject", "scriptingDefinitionObjects", None, "MODIFY", "DANGEROUS", (), (Element("scripting suite", "rw"),)),
+    ), (
+        Element("scripting parameter", "rw"),
+    )),
+    "scripting definition object": Class("sdeo", "scriptingDefinitionObject", "scriptingDefinitionObjects", None, "MODIFY", "DANGEROUS", (), (
+        Element("scripting suite", "rw"),
+    )),
     "scripting element": Class("sdel", "scriptingElement", "scriptingElements", "scripting class", "MODIFY", "DANGEROUS", ()),
     "scripting enumeration": Class("sden", "scriptingEnumeration", "scriptingEnumerations", None, "MODIFY", "DANGEROUS", (
         Property("name", "pnam", "name", "text", "r", "SAFE"),
         Property("id", "ID  ", "id", "text", "r", "SAFE"),
         Property("hidden", "hidn", "hidden", "boolean", "r", "SAFE"),
-    ), (Element("scripting enumerator", "rw"),)),
+    ), (
+        Element("scripting enumerator", "rw"),
+    )),
     "scripting enumerator": Class("sder", "scriptingEnumerator", "scriptingEnumerators", None, "MODIFY", "DANGEROUS", (
         Property("name", "pnam", "name", "text", "r", "SAFE"),
         Property("id", "ID  ", "id", "text", "r", "SAFE"),
@@ -1661,28 +1849,124 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("id", "ID  ", "id", "text", "r", "SAFE"),
         Property("description", "desc", "description", "text", "r", "SAFE"),
         Property("hidden", "hidn", "hidden", "boolean", "r", "SAFE"),
-    ), (Element("scripting command", "rw"), Element("scripting class", "rw"), Element("scripting enumeration", "rw"),)),
+    ), (
+        Element("scripting command", "rw"),
+        Element("scripting class", "rw"),
+        Element("scripting enumeration", "rw"),
+    )),
 }
 
 ENUMS: Final[Mapping[str, Enum]] = {
-    "save options": (("yes", "yes "), ("no", "no  "), ("ask", "ask "),),
-    "printing error handling": (("standard", "lwst"), ("detailed", "lwdt"),),
-    "saveable file format": (("text", "ctxt"),),
-    "ScrollPageBehaviors": (("jump to here", "tohr"), ("jump to next page", "nxpg"),),
-    "FontSmoothingStyles": (("automatic", "autm"), ("light", "lite"), ("medium", "medi"), ("standard", "stnd"), ("strong", "strg"),),
-    "Appearances": (("blue", "blue"), ("graphite", "grft"),),
-    "HighlightColors": (("blue", "blue"), ("gold", "gold"), ("graphite", "grft"), ("green", "gren"), ("orange", "orng"), ("purple", "prpl"), ("red", "red "), ("silver", "slvr"),),
-    "dhac": (("ask what to do", "dhas"), ("ignore", "dhig"), ("open application", "dhap"), ("run a script", "dhrs"),),
-    "dynamic style": (("auto", "atmt"), ("dynamic", "dynm"), ("light", "lite"), ("dark", "dark"), ("unknown", "unk?"),),
-    "dpls": (("bottom", "bott"), ("left", "left"), ("right", "righ"),),
-    "dpef": (("genie", "geni"), ("scale", "scal"),),
-    "dpbh": (("minimize", "ddmi"), ("off", "ddof"), ("zoom", "ddzo"),),
-    "edfm": (("Apple Photo format", "dfph"), ("AppleShare format", "dfas"), ("audio format", "dfau"), ("High Sierra format", "dfhs"), ("ISO 9660 format", "df96"), ("Mac OS Extended format", "dfh+"), ("Mac OS format", "dfhf"), ("MSDOS format", "dfms"), ("NFS format", "dfnf"), ("ProDOS format", "dfpr"), ("QuickTake format", "dfqt"), ("UDF format", "dfud"), ("UFS format", "dfuf"), ("unknown format", "df$$"), ("WebDAV format", "dfwd"),),
-    "eMds": (("command down", "Kcmd"), ("control down", "Kctl"), ("option down", "Kopt"), ("shift down", "Ksft"),),
-    "eMky": (("command", "eCmd"), ("control", "eCnt"), ("option", "eOpt"), ("shift", "eSft"),),
-    "enum": (("standard", "lwst"), ("detailed", "lwdt"),),
-    "actn": (("items added", "fget"), ("items removed", "flos"), ("window closed", "fclo"), ("window moved", "fsiz"), ("window opened", "fopn"),),
-    "accs": (("none", "none"), ("read only", "read"), ("read write", "rdwr"), ("write only", "writ"),),
+    "save options": (
+        ("yes", "yes "),
+        ("no", "no  "),
+        ("ask", "ask "),
+    ),
+    "printing error handling": (
+        ("standard", "lwst"),
+        ("detailed", "lwdt"),
+    ),
+    "saveable file format": (
+        ("text", "ctxt"),
+    ),
+    "ScrollPageBehaviors": (
+        ("jump to here", "tohr"),
+        ("jump to next page", "nxpg"),
+    ),
+    "FontSmoothingStyles": (
+        ("automatic", "autm"),
+        ("light", "lite"),
+        ("medium", "medi"),
+        ("standard", "stnd"),
+        ("strong", "strg"),
+    ),
+    "Appearances": (
+        ("blue", "blue"),
+        ("graphite", "grft"),
+    ),
+    "HighlightColors": (
+        ("blue", "blue"),
+        ("gold", "gold"),
+        ("graphite", "grft"),
+        ("green", "gren"),
+        ("orange", "orng"),
+        ("purple", "prpl"),
+        ("red", "red "),
+        ("silver", "slvr"),
+    ),
+    "dhac": (
+        ("ask what to do", "dhas"),
+        ("ignore", "dhig"),
+        ("open application", "dhap"),
+        ("run a script", "dhrs"),
+    ),
+    "dynamic style": (
+        ("auto", "atmt"),
+        ("dynamic", "dynm"),
+        ("light", "lite"),
+        ("dark", "dark"),
+        ("unknown", "unk?"),
+    ),
+    "dpls": (
+        ("bottom", "bott"),
+        ("left", "left"),
+        ("right", "righ"),
+    ),
+    "dpef": (
+        ("genie", "geni"),
+        ("scale", "scal"),
+    ),
+    "dpbh": (
+        ("minimize", "ddmi"),
+        ("off", "ddof"),
+        ("zoom", "ddzo"),
+    ),
+    "edfm": (
+        ("Apple Photo format", "dfph"),
+        ("AppleShare format", "dfas"),
+        ("audio format", "dfau"),
+        ("High Sierra format", "dfhs"),
+        ("ISO 9660 format", "df96"),
+        ("Mac OS Extended format", "dfh+"),
+        ("Mac OS format", "dfhf"),
+        ("MSDOS format", "dfms"),
+        ("NFS format", "dfnf"),
+        ("ProDOS format", "dfpr"),
+        ("QuickTake format", "dfqt"),
+        ("UDF format", "dfud"),
+        ("UFS format", "dfuf"),
+        ("unknown format", "df$$"),
+        ("WebDAV format", "dfwd"),
+    ),
+    "eMds": (
+        ("command down", "Kcmd"),
+        ("control down", "Kctl"),
+        ("option down", "Kopt"),
+        ("shift down", "Ksft"),
+    ),
+    "eMky": (
+        ("command", "eCmd"),
+        ("control", "eCnt"),
+        ("option", "eOpt"),
+        ("shift", "eSft"),
+    ),
+    "enum": (
+        ("standard", "lwst"),
+        ("detailed", "lwdt"),
+    ),
+    "actn": (
+        ("items added", "fget"),
+        ("items removed", "flos"),
+        ("window closed", "fclo"),
+        ("window moved", "fsiz"),
+        ("window opened", "fopn"),
+    ),
+    "accs": (
+        ("none", "none"),
+        ("read only", "read"),
+        ("read write", "rdwr"),
+        ("write only", "writ"),
+    ),
 }
 
 RECORDS: Final[Mapping[str, Record]] = {
@@ -1703,46 +1987,289 @@ RECORDS: Final[Mapping[str, Record]] = {
 UNVERIFIED: Final[tuple[str, ...]] = ()
 
 SCHEMAS: Final[Mapping[str, Schema]] = {
-    "get": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}}, "required": ["target"], "additionalProperties": false}'),
-    "list": Schema('{"type": "object", "properties": {"element": {"type": "string", "description": "Class, such as document, window, user"}, "of": {"type": "string", "description": "Reference to the container, else the app"}, "where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}, "order": {"type": "array", "items": {"type": "string"}, "description": "Property names, -name for descending"}, "limit": {"type": "integer"}, "offset": {"type": "integer"}}, "required": ["element"], "additionalProperties": false}'),
-    "count": Schema('{"type": "object", "properties": {"element": {"type": "string", "description": "Class, such as document, window, user"}, "of": {"type": "string", "description": "Reference to the container, else the app"}, "where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}}, "required": ["element"], "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "integer"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "make": Schema('{"type": "object", "properties": {"element": {"type": "string", "description": "Class, such as document, window, user"}, "properties": {"type": "object", "description": "Property to value"}, "at": {"type": "string", "description": "Reference to the container, else the app chooses"}, "with_data": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}}, "required": ["element"], "additionalProperties": false}', '{"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "set": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as documents[0]"}, "properties": {"type": "object", "description": "Property to value"}}, "required": ["target", "properties"], "additionalProperties": false}'),
-    "open": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Absolute path or ~"}}, "required": ["target"], "additionalProperties": false}', '{"type": "object", "properties": {"ref": {"type": "string"}, "result": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "string"}]}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "close": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, "saving": {"type": "string", "enum": ["yes", "no", "ask"]}, "saving_in": {"type": "string", "description": "Absolute path or ~"}}, "required": ["target"], "additionalProperties": false}'),
-    "save": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, "in_": {"type": "string", "description": "Absolute path or ~"}, "as_": {"type": "string", "enum": ["text"]}}, "required": ["target"], "additionalProperties": false}'),
-    "print": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "string"}], "description": "Absolute path or ~"}, "with_properties": {"type": "object", "properties": {"copies": {"type": "integer"}, "collating": {"type": "boolean"}, "starting_page": {"type": "integer"}, "ending_page": {"type": "integer"}, "pages_across": {"type": "integer"}, "pages_down": {"type": "integer"}, "requested_print_time": {"type": "string", "format": "date-time"}, "error_handling": {"type": "string", "enum": ["standard", "detailed"]}, "fax_number": {"type": "string"}, "target_printer": {"type": "string"}}, "additionalProperties": false}, "print_dialog": {"type": "boolean"}}, "required": ["target"], "additionalProperties": false}'),
-    "quit": Schema('{"type": "object", "properties": {"saving": {"type": "string", "enum": ["yes", "no", "ask"]}}, "additionalProperties": false}'),
-    "delete": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as diskItems[0]"}}, "required": ["target"], "additionalProperties": false}'),
-    "duplicate": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, "to": {"type": "string", "description": "Reference such as documents[0]"}, "with_properties": {"type": "object"}}, "required": ["target"], "additionalProperties": false}'),
-    "exists": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}}, "required": ["target"], "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "boolean"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "move": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}, "to": {"type": "string"}}, "required": ["target", "to"], "additionalProperties": false}', '{"type": "object", "properties": {"ref": {"type": "string"}, "result": {"type": "array", "items": {"type": "string"}}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "abort_transaction": Schema('{"type": "object", "properties": {}, "additionalProperties": false}'),
-    "begin_transaction": Schema('{"type": "object", "properties": {}, "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "integer"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "end_transaction": Schema('{"type": "object", "properties": {}, "additionalProperties": false}'),
-    "connect": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as documents[0]"}}, "required": ["target"], "additionalProperties": false}', '{"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "disconnect": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as documents[0]"}}, "required": ["target"], "additionalProperties": false}', '{"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "start": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as screenSavers[0]"}}, "required": ["target"], "additionalProperties": false}'),
-    "stop": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as screenSavers[0]"}}, "required": ["target"], "additionalProperties": false}'),
-    "log_out": Schema('{"type": "object", "properties": {}, "additionalProperties": false}'),
-    "restart": Schema('{"type": "object", "properties": {"state_saving_preference": {"type": "boolean"}}, "additionalProperties": false}'),
-    "shut_down": Schema('{"type": "object", "properties": {"state_saving_preference": {"type": "boolean"}}, "additionalProperties": false}'),
-    "sleep": Schema('{"type": "object", "properties": {}, "additionalProperties": false}'),
-    "click": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as uiElements[0]"}, "at": {"type": "array", "items": {"type": "number"}}}, "additionalProperties": false}', '{"type": "object", "properties": {"ref": {"type": "string"}, "result": {"type": "array", "items": {"type": "string"}}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "key_code": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "integer"}, {"type": "array", "items": {"type": "integer"}}]}, "using": {"anyOf": [{"type": "string", "enum": ["command down", "control down", "option down", "shift down"]}, {"type": "array", "items": {"type": "string", "enum": ["command down", "control down", "option down", "shift down"]}}]}}, "required": ["target"], "additionalProperties": false}'),
-    "keystroke": Schema('{"type": "object", "properties": {"target": {"type": "string"}, "using": {"anyOf": [{"type": "string", "enum": ["command down", "control down", "option down", "shift down"]}, {"type": "array", "items": {"type": "string", "enum": ["command down", "control down", "option down", "shift down"]}}]}}, "required": ["target"], "additionalProperties": false}'),
-    "perform": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as documents[0]"}}, "required": ["target"], "additionalProperties": false}', '{"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "select": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as uiElements[0]"}}, "required": ["target"], "additionalProperties": false}', '{"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "list_processes": Schema('{"type": "object", "properties": {}, "additionalProperties": false}'),
-    "get_dark_mode": Schema('{"type": "object", "properties": {}, "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "boolean"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "set_dark_mode": Schema('{"type": "object", "properties": {"on": {"type": "boolean"}}, "required": ["on"], "additionalProperties": false}'),
-    "get_front_app": Schema('{"type": "object", "properties": {}, "additionalProperties": false}'),
-    "bring_to_front": Schema('{"type": "object", "properties": {"process": {"type": "string", "description": "Reference such as processes[0]"}}, "required": ["process"], "additionalProperties": false}'),
-    "hide_app": Schema('{"type": "object", "properties": {"process": {"type": "string", "description": "Reference such as processes[0]"}}, "required": ["process"], "additionalProperties": false}'),
-    "type_text": Schema('{"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"], "additionalProperties": false}'),
-    "list_login_items": Schema('{"type": "object", "properties": {}, "additionalProperties": false}'),
-    "add_login_item": Schema('{"type": "object", "properties": {"path": {"type": "string", "description": "Path of the app"}}, "required": ["path"], "additionalProperties": false}', '{"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "get_wallpaper": Schema('{"type": "object", "properties": {}, "additionalProperties": false}'),
-    "set_wallpaper": Schema('{"type": "object", "properties": {"file": {"type": "string", "description": "Absolute path or ~"}}, "required": ["file"], "additionalProperties": false}'),
-    "set_dock_autohide": Schema('{"type": "object", "properties": {"on": {"type": "boolean"}}, "required": ["on"], "additionalProperties": false}'),
+    "get": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, '
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+    ),
+    "list": Schema(
+        '{"type": "object", "properties": {'
+        '"element": {"type": "string", "description": "Class, such as document, window, user"}, '
+        '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
+        '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}, '
+        '"order": {"type": "array", "items": {"type": "string"}, "description": "Property names, -name for descending"}, '
+        '"limit": {"type": "integer"}, '
+        '"offset": {"type": "integer"}'
+        '}, "required": ["element"], "additionalProperties": false}',
+    ),
+    "count": Schema(
+        '{"type": "object", "properties": {'
+        '"element": {"type": "string", "description": "Class, such as document, window, user"}, '
+        '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
+        '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}'
+        '}, "required": ["element"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "integer"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "make": Schema(
+        '{"type": "object", "properties": {'
+        '"element": {"type": "string", "description": "Class, such as document, window, user"}, '
+        '"properties": {"type": "object", "description": "Property to value"}, '
+        '"at": {"type": "string", "description": "Reference to the container, else the app chooses"}, '
+        '"with_data": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}'
+        '}, "required": ["element"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"ref": {"type": "string"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "set": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"type": "string", "description": "Reference such as documents[0]"}, '
+        '"properties": {"type": "object", "description": "Property to value"}'
+        '}, "required": ["target", "properties"], "additionalProperties": false}',
+    ),
+    "open": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Absolute path or ~"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"ref": {"type": "string"}, '
+        '"result": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "string"}]}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "close": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, '
+        '"saving": {"type": "string", "enum": ["yes", "no", "ask"]}, '
+        '"saving_in": {"type": "string", "description": "Absolute path or ~"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+    ),
+    "save": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, '
+        '"in_": {"type": "string", "description": "Absolute path or ~"}, '
+        '"as_": {"type": "string", "enum": ["text"]}'
+        '}, "required": ["target"], "additionalProperties": false}',
+    ),
+    "print": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "string"}], "description": "Absolute path or ~"}, '
+        '"with_properties": {"type": "object", "properties": {"copies": {"type": "integer"}, "collating": {"type": "boolean"}, "starting_page": {"type": '
+        '"integer"}, "ending_page": {"type": "integer"}, "pages_across": {"type": "integer"}, "pages_down": {"type": "integer"}, "requested_print_time": '
+        '{"type": "string", "format": "date-time"}, "error_handling": {"type": "string", "enum": ["standard", "detailed"]}, "fax_number": {"type": '
+        '"string"}, "target_printer": {"type": "string"}}, "additionalProperties": false}, '
+        '"print_dialog": {"type": "boolean"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+    ),
+    "quit": Schema(
+        '{"type": "object", "properties": {'
+        '"saving": {"type": "string", "enum": ["yes", "no", "ask"]}'
+        '}, "additionalProperties": false}',
+    ),
+    "delete": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"type": "string", "description": "Reference such as diskItems[0]"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+    ),
+    "duplicate": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, '
+        '"to": {"type": "string", "description": "Reference such as documents[0]"}, '
+        '"with_properties": {"type": "object"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+    ),
+    "exists": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}'
+        '}, "required": ["target"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "boolean"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "move": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}, '
+        '"to": {"type": "string"}'
+        '}, "required": ["target", "to"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"ref": {"type": "string"}, '
+        '"result": {"type": "array", "items": {"type": "string"}}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "abort_transaction": Schema(
+        '{"type": "object", "properties": {'
+        '}, "additionalProperties": false}',
+    ),
+    "begin_transaction": Schema(
+        '{"type": "object", "properties": {'
+        '}, "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "integer"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "end_transaction": Schema(
+        '{"type": "object", "properties": {'
+        '}, "additionalProperties": false}',
+    ),
+    "connect": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"type": "string", "description": "Reference such as documents[0]"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"ref": {"type": "string"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "disconnect": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"type": "string", "description": "Reference such as documents[0]"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"ref": {"type": "string"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "start": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"type": "string", "description": "Reference such as screenSavers[0]"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+    ),
+    "stop": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"type": "string", "description": "Reference such as screenSavers[0]"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+    ),
+    "log_out": Schema(
+        '{"type": "object", "properties": {'
+        '}, "additionalProperties": false}',
+    ),
+    "restart": Schema(
+        '{"type": "object", "properties": {'
+        '"state_saving_preference": {"type": "boolean"}'
+        '}, "additionalProperties": false}',
+    ),
+    "shut_down": Schema(
+        '{"type": "object", "properties": {'
+        '"state_saving_preference": {"type": "boolean"}'
+        '}, "additionalProperties": false}',
+    ),
+    "sleep": Schema(
+        '{"type": "object", "properties": {'
+        '}, "additionalProperties": false}',
+    ),
+    "click": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"type": "string", "description": "Reference such as uiElements[0]"}, '
+        '"at": {"type": "array", "items": {"type": "number"}}'
+        '}, "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"ref": {"type": "string"}, '
+        '"result": {"type": "array", "items": {"type": "string"}}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "key_code": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "integer"}, {"type": "array", "items": {"type": "integer"}}]}, '
+        '"using": {"anyOf": [{"type": "string", "enum": ["command down", "control down", "option down", "shift down"]}, {"type": "array", "items": {"type": '
+        '"string", "enum": ["command down", "control down", "option down", "shift down"]}}]}'
+        '}, "required": ["target"], "additionalProperties": false}',
+    ),
+    "keystroke": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"type": "string"}, '
+        '"using": {"anyOf": [{"type": "string", "enum": ["command down", "control down", "option down", "shift down"]}, {"type": "array", "items": {"type": '
+        '"string", "enum": ["command down", "control down", "option down", "shift down"]}}]}'
+        '}, "required": ["target"], "additionalProperties": false}',
+    ),
+    "perform": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"type": "string", "description": "Reference such as documents[0]"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"ref": {"type": "string"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "select": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"type": "string", "description": "Reference such as uiElements[0]"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"ref": {"type": "string"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "list_processes": Schema(
+        '{"type": "object", "properties": {'
+        '}, "additionalProperties": false}',
+    ),
+    "get_dark_mode": Schema(
+        '{"type": "object", "properties": {'
+        '}, "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "boolean"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "set_dark_mode": Schema(
+        '{"type": "object", "properties": {'
+        '"on": {"type": "boolean"}'
+        '}, "required": ["on"], "additionalProperties": false}',
+    ),
+    "get_front_app": Schema(
+        '{"type": "object", "properties": {'
+        '}, "additionalProperties": false}',
+    ),
+    "bring_to_front": Schema(
+        '{"type": "object", "properties": {'
+        '"process": {"type": "string", "description": "Reference such as processes[0]"}'
+        '}, "required": ["process"], "additionalProperties": false}',
+    ),
+    "hide_app": Schema(
+        '{"type": "object", "properties": {'
+        '"process": {"type": "string", "description": "Reference such as processes[0]"}'
+        '}, "required": ["process"], "additionalProperties": false}',
+    ),
+    "type_text": Schema(
+        '{"type": "object", "properties": {'
+        '"text": {"type": "string"}'
+        '}, "required": ["text"], "additionalProperties": false}',
+    ),
+    "list_login_items": Schema(
+        '{"type": "object", "properties": {'
+        '}, "additionalProperties": false}',
+    ),
+    "add_login_item": Schema(
+        '{"type": "object", "properties": {'
+        '"path": {"type": "string", "description": "Path of the app"}'
+        '}, "required": ["path"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"ref": {"type": "string"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "get_wallpaper": Schema(
+        '{"type": "object", "properties": {'
+        '}, "additionalProperties": false}',
+    ),
+    "set_wallpaper": Schema(
+        '{"type": "object", "properties": {'
+        '"file": {"type": "string", "description": "Absolute path or ~"}'
+        '}, "required": ["file"], "additionalProperties": false}',
+    ),
+    "set_dock_autohide": Schema(
+        '{"type": "object", "properties": {'
+        '"on": {"type": "boolean"}'
+        '}, "required": ["on"], "additionalProperties": false}',
+    ),
 }

@@ -609,7 +609,10 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("frontmost", "pisf", "frontmost", "boolean", "r", "SAFE"),
         Property("name", "pnam", "name", "text", "r", "SAFE"),
         Property("version", "vers", "version", "text", "r", "SAFE"),
-    ), (Element("document", "rw"), Element("window", "rw"),)),
+    ), (
+        Element("document", "rw"),
+        Element("window", "rw"),
+    )),
     "color": Class("colr", "color", "colors", "item", "MODIFY", "DANGEROUS", ()),
     "document": Class("docu", "document", "documents", "item", "MODIFY", "DANGEROUS", (
         Property("modified", "imod", "modified", "boolean", "r", "SAFE"),
@@ -645,27 +648,57 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("color", "colr", "color", "color", "rw", "MODIFY"),
         Property("font", "font", "font", "text", "rw", "MODIFY"),
         Property("size", "ptsz", "size", "integer", "rw", "MODIFY"),
-    ), (Element("attachment", "rw"), Element("attribute run", "rw"), Element("character", "rw"), Element("paragraph", "rw"), Element("word", "rw"),)),
+    ), (
+        Element("attachment", "rw"),
+        Element("attribute run", "rw"),
+        Element("character", "rw"),
+        Element("paragraph", "rw"),
+        Element("word", "rw"),
+    )),
     "character": Class("cha ", "character", "characters", "item", "MODIFY", "DANGEROUS", (
         Property("color", "colr", "color", "color", "rw", "MODIFY"),
         Property("font", "font", "font", "text", "rw", "MODIFY"),
         Property("size", "ptsz", "size", "integer", "rw", "MODIFY"),
-    ), (Element("attachment", "rw"), Element("attribute run", "rw"), Element("character", "rw"), Element("paragraph", "rw"), Element("word", "rw"),)),
+    ), (
+        Element("attachment", "rw"),
+        Element("attribute run", "rw"),
+        Element("character", "rw"),
+        Element("paragraph", "rw"),
+        Element("word", "rw"),
+    )),
     "paragraph": Class("cpar", "paragraph", "paragraphs", "item", "MODIFY", "DANGEROUS", (
         Property("color", "colr", "color", "color", "rw", "MODIFY"),
         Property("font", "font", "font", "text", "rw", "MODIFY"),
         Property("size", "ptsz", "size", "integer", "rw", "MODIFY"),
-    ), (Element("attachment", "rw"), Element("attribute run", "rw"), Element("character", "rw"), Element("paragraph", "rw"), Element("word", "rw"),)),
+    ), (
+        Element("attachment", "rw"),
+        Element("attribute run", "rw"),
+        Element("character", "rw"),
+        Element("paragraph", "rw"),
+        Element("word", "rw"),
+    )),
     "text": Class("ctxt", "text", "texts", "item", "MODIFY", "DANGEROUS", (
         Property("color", "colr", "color", "color", "rw", "MODIFY"),
         Property("font", "font", "font", "text", "rw", "MODIFY"),
         Property("size", "ptsz", "size", "integer", "rw", "MODIFY"),
-    ), (Element("attachment", "rw"), Element("attribute run", "rw"), Element("character", "rw"), Element("paragraph", "rw"), Element("word", "rw"),)),
+    ), (
+        Element("attachment", "rw"),
+        Element("attribute run", "rw"),
+        Element("character", "rw"),
+        Element("paragraph", "rw"),
+        Element("word", "rw"),
+    )),
     "word": Class("cwor", "word", "words", "item", "MODIFY", "DANGEROUS", (
         Property("color", "colr", "color", "color", "rw", "MODIFY"),
         Property("font", "font", "font", "text", "rw", "MODIFY"),
         Property("size", "ptsz", "size", "integer", "rw", "MODIFY"),
-    ), (Element("attachment", "rw"), Element("attribute run", "rw"), Element("character", "rw"), Element("paragraph", "rw"), Element("word", "rw"),)),
+    ), (
+        Element("attachment", "rw"),
+        Element("attribute run", "rw"),
+        Element("character", "rw"),
+        Element("paragraph", "rw"),
+        Element("word", "rw"),
+    )),
     "print settings": Class("pset", "printSettings", "printSettingss", None, "MODIFY", "DANGEROUS", (
         Property("copies", "lwcp", "copies", "integer", "rw", "MODIFY"),
         Property("collating", "lwcl", "collating", "boolean", "rw", "MODIFY"),
@@ -681,8 +714,15 @@ CLASSES: Final[Mapping[str, Class]] = {
 }
 
 ENUMS: Final[Mapping[str, Enum]] = {
-    "savo": (("ask", "ask "), ("no", "no  "), ("yes", "yes "),),
-    "enum": (("standard", "lwst"), ("detailed", "lwdt"),),
+    "savo": (
+        ("ask", "ask "),
+        ("no", "no  "),
+        ("yes", "yes "),
+    ),
+    "enum": (
+        ("standard", "lwst"),
+        ("detailed", "lwdt"),
+    ),
 }
 
 RECORDS: Final[Mapping[str, Record]] = {}
@@ -690,28 +730,177 @@ RECORDS: Final[Mapping[str, Record]] = {}
 UNVERIFIED: Final[tuple[str, ...]] = ()
 
 SCHEMAS: Final[Mapping[str, Schema]] = {
-    "get": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}}, "required": ["target"], "additionalProperties": false}'),
-    "list": Schema('{"type": "object", "properties": {"element": {"type": "string", "enum": ["document", "window", "attachment", "attribute run", "character", "paragraph", "word"]}, "of": {"type": "string", "description": "Reference to the container, else the app"}, "where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}, "order": {"type": "array", "items": {"type": "string"}, "description": "Property names, -name for descending"}, "limit": {"type": "integer"}, "offset": {"type": "integer"}}, "required": ["element"], "additionalProperties": false}'),
-    "count": Schema('{"type": "object", "properties": {"element": {"type": "string", "enum": ["document", "window", "attachment", "attribute run", "character", "paragraph", "word"]}, "of": {"type": "string", "description": "Reference to the container, else the app"}, "where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}}, "required": ["element"], "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "integer"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "make": Schema('{"type": "object", "properties": {"element": {"type": "string", "enum": ["document", "window", "attachment", "attribute run", "character", "paragraph", "word"]}, "properties": {"type": "object", "description": "Property to value"}, "at": {"type": "string", "description": "Reference to the container, else the app chooses"}, "with_data": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}}, "required": ["element"], "additionalProperties": false}', '{"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "set": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as documents[0]"}, "properties": {"type": "object", "description": "Property to value"}}, "required": ["target", "properties"], "additionalProperties": false}'),
-    "close": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, "saving": {"type": "string", "enum": ["ask", "no", "yes"]}, "saving_in": {"type": "string", "description": "Absolute path or ~"}}, "required": ["target"], "additionalProperties": false}'),
-    "delete": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}}, "required": ["target"], "additionalProperties": false}'),
-    "duplicate": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, "to": {"type": "string", "description": "Reference such as documents[0]"}, "with_properties": {"type": "object"}}, "required": ["target"], "additionalProperties": false}'),
-    "exists": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}}, "required": ["target"], "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "boolean"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "move": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, "to": {"type": "string", "description": "Reference such as documents[0]"}}, "required": ["target", "to"], "additionalProperties": false}'),
-    "open": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Absolute path or ~"}}, "required": ["target"], "additionalProperties": false}', '{"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "print": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Absolute path or ~"}, "print_dialog": {"type": "boolean"}, "with_properties": {"type": "string", "description": "Reference such as documents[0]"}}, "required": ["target"], "additionalProperties": false}'),
-    "quit": Schema('{"type": "object", "properties": {"saving": {"type": "string", "enum": ["ask", "no", "yes"]}}, "additionalProperties": false}'),
-    "save": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, "as_": {"type": "string"}, "in_": {"type": "string", "description": "Absolute path or ~"}}, "required": ["target"], "additionalProperties": false}'),
-    "list_documents": Schema('{"type": "object", "properties": {}, "additionalProperties": false}'),
-    "get_text": Schema('{"type": "object", "properties": {}, "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "make_document": Schema('{"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"], "additionalProperties": false}', '{"type": "object", "properties": {"ref": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "set_text": Schema('{"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"], "additionalProperties": false}'),
-    "get_path": Schema('{"type": "object", "properties": {}, "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "string"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "is_modified": Schema('{"type": "object", "properties": {}, "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "boolean"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "save_as": Schema('{"type": "object", "properties": {"file": {"type": "string", "description": "Absolute path or ~"}}, "required": ["file"], "additionalProperties": false}'),
-    "count_words": Schema('{"type": "object", "properties": {}, "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "integer"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "list_paragraphs": Schema('{"type": "object", "properties": {}, "additionalProperties": false}'),
-    "close_document": Schema('{"type": "object", "properties": {"document": {"type": "string", "description": "Reference such as documents[0]"}, "saving": {"type": "string", "enum": ["ask", "no", "yes"], "description": "Whether to save changes"}}, "required": ["document", "saving"], "additionalProperties": false}'),
+    "get": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, '
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+    ),
+    "list": Schema(
+        '{"type": "object", "properties": {'
+        '"element": {"type": "string", "enum": ["document", "window", "attachment", "attribute run", "character", "paragraph", "word"]}, '
+        '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
+        '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}, '
+        '"order": {"type": "array", "items": {"type": "string"}, "description": "Property names, -name for descending"}, '
+        '"limit": {"type": "integer"}, '
+        '"offset": {"type": "integer"}'
+        '}, "required": ["element"], "additionalProperties": false}',
+    ),
+    "count": Schema(
+        '{"type": "object", "properties": {'
+        '"element": {"type": "string", "enum": ["document", "window", "attachment", "attribute run", "character", "paragraph", "word"]}, '
+        '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
+        '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}'
+        '}, "required": ["element"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "integer"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "make": Schema(
+        '{"type": "object", "properties": {'
+        '"element": {"type": "string", "enum": ["document", "window", "attachment", "attribute run", "character", "paragraph", "word"]}, '
+        '"properties": {"type": "object", "description": "Property to value"}, '
+        '"at": {"type": "string", "description": "Reference to the container, else the app chooses"}, '
+        '"with_data": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}'
+        '}, "required": ["element"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"ref": {"type": "string"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "set": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"type": "string", "description": "Reference such as documents[0]"}, '
+        '"properties": {"type": "object", "description": "Property to value"}'
+        '}, "required": ["target", "properties"], "additionalProperties": false}',
+    ),
+    "close": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, '
+        '"saving": {"type": "string", "enum": ["ask", "no", "yes"]}, '
+        '"saving_in": {"type": "string", "description": "Absolute path or ~"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+    ),
+    "delete": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+    ),
+    "duplicate": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, '
+        '"to": {"type": "string", "description": "Reference such as documents[0]"}, '
+        '"with_properties": {"type": "object"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+    ),
+    "exists": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "boolean"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "move": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, '
+        '"to": {"type": "string", "description": "Reference such as documents[0]"}'
+        '}, "required": ["target", "to"], "additionalProperties": false}',
+    ),
+    "open": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"type": "string", "description": "Absolute path or ~"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"ref": {"type": "string"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "print": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"type": "string", "description": "Absolute path or ~"}, '
+        '"print_dialog": {"type": "boolean"}, '
+        '"with_properties": {"type": "string", "description": "Reference such as documents[0]"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+    ),
+    "quit": Schema(
+        '{"type": "object", "properties": {'
+        '"saving": {"type": "string", "enum": ["ask", "no", "yes"]}'
+        '}, "additionalProperties": false}',
+    ),
+    "save": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as documents[0]"}, '
+        '"as_": {"type": "string"}, '
+        '"in_": {"type": "string", "description": "Absolute path or ~"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+    ),
+    "list_documents": Schema(
+        '{"type": "object", "properties": {'
+        '}, "additionalProperties": false}',
+    ),
+    "get_text": Schema(
+        '{"type": "object", "properties": {'
+        '}, "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "string"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "make_document": Schema(
+        '{"type": "object", "properties": {'
+        '"text": {"type": "string"}'
+        '}, "required": ["text"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"ref": {"type": "string"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "set_text": Schema(
+        '{"type": "object", "properties": {'
+        '"text": {"type": "string"}'
+        '}, "required": ["text"], "additionalProperties": false}',
+    ),
+    "get_path": Schema(
+        '{"type": "object", "properties": {'
+        '}, "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "string"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "is_modified": Schema(
+        '{"type": "object", "properties": {'
+        '}, "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "boolean"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "save_as": Schema(
+        '{"type": "object", "properties": {'
+        '"file": {"type": "string", "description": "Absolute path or ~"}'
+        '}, "required": ["file"], "additionalProperties": false}',
+    ),
+    "count_words": Schema(
+        '{"type": "object", "properties": {'
+        '}, "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "integer"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "list_paragraphs": Schema(
+        '{"type": "object", "properties": {'
+        '}, "additionalProperties": false}',
+    ),
+    "close_document": Schema(
+        '{"type": "object", "properties": {'
+        '"document": {"type": "string", "description": "Reference such as documents[0]"}, '
+        '"saving": {"type": "string", "enum": ["ask", "no", "yes"], "description": "Whether to save changes"}'
+        '}, "required": ["document", "saving"], "additionalProperties": false}',
+    ),
 }

@@ -127,6 +127,8 @@ def _prefixes(content: bytes, repairs: list[tuple[int, str]]) -> bytes:
 
 MAX_INCLUDES = 16
 """Real dictionaries have two at most."""
+_TOLD = 10
+"""Of one kind of finding in a file; the others are counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,6 +235,7 @@ def _refuse_includes(root: etree._Element, file: str) -> Iterator[Diagnostic]:
 
     What is left names a file in a map of known ones (`includes`); nothing opens it.
     """
+    refused: list[tuple[int, str]] = []
     for count, node in enumerate(list(root.iter(*XINCLUDE)), 1):
         href = node.get("href") or ""
         plain = unquote(href)
@@ -247,7 +250,11 @@ def _refuse_includes(root: etree._Element, file: str) -> Iterator[Diagnostic]:
         parent = node.getparent()
         if parent is not None:
             parent.remove(node)
-        yield _error(file, node.sourceline or 0, "include", reason)
+        refused.append((node.sourceline or 0, reason))
+    yield from (_error(file, line, "include", reason) for line, reason in refused[:_TOLD])
+    if len(refused) > _TOLD:
+        line, _ = refused[_TOLD]
+        yield _error(file, line, "include", f"{len(refused) - _TOLD} more includes are refused")
 
 
 def _error(file: str, line: int, code: str, message: str) -> Diagnostic:

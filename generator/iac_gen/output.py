@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from iac_gen.ir import Module, ToolFunction
-from iac_gen.model import GeneratorError
+from iac_gen.model import Diagnostic, GeneratorError
 from iac_gen.naming import Bound, is_app_key, is_tool_name
 from iac_gen.surface import (
     LevelFall,
@@ -28,6 +28,7 @@ from iac_gen.surface import (
     terms,
 )
 from iac_gen.text import cleaned
+from iac_runtime.types import TYPES
 
 FORMAT = 1
 _APP_ROW = ("id", "name", "kind", "digest", "tools")
@@ -37,6 +38,9 @@ SEARCH_WORDS = "anthropic/searchHint"
 _COMMON = frozenset({"document", "window"})
 RESULT_LIMIT = 100_000
 """Characters of JSON to which the runtime cuts an answer (`iac_runtime.tools.entries`)."""
+
+MAX_ENTRY = 8_000
+"""Bytes of an entry of a listing, about 2,000 tokens; the longest of real apps has 1,500."""
 
 CATALOGUE = "catalogue.json"
 LISTING = "listing.jsonl"
@@ -154,9 +158,22 @@ def _picked(row: Mapping[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
     return {key: row[key] for key in keys}
 
 
-def app_files(module: Module, identity: str, source: str) -> AppFiles:
-    """Return what a built module contributes."""
-    lines = {tool.name: _line({**tool.entry(), **_hints(tool, module)}) for tool in module.tools}
+def app_files(
+    module: Module, identity: str, source: str, file: str = ""
+) -> tuple[AppFiles, list[Diagnostic]]:
+    """Return what a built module contributes, and which entries had to be cut."""
+    lines: dict[str, str] = {}
+    found: list[Diagnostic] = []
+    for tool in module.tools:
+        entry = {**tool.entry(), **_hints(tool, module)}
+        lines[tool.name] = _line(entry)
+        if len(lines[tool.name]) > MAX_ENTRY:
+            lines[tool.name] = _line(cut := _cut(entry))
+            shown, all_ = (len(one["inputSchema"]["properties"]) for one in (cut, entry))
+            text = (
+                f"the listing shows {shown} of {all_} parameters of {tool.name}, iac-gen show all"
+            )
+            found.append(Diagnostic(file, 0, "long-entry", text))
     row = {
         "id": module.app.id,
         "name": module.app.name,
@@ -166,7 +183,41 @@ def app_files(module: Module, identity: str, source: str) -> AppFiles:
         "identity": identity,
     }
     tools = {tool.name: _row(tool, module.key, lines[tool.name]) for tool in module.tools}
-    return AppFiles(module.key, row, module.version, tools, lines, terms(module), source)
+    made = AppFiles(module.key, row, module.version, tools, lines, terms(module), source)
+    return made, found
+
+
+def _cut(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an entry of at most `MAX_ENTRY` bytes: what is required first, long choices unsaid.
+
+    The page of the tool, which the description names, has the whole schema, and the gate takes
+    what is left out too.
+    """
+    schema = entry["inputSchema"]
+    required = schema.get("required", ())
+    way = f"Cut; the whole schema is at iac://tools/{entry['name']}"
+    description = f"{entry['description']} {way}"
+    head = {"name": entry["name"], "description": description}
+    rest = {key: value for key, value in entry.items() if key in ("annotations", "_meta")}
+    room = MAX_ENTRY - len(_line({**head, **rest})) - 200
+    kept: dict[str, Any] = {}
+    for key in sorted(schema["properties"], key=lambda key: key not in required):
+        value = schema["properties"][key]
+        if len(_line({key: value})) > MAX_ENTRY // 8:
+            said = {"description": value["description"]} if "description" in value else {}
+            value = (
+                {"type": "string", **said} if "enum" in value else {**TYPES["any"].schema, **said}
+            )
+        # A required key is written twice.
+        room -= len(_line({key: value})) + len(key) + 4
+        if room < 0:
+            break
+        kept[key] = value
+    properties = {key: kept[key] for key in schema["properties"] if key in kept}
+    cut = {"type": "object", "properties": properties}
+    if needed := [key for key in required if key in kept]:
+        cut["required"] = needed
+    return {**head, "inputSchema": {**cut, "additionalProperties": False}, **rest}
 
 
 def _hints(tool: ToolFunction, module: Module) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
+from pathlib import Path
 from typing import TypeVar
 
 from iac_gen import naming
@@ -21,20 +22,20 @@ from iac_gen.ir import Module
 from iac_gen.limits import DeadlineError, deadline
 from iac_gen.load import LoadedDictionary, LoadError
 from iac_gen.lower import lower
-from iac_gen.model import Diagnostic
+from iac_gen.model import Diagnostic, GeneratorError
 from iac_gen.naming import AppIdentity, Claim, assign
 from iac_gen.output import AppFiles, Previous, app_files, assemble
 from iac_gen.prove import prove
 from iac_gen.quirks import Decisions, QuirkFile, apply
-from iac_gen.render import render_module, render_package
+from iac_gen.render import Templates, render_module, render_package
 from iac_gen.report import AppReport, Report, built_counts, declared_counts
 from iac_gen.resolve import IncludeMap, Resolved, resolve
 from iac_gen.text import clean
 
 T = TypeVar("T")
 
-_SECONDS = 10
-"""Per app, of the wall clock; no real dictionary takes a tenth of it, even on a busy machine."""
+_SECONDS = 60
+"""Per app, of the wall clock; the largest real one takes two of the processor, mostly in black."""
 _FEW = 4
 """Fewer apps than this are built faster here than in processes that must start first."""
 
@@ -46,7 +47,7 @@ class Inputs:
     `whole` says that the sources are all there are: what the folder holds beyond them is gone.
     `accept` are the full names of what may have a lower level than the lock's.
     `done` maps the digest of a job to the report of the earlier build that did it; its files
-    are in `previous`.
+    are in `previous`. In the folder `keep` lies what black made of texts that were met before.
     """
 
     sources: Sequence[SourceFile | LoadedDictionary]
@@ -59,6 +60,8 @@ class Inputs:
     shipped: bool = False
     accept: Collection[str] = ()
     wording: bool = False
+    templates: Templates | None = None
+    keep: Path | None = None
     done: Mapping[str, AppReport] = field(default_factory=dict)
 
 
@@ -151,10 +154,11 @@ def generate(
         if key not in built and not (inputs.prune and key in gone)
     }
     everything = {**built, **kept}
-    report = Report(tuple(reports), tuple(failed), tuple(gone))
+    named = inputs.templates.name if inputs.templates else ""
+    report = Report(tuple(reports), tuple(failed), tuple(gone), templates=named)
     if not everything:
         return {}, report
-    package = render_package(shipped=inputs.shipped)
+    package = render_package(shipped=inputs.shipped, templates=inputs.templates)
     apps = list(_told_apart(everything))
     files, falls = assemble(apps, package, inputs.previous)
     pending = tuple(one for one in falls if not {one.name, clean(one.name)} & {*inputs.accept})
@@ -190,23 +194,24 @@ def _is_done(job: Job, inputs: Inputs) -> bool:
 
 def spread(work: Callable[[Job], T], todo: Sequence[Job], inputs: Inputs) -> Iterator[T]:
     """Yield `work(job)` for each job in order, done on all cores; `work` is a module's function."""
-    common = (inputs.includes, inputs.quirks, inputs.wording)
+    # The sources go one by one, with their jobs.
+    common = replace(inputs, sources=(), previous=Previous(), done={})
     cores = min(os.cpu_count() or 1, len(todo))
     if cores < 2 or len(todo) < _FEW:
-        _start(*common)
+        _start(common)
         yield from map(work, todo)
         return
     # A fork starts at once and shares what was imported; other systems start afresh.
     context = multiprocessing.get_context("fork" if sys.platform == "linux" else None)
-    with ProcessPoolExecutor(cores, context, _start, common) as pool:
+    with ProcessPoolExecutor(cores, context, _start, (common,)) as pool:
         yield from pool.map(work, todo, chunksize=1)
 
 
-_common: list[tuple[IncludeMap, Sequence[QuirkFile], bool]] = []
+_common: list[Inputs] = []
 
 
-def _start(includes: IncludeMap, quirks: Sequence[QuirkFile], wording: bool) -> None:
-    _common[:] = [(includes, quirks, wording)]
+def _start(common: Inputs) -> None:
+    _common[:] = [common]
 
 
 def represented(
@@ -229,29 +234,37 @@ def _represent_job(job: Job) -> Representation:
     Raises:
         LoadError: Its source holds no dictionary.
     """
-    includes, quirks, wording = _common[0]
+    common = _common[0]
     loaded = job.source.read() if isinstance(job.source, SourceFile) else job.source
-    return represent(loaded, job.identity.key, includes, quirks, wording=wording)
+    return represent(
+        loaded, job.identity.key, common.includes, common.quirks, wording=common.wording
+    )
 
 
 def _build(job: Job) -> _Built:
     """Build one app: the work of one process."""
-    quirks = _common[0][1]
+    common = _common[0]
     try:
         with deadline(_SECONDS):
             made = _represent_job(job)
             module = made.module
-            quirk_file = next((quirk.file for quirk in quirks if quirk.app == module.app.id), "")
-            source = render_module(module, quirks=quirk_file)
-            faults = prove(module, source)
+            quirk_file = next((q.file for q in common.quirks if q.app == module.app.id), "")
+            source = render_module(
+                module, quirks=quirk_file, templates=common.templates, keep=common.keep
+            )
+            named = common.templates.name if common.templates else ""
+            faults = prove(module, source, named)
             if faults:
                 return _Built(None, None, tuple(faults))
-            files = app_files(module, job.identity.identity, source)
-            return _Built(files, _report(made, files))
+            file = made.resolved.source.dictionary.file
+            files, cut = app_files(module, job.identity.identity, source, file)
+            found = (*made.diagnostics, *cut)
+            return _Built(files, _report(replace(made, diagnostics=found), files))
     except LoadError as error:
         return _Built(None, None, (error.diagnostic,))
-    except DeadlineError as error:
-        return _Built(None, None, (Diagnostic(job.name, 0, "deadline", str(error), "error"),))
+    except (DeadlineError, GeneratorError) as error:
+        code = "templates" if isinstance(error, GeneratorError) else "deadline"
+        return _Built(None, None, (Diagnostic(job.name, 0, code, str(error), "error"),))
 
 
 def _report(made: Representation, files: AppFiles) -> AppReport:

@@ -1,22 +1,30 @@
 """Render: layout. A module of the intermediate representation becomes source text.
 
-What people read (header, enumerations, functions) is formatted by black; the tables below
-`# fmt: off` are written in rows by `rows`.
+How a module looks stands in the templates; here values come through the doors. Black formats
+what people read (header, enumerations, functions); the tables below `# fmt: off` stay in the
+rows that the templates give them.
 """
 
+import hashlib
 import json
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from functools import cache, lru_cache
+from importlib.metadata import version
 from importlib.resources import files
-from typing import Any
+from pathlib import Path
+from typing import Any, Final, NamedTuple, TypeVar
 
 import jinja2
 from black import format_str
 from black.mode import Mode, TargetVersion
+from black.parsing import InvalidInput
 
+from iac_base.files import write_whole
 from iac_gen.ir import Module, ToolFunction, ToolParameter
-from iac_gen.layout import WIDTH, fits, lay_out
+from iac_gen.limits import LimitError, read_file
+from iac_gen.model import GeneratorError
 from iac_gen.text import (
     SourceText,
     clean,
@@ -28,199 +36,195 @@ from iac_gen.text import (
     literal,
     prose,
 )
-from iac_runtime.tool import Class, Enum, Param, Property, Record
+from iac_runtime.tool import Class, Element, Param, Property, Record
 
-
-def param_row(row: Param) -> SourceText:
-    """Return a row of a tool's parameters."""
-    jxa = f", {literal(row.jxa)}" if row.jxa else ""
-    return SourceText(f"Param({literal(row.term)}, {exact(row.code)}, {literal(row.type)}{jxa})")
-
-
-def table_source(module: Module) -> str:
-    """Return `CLASSES`, `ENUMS`, `RECORDS`, `UNVERIFIED` and `SCHEMAS` of a module as source."""
-    parts = (
-        _table("CLASSES", "Class", _class_rows(module.classes)),
-        _table("ENUMS", "Enum", _enums(module.enums)),
-        _table("RECORDS", "Record", _records(module.records)),
-        _unverified(module),
-        _table("SCHEMAS", "Schema", _schemas(module)),
-    )
-    return "\n".join(parts)
-
-
-def _unverified(module: Module) -> str:
-    body = "".join(f"    {literal(term)},\n" for term in module.unverified())
-    inner = f"\n{body}" if body else ""
-    return f"UNVERIFIED: Final[tuple[str, ...]] = ({inner})\n"
-
-
-def _table(name: str, kind: str, rows: Iterator[str]) -> str:
-    body = "".join(f"{row}\n" for row in rows)
-    inner = f"\n{body}" if body else ""
-    return f"{name}: Final[Mapping[str, {kind}]] = {{{inner}}}\n"
-
-
-def _property_rows(rows: tuple[Property, ...]) -> Iterator[str]:
-    for row in rows:
-        yield (
-            f"        Property({literal(row.term)}, {exact(row.code)}, {literal(row.jxa)},"
-            f" {literal(row.type)}, {literal(row.access)}, {literal(row.level)}),"
-        )
-
-
-def _class_rows(classes: Mapping[str, Class]) -> Iterator[str]:
-    for term, row in classes.items():
-        head = (
-            f"    {literal(term)}: Class({exact(row.code)}, {literal(row.jxa)},"
-            f" {literal(row.plural)}, {literal(row.inherits)}, {literal(row.make)},"
-            f" {literal(row.delete)}"
-        )
-        if row.properties:
-            yield f"{head}, ("
-            yield from _property_rows(row.properties)
-            tail = "    )"
-        else:
-            tail = f"{head}, ()"
-        elements = ", ".join(
-            f"Element({literal(e.term)}, {literal(e.access)})" for e in row.elements
-        )
-        rest = [f"({elements},)"] if elements else ["()"] if row.synonyms else []
-        if row.synonyms:
-            rest.append(f"({', '.join(map(literal, row.synonyms))},)")
-        yield f"{', '.join((tail, *rest))}),"
-
-
-def _enums(enums: Mapping[str, Enum]) -> Iterator[str]:
-    for term, values in enums.items():
-        rows = "".join(f"({literal(name)}, {exact(code)}), " for name, code in values)
-        yield f"    {literal(term)}: ({rows.strip()}),"
-
-
-def _records(records: Mapping[str, Record]) -> Iterator[str]:
-    for term, row in records.items():
-        if row.properties:
-            yield f"    {literal(term)}: Record({exact(row.code)}, ("
-            yield from _property_rows(row.properties)
-            yield "    )),"
-        else:
-            yield f"    {literal(term)}: Record({exact(row.code)}),"
-
-
-def _schemas(module: Module) -> Iterator[str]:
-    for tool in module.tools:
-        texts = [tool.input()] if tool.output is None else [tool.input(), tool.output]
-        written = ", ".join(literal(json.dumps(cleaned(text))) for text in texts)
-        yield f"    {literal(clean(tool.function))}: Schema({written}),"
-
-
-_CONTRACT = (
+WIDTH: Final = 100
+_ROW: Final = 150
+"""Characters of a line of a schema, without its indentation."""
+_UNFORMATTED: Final = "# fmt: off\n"
+_MODE: Final = Mode(target_versions={TargetVersion.PY311}, line_length=WIDTH)
+_BLACK: Final = version("black")
+_CONTRACT: Final = (
     "App", "Class", "Element", "Enum", "ListOf", "Param", "Property", "Record", "Ref", "Schema",
     "tool",
 )  # fmt: skip
-_ANNOTATION_NAMES = ("Any", "Final", "Literal")
+
+Row = TypeVar("Row", Class, Element, Param, Property, Record)
+
+
+class Templates(NamedTuple):
+    """A team's own templates: a folder, and how a header and a report name them."""
+
+    folder: Path
+    name: str
+
+
+def shipped_templates() -> dict[str, str]:
+    """Return the templates that ship: name -> text."""
+    rows = (one for one in files("iac_templates").iterdir() if one.name.endswith(".jinja"))
+    return {one.name: one.read_text(encoding="utf-8") for one in rows}
+
+
+def own_templates(folder: Path) -> Templates:
+    """Return the templates of a team; one that is missing there is the shipped one.
+
+    Raises:
+        GeneratorError: A file there replaces none, or cannot be read.
+    """
+    found = sorted(path.name for path in folder.glob("*.jinja"))
+    shipped = shipped_templates()
+    odd = [name for name in found if name not in shipped]
+    if odd or not found:
+        what = f"has {odd[0]}, which replaces none" if odd else "holds no template"
+        names = ", ".join(sorted(shipped))
+        raise GeneratorError(f"{folder} {what}; there are {names}: iac-gen templates --write DIR")
+    digest = hashlib.sha256()
+    for name in found:
+        try:
+            digest.update(name.encode() + b"\0" + read_file(folder / name))
+        except LimitError as error:
+            raise GeneratorError(f"{folder / name} {error}") from None
+    name = clean_prose(folder.resolve().name) or "a team"
+    return Templates(folder, f"{name} (sha256 {digest.hexdigest()[:12]})")
+
+
+class _Environment(jinja2.Environment):
+    """What a macro gives was let through piece by piece."""
+
+    concat = staticmethod(lambda parts: SourceText("".join(parts)))
 
 
 @cache
-def _environment() -> jinja2.Environment:
-    environment = jinja2.Environment(
+def _environment(folder: Path | None) -> jinja2.Environment:
+    loaders: list[jinja2.BaseLoader] = [jinja2.DictLoader(shipped_templates())]
+    if folder is not None:
+        loaders.insert(0, jinja2.FileSystemLoader(folder))
+    return _Environment(
+        loader=jinja2.ChoiceLoader(loaders),
         undefined=jinja2.StrictUndefined,
         finalize=finalize,
-        autoescape=False,  # noqa: S701  Python source, not HTML: the doors are the defence
+        autoescape=False,
         keep_trailing_newline=True,
     )
-    folder = files("iac_templates")
-    environment.loader = jinja2.FunctionLoader(
-        lambda name: (folder / name).read_text(encoding="utf-8")
-    )
-    return environment
 
 
-@cache
-def _mode() -> Mode:
-    return Mode(target_versions={TargetVersion.PY311}, line_length=WIDTH)
+def _rendered(name: str, templates: Templates | None, values: Mapping[str, Any]) -> str:
+    try:
+        environment = _environment(templates.folder if templates else None)
+        return environment.get_template(name).render(values)
+    except (jinja2.TemplateError, TypeError, ValueError, ArithmeticError, LookupError) as error:
+        if templates is None:
+            raise
+        reason = " ".join(str(error).split())
+        raise GeneratorError(f"the templates of {templates.name} fail: {reason}") from None
 
 
-def render_module(module: Module, *, quirks: str = "") -> str:
-    """Return the source of a module; `quirks` is the file of its quirks, where it has one."""
-    top = _environment().get_template("module.py.jinja").render(_values(module, quirks))
-    if not fits(top):
-        top = format_str(top, mode=_mode())
-    return f"{top}{table_source(module)}"
+def render_module(
+    module: Module,
+    *,
+    quirks: str = "",
+    templates: Templates | None = None,
+    keep: Path | None = None,
+) -> str:
+    """Return the source of a module; `quirks` is the file of its quirks, where it has one.
+
+    In the folder `keep`, the text that black made of an app's module is kept by its content.
+
+    Raises:
+        GeneratorError: A team's templates fail, or give what is no Python.
+    """
+    text = _rendered("module.py.jinja", templates, _values(module, quirks, templates))
+    top, mark, tables = text.partition(_UNFORMATTED)
+    file = keep / hashlib.sha256(module.app.id.encode()).hexdigest()[:24] if keep else None
+    # The header is prose, which black leaves alone; a new digest in it is no new text below.
+    head, end, body = top.partition('\n"""\n')
+    if not end or head.rfind('"""') != 0:
+        head, end, body = "", "", top
+    gap, space = "\n" if end else "", "\n\n" if mark else ""
+    try:
+        made = _formatted(body, file)
+    except InvalidInput as error:
+        who = templates.name if templates else "iac-gen"
+        raise GeneratorError(f"the templates of {who} give no Python: {error}") from None
+    return f"{head}{end}{gap}{made}{space}{mark}{tables}"
 
 
-def render_package(*, shipped: bool) -> str:
+def _formatted(text: str, file: Path | None) -> str:
+    """Return what black makes of `text`; a file of the same content has it already."""
+    stamp = hashlib.sha256(f"{_BLACK}\0{text}".encode()).hexdigest()
+    if file is not None:
+        with suppress(LimitError, UnicodeDecodeError):
+            kept, _, made = read_file(file).decode().partition("\n")
+            if kept == stamp:
+                return made
+    made = _black(text)
+    if file is not None:
+        with suppress(OSError):
+            file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            write_whole(file, f"{stamp}\n{made}")
+    return made
+
+
+@lru_cache(maxsize=64)
+def _black(text: str) -> str:
+    return format_str(text, mode=_MODE)
+
+
+def render_package(*, shipped: bool, templates: Templates | None = None) -> str:
     """Return the `__init__` of an output folder; the shipped one also finds the user's own."""
-    words = "Generated tools, one module an app."
-    text = (
-        _environment().get_template("package.py.jinja").render(shipped=shipped, words=prose(words))
-    )
-    return format_str(text, mode=_mode())
+    words = prose("Generated tools, one module an app.")
+    return _black(_rendered("package.py.jinja", templates, {"shipped": shipped, "words": words}))
 
 
-def _values(module: Module, quirks: str) -> dict[str, Any]:
+def _values(module: Module, quirks: str, templates: Templates | None) -> dict[str, Any]:
     aliases = [
         *((alias, values) for alias, _, values in module.aliases),
         ("ClassName", module.class_names),
         ("PropertyName", module.property_names),
     ]
     tools = [_tool(tool) for tool in module.tools]
-    used = " ".join(tool["definition"] for tool in tools)
+    used = " ".join(text for tool in tools for text in (*tool["signature"], tool["returns"]))
     shown = [(name, values) for name, values in aliases if name in used]
-    contract = [name for name in _CONTRACT if _imported(name, used, module)]
-    typing = [
-        name
-        for name in _ANNOTATION_NAMES
-        if name == "Final"
-        or (name == "Any" and "Any" in used)
-        or (name == "Literal" and any(values for _, values in shown))
-    ]
     mend = (
         f"change generator/iac_gen/{quirks} or the templates, then run `nox -s regen`."
         if quirks
         else "change the dictionary, the quirks or the templates, and build again."
     )
-    version = clean_prose(module.version)
-    exported = literal(["APP", *sorted(tool.function for tool in module.tools)])
+    if templates is not None:
+        mend += f"\nLaid out by the templates of {templates.name}."
+    built = clean_prose(module.version)
+    present = {
+        "Final": True,
+        "Any": "Any" in used,
+        "Literal": any(values for _, values in shown),
+        **_contract(module, used),
+    }
     return {
         "app_words": prose(module.app.name),
         "app_id": prose(module.app.id),
-        "version": SourceText(f" {version}" if version else ""),
+        "version": SourceText(f" {built}" if built else ""),
         "digest": prose(module.digest[:12]),
         "mend": SourceText(mend),
-        "typing": lay_out(f"from typing import {', '.join(typing)}"),
-        "contract": _import("iac_runtime.tool", contract),
-        "exported": lay_out(f"__all__ = {exported}"),
-        "app": lay_out(f"APP: Final = App({_app(module)})"),
-        "aliases": [lay_out(f"{identifier(name)} = {_alias(values)}") for name, values in shown],
+        "typing": [SourceText(name) for name in ("Any", "Final", "Literal") if present[name]],
+        "contract": [SourceText(name) for name in _CONTRACT if present[name]],
+        "exported": literal(["APP", *sorted(tool.function for tool in module.tools)]),
+        "app": _app(module),
+        "names": [(identifier(name), [literal(v) for v in values]) for name, values in shown],
         "tools": tools,
+        "tables": _tables(module),
     }
 
 
-def _alias(values: Sequence[str]) -> SourceText:
-    # An app may have classes and no property: the signatures name the alias all the same.
-    return SourceText(f"Literal[{literal(list(values))[1:-1]}]" if values else "str")
-
-
-def _import(module: str, names: list[str]) -> SourceText:
-    line = f"from {module} import {', '.join(names)}"
-    if len(line) <= WIDTH:
-        return SourceText(line)
-    rows = "".join(f"    {name},\n" for name in names)
-    return SourceText(f"from {module} import (\n{rows})")
-
-
-def _imported(name: str, used: str, module: Module) -> bool:
-    classes, records = module.classes.values(), module.records.values()
-    present = {
+def _contract(module: Module, used: str) -> dict[str, bool]:
+    owners: list[Class | Record] = [*module.classes.values(), *module.records.values()]
+    return {
+        **{name: name in used for name in _CONTRACT},
         **dict.fromkeys(("App", "Class", "Enum", "Record", "Schema"), True),
         "tool": bool(module.tools),
         "Param": any(tool.parameters for tool in module.tools),
-        "Property": any(row.properties for row in classes)
-        or any(row.properties for row in records),
-        "Element": any(row.elements for row in classes),
+        "Property": any(row.properties for row in owners),
+        "Element": any(row.elements for row in module.classes.values()),
     }
-    return present.get(name, name in used)
 
 
 def _app(module: Module) -> SourceText:
@@ -229,17 +233,88 @@ def _app(module: Module) -> SourceText:
     return SourceText(f"{literal(app.id)}, {literal(app.name)}{kind}")
 
 
-def _tool(tool: ToolFunction) -> dict[str, Any]:
-    arguments = ", ".join(f"{identifier(p.key)}={identifier(p.key)}" for p in tool.parameters)
-    call = f"{identifier(tool.function)}{', ' if arguments else ''}{arguments}"
+def _quoted(row: Row) -> Row:
+    """Return a row of the contract with each value as source, the rows in it too."""
+    values: dict[str, Any] = row._asdict()
+    for name, value in values.items():
+        if name == "code":
+            values[name] = exact(value)
+        elif isinstance(value, tuple):
+            values[name] = [_quoted(v) if hasattr(v, "_asdict") else literal(v) for v in value]
+        else:
+            values[name] = literal(value)
+    return row._replace(**values)
+
+
+def _tables(module: Module) -> dict[str, Any]:
+    enums = module.enums.items()
     return {
-        "decorator": lay_out(f"@tool({_decorator(tool)})"),
-        "definition": lay_out(
-            f"def {identifier(tool.function)}({_signature(tool)}) -> {tool.returns}:"
-        ),
-        "docstring": _docstring(tool),
-        "returning": lay_out(f"return APP.call({call})", 4),
+        "classes": [(literal(term), _quoted(row)) for term, row in module.classes.items()],
+        "records": [(literal(term), _quoted(row)) for term, row in module.records.items()],
+        "enums": [(literal(e), [(literal(n), exact(c)) for n, c in rows]) for e, rows in enums],
+        "unverified": [literal(term) for term in module.unverified()],
+        "schemas": [
+            (
+                literal(clean(tool.function)),
+                [list(_lines(cleaned(one))) for one in (tool.input(), tool.output) if one],
+            )
+            for tool in module.tools
+        ],
     }
+
+
+def _lines(schema: Mapping[str, Any]) -> Iterator[SourceText]:
+    """Yield the JSON of a schema as literals to be joined, a property a line."""
+    head, _, tail = json.dumps({**schema, "properties": "@"}).partition('"@"')
+    if "properties" not in schema:
+        yield from _pieces(json.dumps(schema))
+        return
+    yield from _pieces(f"{head}{{")
+    rows = list(schema["properties"].items())
+    for key, value in rows:
+        comma = ", " if key != rows[-1][0] else ""
+        yield from _pieces(f"{json.dumps(key)}: {json.dumps(value)}{comma}")
+    yield from _pieces(f"}}{tail}")
+
+
+def _pieces(text: str) -> Iterator[SourceText]:
+    """Yield `text` as literals that fit on a line, cut behind a space where there is one."""
+    while len(whole := literal(text)) > _ROW:
+        # JSON is ASCII here; an escape at most doubles it.
+        room = _ROW - 2 if len(whole) == len(text) + 2 else _ROW // 2
+        cut = text.rfind(" ", 0, room) + 1 or room
+        yield literal(text[:cut])
+        text = text[cut:]
+    yield whole
+
+
+def _tool(tool: ToolFunction) -> dict[str, Any]:
+    facts = {
+        "op": tool.op if tool.op != "command" else "",
+        "level": tool.level,
+        "ceiling": tool.ceiling if tool.ceiling != tool.level else "",
+        "jxa": tool.jxa if tool.op == "command" and tool.jxa != tool.function.rstrip("_") else "",
+    }
+    answer = {"result": tool.result, "bind": tool.bind}
+    signature = [_declared(p) for p in tool.parameters]
+    if signature[tool.positional :]:
+        signature.insert(tool.positional, SourceText("*"))
+    return {
+        "event": exact(tool.event),
+        "facts": [(SourceText(name), literal(value)) for name, value in facts.items() if value],
+        "params": [(literal(p.key), _param(p.row)) for p in tool.parameters],
+        "answer": [(SourceText(name), literal(value)) for name, value in answer.items() if value],
+        "name": identifier(tool.function),
+        "signature": signature,
+        "returns": SourceText(tool.returns),
+        "docstring": _docstring(tool),
+        "arguments": [identifier(p.key) for p in tool.parameters],
+    }
+
+
+def _param(row: Param) -> list[SourceText]:
+    quoted = _quoted(row)
+    return [SourceText(v) for v in (quoted if row.jxa else quoted[:3])]
 
 
 def _docstring(tool: ToolFunction) -> SourceText:
@@ -254,40 +329,14 @@ def _docstring(tool: ToolFunction) -> SourceText:
     return SourceText("\n".join(f"    {line}".rstrip() for line in [*lines, '"""']).lstrip())
 
 
-def _decorator(tool: ToolFunction) -> SourceText:
-    params = ", ".join(f"{literal(p.key)}: {param_row(p.row)}" for p in tool.parameters)
-    parts = [f"event={exact(tool.event)}"]
-    if tool.op != "command":
-        parts.append(f"op={literal(tool.op)}")
-    parts.append(f"level={literal(tool.level)}")
-    if tool.ceiling != tool.level:
-        parts.append(f"ceiling={literal(tool.ceiling)}")
-    if tool.op == "command" and tool.jxa != tool.function.rstrip("_"):
-        parts.append(f"jxa={literal(tool.jxa)}")
-    parts.append(f"params={{{params}}}")
-    if tool.result:
-        parts.append(f"result={literal(tool.result)}")
-    if tool.bind:
-        parts.append(f"bind={literal(tool.bind)}")
-    return SourceText(", ".join(parts))
-
-
-def _signature(tool: ToolFunction) -> SourceText:
-    parts = [_declared(p) for p in tool.parameters[: tool.positional]]
-    rest = tool.parameters[tool.positional :]
-    if rest:
-        parts += ["*", *(_declared(p) for p in rest)]
-    return SourceText(", ".join(parts))
-
-
-def _declared(parameter: ToolParameter) -> str:
+def _declared(parameter: ToolParameter) -> SourceText:
     name = identifier(parameter.key)
     if parameter.required:
-        return f"{name}: {parameter.annotation}"
+        return SourceText(f"{name}: {parameter.annotation}")
     optional = parameter.annotation
     if optional != "Any":
         optional += " | None"
-    return f"{name}: {optional} = None"
+    return SourceText(f"{name}: {optional} = None")
 
 
 def _argument(parameter: ToolParameter) -> list[str]:

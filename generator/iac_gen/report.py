@@ -92,13 +92,15 @@ class AppReport:
 class Report:
     """A whole build. `failed` are the inputs that gave no module, `gone` keys without input.
 
-    `falls` stop a build, so that of one that is remembered there are none.
+    `falls` stop a build, so that of one that is remembered there are none. `templates` names
+    those of a team, which are its code.
     """
 
     apps: tuple[AppReport, ...]
     failed: tuple[Diagnostic, ...] = ()
     gone: tuple[str, ...] = ()
     falls: tuple[LevelFall, ...] = ()
+    templates: str = ""
 
     @property
     def tokens(self) -> int:
@@ -110,7 +112,8 @@ class Report:
         apps = [app.data() for app in self.apps]
         failed = [asdict(one) for one in self.failed]
         rest = {"gone": list(self.gone), "falls": [one._asdict() for one in self.falls]}
-        return {"apps": apps, "tokens": self.tokens, "failed": failed, **rest}
+        own = {"templates": self.templates} if self.templates else {}
+        return {"apps": apps, "tokens": self.tokens, "failed": failed, **rest, **own}
 
     @classmethod
     def read(cls, data: Mapping[str, Any]) -> "Report":
@@ -119,6 +122,7 @@ class Report:
             tuple(AppReport.read(app) for app in data["apps"]),
             tuple(Diagnostic(**one) for one in data["failed"]),
             tuple(data["gone"]),
+            templates=data.get("templates", ""),
         )
 
 

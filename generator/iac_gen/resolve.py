@@ -10,12 +10,9 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 from urllib.parse import unquote
 
-from lxml import etree
-
 from iac_gen import merge as merging
 from iac_gen.merge import Notes, classes
 from iac_gen.model import (
-    KINDS,
     Diagnostic,
     Dictionary,
     Enumeration,
@@ -36,13 +33,15 @@ STANDARD = "/System/Library/ScriptingDefinitions/CocoaStandard.sdef"
 IncludeMap: TypeAlias = Mapping[str, Dictionary]
 """Absolute path of an included file -> its dictionary."""
 
-_XPOINTER = re.compile(r"xpointer\((.*)\)", re.DOTALL)
 _WHOLE = "xpointer(/dictionary/suite)"
-# Real filters have one predicate with no other inside. An XPath takes a multiple of the
-# skeleton's size for each level of nesting, so these bounds are bounds of time.
 _LONGEST = 1000
-_DEEPEST = 2
-_INDEX = "index"
+_NAMED = re.compile(r"@name\s*=\s*'([^']*)'")
+_TEST = rf"\(?{_NAMED.pattern}\)?"
+# What dictionaries select: every suite, or what stands in them but some commands.
+_FILTER = re.compile(
+    r"xpointer\(/dictionary/suite/node\(\)\[not\(self::command and "
+    rf"\(?{_TEST}(?:\s+or\s+{_TEST})*\)?\)\]\)"
+)
 
 
 def path_of(href: str) -> str:
@@ -69,66 +68,23 @@ def select(dictionary: Dictionary, include: Include) -> list[Suite] | list[Item]
     """Return the suites or suite items of `dictionary` that `include` selects.
 
     Raises:
-        ValueError: The xpointer is of no form that is understood.
+        ValueError: The xpointer is neither of the two that dictionaries have.
     """
-    found = _XPOINTER.fullmatch(include.xpointer or _WHOLE)
-    if found is None or len(include.xpointer) > _LONGEST or _depth(found[1]) > _DEEPEST:
-        raise ValueError(f"the xpointer {include.xpointer[:60]!r} is not understood")
-    root, owners = _skeleton(dictionary)
-    try:
-        nodes = root.xpath(found[1])
-    except (etree.XPathError, ValueError) as error:
-        raise ValueError(f"the xpointer does not parse: {error}") from None
-    if not isinstance(nodes, list):
-        raise ValueError("the xpointer selects no elements")  # noqa: TRY004
-    picked = [
-        owners[int(node.get(_INDEX, "0"))] for node in nodes if isinstance(node, etree._Element)
-    ]
-    suites = [item for item in picked if isinstance(item, Suite)]
-    if suites:
+    suites = [suite for suite in dictionary.suites if isinstance(suite, Suite)]
+    if include.xpointer in ("", _WHOLE):
         return suites
-    return [item for item in picked if not isinstance(item, Suite | Dictionary)]
-
-
-def _depth(xpath: str) -> int:
-    """Return how deep predicates stand in one another."""
-    depth = deepest = 0
-    for ch in xpath:
-        depth += (ch == "[") - (ch == "]")
-        deepest = max(deepest, depth)
-    return deepest
-
-
-def _skeleton(dictionary: Dictionary) -> tuple[etree._Element, list[Dictionary | Suite | Item]]:
-    """Return a tree of tags, names and codes; each node's index points into the list."""
-    owners: list[Dictionary | Suite | Item] = [dictionary]
-    root = etree.Element("dictionary", {_INDEX: "0"})
-
-    def add(parent: etree._Element, tag: str, owner: Suite | Item) -> etree._Element:
-        owners.append(owner)
-        node = etree.SubElement(parent, tag, {_INDEX: str(len(owners) - 1)})
-        for name in ("name", "code", "extends", "id"):
-            value = getattr(owner, name, "")
-            # A code given in hex may hold characters that XML cannot.
-            if value and value.isprintable():
-                node.set(name, value)
-        return node
-
-    for suite in dictionary.suites:
-        if isinstance(suite, Suite):
-            parent = add(root, "suite", suite)
-            for item in suite.items:
-                if not isinstance(item, Include):
-                    add(parent, _tag(item), item)
-    return root, owners
-
-
-def _tag(item: Item) -> str:
-    if isinstance(item, SdefCommand) and item.event:
-        return "event"
-    if isinstance(item, SdefClass) and item.extends:
-        return "class-extension"
-    return KINDS[type(item)].replace(" ", "-")
+    if len(include.xpointer) > _LONGEST or _FILTER.fullmatch(include.xpointer) is None:
+        shown = ascii(include.xpointer[:60])
+        raise ValueError(f"the xpointer {shown} is neither all suites nor all but named commands")
+    left_out = set(_NAMED.findall(include.xpointer))
+    items: list[Item] = [
+        item
+        for suite in suites
+        for item in suite.items
+        if not isinstance(item, Include)
+        and not (isinstance(item, SdefCommand) and not item.event and item.name in left_out)
+    ]
+    return items
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,6 +81,8 @@ def exact(text: str) -> SourceText:
 
     For codes, which are no text that a model reads; the quotes are those that black prefers.
     """
+    if text.isascii() and text.isprintable() and '"' not in text and "\\" not in text:
+        return SourceText(f'"{text}"')
     escaped = text.encode("unicode_escape").decode("ascii")
     if escaped.count('"') > escaped.count("'"):
         return SourceText("'" + escaped.replace("'", "\\'") + "'")
@@ -138,7 +140,8 @@ def finalize(value: Any) -> SourceText:
     """
     if isinstance(value, SourceText):
         return value
-    raise TypeError(f"{value!r} came through no door")
+    # The text of a value that is missing says its name.
+    raise TypeError(f"{str(value)!r} came through no door")
 
 
 MAX_NAME = 64

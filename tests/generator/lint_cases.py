@@ -11,7 +11,7 @@ SOUND = """<class name="application" code="capp"><element type="entry"/></class>
 
 INCLUDE = (
     '<xi:include xmlns:xi="http://www.w3.org/2003/XInclude" href="file:///{}"'
-    ' xpointer="xpointer(/dictionary/suite/node())"/>'
+    """ xpointer="xpointer(/dictionary/suite/node()[not(self::command and @name = 'none')])"/>"""
 )
 
 

@@ -2,7 +2,7 @@
 
 import importlib.util
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
@@ -22,6 +22,7 @@ from iac_gen.pipeline import Inputs, generate, represent
 from iac_gen.quirks import Decisions, QuirkFile, apply
 from iac_gen.report import Report
 from iac_gen.resolve import resolve
+from iac_gen.write import alone, write
 
 DIARY = """
 <class name="application" code="capp">
@@ -100,6 +101,12 @@ def build(*sources: Source) -> dict[str, str]:
     files, report = generate(inputs(*sources))
     assert not report.failed
     return files
+
+
+def put(folder: Path, files: Mapping[str, str], remove: Sequence[str] = ()) -> list[str]:
+    """Write files into a folder as a build does; return the names that changed."""
+    with alone(folder):
+        return write(folder, files, remove)
 
 
 def decide(one: Source, *quirks: QuirkFile) -> tuple[Decisions, list[str]]:

@@ -1,18 +1,23 @@
 """Limits: a file that costs too much is refused before anything else looks at it."""
 
+import json
 import os
 import signal
 import socket
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
-from making import read, sdef
+from click.testing import CliRunner
+from making import DIARY, inputs, read, sdef, source
 
 from iac_gen import limits
+from iac_gen.cli.group import cli
 from iac_gen.limits import DeadlineError, LimitError, deadline, read_file, screen_xml
 from iac_gen.load import LoadError, load, parse
+from iac_gen.pipeline import generate
 
 
 def refused(content: bytes) -> tuple[str, int, str]:
@@ -212,3 +217,59 @@ def test_another_thread_is_told_that_it_can_have_no_deadline() -> None:
     thread.start()
     thread.join()
     assert [str(error) for error in found] == ["a deadline needs the main thread"]
+
+
+def storm(items: str) -> tuple[dict[str, Any], list[str], dict[str, str]]:
+    """Build an app of `items` that makes one long entry: it, what is told of it, the files."""
+    files, report = generate(inputs(source(read(sdef(items)))))
+    (line,) = [row for row in files["listing.jsonl"].splitlines() if '"diary_burn"' in row]
+    assert len(line) <= 8000
+    told = [str(one) for app in report.apps for one in app.diagnostics if one.code == "long-entry"]
+    return json.loads(line), told, files
+
+
+def test_an_entry_of_nine_thousand_parameters_is_cut_and_names_the_way_to_the_rest() -> None:
+    optional = ' optional="yes"'
+    rows = "".join(
+        f'<parameter name="option {n}" code="{n:04d}" type="text"{optional if n != 8999 else ""}/>'
+        for n in range(9000)
+    )
+    command = f'<command name="burn" code="diarburn">{rows}</command>'
+    entry, (told,), files = storm(command)
+    assert "iac://tools/diary_burn" in entry["description"]
+    shown = entry["inputSchema"]["properties"]
+    assert {"option_8999", "option_0"} <= shown.keys()
+    assert entry["inputSchema"]["required"] == ["option_8999"]
+    assert f"shows {len(shown)} of 9000 parameters of diary_burn" in told
+    assert "option_4711" in files["diary.py"]
+
+
+def test_an_entry_with_a_very_long_choice_does_not_list_it() -> None:
+    values = "".join(f'<enumerator name="hue {n}" code="{n:04d}"/>' for n in range(3000))
+    entry, told, _ = storm(
+        f'<enumeration name="hue" code="hueh">{values}</enumeration>'
+        '<command name="burn" code="diarburn"><parameter name="hue" code="hueh" type="hue"/>'
+        "</command>"
+    )
+    assert entry["inputSchema"]["properties"]["hue"]["type"] == "string"
+    assert entry["inputSchema"]["required"] == ["hue"]
+    assert len(told) == 1
+
+
+@pytest.mark.parametrize("word", ["parse='text'", "href='../../x.sdef'"])
+def test_a_storm_of_includes_is_ten_lines_and_a_count(word: str) -> None:
+    includes = f"<xi:include xmlns:xi='http://www.w3.org/2001/XInclude' {word}/>" * 4000
+    _, told = parse(sdef(includes), "app.sdef")
+    assert len(told) == 11
+    assert told[-1].message == "3990 more includes are refused"
+
+
+def test_a_storm_of_findings_is_ten_lines_and_a_count(tmp_path: Path) -> None:
+    (tmp_path / "Diary.sdef").write_bytes(sdef(DIARY + "<command name='ab' code='x'/>" * 40))
+    options = ["build", "--dictionary", tmp_path / "Diary.sdef", "--output", tmp_path / "tools"]
+    lines = CliRunner().invoke(cli, list(map(str, options))).stderr.splitlines()
+    storm = [line for line in lines if line.endswith("[code]")]
+    assert len(storm) == 10, lines[:4]
+    assert lines[-1] == (
+        f"iac-gen: {tmp_path / 'Diary.sdef'}: 30 more of this kind [code]; --json has all"
+    )

@@ -5,14 +5,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from making import inputs, read, sdef, source
+from making import inputs, put, read, sdef, source
 
 from iac_gen.model import Diagnostic, Source
 from iac_gen.naming import Bound, Claim, assign
 from iac_gen.output import OutputError, Previous
 from iac_gen.pipeline import generate
 from iac_gen.report import Report
-from iac_gen.write import read_previous, write
+from iac_gen.write import read_previous
 
 DIARY = source()
 LEDGER = source(name="Ledger")
@@ -23,7 +23,7 @@ def build(folder: Path, *sources: Source, whole: bool = True, prune: bool = Fals
     """Build into `folder` as the command does."""
     given = replace(inputs(*sources), previous=read_previous(folder), whole=whole, prune=prune)
     files, report = generate(given)
-    write(folder, files, [f"{key}.py" for key in report.gone] if prune else [])
+    put(folder, files, [f"{key}.py" for key in report.gone] if prune else [])
     return report
 
 
@@ -73,7 +73,7 @@ def test_a_build_that_changes_nothing_writes_nothing(tmp_path: Path) -> None:
     build(tmp_path, DIARY, LEDGER)
     assert {path.name: path.stat().st_mtime_ns for path in tmp_path.iterdir()} == before
     assert {path.name: path.stat().st_ino for path in tmp_path.iterdir()} == inodes
-    assert write(tmp_path, texts(tmp_path)) == []
+    assert put(tmp_path, texts(tmp_path)) == []
 
 
 def test_what_is_gone_is_kept_until_pruned(tmp_path: Path) -> None:
@@ -276,10 +276,10 @@ def test_a_folder_that_cannot_be_written_says_why(tmp_path: Path) -> None:
     taken = tmp_path / "taken"
     taken.write_text("a file")
     with pytest.raises(OutputError, match="taken: File exists"):
-        write(taken, {"a.py": ""})
+        put(taken, {"a.py": ""})
     (tmp_path / "a.py").mkdir()
     with pytest.raises(OutputError, match=r"a\.py"):
-        write(tmp_path, {"a.py": ""})
+        put(tmp_path, {"a.py": ""})
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.py", "taken"]
 
 

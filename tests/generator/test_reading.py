@@ -265,14 +265,15 @@ def test_what_is_taken_in_is_told_at_the_line_of_the_include() -> None:
         "xpointer(/dictionary/suite[)",
         "xpointer($x)",
         "xpointer(\x00)",
+        "xpointer(/dictionary)",
+        "xpointer(/dictionary/suite/node())",
+        "xpointer(/dictionary/suite/class[@name='window'])",
+        "xpointer(/dictionary/suite/node()[not(self::command and @name = 'a')][1])",
+        "xpointer(/dictionary/suite/node()[not(self::command and @code = 'a')])",
+        "xpointer(/dictionary/suite/node()[not(self::class and @name = 'a')])",
+        f"xpointer(/dictionary/suite/node()[not(self::command and @name = '{'a' * 1000}')])",
     ],
 )
 def test_an_xpointer_that_no_dictionary_needs_is_refused(xpointer: str) -> None:
     with pytest.raises(ValueError, match="xpointer"):
         select(read(sdef()), Include("", xpointer))
-
-
-def test_a_filter_may_ask_for_codes_and_extensions() -> None:
-    whole = read(sdef('<class name="a" code="aaaa"/><class-extension extends="a"/>'))
-    for path in ("class[@code='aaaa']", "class-extension[@extends='a']"):
-        assert len(select(whole, Include("", f"xpointer(/dictionary/suite/{path})"))) == 1

@@ -6,10 +6,13 @@ import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from click.testing import CliRunner, Result
-from making import DIARY, inputs, sdef, source
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from making import DIARY, inputs, put, sdef, source
 
 from iac_gen import write
 from iac_gen.cli.group import cli
@@ -147,7 +150,7 @@ def interrupted(folder: Path, monkeypatch: pytest.MonkeyPatch, after: int) -> No
     with monkeypatch.context() as patch:
         patch.setattr(Path, "replace", move)
         with pytest.raises(KeyboardInterrupt):
-            write.write(folder, files)
+            put(folder, files)
 
 
 def whole(folder: Path) -> bool:
@@ -161,43 +164,58 @@ def test_an_interrupted_build_leaves_a_whole_tree(
     tools: Path, monkeypatch: pytest.MonkeyPatch, after: int
 ) -> None:
     files, _ = generate(inputs(source()))
-    write.write(tools, files)
+    put(tools, files)
     interrupted(tools, monkeypatch, after)
-    write.finish(tools)
+    put(tools, {})
     # Before the journal stands (the first move) it is the old tree, then the new one.
     assert read_previous(tools).apps.keys() == ({"diary"} if after == 0 else {"diary", "ledger"})
     assert whole(tools)
     assert not (tools / ".build").exists()
 
 
-def test_two_builds_at_once_leave_one_of_the_two(diary: Path, tools: Path) -> None:
-    command = [sys.executable, "-c", "from iac_gen.cli.group import cli; cli()", "build"]
-    environment = {**os.environ, "XDG_CACHE_HOME": str(tools.parent / "xdg")}
-    running = [
-        subprocess.Popen(
-            [*command, "--dictionary", str(path), "--output", str(tools)],
-            env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-        )
-        for path in (diary, diary.parent / "Ledger.sdef") * 2
-    ]  # fmt: skip
-    for one in running:
-        _, told = one.communicate(timeout=60)
-        assert one.returncode == 0, told
-    assert whole(tools) or read_previous(tools).apps
+NAMES = ("Almanac", "Ledger", "Notebook", "Organ", "Piano", "Radio", "Sketch", "Tuner")
+
+
+@pytest.mark.process
+@given(st.lists(st.sets(st.sampled_from(NAMES), min_size=1), min_size=8, max_size=8))
+@example([{name} for name in NAMES])
+@settings(deadline=None, max_examples=3)
+def test_eight_builds_at_once_leave_what_all_of_them_built(wanted: list[set[str]]) -> None:
+    with TemporaryDirectory() as place:
+        home = Path(place)
+        (home / "apps").mkdir()
+        for name in NAMES:
+            (home / "apps" / f"{name}.sdef").write_bytes(sdef())
+        folder = ["--dictionary", str(home / "apps"), "--output", str(home / "tools")]
+        environment = {**os.environ, "XDG_CACHE_HOME": str(home / "xdg")}
+
+        def start(command: str, *names: str) -> subprocess.Popen[bytes]:
+            line = [sys.executable, "-m", "iac_gen", command, *names, *folder]
+            return subprocess.Popen(
+                line, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+            )
+
+        running = [start("build", *sorted(names)) for names in wanted]
+        for one in running:
+            assert (one.communicate(timeout=120)[1], one.returncode) == (b"", 0)
+        apps = set().union(*wanted)
+        assert read_previous(home / "tools").apps.keys() == {name.lower() for name in apps}
+        assert whole(home / "tools")
+        assert start("check", *sorted(apps)).communicate(timeout=120)[1] == b""
 
 
 def test_a_folder_that_cannot_be_written_keeps_its_tree(
     tools: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     files, _ = generate(inputs(source()))
-    write.write(tools, files)
+    put(tools, files)
 
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device", "x")
 
     monkeypatch.setattr(write, "_put", full)
     with pytest.raises(OutputError, match="No space left"):
-        write.write(tools, {**files, "diary.py": "changed"})
+        put(tools, {**files, "diary.py": "changed"})
     assert read_previous(tools).apps.keys() == {"diary"}
     assert (tools / "diary.py").read_text() == files["diary.py"]
 

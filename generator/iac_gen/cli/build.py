@@ -3,6 +3,7 @@
 import json
 import shlex
 import sys
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +15,7 @@ from iac_gen.cli.common import (
     APPS,
     PATH,
     SHIPPED,
+    TEMPLATES,
     Find,
     command,
     default_output,
@@ -31,8 +33,8 @@ from iac_gen.surface import LevelFall
 from iac_gen.text import clean, on_one_line
 from iac_gen.write import (
     BuildCache,
+    alone,
     digest_of_files,
-    finish,
     generator_digest,
     read_cache,
     read_files,
@@ -65,6 +67,7 @@ if TYPE_CHECKING:
     help="Accept that these are lower than reviewed: TOOL, APP.CLASS.PROPERTY, APP.CLASS.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
+@TEMPLATES
 @SHIPPED
 def build(
     apps: tuple[str, ...],
@@ -74,6 +77,7 @@ def build(
     descriptions: str,
     accepted: tuple[str, ...],
     as_json: bool,
+    templates: Path | None,
     shipped: bool,
 ) -> None:
     """Build tool modules for APPS, or for every app that is found.
@@ -85,38 +89,40 @@ def build(
         fail("--prune needs a build of all apps; leave the names out")
     folder = output or default_output()
     found = find(apps)
-    finish(folder)
-    generator = generator_digest()
-    options = [not apps, prune, shipped, descriptions]
-    stamp = json.dumps([generator, options, [_facts(file) for file in found.sources]])
-    cache = read_cache(folder)
-    if cache and cache.stamp == stamp and cache.stands(folder):
-        _tell(Report.read(cache.report), folder, prune=prune, as_json=as_json)
-        return
-
-    made_by = f"{generator} {descriptions}"
-    previous = read_previous(folder)
-    inputs = replace(
-        inputs_of(found, previous, whole=not apps),
-        prune=prune,
-        shipped=shipped,
-        accept=[*accepted, *(name.strip() for one in accepted for name in one.split(","))],
-        wording=descriptions == "app",
-        done=_done(cache, made_by, folder),
-    )
-    files, report = run(inputs, quiet=as_json)
-    if report.falls:
-        if as_json:
-            click.echo(json.dumps(report.data(), indent=1))
-        else:
-            _tell_falls(report.falls)
-        _end_with_falls(report, "nothing was written", sys.argv[1:])
-    if files:
-        write(folder, files, [f"{key}.py" for key in report.gone] if prune else [])
-    names = [*files, *(f"{key}.py" for key in previous.apps if f"{key}.py" not in files)]
-    written = digest_of_files(folder, names)
-    write_cache(folder, BuildCache(made_by, stamp, report.data(), _jobs(inputs, report), written))
-    _tell(report, folder, prune=prune, as_json=as_json)
+    generator = generator_digest(templates)
+    # One after the other: what a build reads of the folder must stand until it has written.
+    with alone(folder):
+        options = [not apps, prune, shipped, descriptions]
+        stamp = json.dumps([generator, options, [_facts(file) for file in found.sources]])
+        cache = read_cache(folder)
+        if cache and cache.stamp == stamp and cache.stands(folder):
+            _tell(Report.read(cache.report), folder, prune=prune, as_json=as_json)
+            return
+        made_by = f"{generator} {descriptions}"
+        previous = read_previous(folder)
+        inputs = replace(
+            inputs_of(found, previous, whole=not apps, templates=templates),
+            prune=prune,
+            shipped=shipped,
+            accept=[*accepted, *(name.strip() for one in accepted for name in one.split(","))],
+            wording=descriptions == "app",
+            done=_done(cache, made_by, folder),
+        )
+        files, report = run(inputs, quiet=as_json)
+        if report.falls:
+            if as_json:
+                click.echo(json.dumps(report.data(), indent=1))
+            else:
+                _tell_falls(report.falls)
+            _end_with_falls(report, "nothing was written", sys.argv[1:])
+        if files:
+            write(folder, files, [f"{key}.py" for key in report.gone] if prune else [])
+        names = [*files, *(f"{key}.py" for key in previous.apps if f"{key}.py" not in files)]
+        written = digest_of_files(folder, names)
+        write_cache(
+            folder, BuildCache(made_by, stamp, report.data(), _jobs(inputs, report), written)
+        )
+        _tell(report, folder, prune=prune, as_json=as_json)
 
 
 def _facts(file: SourceFile) -> list[str]:
@@ -166,6 +172,8 @@ def _print(report: Report, folder: Path, prune: bool) -> None:
             f"{len(report.apps)} apps or libraries, {tools} tools, in {folder};"
             f" about {report.tokens} tokens if all are listed"
         )
+    if report.templates:
+        click.echo(f"Laid out by the templates of {report.templates}, which are not iac-gen's.")
     _warn(one for app in report.apps for one in app.diagnostics)
     cleaned = sum(app.cleaned for app in report.apps)
     if cleaned:
@@ -179,22 +187,42 @@ def _print(report: Report, folder: Path, prune: bool) -> None:
         )
 
 
+_TOLD: Final = 10
+"""Findings of one kind in one file that are printed; the others are counted."""
+
+
 def _warn(diagnostics: Iterable[Diagnostic]) -> None:
+    told: Counter[tuple[str, str]] = Counter()
     for one in diagnostics:
-        if one.level != "note":
+        if one.level == "note":
+            continue
+        told[one.file, one.code] += 1
+        if told[one.file, one.code] <= _TOLD:
             click.echo(f"iac-gen: {on_one_line(str(one), 1000)}", err=True)
+    for (file, code), count in told.items():
+        if count > _TOLD:
+            text = f"{file}: {count - _TOLD} more of this kind [{code}]; --json has all"
+            click.echo(f"iac-gen: {on_one_line(text, 1000)}", err=True)
 
 
 @command()
 @APPS
 @source_options
 @click.option("--output", type=PATH, help="The folder to check (default: your data folder).")
+@TEMPLATES
 @SHIPPED
-def check(apps: tuple[str, ...], find: Find, output: Path | None, shipped: bool) -> None:
+def check(
+    apps: tuple[str, ...],
+    find: Find,
+    output: Path | None,
+    templates: Path | None,
+    shipped: bool,
+) -> None:
     """Fail when a build would change the folder, with the difference and what mends it."""
     folder = output or default_output()
     waiting = _warn_unfinished(folder)
-    inputs = inputs_of(find(apps), read_previous(folder), whole=not apps)
+    previous = read_previous(folder)
+    inputs = inputs_of(find(apps), previous, whole=not apps, templates=templates)
     files, report = run(replace(inputs, shipped=shipped), quiet=True)
     differing = differences(read_files(folder, files), files, str(folder))
     for text in differing:

@@ -3,6 +3,7 @@
 import functools
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 PATH = click.Path(path_type=Path)
 APPS = click.argument("apps", nargs=-1)
 SHIPPED = click.option("--shipped", is_flag=True, hidden=True, help="The package that ships.")
+TEMPLATES = click.option(
+    "--templates", type=PATH, help="A folder of your own templates; see iac-gen templates."
+)
 Find: TypeAlias = Callable[[Sequence[str]], Discovered]
 """Finds the dictionaries that the options name, of these apps or of all."""
 
@@ -93,11 +97,21 @@ def default_output() -> Path:
     return user_data_path("iac", appauthor=False) / "tools"
 
 
-def inputs_of(found: Discovered, previous: Previous, *, whole: bool = True) -> "Inputs":
+def inputs_of(
+    found: Discovered, previous: Previous, *, whole: bool = True, templates: Path | None = None
+) -> "Inputs":
+    from platformdirs import user_cache_path
+
     from iac_gen.pipeline import Inputs
 
     quirks, faults = load_quirks()
-    return Inputs(found.sources, discover.includes(), quirks, faults, previous, whole)
+    keep = user_cache_path("iac", appauthor=False) / "formatted"
+    made = Inputs(found.sources, discover.includes(), quirks, faults, previous, whole, keep=keep)
+    if templates is None:
+        return made
+    from iac_gen.render import own_templates
+
+    return replace(made, templates=own_templates(templates))
 
 
 def run(inputs: "Inputs", quiet: bool) -> "tuple[dict[str, str], Report]":

@@ -28,6 +28,8 @@ _COMMANDS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "show": ("show", ("iac-gen show notes", "iac-gen show --unbound mail",
         "iac-gen show --why mail message.subject")),
     "snapshot": ("show", ("iac-gen snapshot App.sdef --facts --output snapshots",)),
+    "templates": ("show", ("iac-gen templates --write ours",
+        "iac-gen build --templates ours --output src/mytools")),
     "verify-names": ("show", ("iac-gen verify-names finder",)),
 }  # fmt: skip
 """Command -> the module that it is in, and examples for its help."""

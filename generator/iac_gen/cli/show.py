@@ -44,7 +44,7 @@ from iac_gen.verify import (
     reflect,
 )
 from iac_gen.why import why
-from iac_gen.write import write
+from iac_gen.write import alone, write
 
 
 @command()
@@ -68,8 +68,9 @@ def snapshot(
         if facts:
             source = replace(source, dictionary=facts_only(source.dictionary))
         files[f"{source.stem}.json"] = write_snapshot(source)
-    for changed in write(output, files):
-        click.echo(str(output / changed))
+    with alone(output, tools=False):
+        for changed in write(output, files):
+            click.echo(str(output / changed))
     end_with(failed)
 
 
@@ -269,10 +270,25 @@ def _names(key: str, made: Representation) -> tuple[str, AskedNames]:
     return key, names_of(made.resolved)
 
 
+@command("templates")
+@click.option("--write", "folder", required=True, type=PATH, help="A new or an empty folder.")
+def templates_command(folder: Path) -> None:
+    """Write the templates of modules, to be changed and given to `build --templates`."""
+    from iac_gen.render import shipped_templates
+
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        fail(f"{folder} is not empty; name a new or an empty folder")
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in shipped_templates().items():
+        (folder / name).write_text(text, encoding="utf-8")
+        click.echo(str(folder / name))
+
+
 COMMANDS: Final = {
     "lint": lint_command,
     "list": list_,
     "show": show,
     "snapshot": snapshot,
+    "templates": templates_command,
     "verify-names": verify_names,
 }

@@ -5,6 +5,7 @@ project; order has no meaning.
 """
 
 import json
+import os
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -15,7 +16,7 @@ from iac_base.words import fold
 from iac_runtime.search.lexicon import lexicon
 from iac_runtime.search.request import SearchRequest, split, stem, stems
 from iac_runtime.tool import Level, Op, Spec
-from iac_runtime.tools.catalogue import AppRow, Catalogue
+from iac_runtime.tools.catalogue import MAX_FILE, AppRow, Catalogue
 from iac_runtime.tools.shape import Tool
 from iac_runtime.tools.tables import APPLICATION, Tables
 
@@ -211,12 +212,14 @@ def listing_entry(catalogue: Catalogue, name: str) -> dict[str, Any]:
     row = catalogue.find(name)
     path = row.app.folder / "listing.jsonl"
     try:
-        with path.open("rb") as file:
+        # A pipe is not waited for.
+        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with os.fdopen(handle, "rb") as file:
             file.seek(row.offset)
-            entry: dict[str, Any] = json.loads(file.readline())
+            entry: dict[str, Any] = json.loads(file.readline(MAX_FILE))
         if entry["name"] == name and "inputSchema" in entry:
             return entry
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         pass
     raise SetupError(f"{path} is damaged; build it again: iac-gen build")
 

@@ -58,9 +58,11 @@ def page(catalogue: Catalogue, tool: str | SearchHit) -> Page:
     row = catalogue.find(name)
     entry = listing_entry(catalogue, name)
     hit = None if isinstance(tool, str) else tool
-    example = _example(catalogue.operation(name), entry["inputSchema"], hit)
+    # The module's: that of the listing is cut where it is long.
+    schema = catalogue.tool(row).input
+    example = _example(catalogue.operation(name), schema, hit)
     purpose = _LEVEL.sub("", str(entry["description"]))
-    return Page(name, purpose, row.level, row.ceiling, entry["inputSchema"], example)
+    return Page(name, purpose, row.level, row.ceiling, schema, example)
 
 
 def tokens(entries: Iterable[Mapping[str, Any]]) -> int:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from iac_base.errors import SetupError, near_text
-from iac_runtime.tools.catalogue import ToolFolder, damaged, read_tool_folders
+from iac_runtime.tools.catalogue import ToolFolder, damaged, read_part, read_tool_folders
 from iac_runtime.tools.own import META_TOOLS, OWN_TOOLS, STARTERS, TOOLSETS, toolset_tools
 from iac_runtime.tools.shape import Tool, entry
 
@@ -97,7 +97,7 @@ def _patterns(tool_folders: Sequence[ToolFolder], choice: Choice) -> list[str]:
 def _entry_lines(tool_folder: ToolFolder, patterns: list[str], read_only: bool) -> list[bytes]:
     path = tool_folder.folder / "listing.jsonl"
     try:
-        text = path.read_bytes()
+        text = read_part(path)
     except OSError as error:
         raise damaged(path) from error
     if "*" in patterns and not read_only and not tool_folder.hides:

@@ -1,8 +1,9 @@
 """The catalogue: which tools there are in the output folders, read without importing a module.
 
-A start of the server pays for this module, so it needs `json` and `pathlib` alone.
+A start of the server pays for this module, so it needs little beside `json` and `pathlib`.
 
-Folders are searched in order; an app in an earlier one hides the later one whole.
+Folders are searched in order; an app in an earlier one hides the later one whole. A folder may
+have come with somebody's repository: what it names lies in it, and nothing of it is waited for.
 """
 
 import contextlib
@@ -14,11 +15,13 @@ import sys
 import threading
 from collections.abc import Sequence
 from functools import lru_cache
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any, Final, NamedTuple
 
 from iac_base.errors import SetupError, UnknownToolError, nearest, quoted
+from iac_base.files import read_bounded
 from iac_base.words import fold
 from iac_runtime.tool import Kind, Level, Schema, spec_of
 from iac_runtime.tools.binding import Operation
@@ -51,6 +54,8 @@ def read_tool_folders(folders: Sequence[Path]) -> list[ToolFolder]:
         raw = _read(folder / "catalogue.json")
         try:
             hides = bool(seen & raw["apps"].keys())
+            if not all(map(str.isidentifier, raw["apps"])):
+                raise damaged(folder / "catalogue.json")
             apps = {key: row for key, row in raw["apps"].items() if key not in seen}
             tools = raw["tools"]
             if hides:
@@ -67,12 +72,25 @@ def damaged(path: Path) -> SetupError:
     return SetupError(f"{path} is damaged; build it again: iac-gen build")
 
 
+MAX_FILE: Final = 64 * 1024 * 1024
+"""Bytes of a file of an output folder; the listing of 200 apps has 3 MB."""
+
+
+def read_part(path: Path) -> bytes:
+    """Return the content of a file of an output folder.
+
+    Raises:
+        OSError: It cannot be read, is no regular file, or too large.
+    """
+    return read_bounded(path, MAX_FILE)[0]
+
+
 def _read(path: Path) -> dict[str, Any]:
     try:
-        raw = json.loads(path.read_bytes())
+        raw = json.loads(read_part(path))
     except FileNotFoundError:
         raise SetupError(f"{path} is missing; build it again: iac-gen build") from None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise damaged(path) from error
     if not isinstance(raw, dict) or raw.get("format") != FORMAT:
         raise SetupError(f"{path} is of another version; build it again: iac-gen build")
@@ -162,14 +180,14 @@ class Catalogue:
             path = row.app.folder / "listing.jsonl"
             if path not in texts:
                 try:
-                    texts[path] = path.read_bytes()
+                    texts[path] = read_part(path)
                 except OSError as error:
                     raise damaged(path) from error
             text = texts[path]
             end = text.find(b"\n", row.offset)
             try:
                 entry = json.loads(text[row.offset : end if end >= 0 else len(text)])
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 raise damaged(path) from error
             if not isinstance(entry, dict) or entry.get("name") != name:
                 raise damaged(path)
@@ -208,7 +226,10 @@ _IMPORTING = threading.RLock()
 @lru_cache(maxsize=1024)
 def module_tables(module: ModuleType) -> Tables:
     """Return the tables of an imported module; they are read once."""
-    return tables_of(module)
+    try:
+        return tables_of(module)
+    except (AttributeError, TypeError, ValueError) as error:
+        raise damaged(Path(module.__file__ or module.__name__)) from error
 
 
 @lru_cache(maxsize=4096)
@@ -217,7 +238,7 @@ def find_tool(module: ModuleType, function: str, name: str) -> Tool:
     tables = module_tables(module)
     written = getattr(module, function, None)
     spec = spec_of(written or str)
-    schemas: Schema | None = module.SCHEMAS.get(function)
+    schemas: Schema | None = getattr(module, "SCHEMAS", {}).get(function)
     if spec is None or schemas is None:
         raise SetupError(
             f"{module.__file__} has no tool {quoted(function)}; build it again: iac-gen build"
@@ -233,6 +254,15 @@ def find_tool(module: ModuleType, function: str, name: str) -> Tool:
         spec.ceiling or spec.level,
         operation=Operation(name, tables, spec, output),
     )
+
+
+class _SourceLoader(SourceFileLoader):
+    """Runs the source that was reviewed: byte code beside it is neither read nor written."""
+
+    def get_code(self, fullname: str) -> CodeType:
+        path = self.get_filename(fullname)
+        code: CodeType = self.source_to_code(read_part(Path(path)), path)
+        return code
 
 
 def load_module(folder: Path, key: str) -> ModuleType:
@@ -269,6 +299,8 @@ def forget_changed() -> None:
             del _STAMPS[name]
             module_tables.cache_clear()
             find_tool.cache_clear()
+            if not name.startswith(f"{PACKAGE}."):
+                continue
             # Its byte code is told apart by whole seconds and the size; a build may be quicker.
             with contextlib.suppress(OSError, NotImplementedError):
                 Path(importlib.util.cache_from_source(str(path))).unlink(missing_ok=True)
@@ -291,7 +323,8 @@ def _import(name: str, path: Path) -> ModuleType:
     try:
         if name.startswith(f"{PACKAGE}."):
             return importlib.import_module(name)
-        spec = importlib.util.spec_from_file_location(name, path)
+        loader = _SourceLoader(name, str(path))
+        spec = importlib.util.spec_from_file_location(name, path, loader=loader)
         assert spec is not None
         assert spec.loader is not None
         module = importlib.util.module_from_spec(spec)
@@ -307,21 +340,15 @@ def _import(name: str, path: Path) -> ModuleType:
 
 
 def read_lock(folder: Path) -> Any:
-    """Return the apps and tools of the lock of an output folder; it is a row a line.
+    """Return the apps and tools of the lock of an output folder.
 
     What stands behind them, the terms that were reviewed, is for builds alone and is not read.
 
     Raises:
         OSError, ValueError: It cannot be read.
     """
-    lines: list[bytes] = []
-    with (folder / "tools.lock").open("rb") as file:
-        for line in file:
-            if line.startswith(b'"terms": {'):
-                lines[-1:] = [b"}}"]
-                break
-            lines.append(line)
-    return json.loads(b"".join(lines))
+    head, terms, _ = read_part(folder / "tools.lock").partition(b',\n"terms": {')
+    return json.loads(head + b"}" if terms else head)
 
 
 def lock_digest(folder: Path, tool: str) -> str:

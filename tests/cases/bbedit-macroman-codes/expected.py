@@ -85,7 +85,11 @@ CLASSES: Final[Mapping[str, Class]] = {
 }
 
 ENUMS: Final[Mapping[str, Enum]] = {
-    "answer": (("yes", "yes "), ("less & more", "<&>'"), ("one", "\x00\x00\x00\x01"),),
+    "answer": (
+        ("yes", "yes "),
+        ("less & more", "<&>'"),
+        ("one", "\x00\x00\x00\x01"),
+    ),
 }
 
 RECORDS: Final[Mapping[str, Record]] = {}
@@ -96,7 +100,22 @@ UNVERIFIED: Final[tuple[str, ...]] = (
 )
 
 SCHEMAS: Final[Mapping[str, Schema]] = {
-    "get": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as application"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}}, "required": ["target"], "additionalProperties": false}'),
-    "set": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as application"}, "properties": {"type": "object", "description": "Property to value"}}, "required": ["target", "properties"], "additionalProperties": false}'),
-    "o_md": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as application"}, "code_a46c7374": {"type": "string", "enum": ["yes", "less & more", "one"]}}, "required": ["target"], "additionalProperties": false}'),
+    "get": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as application"}, '
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+    ),
+    "set": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"type": "string", "description": "Reference such as application"}, '
+        '"properties": {"type": "object", "description": "Property to value"}'
+        '}, "required": ["target", "properties"], "additionalProperties": false}',
+    ),
+    "o_md": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"type": "string", "description": "Reference such as application"}, '
+        '"code_a46c7374": {"type": "string", "enum": ["yes", "less & more", "one"]}'
+        '}, "required": ["target"], "additionalProperties": false}',
+    ),
 }

@@ -43,5 +43,14 @@ RECORDS: Final[Mapping[str, Record]] = {}
 UNVERIFIED: Final[tuple[str, ...]] = ()
 
 SCHEMAS: Final[Mapping[str, Schema]] = {
-    "search": Schema('{"type": "object", "properties": {"target": {"type": "string"}, "for_": {"type": "string"}}, "required": ["for_"], "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "array", "items": {"type": "string"}}, "note": {"type": "string"}}, "additionalProperties": false}'),
+    "search": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"type": "string"}, '
+        '"for_": {"type": "string"}'
+        '}, "required": ["for_"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "array", "items": {"type": "string"}}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
 }

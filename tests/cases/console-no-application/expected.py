@@ -40,6 +40,17 @@ RECORDS: Final[Mapping[str, Record]] = {}
 UNVERIFIED: Final[tuple[str, ...]] = ()
 
 SCHEMAS: Final[Mapping[str, Schema]] = {
-    "wedge": Schema('{"type": "object", "properties": {}, "additionalProperties": false}'),
-    "list": Schema('{"type": "object", "properties": {}, "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}}, "note": {"type": "string"}}, "additionalProperties": false}'),
+    "wedge": Schema(
+        '{"type": "object", "properties": {'
+        '}, "additionalProperties": false}',
+    ),
+    "list": Schema(
+        '{"type": "object", "properties": {'
+        '}, "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": '
+        '"string"}}]}}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
 }

@@ -157,12 +157,17 @@ def feed(*, slowly: bool | None = None, tape: Ref) -> None:
 
 # fmt: off
 CLASSES: Final[Mapping[str, Class]] = {
-    "application": Class("capp", "application", "applications", None, "MODIFY", "DANGEROUS", (), (Element("tape", "r"),)),
+    "application": Class("capp", "application", "applications", None, "MODIFY", "DANGEROUS", (), (
+        Element("tape", "r"),
+    )),
     "tape": Class("tape", "tape", "tapes", None, "MODIFY", "DANGEROUS", ()),
 }
 
 ENUMS: Final[Mapping[str, Enum]] = {
-    "key action": (("press", "pres"), ("release", "rels"),),
+    "key action": (
+        ("press", "pres"),
+        ("release", "rels"),
+    ),
 }
 
 RECORDS: Final[Mapping[str, Record]] = {}
@@ -170,9 +175,45 @@ RECORDS: Final[Mapping[str, Record]] = {}
 UNVERIFIED: Final[tuple[str, ...]] = ()
 
 SCHEMAS: Final[Mapping[str, Schema]] = {
-    "get": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as tapes[0]"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}}, "required": ["target"], "additionalProperties": false}'),
-    "list": Schema('{"type": "object", "properties": {"element": {"type": "string", "enum": ["tape"]}, "of": {"type": "string", "description": "Reference to the container, else the app"}, "where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}, "order": {"type": "array", "items": {"type": "string"}, "description": "Property names, -name for descending"}, "limit": {"type": "integer"}, "offset": {"type": "integer"}}, "required": ["element"], "additionalProperties": false}'),
-    "count": Schema('{"type": "object", "properties": {"element": {"type": "string", "enum": ["tape"]}, "of": {"type": "string", "description": "Reference to the container, else the app"}, "where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}}, "required": ["element"], "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "integer"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "print_tape": Schema('{"type": "object", "properties": {"target": {"type": "string"}, "action": {"type": "string", "enum": ["press", "release"]}, "to": {"type": "string", "description": "Reference such as tapes[0]"}}, "required": ["to"], "additionalProperties": false}'),
-    "feed": Schema('{"type": "object", "properties": {"slowly": {"type": "boolean"}, "tape": {"type": "string", "description": "Reference such as tapes[0]"}}, "required": ["tape"], "additionalProperties": false}'),
+    "get": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as tapes[0]"}, '
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+    ),
+    "list": Schema(
+        '{"type": "object", "properties": {'
+        '"element": {"type": "string", "enum": ["tape"]}, '
+        '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
+        '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}, '
+        '"order": {"type": "array", "items": {"type": "string"}, "description": "Property names, -name for descending"}, '
+        '"limit": {"type": "integer"}, '
+        '"offset": {"type": "integer"}'
+        '}, "required": ["element"], "additionalProperties": false}',
+    ),
+    "count": Schema(
+        '{"type": "object", "properties": {'
+        '"element": {"type": "string", "enum": ["tape"]}, '
+        '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
+        '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}'
+        '}, "required": ["element"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "integer"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "print_tape": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"type": "string"}, '
+        '"action": {"type": "string", "enum": ["press", "release"]}, '
+        '"to": {"type": "string", "description": "Reference such as tapes[0]"}'
+        '}, "required": ["to"], "additionalProperties": false}',
+    ),
+    "feed": Schema(
+        '{"type": "object", "properties": {'
+        '"slowly": {"type": "boolean"}, '
+        '"tape": {"type": "string", "description": "Reference such as tapes[0]"}'
+        '}, "required": ["tape"], "additionalProperties": false}',
+    ),
 }

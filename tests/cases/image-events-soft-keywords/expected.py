@@ -48,5 +48,12 @@ RECORDS: Final[Mapping[str, Record]] = {}
 UNVERIFIED: Final[tuple[str, ...]] = ()
 
 SCHEMAS: Final[Mapping[str, Schema]] = {
-    "match": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Absolute path or ~"}, "case": {"type": "boolean"}, "type": {"type": "string", "description": "Class name"}, "none": {"type": "string"}}, "required": ["target"], "additionalProperties": false}'),
+    "match": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"type": "string", "description": "Absolute path or ~"}, '
+        '"case": {"type": "boolean"}, '
+        '"type": {"type": "string", "description": "Class name"}, '
+        '"none": {"type": "string"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+    ),
 }

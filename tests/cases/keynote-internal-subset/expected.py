@@ -81,7 +81,10 @@ CLASSES: Final[Mapping[str, Class]] = {
 }
 
 ENUMS: Final[Mapping[str, Enum]] = {
-    "360p sizes": (("360p", "p360"), ("None", "none"),),
+    "360p sizes": (
+        ("360p", "p360"),
+        ("None", "none"),
+    ),
 }
 
 RECORDS: Final[Mapping[str, Record]] = {}
@@ -91,8 +94,25 @@ UNVERIFIED: Final[tuple[str, ...]] = (
 )
 
 SCHEMAS: Final[Mapping[str, Schema]] = {
-    "get": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as application"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}}, "required": ["target"], "additionalProperties": false}'),
-    "export": Schema('{"type": "object", "properties": {"target": {"type": "string"}, "as_": {"type": "string", "enum": ["360p", "None"]}, "n2_up": {"type": "boolean"}}, "required": ["target", "as_"], "additionalProperties": false}'),
-    "hide_switcher": Schema('{"type": "object", "properties": {}, "additionalProperties": false}'),
-    "cancel_switcher": Schema('{"type": "object", "properties": {}, "additionalProperties": false}'),
+    "get": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as application"}, '
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+    ),
+    "export": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"type": "string"}, '
+        '"as_": {"type": "string", "enum": ["360p", "None"]}, '
+        '"n2_up": {"type": "boolean"}'
+        '}, "required": ["target", "as_"], "additionalProperties": false}',
+    ),
+    "hide_switcher": Schema(
+        '{"type": "object", "properties": {'
+        '}, "additionalProperties": false}',
+    ),
+    "cancel_switcher": Schema(
+        '{"type": "object", "properties": {'
+        '}, "additionalProperties": false}',
+    ),
 }

@@ -36,6 +36,12 @@ RECORDS: Final[Mapping[str, Record]] = {}
 UNVERIFIED: Final[tuple[str, ...]] = ()
 
 SCHEMAS: Final[Mapping[str, Schema]] = {
-    "cancel_shutter": Schema('{"type": "object", "properties": {}, "additionalProperties": false}'),
-    "hide_shutter": Schema('{"type": "object", "properties": {}, "additionalProperties": false}'),
+    "cancel_shutter": Schema(
+        '{"type": "object", "properties": {'
+        '}, "additionalProperties": false}',
+    ),
+    "hide_shutter": Schema(
+        '{"type": "object", "properties": {'
+        '}, "additionalProperties": false}',
+    ),
 }

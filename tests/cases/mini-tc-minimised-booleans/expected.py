@@ -43,5 +43,10 @@ RECORDS: Final[Mapping[str, Record]] = {}
 UNVERIFIED: Final[tuple[str, ...]] = ()
 
 SCHEMAS: Final[Mapping[str, Schema]] = {
-    "pull_levers": Schema('{"type": "object", "properties": {"target": {"type": "array", "items": {"type": "integer"}}, "slowly": {"type": "boolean"}}, "additionalProperties": false}'),
+    "pull_levers": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"type": "array", "items": {"type": "integer"}}, '
+        '"slowly": {"type": "boolean"}'
+        '}, "additionalProperties": false}',
+    ),
 }

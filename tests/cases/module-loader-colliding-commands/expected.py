@@ -48,6 +48,14 @@ UNVERIFIED: Final[tuple[str, ...]] = (
 )
 
 SCHEMAS: Final[Mapping[str, Schema]] = {
-    "load_box": Schema('{"type": "object", "properties": {"target": {"type": "string"}}, "required": ["target"], "additionalProperties": false}'),
-    "load_box_2": Schema('{"type": "object", "properties": {"target": {"type": "string"}}, "required": ["target"], "additionalProperties": false}'),
+    "load_box": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"type": "string"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+    ),
+    "load_box_2": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"type": "string"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+    ),
 }

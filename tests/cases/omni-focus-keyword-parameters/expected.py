@@ -209,7 +209,9 @@ def list_2() -> ListOf[str]:
 CLASSES: Final[Mapping[str, Class]] = {
     "errand": Class("erra", "errand", "errands", None, "MODIFY", "DANGEROUS", (
         Property("done", "done", "done", "boolean", "rw", "MODIFY"),
-    ), (Element("errand", "rw"),)),
+    ), (
+        Element("errand", "rw"),
+    )),
     "application": Class("capp", "application", "applications", None, "MODIFY", "DANGEROUS", ()),
 }
 
@@ -220,11 +222,60 @@ RECORDS: Final[Mapping[str, Record]] = {}
 UNVERIFIED: Final[tuple[str, ...]] = ()
 
 SCHEMAS: Final[Mapping[str, Schema]] = {
-    "get": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as application"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}}, "required": ["target"], "additionalProperties": false}'),
-    "list": Schema('{"type": "object", "properties": {"element": {"type": "string", "enum": ["errand"]}, "of": {"type": "string", "description": "Reference to the container, else the app"}, "where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}, "order": {"type": "array", "items": {"type": "string"}, "description": "Property names, -name for descending"}, "limit": {"type": "integer"}, "offset": {"type": "integer"}}, "required": ["element"], "additionalProperties": false}'),
-    "count": Schema('{"type": "object", "properties": {"element": {"type": "string", "enum": ["errand"]}, "of": {"type": "string", "description": "Reference to the container, else the app"}, "where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}}, "required": ["element"], "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "integer"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "set": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as application"}, "properties": {"type": "object", "description": "Property to value"}}, "required": ["target", "properties"], "additionalProperties": false}'),
-    "import_": Schema('{"type": "object", "properties": {"target_2": {"type": "string"}, "from_": {"type": "string", "description": "Absolute path or ~"}, "for_": {"type": "string"}, "with_properties": {"anyOf": [{"type": "object"}, {"type": "string"}]}, "target": {"type": "string"}}, "additionalProperties": false}'),
-    "tool_": Schema('{"type": "object", "properties": {"tool": {"type": "string"}}, "additionalProperties": false}'),
-    "list_2": Schema('{"type": "object", "properties": {}, "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "array", "items": {"type": "string"}}, "note": {"type": "string"}}, "additionalProperties": false}'),
+    "get": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as application"}, '
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+    ),
+    "list": Schema(
+        '{"type": "object", "properties": {'
+        '"element": {"type": "string", "enum": ["errand"]}, '
+        '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
+        '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}, '
+        '"order": {"type": "array", "items": {"type": "string"}, "description": "Property names, -name for descending"}, '
+        '"limit": {"type": "integer"}, '
+        '"offset": {"type": "integer"}'
+        '}, "required": ["element"], "additionalProperties": false}',
+    ),
+    "count": Schema(
+        '{"type": "object", "properties": {'
+        '"element": {"type": "string", "enum": ["errand"]}, '
+        '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
+        '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}'
+        '}, "required": ["element"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "integer"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "set": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"type": "string", "description": "Reference such as application"}, '
+        '"properties": {"type": "object", "description": "Property to value"}'
+        '}, "required": ["target", "properties"], "additionalProperties": false}',
+    ),
+    "import_": Schema(
+        '{"type": "object", "properties": {'
+        '"target_2": {"type": "string"}, '
+        '"from_": {"type": "string", "description": "Absolute path or ~"}, '
+        '"for_": {"type": "string"}, '
+        '"with_properties": {"anyOf": [{"type": "object"}, {"type": "string"}]}, '
+        '"target": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "tool_": Schema(
+        '{"type": "object", "properties": {'
+        '"tool": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "list_2": Schema(
+        '{"type": "object", "properties": {'
+        '}, "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "array", "items": {"type": "string"}}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
 }

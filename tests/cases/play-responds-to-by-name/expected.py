@@ -38,6 +38,12 @@ RECORDS: Final[Mapping[str, Record]] = {}
 UNVERIFIED: Final[tuple[str, ...]] = ()
 
 SCHEMAS: Final[Mapping[str, Schema]] = {
-    "wind": Schema('{"type": "object", "properties": {}, "additionalProperties": false}'),
-    "stop": Schema('{"type": "object", "properties": {}, "additionalProperties": false}'),
+    "wind": Schema(
+        '{"type": "object", "properties": {'
+        '}, "additionalProperties": false}',
+    ),
+    "stop": Schema(
+        '{"type": "object", "properties": {'
+        '}, "additionalProperties": false}',
+    ),
 }

@@ -47,5 +47,10 @@ RECORDS: Final[Mapping[str, Record]] = {}
 UNVERIFIED: Final[tuple[str, ...]] = ()
 
 SCHEMAS: Final[Mapping[str, Schema]] = {
-    "repeat_after": Schema('{"type": "object", "properties": {"target": {"type": "string"}, "perched_on": {"type": "integer"}}, "required": ["target", "perched_on"], "additionalProperties": false}'),
+    "repeat_after": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"type": "string"}, '
+        '"perched_on": {"type": "integer"}'
+        '}, "required": ["target", "perched_on"], "additionalProperties": false}',
+    ),
 }

@@ -70,6 +70,20 @@ RECORDS: Final[Mapping[str, Record]] = {}
 UNVERIFIED: Final[tuple[str, ...]] = ()
 
 SCHEMAS: Final[Mapping[str, Schema]] = {
-    "pick_rows": Schema('{"type": "object", "properties": {"target": {"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "number"}]}}, "default_rows": {"type": "array", "items": {"type": "integer"}}, "using_divider": {"type": "string"}, "using_dividers": {"type": "array", "items": {"type": "string"}}}, "required": ["target"], "additionalProperties": false}', '{"type": "object", "properties": {"result": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "boolean"}]}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "spill": Schema('{"type": "object", "properties": {}, "additionalProperties": false}'),
+    "pick_rows": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "number"}]}}, '
+        '"default_rows": {"type": "array", "items": {"type": "integer"}}, '
+        '"using_divider": {"type": "string"}, '
+        '"using_dividers": {"type": "array", "items": {"type": "string"}}'
+        '}, "required": ["target"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "boolean"}]}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "spill": Schema(
+        '{"type": "object", "properties": {'
+        '}, "additionalProperties": false}',
+    ),
 }

@@ -70,8 +70,14 @@ def mark(target: str, *, with_sign: str | int | SignShape | None = None) -> None
 CLASSES: Final[Mapping[str, Class]] = {}
 
 ENUMS: Final[Mapping[str, Enum]] = {
-    "sign shape": (("cross", "cros"), ("ring", "ring"),),
-    "landmark name": (("north pole", "npol"), ("home", "home"),),
+    "sign shape": (
+        ("cross", "cros"),
+        ("ring", "ring"),
+    ),
+    "landmark name": (
+        ("north pole", "npol"),
+        ("home", "home"),
+    ),
 }
 
 RECORDS: Final[Mapping[str, Record]] = {}
@@ -79,6 +85,21 @@ RECORDS: Final[Mapping[str, Record]] = {}
 UNVERIFIED: Final[tuple[str, ...]] = ()
 
 SCHEMAS: Final[Mapping[str, Schema]] = {
-    "bearing_of": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string", "enum": ["north pole", "home"]}, {"type": "integer"}]}, "from_": {"type": "string"}, "rounded": {"type": "boolean"}}, "additionalProperties": false}', '{"type": "object", "properties": {"result": {"anyOf": [{"type": "number"}, {"type": "string"}]}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "mark": Schema('{"type": "object", "properties": {"target": {"type": "string"}, "with_sign": {"anyOf": [{"type": "string"}, {"type": "integer"}]}}, "required": ["target"], "additionalProperties": false}'),
+    "bearing_of": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string", "enum": ["north pole", "home"]}, {"type": "integer"}]}, '
+        '"from_": {"type": "string"}, '
+        '"rounded": {"type": "boolean"}'
+        '}, "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"anyOf": [{"type": "number"}, {"type": "string"}]}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "mark": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"type": "string"}, '
+        '"with_sign": {"anyOf": [{"type": "string"}, {"type": "integer"}]}'
+        '}, "required": ["target"], "additionalProperties": false}',
+    ),
 }

@@ -56,5 +56,13 @@ RECORDS: Final[Mapping[str, Record]] = {}
 UNVERIFIED: Final[tuple[str, ...]] = ()
 
 SCHEMAS: Final[Mapping[str, Schema]] = {
-    "soak": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Absolute path or ~"}, "with_": {"type": "integer"}, "drying": {"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "integer"}]}}, "after": {"type": "string", "format": "date-time", "description": "ISO 8601"}, "under": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}}, "required": ["target", "with_"], "additionalProperties": false}'),
+    "soak": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"type": "string", "description": "Absolute path or ~"}, '
+        '"with_": {"type": "integer"}, '
+        '"drying": {"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "integer"}]}}, '
+        '"after": {"type": "string", "format": "date-time", "description": "ISO 8601"}, '
+        '"under": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]}'
+        '}, "required": ["target", "with_"], "additionalProperties": false}',
+    ),
 }

@@ -57,7 +57,7 @@ RECORDS: Final[Mapping[str, Record]] = {
         Property("class", "pcls", "class", "text", "rw", "MODIFY"),
         Property("eggs", "eggs", "eggs", "list of egg", "rw", "MODIFY"),
     )),
-    "unknown": Record("unkn"),
+    "unknown": Record("unkn", ()),
 }
 
 UNVERIFIED: Final[tuple[str, ...]] = (
@@ -65,5 +65,16 @@ UNVERIFIED: Final[tuple[str, ...]] = (
 )
 
 SCHEMAS: Final[Mapping[str, Schema]] = {
-    "hatch": Schema('{"type": "object", "properties": {"target": {"type": "object", "properties": {"weight": {"type": "number"}, "laid_by": {"type": "object", "properties": {"class": {"type": "string"}, "eggs": {"type": "array", "items": {"type": "object"}}}, "additionalProperties": false}, "code_a6656767": {"type": "string"}}, "additionalProperties": false}, "under": {"type": "object", "properties": {"class": {"type": "string"}, "eggs": {"type": "array", "items": {"type": "object", "properties": {"weight": {"type": "number"}, "laid_by": {"type": "object"}, "code_a6656767": {"type": "string"}}, "additionalProperties": false}}}, "additionalProperties": false}, "beside": {"type": "object"}, "like": {"type": "object"}}, "required": ["target"], "additionalProperties": false}'),
+    "hatch": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"type": "object", "properties": {"weight": {"type": "number"}, "laid_by": {"type": "object", "properties": {"class": {"type": "string"}, '
+        '"eggs": {"type": "array", "items": {"type": "object"}}}, "additionalProperties": false}, "code_a6656767": {"type": "string"}}, '
+        '"additionalProperties": false}, '
+        '"under": {"type": "object", "properties": {"class": {"type": "string"}, "eggs": {"type": "array", "items": {"type": "object", "properties": '
+        '{"weight": {"type": "number"}, "laid_by": {"type": "object"}, "code_a6656767": {"type": "string"}}, "additionalProperties": false}}}, '
+        '"additionalProperties": false}, '
+        '"beside": {"type": "object"}, '
+        '"like": {"type": "object"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+    ),
 }

@@ -159,7 +159,9 @@ def strike(target: str) -> None:
 
 # fmt: off
 CLASSES: Final[Mapping[str, Class]] = {
-    "application": Class("capp", "application", "applications", None, "MODIFY", "DANGEROUS", (), (Element("page", "rw"),)),
+    "application": Class("capp", "application", "applications", None, "MODIFY", "DANGEROUS", (), (
+        Element("page", "rw"),
+    )),
     "text": Class("ctxt", "text", "texts", None, "MODIFY", "DANGEROUS", (
         Property("font", "font", "font", "text", "rw", "MODIFY"),
         Property("ink", "inkc", "ink", "ribbon", "rw", "MODIFY"),
@@ -167,11 +169,16 @@ CLASSES: Final[Mapping[str, Class]] = {
     "line": Class("clin", "line", "lines", "text", "MODIFY", "DANGEROUS", ()),
     "page": Class("cpag", "page", "pages", None, "MODIFY", "DANGEROUS", (
         Property("writing", "ctnt", "writing", "text", "rw", "MODIFY"),
-    ), (Element("line", "rw"),)),
+    ), (
+        Element("line", "rw"),
+    )),
 }
 
 ENUMS: Final[Mapping[str, Enum]] = {
-    "ribbon": (("black & red", "blrd"), ("none", "none"),),
+    "ribbon": (
+        ("black & red", "blrd"),
+        ("none", "none"),
+    ),
 }
 
 RECORDS: Final[Mapping[str, Record]] = {}
@@ -179,9 +186,43 @@ RECORDS: Final[Mapping[str, Record]] = {}
 UNVERIFIED: Final[tuple[str, ...]] = ()
 
 SCHEMAS: Final[Mapping[str, Schema]] = {
-    "get": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as pages[0]"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}}, "required": ["target"], "additionalProperties": false}'),
-    "list": Schema('{"type": "object", "properties": {"element": {"type": "string", "enum": ["line", "page"]}, "of": {"type": "string", "description": "Reference to the container, else the app"}, "where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}, "order": {"type": "array", "items": {"type": "string"}, "description": "Property names, -name for descending"}, "limit": {"type": "integer"}, "offset": {"type": "integer"}}, "required": ["element"], "additionalProperties": false}'),
-    "count": Schema('{"type": "object", "properties": {"element": {"type": "string", "enum": ["line", "page"]}, "of": {"type": "string", "description": "Reference to the container, else the app"}, "where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}}, "required": ["element"], "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "integer"}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "set": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as pages[0]"}, "properties": {"type": "object", "description": "Property to value"}}, "required": ["target", "properties"], "additionalProperties": false}'),
-    "strike": Schema('{"type": "object", "properties": {"target": {"type": "string"}}, "required": ["target"], "additionalProperties": false}'),
+    "get": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as pages[0]"}, '
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+    ),
+    "list": Schema(
+        '{"type": "object", "properties": {'
+        '"element": {"type": "string", "enum": ["line", "page"]}, '
+        '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
+        '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}, '
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}, '
+        '"order": {"type": "array", "items": {"type": "string"}, "description": "Property names, -name for descending"}, '
+        '"limit": {"type": "integer"}, '
+        '"offset": {"type": "integer"}'
+        '}, "required": ["element"], "additionalProperties": false}',
+    ),
+    "count": Schema(
+        '{"type": "object", "properties": {'
+        '"element": {"type": "string", "enum": ["line", "page"]}, '
+        '"of": {"type": "string", "description": "Reference to the container, else the app"}, '
+        '"where": {"type": "object", "description": "Filter by property: {\\"name\\": \\"x\\"} or {\\"name\\": {\\"contains\\": \\"x\\"}}"}'
+        '}, "required": ["element"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "integer"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "set": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"type": "string", "description": "Reference such as pages[0]"}, '
+        '"properties": {"type": "object", "description": "Property to value"}'
+        '}, "required": ["target", "properties"], "additionalProperties": false}',
+    ),
+    "strike": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"type": "string"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+    ),
 }

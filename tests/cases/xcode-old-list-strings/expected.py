@@ -111,8 +111,34 @@ RECORDS: Final[Mapping[str, Record]] = {}
 UNVERIFIED: Final[tuple[str, ...]] = ()
 
 SCHEMAS: Final[Mapping[str, Schema]] = {
-    "get": Schema('{"type": "object", "properties": {"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as application"}, "properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}}, "required": ["target"], "additionalProperties": false}'),
-    "set": Schema('{"type": "object", "properties": {"target": {"type": "string", "description": "Reference such as application"}, "properties": {"type": "object", "description": "Property to value"}}, "required": ["target", "properties"], "additionalProperties": false}'),
-    "choose_jobs": Schema('{"type": "object", "properties": {"target": {"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "number"}]}}}, "required": ["target"], "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "array", "items": {"type": "string"}}, "note": {"type": "string"}}, "additionalProperties": false}'),
-    "time": Schema('{"type": "object", "properties": {"target": {"type": "string", "format": "date-time", "description": "ISO 8601"}}, "required": ["target"], "additionalProperties": false}', '{"type": "object", "properties": {"result": {"type": "number"}, "note": {"type": "string"}}, "additionalProperties": false}'),
+    "get": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}], "description": "Reference such as application"}, '
+        '"properties": {"type": "array", "items": {"type": "string"}, "description": "Property names"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+    ),
+    "set": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"type": "string", "description": "Reference such as application"}, '
+        '"properties": {"type": "object", "description": "Property to value"}'
+        '}, "required": ["target", "properties"], "additionalProperties": false}',
+    ),
+    "choose_jobs": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "number"}]}}'
+        '}, "required": ["target"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "array", "items": {"type": "string"}}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
+    "time": Schema(
+        '{"type": "object", "properties": {'
+        '"target": {"type": "string", "format": "date-time", "description": "ISO 8601"}'
+        '}, "required": ["target"], "additionalProperties": false}',
+        '{"type": "object", "properties": {'
+        '"result": {"type": "number"}, '
+        '"note": {"type": "string"}'
+        '}, "additionalProperties": false}',
+    ),
 }
