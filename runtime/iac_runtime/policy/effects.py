@@ -188,7 +188,7 @@ class CallFacts:
         secrets: Properties that hold a secret and would be read.
         digest: That of the tools of its app in tools.lock; empty where there is none.
         client: Who calls, as it named itself.
-        server: The name of the server that it came by, as it was started; empty for one without.
+        server: By which server it came, as that was named when it was started; or an empty text.
         ways: How a person can be asked, in order; none where nobody can.
         story: What was asked about it so far.
         vouched: Calls up to this level were written by the person who runs them (the library,
