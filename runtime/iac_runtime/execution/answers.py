@@ -22,6 +22,9 @@ _NOT_RUNNING: Final = "not-running"
 _STALE: Final = "stale"
 """The same where what was approved is not what there is now."""
 
+_CHANGED: Final = "changed"
+"""The same where a list did not hold still while it was read."""
+
 _LOST_BYTES: Final = "the answer held bytes that are no text; they are shown as �"
 _SCRIPT_ERROR: Final = -2700
 _WORDS: Final = (
@@ -178,6 +181,9 @@ def _failure(answer: dict[str, Any], call: SentCall) -> ToolError:
     if answer.get("kind") == _STALE:
         message = "What the call names has changed since it was approved; nothing was sent."
         return call.error("STALE", message, "Look at it again, then call again.", retryable=True)
+    if answer.get("kind") == _CHANGED:
+        message = f"The list changed while {call.app} was asked for it."
+        return call.error("LIST_CHANGED", message, "Call again, or ask for less.", retryable=True)
     number = answer.get("number")
     return _described(
         number if isinstance(number, int) else None, str(answer.get("message", "")), call

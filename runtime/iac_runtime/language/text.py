@@ -233,8 +233,9 @@ def _columns(event: Event, target: str, root: str, more: Mapping[str, str]) -> s
 
 
 def _list(event: Event, target: str, root: str, more: Mapping[str, str]) -> str:
-    names = [column.jxa for column in event.columns] + [row.jxa for row in event.order]
-    names += [name for name in (event.id_column or event.name_column,) if name]
+    key = event.id_column or event.name_column
+    names = [key] if key else []
+    names += [column.jxa for column in event.columns] + [row.jxa for row in event.order]
     names = list(dict.fromkeys(names))
     if not names:
         return f"{root}.count({target}, {object_text(more)})" if more else f"{target}.length"
