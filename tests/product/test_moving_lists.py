@@ -117,7 +117,7 @@ def cases(draw: st.DrawFn) -> MovingCase:
     arguments["properties"] = draw(
         st.lists(st.sampled_from(known), min_size=1, max_size=4, unique=True)
     )
-    texts = [
+    texts: list[str] = [
         row.term for row in tables.properties(term) if row.type == "text" and row.term in known
     ]
     if texts and draw(st.booleans()):

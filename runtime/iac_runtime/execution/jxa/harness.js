@@ -130,7 +130,7 @@ function carryOut(request) {
   var work = { app: app, more: request.more || [], notes: [], items: 0, within: [] };
   switch (request.op) {
     case 'command': return { value: command(work, request), notes: work.notes };
-    case 'get': return { value: single(work, request, read(work, build(app, request.target))), notes: work.notes };
+    case 'get': return { value: single(work, request, value(work, request.target)), notes: work.notes };
     case 'properties': return { value: properties(work, request), notes: work.notes };
     case 'columns': return { value: columns(work, request), notes: work.notes };
     case 'list': return { list: list(work, request), notes: work.notes };
@@ -248,6 +248,12 @@ function property(work, object, name) {
   return OF_OBJECTS.test(name) ? field(read(work, object.properties), name) : read(work, object[name]);
 }
 
+function value(work, steps) {
+  var last = steps[steps.length - 1] || [];
+  if (last[0] !== 'go' || !OF_OBJECTS.test(last[1])) return read(work, build(work.app, steps));
+  return property(work, build(work.app, steps.slice(0, -1)), last[1]);
+}
+
 function field(record, name) {
   if (record !== null && typeof record === 'object' && Object.prototype.hasOwnProperty.call(record, name)) return record[name];
   throw { errorNumber: -1728, message: 'The app gave no ' + name + '.' };
@@ -263,8 +269,8 @@ function table(work, request) {
     wanted: null, // the ids that the filter was resolved to, where they are many
     total: null,
     kept: null, // positions that passed the filter here, or are wanted; null for all
-    ways: {}, // what is tested beyond one property
-    read: {}
+    ways: Object.create(null), // what is tested beyond one property
+    read: Object.create(null)
   };
   list.filtered = list.items = filtered ? build(work.app, steps) : list.bare;
   return list;
@@ -272,7 +278,7 @@ function table(work, request) {
 
 // The values of one property, or null where the app cannot give them.
 function column(list, name, label) {
-  if (list.read.hasOwnProperty(name)) return list.read[name];
+  if (name in list.read) return list.read[name];
   var values = null;
   try {
     values = whole(list, name);
@@ -335,7 +341,7 @@ function tester(list, test) {
 function tested(list, path) {
   var name = path.length > 1 ? JSON.stringify(path) : path[0][1];
   if (path.length > 1) list.ways[name] = path;
-  if (!list.read.hasOwnProperty(name)) list.read[name] = whole(list, name);
+  if (!(name in list.read)) list.read[name] = whole(list, name);
   return list.read[name];
 }
 
@@ -424,7 +430,7 @@ function wantedIds(list, request) {
   if (list.filter) {
     list.wanted = all;
     list.items = list.bare;
-    list.read = {};
+    list.read = Object.create(null);
     list.total = null;
   }
   return null;
@@ -447,8 +453,8 @@ function placed(list, request, end) {
 
 // The rows of items by their ids; null where the app finds none by its id.
 function byRows(list, request, wanted) {
-  var work = list.work, gone = 0, rows = [], names = namesRead(request), failed = {};
-  list.read = {};
+  var work = list.work, gone = 0, rows = [], names = namesRead(request), failed = Object.create(null);
+  list.read = Object.create(null);
   list.read[request.idColumn] = [];
   names.forEach(function (name) { list.read[name] = []; failed[name] = 0; });
   wanted.ids.forEach(function (id) {
@@ -459,7 +465,7 @@ function byRows(list, request, wanted) {
     names.forEach(function (name, i) { list.read[name].push(row[i]); });
   });
   if (gone && !rows.length) {
-    list.read = {};
+    list.read = Object.create(null);
     list.total = null;
     return null;
   }
@@ -535,7 +541,7 @@ function settle(list, request) {
       else if (!error.moved) throw error;
     }
     if (pass < PASSES - 1) {
-      list.read = {};
+      list.read = Object.create(null);
       list.total = null;
     }
   }
@@ -578,7 +584,7 @@ function atOnce(list, request) {
   if (list.total === null) list.total = bareTotal(list);
   if (list.total > FEW_ITEMS) return false;
   try {
-    var records = batch(list, list.items.properties), read = {};
+    var records = batch(list, list.items.properties), read = Object.create(null);
     names.forEach(function (name) { read[name] = records.map(function (record) { return field(record, name); }); });
   } catch (error) {
     if (isFatal(error) || error.moved) throw error;
