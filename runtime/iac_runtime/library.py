@@ -7,6 +7,7 @@ says otherwise. Without `connect`, calls go to the osascript of this Mac.
 import sys
 import threading
 from collections.abc import Callable, Collection, Mapping
+from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self
@@ -47,20 +48,22 @@ class Session:
             ToolError: The call was refused or failed.
         """
         from iac_runtime.gate.plans import Call
+        from iac_runtime.tools.checking import taken
 
-        return _value(self._gate.call(Call(tool, arguments)))
+        return _value(self._gate.call(Call(tool, taken(arguments), raw=True)))
 
     def run(self, function: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
         """Carry out the call that a generated function stands for."""
         from iac_runtime.gate.plans import Call
         from iac_runtime.tools.catalogue import find_tool, module_tables
+        from iac_runtime.tools.checking import taken
 
         module = sys.modules[function.__module__]
         key = module_tables(module).key
         name = f"{key}_{function.__name__.rstrip('_')}"
         tool = find_tool(module, function.__name__, name)
-        given = {key: value for key, value in arguments.items() if value is not None}
-        return _value(self._gate.call(Call(tool.name, given), tool=tool))
+        given = {key: taken(value, key) for key, value in arguments.items() if value is not None}
+        return _value(self._gate.call(Call(tool.name, given, raw=True), tool=tool))
 
     def close(self) -> None:
         """End the session and what runs for it: what was connected before holds again."""
@@ -186,5 +189,18 @@ def _value(outcome: Any) -> Any:
     from iac_runtime.gate.plans import Done
 
     if isinstance(outcome, Done):
-        return outcome.value
+        return _own(outcome.value)
     raise outcome.error
+
+
+def _own(value: Any) -> Any:
+    """Return a result in Python's own types: a moment is an aware `datetime`."""
+    from iac_runtime.gate.results import DateText
+
+    if isinstance(value, DateText):
+        return datetime.fromisoformat(value)
+    if isinstance(value, list):
+        return [_own(part) for part in value]
+    if isinstance(value, dict):
+        return {key: _own(part) for key, part in value.items()}
+    return value

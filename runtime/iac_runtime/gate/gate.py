@@ -32,6 +32,7 @@ from iac_runtime.gate.plans import (
     other_door,
     refused,
 )
+from iac_runtime.gate.results import asked_raw
 from iac_runtime.policy.facts import CallFacts, Decision
 from iac_runtime.policy.permissions import (
     PendingApproval,
@@ -229,6 +230,7 @@ class Gate:
         tool = tool or self.tool(call.tool)
         assert tool.perform is not None
         try:
+            call = asked_raw(call, tool)
             checked = check_arguments(call.arguments, tool.input)
             return tool.perform(tool, call._replace(arguments=checked), self.context)
         except ToolError as error:

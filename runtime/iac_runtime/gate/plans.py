@@ -29,6 +29,7 @@ class Call(NamedTuple):
         most: The highest level that this way of calling takes; more is for another way.
         token: Of a call that was asked about, the sealed token; empty for a first call.
         verdict: What the person said to the question of `token`.
+        raw: Texts are wanted as the app has them, not cleaned for a reader.
     """
 
     tool: str
@@ -37,6 +38,7 @@ class Call(NamedTuple):
     most: Level = "DANGEROUS"
     token: str = ""
     verdict: Verdict = "unanswered"
+    raw: bool = False
 
 
 class ToolResult(NamedTuple):
