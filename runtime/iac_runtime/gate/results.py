@@ -159,6 +159,7 @@ def _error(told: Mapping[str, Any], part: Event, tool: Operation) -> ToolError:
     error = describe(
         told.get("number"),
         str(told.get("message", "")),
+        told.get("about"),
         app=tool.tables.app.name,
         command=tool.name,
         writes=part.writes,

@@ -8,8 +8,21 @@
 var NUMBERS = { stop: [], unfiltered: [] };
 var MAX_DEPTH = 32, MAX_ITEMS = 50000, MAX_TEXT = 2000000, CUT = '\u2026 [truncated]';
 
+// The process that started this one: once it is gone nobody waits, and nothing more is sent.
+var PARENT = null;
+
+function parent() {
+  try {
+    ObjC.import('unistd');
+    return $.getppid();
+  } catch (error) {
+    return null;
+  }
+}
+
 // osascript harness.js 3 4: a worker on these descriptors. Without arguments: one request.
 function run(argv) {
+  PARENT = parent();
   if (argv && argv.length === 2) return serve(Number(argv[0]), Number(argv[1]));
   var stdin = $.NSFileHandle.fileHandleWithStandardInput.readDataToEndOfFile;
   var request = JSON.parse(ObjC.unwrap($.NSString.alloc.initWithDataEncoding(stdin, 4)));
@@ -60,7 +73,7 @@ function answerTo(request) {
     else answer = carryOut(request);
     answer.ok = !answer.kind;
   } catch (error) {
-    answer = failure(error);
+    answer = failure(error, request);
   }
   answer.mark = request.mark;
   return answer;
@@ -109,14 +122,20 @@ function examine(id) {
   return { record: [['installed', installed], ['scriptable', scriptable], ['running', running]] };
 }
 
-function failure(error) {
+// An error without a number of an app's is explained by what the system knows of the app, for its
+// words are in the language of the user.
+function failure(error, request) {
   if (error && error.moved) return { ok: false, kind: 'changed' };
   var number = error && error.errorNumber;
-  return {
+  var answer = {
     ok: false,
     number: typeof number === 'number' ? number : null,
     message: String((error && error.message) || error)
   };
+  if ((answer.number === null || answer.number === -2700) && request.kind === 'application') {
+    answer.about = examine(request.app).record;
+  }
+  return answer;
 }
 
 function carryOut(request) {
@@ -167,12 +186,13 @@ function part(request) {
     return answer;
   } catch (error) {
     if (isFatal(error)) throw error;
-    return failure(error);
+    return failure(error, request);
   }
 }
 
 // One event. Parameters that the app's own get or count declares go along.
 function read(work, specifier) {
+  if (PARENT !== null && parent() !== PARENT) $.exit(0);
   return work.more.length ? work.app.get(specifier, record(work.app, work.more)) : specifier();
 }
 
