@@ -231,7 +231,7 @@ class _Parser:
         if self.sees("["):
             self.at += 1
             token = self.take()
-            key: str | int
+            key: str | int = 0
             if token.kind == "string":
                 key = token.string()
             elif token.kind == "number" and isinstance(number := token.number(), int):
