@@ -4,6 +4,7 @@ import contextlib
 import os
 import re
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 from io import BytesIO
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -195,9 +196,16 @@ def is_one(row: dict[str, Any], tables: Tables, term: str, seen: Sequence[dict[s
             for key in row
             if (prop := tables.find_property(term, key)) is not None
         )
-        if all(row[key] == (v["date"] if isinstance(v, dict) else v) for key, v in values):
+        if all(row[key] == answered(value) for key, value in values):
             return True
     return False
+
+
+def answered(value: Any) -> Any:
+    """A value of a world as a list answers it: a date in local time."""
+    if not isinstance(value, dict):
+        return value
+    return datetime.fromisoformat(value["date"]).astimezone().isoformat()
 
 
 def wrong_rows(case: MovingCase) -> tuple[int, int, str]:
