@@ -20,6 +20,7 @@ ErrorType = Literal[
     "BUSY",
     "EXECUTION_ERROR",
     "INVALID_PARAMETER",
+    "LIST_CHANGED",
     "NOT_FOUND",
     "NOT_SUPPORTED",
     "PERMISSION_DENIED",

@@ -7,6 +7,7 @@ says otherwise. Without `connect`, calls go to the osascript of this Mac.
 import sys
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -49,8 +50,9 @@ class Session:
             ToolError: The call was refused or failed.
         """
         from iac_runtime.gate.plans import Call
+        from iac_runtime.tools.checking import taken
 
-        return self._value(Call(tool, arguments))
+        return self._value(Call(tool, taken(arguments), raw=True))
 
     def call_all(self, tool: str, calls: Sequence[Mapping[str, Any]], /) -> list[Any]:
         """Call a tool several times, with each of the arguments; return the results in order.
@@ -61,22 +63,25 @@ class Session:
             ToolError: They were refused, or one failed; those after it were not sent.
         """
         from iac_runtime.gate.plans import Call
+        from iac_runtime.tools.checking import taken
 
         if not calls:
             return []
-        return list(self._value(Call(tool, {}, calls=tuple(calls)))["results"])
+        given = tuple(map(taken, calls))
+        return list(self._value(Call(tool, {}, calls=given, raw=True))["results"])
 
     def run(self, function: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
         """Carry out the call that a generated function stands for."""
         from iac_runtime.gate.plans import Call
         from iac_runtime.tools.catalogue import find_tool, module_tables
+        from iac_runtime.tools.checking import taken
 
         module = sys.modules[function.__module__]
         key = module_tables(module).key
         name = f"{key}_{function.__name__.rstrip('_')}"
         tool = find_tool(module, function.__name__, name)
-        given = {key: value for key, value in arguments.items() if value is not None}
-        return self._value(Call(tool.name, given), tool)
+        given = {key: taken(value, key) for key, value in arguments.items() if value is not None}
+        return self._value(Call(tool.name, given, raw=True), tool)
 
     def _value(self, call: "Call", tool: "Tool | None" = None) -> Any:
         from iac_runtime.gate.plans import Done, asking
@@ -85,7 +90,7 @@ class Session:
         dialog = ask_dialog if dialog_at_hand() else None
         outcome = asking(partial(self._gate.call, tool=tool), call, {"dialog": dialog})
         if isinstance(outcome, Done):
-            return outcome.value
+            return _own(outcome.value)
         raise outcome.error
 
     def close(self) -> None:
@@ -206,3 +211,16 @@ def _default() -> Session:
         if not _standing:
             _standing.append(_session(None, _TIMEOUT, "DANGEROUS", ()))
         return _standing[0]
+
+
+def _own(value: Any) -> Any:
+    """Return a result in Python's own types: a moment is an aware `datetime`."""
+    from iac_runtime.gate.results import DateText
+
+    if isinstance(value, DateText):
+        return datetime.fromisoformat(value)
+    if isinstance(value, list):
+        return [_own(part) for part in value]
+    if isinstance(value, dict):
+        return {key: _own(part) for key, part in value.items()}
+    return value

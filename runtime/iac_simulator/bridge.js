@@ -113,6 +113,7 @@
   };
   $.NSData = { get data() { return new NSData(""); } };
   $.NSMutableData = { get data() { return new NSData(""); } };
+  $.getppid = () => ask("parent", {});
   $.getpid = () => ask("pid", {});
   $.getenv = (name) => { const value = environment(name); return value === null ? undefined : value; };
   $.exit = (status) => void ask("exit", { status: Number(status) });

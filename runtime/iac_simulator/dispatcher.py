@@ -205,7 +205,7 @@ class Dispatcher:
             EventRefusedError: It does not get there.
         """
         if fault.shift:
-            shift(world, fault.shift)
+            shift(world, fault.shift, fault.how)
         if fault.quit:
             world.data["@running"] = False
             raise EventRefusedError(-600 if fault.error is None else fault.error)

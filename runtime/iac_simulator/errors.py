@@ -11,12 +11,21 @@ from typing import Any, Final
 
 from iac_runtime.apple_errors import APP_ERROR, APPLE_ERRORS
 
-LANGUAGES: Final = ("en", "de")
+_SAID: Final[Mapping[str, tuple[str, str]]] = {
+    "fr": ("Une erreur s’est produite.", "Envoi d’événements Apple à {app} non autorisé."),
+    "ja": ("エラーが起きました。", "{app}にAppleEventを送信する権限がありません。"),
+    "ar": ("حدث خطأ.", "غير مسموح بإرسال أحداث Apple إلى {app}."),
+}
+"""Language -> what is said of any number, and of a denied permission; in our words."""
+
+LANGUAGES: Final = ("en", "de", *_SAID)
 
 
 def text_of(number: int, app: str, language: str = "en") -> str:
     """Return what JXA says for `number` from the app called `app`."""
     row = APPLE_ERRORS.get(number, APP_ERROR)
+    if language in _SAID:
+        return _SAID[language][number == _DENIED].format(app=app)
     return (row.said if language == "en" else row.german).format(app=app)
 
 

@@ -132,6 +132,7 @@ def _services(outside: Outside) -> Mapping[str, Callable[[Mapping[str, Any]], An
         "environment": lambda r: os.environ.get(r["name"]),
         "surroundings": lambda _: dict(os.environ),
         "pid": lambda _: os.getpid(),
+        "parent": lambda _: os.getppid(),
         "exit": leave,
     }
 

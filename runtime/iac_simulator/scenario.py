@@ -25,7 +25,7 @@ class InjectedFault:
     it strikes at the `nth` that fits and `times` times in a row, 0 for ever.
 
     What, to an event: the app answers `error`, with `after` once the work is done; or `value`, or a
-    text of `size` characters; it has `quit`; the list `shift` has moved by one. What, to the
+    text of `size` characters; it has `quit`; the list `shift` has moved (`how`). What, to the
     process: it waits `delay` seconds, forks a child that lives `fork` seconds (in a session of its
     own with `setsid`), ignores TERM, writes `write` (`times` times) to `descriptor`, and ends with
     the status `exit`, where 139 is a real segmentation fault.
@@ -42,6 +42,7 @@ class InjectedFault:
     size: int = 0
     quit: bool = False
     shift: str = ""
+    how: str = "reorder"
     delay: float = 0.0
     fork: float = 0.0
     setsid: bool = False
@@ -71,6 +72,7 @@ _CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
     "language": LANGUAGES,
     "error_lines": ("new", "old"),
     "on": ("event", "start"),
+    "how": ("reorder", "insert", "remove", "replace"),
 }
 
 

@@ -203,13 +203,29 @@ def change(world: AppWorld, chain: Chain, value: Any) -> None:
         node.data[name] = stored(value)
 
 
-def shift(world: AppWorld, place: str) -> None:
-    """Move a list of the world by one: its last object comes first, all others one later."""
+def shift(world: AppWorld, place: str, how: str) -> None:
+    """Move a list of the world: `reorder` (its last object comes first), `insert` (a copy of its
+    last object comes first, with an id of its own), `remove` (its first goes), or `replace` (both).
+    """
     chain = parse(place)
     owner = follow(world, chain[:-1])
     items = owner.data.get(chain[-1].value) if isinstance(owner, WorldObject) else None
-    if isinstance(items, list) and items:
+    if not isinstance(owner, WorldObject) or not isinstance(items, list) or not items:
+        return
+    if how == "reorder":
         items.insert(0, items.pop())
+        return
+    node = list(world.held(owner, chain[-1].value))[-1]
+    made = copy.deepcopy(node.data)
+    prop = world.id_property(node.term)
+    if prop is not None:
+        made.pop(prop.jxa, None)
+    # Before anything goes, so that an id that goes with it is not given again.
+    identify(world, node.term, made)
+    if how != "insert":
+        del items[0]
+    if how != "remove":
+        items.insert(0, made)
 
 
 def _set(call: VerbCall) -> Any:

@@ -6,6 +6,7 @@ from typing import Any
 from iac_base.words import fold
 from iac_runtime.tool import Param, Spec
 from iac_runtime.tools.tables import APPLICATION, Tables
+from iac_simulator.dispatcher import SentEvent
 
 VALUES: dict[str, Any] = {
     "any": "sample",
@@ -123,3 +124,16 @@ def settable(tables: Tables) -> tuple[str, str, str]:
             if prop.access != "r" and prop.type in simple:
                 return reference, term, prop.term
     raise LookupError(tables.key)
+
+
+def same_reads(called: list[SentEvent], shown: list[SentEvent], *, found: bool) -> bool:
+    """Say whether a list reads of its items what its line reads.
+
+    How many events it takes is decided on the way: columns, each item by its id, or of a few items
+    without ids all `properties`; where nothing is `found` there is nothing to read.
+    """
+    read, said = (
+        {str(e.direct).rpartition(".")[2] for e in events if e.event == "coregetd"}
+        for events in (called, shown)
+    )
+    return read - {"properties"} <= said and (said <= read or "properties" in read or not found)

@@ -1,12 +1,12 @@
 """A gate for tests of what tools send: whatever is asked for runs."""
 
 from iac_runtime.execution.executor import Executor
+from iac_runtime.execution.process import Runner
 from iac_runtime.gate.gate import Gate
 from iac_runtime.policy.effects import CallFacts, Decision
 from iac_runtime.policy.model import Flags, Policy, read_settings
 from iac_runtime.policy.permissions import Permissions
 from iac_runtime.tools.catalogue import Catalogue
-from iac_simulator import Simulator
 
 __all__ = ["unguarded"]
 
@@ -18,7 +18,7 @@ class _Open(Permissions):
         return Decision("allow", facts.level, (), "this test")
 
 
-def unguarded(catalogue: Catalogue, simulator: Simulator) -> Gate:
+def unguarded(catalogue: Catalogue, simulator: Runner) -> Gate:
     """Return the gate."""
     policy = Policy()
     permissions = _Open(policy, read_settings(Flags(), {}, policy), home=HOME)

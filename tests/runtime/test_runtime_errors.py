@@ -4,7 +4,7 @@ import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import psutil
 import pytest
@@ -22,8 +22,15 @@ from iac_runtime.execution.answers import (
     describe,
     parse_error_line,
 )
+from iac_runtime.execution.executor import Executor
 from iac_runtime.execution.mac import RunningProcess, resolve, responsible_of, shown_name
 from iac_runtime.execution.process import Completed
+from iac_runtime.language.request import Event
+from iac_runtime.language.steps import ByIndex, Every, Go
+from iac_runtime.tools.tables import Tables
+from iac_simulator import Simulator
+from iac_simulator.errors import LANGUAGES
+from iac_simulator.scenario import FaultScenario
 
 PAGE = Path(__file__).parents[2] / "docs" / "errors.md"
 
@@ -114,26 +121,8 @@ def test_a_change_that_may_have_been_made_says_that_this_is_not_known(number: in
         (
             -2700,
             "Error: Application can't be found.",
-            "APP_NOT_FOUND",
-            "Notes could not be found. Is it installed?",
-        ),
-        (
-            -2700,
-            "Error: Application can’t be found.",
-            "APP_NOT_FOUND",
-            "Notes could not be found. Is it installed?",
-        ),
-        (
-            None,
-            "TypeError: a.notes.whose is not a function.",
-            "NOT_SUPPORTED",
-            "The dictionary of Notes could not be loaded.",
-        ),
-        (
-            -2700,
-            "Error: Das Programm kann nicht gefunden werden.",
             "EXECUTION_ERROR",
-            "Notes failed: Error: Das Programm kann nicht gefunden werden.",
+            "Notes failed: Error: Application can't be found.",
         ),
         (
             -2700,
@@ -149,7 +138,7 @@ def test_a_change_that_may_have_been_made_says_that_this_is_not_known(number: in
         (-1728, "Can't get object.", "NOT_FOUND", "Notes could not find this object. List again"),
     ],
 )
-def test_words_decide_for_javascript_errors_only(
+def test_a_number_decides_and_no_word_of_any_language(
     number: int | None, original: str, type_: ErrorType, text: str
 ) -> None:
     error = described(number, original)
@@ -347,3 +336,29 @@ def test_the_page_of_errors_has_every_number_under_its_type() -> None:
     assert {number: found.get(number) for number in APPLE_ERRORS} == {
         number: row.type for number, row in APPLE_ERRORS.items()
     }
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize(
+    ("world", "known", "type_"),
+    [
+        ({}, False, "APP_NOT_FOUND"),
+        ({"@dictionary": False}, True, "NOT_SUPPORTED"),
+        ({"@errors": {"coregetd": -1743}}, True, "PERMISSION_DENIED"),
+        ({"@errors": {"coregetd": -1728}}, True, "NOT_FOUND"),
+        ({"@errors": {"coregetd": -600}}, True, "APP_NOT_RUNNING"),
+        ({"@errors": {"coregetd": -1712}}, True, "TIMEOUT"),
+    ],
+)
+def test_an_error_is_of_its_type_in_every_language(
+    tables: Tables, language: str, world: dict[str, Any], known: bool, type_: ErrorType
+) -> None:
+    apps = [tables] if known else []
+    simulator = Simulator(
+        apps, {"diary": world} if known else {}, faults=FaultScenario(language=language)
+    )
+    target = (Every("journals"), ByIndex(0), Go("name"))
+    read = Event("com.example.Diary", "application", "get", "coregetd", target=target, writes=False)
+    with pytest.raises(ToolError) as caught:
+        Executor(simulator).execute(read, app="Diary", command="diary_get")
+    assert caught.value.type == type_

@@ -55,9 +55,10 @@ def failing(done: Completed, event: Event = READ) -> ToolError:
             False,
         ),
         (
+            # Its words are not read: in another language they are others.
             Completed(b"", "execution error: Application can’t be found. (-2700)".encode(), 1),
             READ,
-            "APP_NOT_FOUND",
+            "EXECUTION_ERROR",
             False,
         ),
     ],

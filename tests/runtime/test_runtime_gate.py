@@ -1,5 +1,6 @@
 """The gate on simulated apps: what a caller gets, is refused, and is told."""
 
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -37,12 +38,12 @@ def test_a_list_gives_references_that_the_next_tool_takes(gate: Gate) -> None:
     }
 
 
-def test_a_list_is_read_by_column_not_by_item(gate: Gate) -> None:
-    call(
-        gate, "diary_list", element="entry", of="journals[0]", properties=["name", "body", "words"]
-    )
-    # Three columns and the ids, however many items there are.
-    assert len(gate.simulator.events) == 4  # type: ignore[attr-defined]
+def test_a_list_is_read_by_column_not_by_item(catalogue: Catalogue) -> None:
+    entries = [{"id": f"e{n}", "name": f"N{n}"} for n in range(50)]
+    gate = gate_of(catalogue, {"entries": entries})
+    call(gate, "diary_list", element="entry", properties=["name", "body", "words"])
+    # Three columns between the ids, however many items there are.
+    assert len(gate.simulator.events) == 5  # type: ignore[attr-defined]
 
 
 def test_limit_offset_and_filter_choose_the_items(gate: Gate) -> None:
@@ -91,7 +92,7 @@ def test_an_object_made_is_answered_by_id_and_is_there(gate: Gate) -> None:
     assert ".byId(" in made["ref"]
     assert call(gate, "diary_get", target=made["ref"], properties=["name", "creation date"]) == {
         "name": "Milk",
-        "creation date": "2026-03-09T08:00:00.000Z",
+        "creation date": LOCAL,
     }
     assert call(gate, "diary_count", element="entry", of='journals["Home"]') == 1
 
@@ -253,6 +254,7 @@ def test_control_characters_and_lone_surrogates_never_leave(catalogue: Catalogue
     assert found["body"].endswith("y\nz")
 
 
+LOCAL = datetime.fromisoformat("2026-03-09T08:00:00Z").astimezone().isoformat()
 ALL_CALLS = [
     ("diary_get", {"target": "journals[0].name"}),
     ("diary_get", {"target": "journals[0]", "properties": ["name", "owner"]}),
@@ -260,7 +262,6 @@ ALL_CALLS = [
     ("diary_get", {"target": "journals[0].entries.whose({isPrivate: true})"}),
     ("diary_set", {"target": "journals[0]", "properties": {"owner": "x", "name": "y"}}),
     ("diary_set", {"target": "journals[0]", "properties": {"owner": "x"}}),
-    ("diary_list", {"element": "journal"}),
     ("diary_list", {"element": "journal", "properties": ["id"]}),
     ("diary_count", {"element": "entry", "of": "today", "where": {"name": {"contains": "o"}}}),
     ("diary_make", {"element": "journal", "properties": {"name": "\"x'\n"}}),

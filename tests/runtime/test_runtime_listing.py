@@ -57,17 +57,65 @@ def test_a_filter_finds_the_same_wherever_it_is_decided(
     assert ("filtered here" in counted.note) == bool(number)
 
 
-def test_a_list_costs_an_event_a_property(catalogue: Catalogue) -> None:
+def test_a_few_are_found_once_and_read_through_their_ids(catalogue: Catalogue) -> None:
     app = Defective(catalogue, "", DIARY)
     app.call(
         "diary_list",
         element="entry",
-        properties=["name", "words", "body"],
+        properties=["name", "body"],
         where={"words": 3},
         order=["-name"],
     )
-    base = "coregetd entries.whose({_match: [ObjectSpecifier().words, 3]})"
-    assert app.sent == [f"{base}.name", f"{base}.words", f"{base}.body", f"{base}.id"]
+    assert app.sent == [
+        "coregetd entries.whose({_match: [ObjectSpecifier().words, 3]}).id",
+        'coregetd entries.byId("a").name',
+        'coregetd entries.byId("a").body',
+        'coregetd entries.byId("c").name',
+        'coregetd entries.byId("c").body',
+    ]
+
+
+def test_many_cost_an_event_a_property_between_their_ids(catalogue: Catalogue) -> None:
+    app = Defective(catalogue, "", many(500))
+    done = app.call("diary_list", element="entry", properties=["name", "words"])
+    assert app.sent == [f"coregetd entries.{name}" for name in ("id", "name", "words", "id")]
+    assert len(done.value) == 500
+    before = len(app.sent)
+    where = {"words": {">": 100}}
+    found = app.call("diary_list", element="entry", properties=["name", "words"], where=where)
+    assert len(found.value) == 399
+    # The filter is decided once, and the columns are those of the whole collection.
+    assert [sent.rpartition(".")[2] for sent in app.sent[before:]] == [
+        "id", "id", "name", "words", "id",
+    ]  # fmt: skip
+    assert sum("whose" in sent for sent in app.sent[before:]) == 1
+
+
+def many(count: int) -> dict[str, Any]:
+    return {"entries": [{"id": f"i{n}", "name": f"N{n}", "words": n} for n in range(count)]}
+
+
+def test_a_limit_bounds_what_is_read_of_a_long_list(catalogue: Catalogue) -> None:
+    app = Defective(catalogue, "", many(1200))
+    done = app.call("diary_list", element="entry", properties=["words"], offset=700, limit=2)
+    assert [(item["ref"], item["words"]) for item in done.value] == [
+        ('entries.byId("i700")', 700),
+        ('entries.byId("i701")', 701),
+    ]
+    assert done.note == "2 of 1200 items; ask with offset 702 for the next"
+    assert app.sent == [
+        "corecnte entries",
+        "coregetd entries[700].id",
+        "coregetd entries[701].id",
+        'coregetd entries.byId("i700").words',
+        'coregetd entries.byId("i701").words',
+    ]
+    last = app.call("diary_list", element="entry", properties=["words"], offset=1199, limit=20)
+    assert [item["words"] for item in last.value] == [1199]
+    one = len(app.sent)
+    found = app.call("diary_list", element="entry", where={"words": {">": 8}}, limit=1)
+    assert found.note == "1 of 1191 items; ask with offset 1 for the next"
+    assert sum("whose" in sent for sent in app.sent[one:]) == 1
 
 
 def test_where_the_app_cannot_filter_each_property_is_still_read_once(catalogue: Catalogue) -> None:
@@ -78,10 +126,9 @@ def test_where_the_app_cannot_filter_each_property_is_still_read_once(catalogue:
         properties=["name", "words"],
         where={"words": 3, "isPrivate": False},
     )
-    base = "coregetd entries"
-    # One refused, then what the filter names, what was asked for, and the ids.
-    assert app.sent[1:] == [f"{base}.words", f"{base}.isPrivate", f"{base}.name", f"{base}.id"]
-    assert len(app.sent) == 5
+    # One refused, then what the filter names and what was asked for, between the ids.
+    read = ("id", "words", "isPrivate", "name", "id")
+    assert app.sent[1:] == [f"coregetd entries.{name}" for name in read]
     assert refs_of(done.value) == ['entries.byId("a")', 'entries.byId("c")']
     assert done.note == (
         "the app cannot filter by this, so all 4 items were read and filtered here"
@@ -165,8 +212,8 @@ def test_a_column_that_cannot_be_read_is_missing_and_said_so(catalogue: Catalogu
     done = app.call("diary_list", element="entry", properties=["name", "words"], limit=2)
     assert [(item["name"], item["words"]) for item in done.value] == [(None, 3), (None, 1)]
     assert '"name" could not be read (-10000)' in done.note
-    # The column, whether there is a collection at all, the other column, the ids.
-    assert len(app.sent) == 4
+    # How many there are, the ids, then each of the two columns of two items.
+    assert len(app.sent) == 6
 
 
 def test_no_column_and_no_id_still_gives_the_items(catalogue: Catalogue) -> None:
@@ -184,7 +231,7 @@ def test_a_denied_permission_is_not_tried_again(catalogue: Catalogue) -> None:
     with pytest.raises(ToolError) as caught:
         app.call("diary_list", element="entry")
     assert caught.value.number == -1743
-    assert len(app.sent) == 1
+    assert [sent.rpartition(".")[2] for sent in app.sent] == ["id", "name"]
 
 
 def test_what_is_not_there_costs_two_events_and_says_how_to_look(catalogue: Catalogue) -> None:

@@ -2,6 +2,7 @@
 
 import importlib
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -183,7 +184,9 @@ def test_a_date_of_a_file_is_read_by_its_path_as_apples_guide_does(generated: Pa
     }
     done = gate.call(Call("finder_get", given))
     assert isinstance(done, Done)
-    assert done.value == {"modification date": "2015-09-28T12:00:00.000Z"}
+    assert datetime.fromisoformat(done.value["modification date"]) == datetime(
+        2015, 9, 28, 12, tzinfo=UTC
+    )
     assert simulator.events[-1].direct == (
         'startupDisk.folders["Users"].folders["YourUserName"].folders["Documents"]'
         '.items["My File.txt"].modificationDate'

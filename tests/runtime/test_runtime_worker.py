@@ -177,9 +177,21 @@ def test_where_no_worker_can_be_had_each_call_is_a_process(
     with caplog.at_level(logging.WARNING):
         assert ask(executor, "answer") != ask(executor, "answer")
     assert [record.getMessage() for record in caplog.records] == [
-        f"no worker can be had for {APP}: each call starts a process of its own"
+        f"no worker can be had for {APP} now: each call starts a process of its own"
     ]
     assert osascript.nothing_is_left()
+
+
+def test_a_worker_that_was_slow_to_begin_is_tried_again(
+    osascript: Scripted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    executor = osascript.executor(hello=0.5, pause=0)
+    monkeypatch.setenv("SCRIPTED_START", "deaf")
+    ask(executor, "answer")
+    assert executor.workers() == {APP: "one process a call"}
+    monkeypatch.delenv("SCRIPTED_START")
+    assert ask(executor, "answer") == ask(executor, "answer")
+    assert executor.workers() == {APP: "idle"}
 
 
 @pytest.mark.parametrize("start", ["deaf", "hangs"])

@@ -95,7 +95,7 @@ def test_the_process_ends_as_it_is_told() -> None:
         ({"fault": [{"error": "x"}]}, "scenario: fault 1: error must be int."),
         ({"fault": [{"nth": True}]}, "scenario: fault 1: nth must be int."),
         ({"fault": [{"on": "end"}]}, "scenario: fault 1: on must be one of event, start."),
-        ({"language": "fr"}, "scenario: language must be one of en, de."),
+        ({"language": "xx"}, "scenario: language must be one of en, de, fr, ja, ar."),
     ],
 )
 def test_a_wrong_scenario_gives_one_line(data: Any, said: str) -> None:

@@ -1,13 +1,13 @@
 """What came back from the harness or from osascript, and the error it means where it is no result.
 
-The number decides, because texts are in the language of the system. Only -2700, which covers every
-JavaScript exception, is told apart by its words, and in another language it stays what it is: a
-script that failed. That a silent status 1 is a denied permission is known from reports of
-macOS 27 only; a Mac can confirm it.
+The number decides, because texts are in the language of the system. Of -2700, which covers every
+JavaScript exception, what the system knows of the app tells more. That a silent status 1 is a
+denied permission is known from reports of macOS 27 only; a Mac can confirm it.
 """
 
 import json
 import re
+from collections.abc import Mapping
 from typing import Any, Final, Literal, NamedTuple
 
 from iac_base.errors import ErrorType, ToolError
@@ -22,12 +22,11 @@ _NOT_RUNNING: Final = "not-running"
 _STALE: Final = "stale"
 """The same where what was approved is not what there is now."""
 
+_CHANGED: Final = "changed"
+"""The same where a list did not hold still while it was read."""
+
 _LOST_BYTES: Final = "the answer held bytes that are no text; they are shown as �"
 _SCRIPT_ERROR: Final = -2700
-_WORDS: Final = (
-    ("application can't be found", APP_GONE),
-    ("is not a function", UNLOADED),
-)
 _LINE: Final = re.compile(
     r"(?:(?P<start>\d+):(?P<end>\d+): )?(?:execution|syntax) error: (?P<text>.*) "
     r"\((?P<number>-?\d+)\)\s*\Z",
@@ -178,13 +177,21 @@ def _failure(answer: dict[str, Any], call: SentCall) -> ToolError:
     if answer.get("kind") == _STALE:
         message = "What the call names has changed since it was approved; nothing was sent."
         return call.error("STALE", message, "Look at it again, then call again.", retryable=True)
+    if answer.get("kind") == _CHANGED:
+        message = f"The list changed while {call.app} was asked for it."
+        return call.error("LIST_CHANGED", message, "Call again, or ask for less.", retryable=True)
     number = answer.get("number")
-    return _described(
-        number if isinstance(number, int) else None, str(answer.get("message", "")), call
+    return describe(
+        number if isinstance(number, int) else None,
+        str(answer.get("message", "")),
+        answer.get("about"),
+        app=call.app,
+        command=call.command,
+        writes=call.writes,
     )
 
 
-def _described(number: int | None, original: str, call: SentCall) -> ToolError:
+def _described(number: int, original: str, call: SentCall) -> ToolError:
     return describe(number, original, app=call.app, command=call.command, writes=call.writes)
 
 
@@ -249,17 +256,18 @@ def parse_error_line(stderr: str) -> ErrorLine | None:
 
 
 def describe(
-    number: int | None, original: str, *, app: str, command: str, writes: bool
+    number: int | None, original: str, about: Any = None, *, app: str, command: str, writes: bool
 ) -> ToolError:
     """Return the error for a failure that the harness caught.
 
     Args:
         number: The Apple event error number; None for a JavaScript exception.
         original: The text that came with it.
+        about: How things stand with the app, as `test` answers it, where the harness looked.
         app, command: The names of the app and of the tool.
         writes: Whether the call may have changed something.
     """
-    row = _meaning(number, original)
+    row = _meaning(number, dict(about) if isinstance(about, list) else {})
     suggestion = row.suggestion
     if writes and row.retryable == "read":
         suggestion = f"{suggestion} {OUTCOME_UNKNOWN}"
@@ -278,10 +286,11 @@ def describe(
     )
 
 
-def _meaning(number: int | None, original: str) -> AppleError:
+def _meaning(number: int | None, about: Mapping[str, Any]) -> AppleError:
     if number is None or number == _SCRIPT_ERROR:
-        plain = original.replace("’", "'").lower()
-        return next((row for words, row in _WORDS if words in plain), APP_ERROR)
+        if about.get("installed") is False:
+            return APP_GONE
+        return UNLOADED if about.get("scriptable") is False else APP_ERROR
     # Positive numbers are an app's own; what they mean is in its words.
     unknown = APP_ERROR if number > 0 else APP_ERROR._replace(type="UNKNOWN")
     return APPLE_ERRORS.get(number, unknown)

@@ -41,6 +41,7 @@ class ExecutionLimits:
             than that for the turn.
         grace: Between TERM and KILL.
         hello: For a new worker to report.
+        pause: Until a worker is tried again that could not be had; doubled each time.
         idle: After which a worker without work is ended.
         calls: After which a worker is replaced: JXA's loop has no pool that frees its objects.
         kept: Workers that wait for work; the one unused for longest goes first.
@@ -52,6 +53,7 @@ class ExecutionLimits:
     timeout: float = DEFAULT_TIMEOUT
     grace: float = 2.0
     hello: float = 5.0
+    pause: float = 10.0
     idle: float = 60.0
     calls: int = 500
     kept: int = 8

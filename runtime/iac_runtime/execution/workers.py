@@ -30,6 +30,9 @@ from iac_runtime.execution.process import (
 )
 from iac_runtime.execution.streams import WORDS_KEPT, Ended, Tail, converse
 
+_LONGEST_PAUSE: Final = 600.0
+"""Seconds until a worker is tried again, at most: each failure doubles the pause."""
+
 _PATIENCE: Final = 1.0
 """Seconds that a worker has to end by itself."""
 
@@ -132,7 +135,8 @@ class Workers:
         self._change = threading.Condition()
         self._idle: dict[str, Worker] = {}
         self._leaving: list[Worker] = []
-        self._without: set[str] = set()
+        self._without: dict[str, tuple[float, float]] = {}
+        """App -> when a worker is tried again, and how long the pause before that is."""
         self._keeper: threading.Thread | None = None
         self._closed = False
         self._owner = os.getpid()
@@ -156,11 +160,16 @@ class Workers:
         """
         worker = self._take(app)
         if worker is None:
-            if app in self._without:
+            until, pause = self._without.get(app, (0.0, self._limits.pause / 2))
+            if time.monotonic() < until:
                 return None
             started = self._start(app, deadline, cancel)
+            if started is None:
+                pause = min(2 * pause, _LONGEST_PAUSE)
+                self._without[app] = (time.monotonic() + pause, pause)
             if not isinstance(started, Worker):
                 return started
+            self._without.pop(app, None)
             worker = started
         strays = 0
         try:
@@ -227,11 +236,10 @@ class Workers:
         end(worker.child, self._grace)
         if reply.how == "cancelled" or (reply.how == "timeout" and deadline <= patience):
             return reply
-        self._without.add(app)
         import logging
 
         logging.getLogger("iac.workers").warning(
-            "no worker can be had for %s: each call starts a process of its own", app
+            "no worker can be had for %s now: each call starts a process of its own", app
         )
         return None
 

@@ -35,6 +35,7 @@ from iac_runtime.gate.plans import (
     other_door,
     refused,
 )
+from iac_runtime.gate.results import asked_raw
 from iac_runtime.policy.effects import Approver, CallFacts, Decision
 from iac_runtime.policy.permissions import (
     PendingApproval,
@@ -212,6 +213,7 @@ class Gate:
             )
         assert tool.perform is not None
         try:
+            call = asked_raw(call, tool)
             checked = check_arguments(call.arguments, tool.input)
             return tool.perform(tool, call._replace(arguments=checked), self.context)
         except ToolError as error:

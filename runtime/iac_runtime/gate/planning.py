@@ -23,7 +23,7 @@ from iac_base.errors import (
 from iac_base.files import open_state
 from iac_base.words import text_literal
 from iac_runtime.gate.plans import Call, Plan, ToolContext, ToolResult
-from iac_runtime.gate.results import look_again, plain_result
+from iac_runtime.gate.results import look_again, plain_result, shown
 from iac_runtime.language.compose import compose, effective_level
 from iac_runtime.language.request import Event, EventOp
 from iac_runtime.language.terms import contains
@@ -83,7 +83,9 @@ def plan_operation(tool: Tool, call: Call, context: ToolContext) -> Plan:
             answer = context.executor.execute(sent, app=app.name, command=tool.name, cancel=cancel)
         except ToolError as error:
             raise look_again(error, event, operation) from None
-        return short_enough(plain_result(answer, event, operation), context.limit, facts.effects)
+        found = plain_result(answer, event, operation)
+        found = found if call.raw else shown(found)
+        return short_enough(found, context.limit, facts.effects)
 
     def look(facts: CallFacts) -> Plan:
         # Needed by calls that are asked about, and by no other.

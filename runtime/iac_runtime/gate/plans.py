@@ -30,6 +30,7 @@ class Call(NamedTuple):
         calls: In place of `arguments`, those of several calls that are asked about as one.
         token: Of a call that was asked about, the sealed token; empty for a first call.
         verdict: What the question of `token` came back with.
+        raw: Texts are wanted as the app has them, not cleaned for a reader.
     """
 
     tool: str
@@ -39,6 +40,7 @@ class Call(NamedTuple):
     calls: tuple[Mapping[str, Any], ...] = ()
     token: str = ""
     verdict: Verdict = "unable"
+    raw: bool = False
 
 
 class ToolResult(NamedTuple):

@@ -1,18 +1,21 @@
 """Answers of an app to plain values; and, of an object that is gone, how to look again.
 
-What an app answers is foreign text; it is cleaned before it leaves (`iac_base.text`).
+A text is what the app has, to the last character. What a model reads is cleaned (`shown`), for it
+is foreign text; with `raw` it is not.
 """
 
 import json
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from datetime import datetime
 from typing import Any, Final
 
 from iac_base import text as cleaning
 from iac_base.errors import InvalidParameterError, ToolError
 from iac_base.words import fold, text_literal
 from iac_runtime.execution.answers import AppAnswer, describe
-from iac_runtime.gate.plans import ToolResult
+from iac_runtime.gate.plans import Call, ToolResult
 from iac_runtime.language.reader import AppReader
 from iac_runtime.language.request import Event
 from iac_runtime.language.steps import ById, ByIndex, ByName, Step, Whose
@@ -20,6 +23,7 @@ from iac_runtime.language.terms import code_key
 from iac_runtime.language.text import steps_text
 from iac_runtime.policy.call_view import steps_in
 from iac_runtime.tools.binding import Operation
+from iac_runtime.tools.shape import Tool
 from iac_runtime.tools.tables import Tables
 from iac_runtime.types import parse_type
 
@@ -77,6 +81,15 @@ _SHIFTING: Final = (
 )
 
 
+_CLEANED: Final = "hidden characters are left out of a text; `raw: true` gives it as the app has it"
+
+
+class DateText(str):
+    """A moment: ISO 8601 in local time, with the offset."""
+
+    __slots__ = ()
+
+
 class RefText(str):
     """A result that is an object specifier; as a text it is the reference."""
 
@@ -106,14 +119,30 @@ def plain_result(answer: AppAnswer, event: Event, tool: Operation) -> ToolResult
         value = _plain(answer.value, tables, terms)
     if _shifts(value):
         notes.append(_SHIFTING)
-    return ToolResult(clean(value), tuple(notes))
+    return ToolResult(value, tuple(notes))
+
+
+def shown(found: ToolResult) -> ToolResult:
+    """Return a result for a reader: texts cleaned, and said so where that changed something."""
+    cleaned = clean(found.value)
+    return ToolResult(cleaned, (*found.notes, _CLEANED) if cleaned != found.value else found.notes)
+
+
+def asked_raw(call: Call, tool: Tool) -> Call:
+    """Return a call without its `raw`, which is no argument of any app's tool but of all."""
+    given = call.arguments
+    own = tool.operation is None or "raw" in tool.input.get("properties", ())
+    if own or not isinstance(given, Mapping) or not isinstance(given.get("raw"), bool):
+        return call
+    rest = {key: value for key, value in given.items() if key != "raw"}
+    return call._replace(arguments=rest, raw=given["raw"])
 
 
 def _each(answer: AppAnswer, event: Event, tool: Operation) -> ToolResult:
     found: list[Any] = []
     notes: list[str] = []
     for part, told in zip(event.parts, answer.value, strict=True):
-        row: dict[str, Any] = {"target": RefText(steps_text(part.target) or "application")}
+        row: dict[str, Any] = {"target": _ref(steps_text(part.target) or "application")}
         if told.get("ok"):
             plain = plain_result(
                 AppAnswer(told.get("value"), None, tuple(told.get("notes") or ())), part, tool
@@ -123,13 +152,14 @@ def _each(answer: AppAnswer, event: Event, tool: Operation) -> ToolResult:
         else:
             row["error"] = _error(told, part, tool).facts()
         found.append(row)
-    return ToolResult(clean(found), tuple(dict.fromkeys(notes)))
+    return ToolResult(found, tuple(dict.fromkeys(notes)))
 
 
 def _error(told: Mapping[str, Any], part: Event, tool: Operation) -> ToolError:
     error = describe(
         told.get("number"),
         str(told.get("message", "")),
+        told.get("about"),
         app=tool.tables.app.name,
         command=tool.name,
         writes=part.writes,
@@ -175,14 +205,28 @@ def _plain(value: Any, tables: Tables, terms: Mapping[str, str]) -> Any:
     if not isinstance(value, dict):
         return value
     if "ref" in value:
-        return RefText(_reference(value["ref"], value.get("id"), tables))
+        return _ref(_reference(value["ref"], value.get("id"), tables))
     if "record" in value:
         return {terms.get(key, key): _plain(part, tables, terms) for key, part in value["record"]}
     if "opaque" in value:
         return dict(value["opaque"])
     if "cut" in value:
         return {"truncated": value["cut"]}
-    return value.get("path") or value.get("date")
+    return value.get("path") or _moment(value.get("date"))
+
+
+def _moment(iso: str | None) -> DateText | None:
+    """Return a moment in local time; at the ends of the calendar, where there is none, in UTC."""
+    if iso is None:
+        return None
+    moment = datetime.fromisoformat(iso)
+    with suppress(ValueError, OverflowError, OSError):
+        moment = moment.astimezone()
+    return DateText(moment.isoformat(timespec="milliseconds" if moment.microsecond else "seconds"))
+
+
+def _ref(text: str) -> RefText:
+    return RefText(cleaning.escaped(text))
 
 
 def _reference(shown: str, ident: str | int | None, tables: Tables) -> str:
@@ -215,7 +259,7 @@ def _items(listing: Mapping[str, Any], event: Event, tables: Tables) -> list[dic
         elif listing["by"] == "name" and bare == base:
             # Unique among all items: of a filtered collection only the found ones are known.
             step = ByName(str(key))
-        item: dict[str, Any] = {"ref": RefText(steps_text((*base, step)))}
+        item: dict[str, Any] = {"ref": _ref(steps_text((*base, step)))}
         for column, value in zip(event.columns, row, strict=True):
             item[column.label] = _plain(value, tables, {})
         found.append(item)

@@ -54,15 +54,20 @@ _SAID: Final[Mapping[Operator, tuple[str, ...]]] = {
     ">=": (">=", "greaterthanequals"),
     "<": ("<", "lessthan", "before"),
     "<=": ("<=", "lessthanequals"),
-    "_contains": ("contains",),
-    "_beginsWith": ("beginswith", "startswith"),
-    "_endsWith": ("endswith",),
+    "_contains": ("contains", "contain"),
+    "_beginsWith": ("beginswith", "startswith", "beginwith", "startwith"),
+    "_endsWith": ("endswith", "endwith"),
 }
 _OPERATORS: Final[Mapping[str, Operator]] = {
     word: operator for operator, words in _SAID.items() for word in words
 }
-_UNEQUAL: Final = ("!=", "<>", "notequals", "isnot")
-_KNOWN: Final = ("=", "!=", ">", ">=", "<", "<=", "contains", "begins with", "ends with")
+_UNEQUAL: Final = ("!=", "<>", "notequals", "isnot", "isnotequalto", "doesnotequal")
+_NOT: Final = ("doesnot", "isnot", "not")
+_IN: Final = ("in", "isin")
+_KNOWN: Final = (
+    *("=", "!=", ">", ">=", "<", "<=", "contains", "begins with", "ends with", "in"),
+    *("not contains", "not in"),
+)
 _JOINS: Final = ("and", "or", "not")
 
 _MAX_NESTING: Final = 4
@@ -205,6 +210,13 @@ class AppReader:
         key = fold(word) or word
         if key in _UNEQUAL:
             return Join("not", (self._compare(found, "=", value),))
+        if key in _IN:
+            if not isinstance(value, list | tuple) or not value:
+                raise InvalidParameterError(f'"{word}" in a filter wants a list of values.')
+            return _join("or", tuple(self._compare(found, "=", part) for part in value))
+        plain = next((key.removeprefix(no) for no in _NOT if key.startswith(no)), "")
+        if plain in _OPERATORS or plain in _IN:
+            return Join("not", (self._compare(found, plain, value),))
         operator = _OPERATORS.get(key)
         if operator is None:
             raise InvalidParameterError(

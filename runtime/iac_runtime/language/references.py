@@ -61,6 +61,10 @@ _PLACES: Final = (
 _VOLUMES: Final = "/Volumes/"
 _CLASSES: Final = {"folder": ("folder",), "file": ("file",), "item": ("item", "disk item")}
 
+_RELATIVE: Final = ("before", "after", "next", "previous")
+_AMONG: Final = ("middle", "some", "any")
+"""What AppleScript says of an object or of a collection, and JavaScript for Automation cannot."""
+
 _PICKS: Final = ("first", "last", "end", "beginning")
 _MAX_INDEX: Final = 2**31 - 1
 _MAX_ID: Final = 2**53
@@ -208,6 +212,11 @@ class _Walker:
             return known
         if word in ("end", "beginning") and here.classes != ():
             return here.then(_boundary(word), here.classes)
+        if self.strict and here.steps and word in (_AMONG if here.selectable else _RELATIVE):
+            raise InvalidParameterError(
+                f"JavaScript for Automation has no form for .{name} of {here.text}.",
+                "Read the list, and pick the object from it by id, name or position.",
+            )
         if here.classes is not None and self.strict:
             raise unknown_name(name, here.classes, self.tables, here.prop)
         jxa = loose_name(name, self.tables)

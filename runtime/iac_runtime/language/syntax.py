@@ -231,13 +231,18 @@ class _Parser:
         if self.sees("["):
             self.at += 1
             token = self.take()
-            key: str | int
+            key: str | int = 0
             if token.kind == "string":
                 key = token.string()
             elif token.kind == "number" and isinstance(number := token.number(), int):
                 key = number
-            else:
+            elif token.text != ":":
                 self.fail(token, "a name in quotes or a whole number")
+            if token.text == ":" or self.sees(":"):
+                raise InvalidParameterError(
+                    "JavaScript for Automation has no form for a range of objects.",
+                    "Use list with offset and limit, and the references that it gives.",
+                )
             self.mark("]")
             return KeyPart(key)
         self.mark(".")

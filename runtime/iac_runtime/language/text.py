@@ -33,6 +33,17 @@ from iac_runtime.language.steps import (
     Whose,
 )
 
+_OF_OBJECTS = frozenset(
+    "get set make constructor prototype toString toLocaleString valueOf hasOwnProperty"
+    " propertyIsEnumerable isPrototypeOf toJSON call apply bind".split()
+)
+_OF_COLLECTIONS = _OF_OBJECTS | frozenset(
+    "length at byName byId whose where push first last beginning end"
+    " unshift splice pop shift".split()
+)
+"""Names that JXA keeps for itself on every object and on collections: a property of such a name is
+taken from the record of all properties, here as in the harness."""
+
 _IDENTIFIER = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*\Z")
 
 
@@ -206,6 +217,9 @@ def _line(event: Event, root: str) -> str:
         case "command":
             return f"{root}{member(event.command)}({', '.join(_arguments(event, root))})"
         case "get":
+            last = event.target[-1] if event.target else None
+            if isinstance(last, Go) and last.name in _OF_OBJECTS:
+                return _property(steps_text(event.target[:-1], root), last.name, root, more)
             return _read(target, root, more)
         case "properties":
             return _read(f"{target}.properties", root, more)
@@ -227,20 +241,21 @@ def _line(event: Event, root: str) -> str:
 
 def _columns(event: Event, target: str, root: str, more: Mapping[str, str]) -> str:
     if len(event.columns) == 1:
-        return _read(f"{target}{member(event.columns[0].jxa)}", root, more)
-    reads = {c.label: _read(f"x{member(c.jxa)}", root, more) for c in event.columns}
+        return _property(target, event.columns[0].jxa, root, more)
+    reads = {c.label: _property("x", c.jxa, root, more) for c in event.columns}
     return f"const x = {target}; ({object_text(reads)})"
 
 
 def _list(event: Event, target: str, root: str, more: Mapping[str, str]) -> str:
-    names = [column.jxa for column in event.columns] + [row.jxa for row in event.order]
-    names += [name for name in (event.id_column or event.name_column,) if name]
+    key = event.id_column or event.name_column
+    names = [key] if key else []
+    names += [column.jxa for column in event.columns] + [row.jxa for row in event.order]
     names = list(dict.fromkeys(names))
     if not names:
         return f"{root}.count({target}, {object_text(more)})" if more else f"{target}.length"
     if len(names) == 1:
-        return _read(f"{target}{_dot(names[0])}", root, more)
-    reads = (_read(f"x{_dot(name)}", root, more) for name in names)
+        return _property(target, names[0], root, more, _OF_COLLECTIONS)
+    reads = (_property("x", name, root, more, _OF_COLLECTIONS) for name in names)
     return f"const x = {target}; [{', '.join(reads)}]"
 
 
@@ -259,8 +274,20 @@ def _read(specifier: str, root: str, more: Mapping[str, str]) -> str:
     return f"{root}.get({specifier}, {object_text(more)})" if more else f"{specifier}()"
 
 
-def _dot(name: str) -> str:
-    return member(name) if name else ""
+def _property(
+    target: str,
+    name: str,
+    root: str,
+    more: Mapping[str, str],
+    kept: frozenset[str] = _OF_OBJECTS,
+) -> str:
+    """Return the read of a property of an object, or of each object of a collection."""
+    if name not in kept:
+        return _read(f"{target}{member(name) if name else ''}", root, more)
+    record = _read(f"{target}.properties", root, more)
+    return (
+        f"{record}{member(name)}" if kept is _OF_OBJECTS else f"{record}.map(p => p{member(name)})"
+    )
 
 
 def _arguments(event: Event, root: str) -> list[str]:

@@ -23,7 +23,7 @@ from mcp.shared.exceptions import MCPError
 
 from iac_base.cancellation import Cancellation
 from iac_base.errors import IacError, ToolError, UnknownToolError
-from iac_base.text import escaped
+from iac_base.text import escaped, hidden
 from iac_runtime.execution.answers import OUTCOME_UNKNOWN
 from iac_runtime.gate.gate import Gate
 from iac_runtime.gate.plans import Asks, Call, Done, Refused
@@ -84,8 +84,13 @@ def done_result(done: Done) -> types.CallToolResult:
         meta["iac/note"] = clean(done.note)
     if done.reasons:
         meta["iac/reasons"] = clean(list(done.reasons))
-    text = types.TextContent(text=json.dumps(content, ensure_ascii=False))
-    return types.CallToolResult(content=[text], structured_content=content, _meta=meta)
+    text = json.dumps(content, ensure_ascii=False)
+    if any(map(hidden, set(text))):
+        # As it is asked for (`raw`): what is hidden in it is written out, halves of characters go.
+        text = json.dumps(content)
+        content = json.loads(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
+    shown = types.TextContent(text=text)
+    return types.CallToolResult(content=[shown], structured_content=content, _meta=meta)
 
 
 def _error_result(facts: Mapping[str, Any]) -> types.CallToolResult:

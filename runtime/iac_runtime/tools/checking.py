@@ -5,7 +5,10 @@ without the underscore of a Python keyword, enumerators in any case, null for wh
 """
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
+from datetime import date
+from enum import Enum
+from os import PathLike, fspath
 from typing import Any, Final, TypeAlias
 
 from iac_base.errors import InvalidParameterError, near_text, quoted
@@ -51,6 +54,44 @@ def check_arguments(arguments: Mapping[str, Any], schema: _Schema) -> dict[str, 
         raise InvalidParameterError(f"{' and '.join(missing)} must be given.")
     _validate(found, schema)
     return found
+
+
+def taken(value: Any, where: str = "arguments", depth: int = 0) -> Any:
+    """Return a value of Python in the types of JSON.
+
+    A date becomes ISO 8601 (a naive one is local time), a path its text, an enumeration's member
+    its value, a tuple or a set a list, bytes the text that they are in UTF-8.
+
+    Raises:
+        InvalidParameterError: There is no way to send it to an app.
+    """
+    if depth > MAX_DEPTH:
+        raise InvalidParameterError(f"{where[:80]} is nested deeper than {MAX_DEPTH} levels.")
+    if isinstance(value, Enum):
+        return taken(value.value, where, depth + 1)
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, PathLike):
+        return taken(fspath(value), where, depth + 1)
+    if isinstance(value, bytes | bytearray):
+        try:
+            return value.decode()
+        except UnicodeDecodeError:
+            raise InvalidParameterError(
+                f"{where}: these bytes are no text, and JavaScript for Automation has no form for"
+                " others.",
+                "Write them to a file and give its path.",
+            ) from None
+    if isinstance(value, Mapping):
+        return {
+            str(taken(key, where, depth + 1)): taken(part, f"{where}.{key}"[:200], depth + 1)
+            for key, part in value.items()
+        }
+    if isinstance(value, list | tuple | Set):
+        return [taken(part, f"{where}[{n}]"[:200], depth + 1) for n, part in enumerate(value)]
+    raise InvalidParameterError(f"{where}: a {type(value).__name__} cannot be sent to an app.")
 
 
 def _bounded(arguments: Mapping[str, Any]) -> None:

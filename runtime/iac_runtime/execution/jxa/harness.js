@@ -8,8 +8,21 @@
 var NUMBERS = { stop: [], unfiltered: [] };
 var MAX_DEPTH = 32, MAX_ITEMS = 50000, MAX_TEXT = 2000000, CUT = '\u2026 [truncated]';
 
+// The process that started this one: once it is gone nobody waits, and nothing more is sent.
+var PARENT = null;
+
+function parent() {
+  try {
+    ObjC.import('unistd');
+    return $.getppid();
+  } catch (error) {
+    return null;
+  }
+}
+
 // osascript harness.js 3 4: a worker on these descriptors. Without arguments: one request.
 function run(argv) {
+  PARENT = parent();
   if (argv && argv.length === 2) return serve(Number(argv[0]), Number(argv[1]));
   var stdin = $.NSFileHandle.fileHandleWithStandardInput.readDataToEndOfFile;
   var request = JSON.parse(ObjC.unwrap($.NSString.alloc.initWithDataEncoding(stdin, 4)));
@@ -60,7 +73,7 @@ function answerTo(request) {
     else answer = carryOut(request);
     answer.ok = !answer.kind;
   } catch (error) {
-    answer = failure(error);
+    answer = failure(error, request);
   }
   answer.mark = request.mark;
   return answer;
@@ -109,13 +122,20 @@ function examine(id) {
   return { record: [['installed', installed], ['scriptable', scriptable], ['running', running]] };
 }
 
-function failure(error) {
+// An error without a number of an app's is explained by what the system knows of the app, for its
+// words are in the language of the user.
+function failure(error, request) {
+  if (error && error.moved) return { ok: false, kind: 'changed' };
   var number = error && error.errorNumber;
-  return {
+  var answer = {
     ok: false,
     number: typeof number === 'number' ? number : null,
     message: String((error && error.message) || error)
   };
+  if ((answer.number === null || answer.number === -2700) && request.kind === 'application') {
+    answer.about = examine(request.app).record;
+  }
+  return answer;
 }
 
 function carryOut(request) {
@@ -129,7 +149,7 @@ function carryOut(request) {
   var work = { app: app, more: request.more || [], notes: [], items: 0, within: [] };
   switch (request.op) {
     case 'command': return { value: command(work, request), notes: work.notes };
-    case 'get': return { value: single(work, request, read(work, build(app, request.target))), notes: work.notes };
+    case 'get': return { value: single(work, request, value(work, request.target)), notes: work.notes };
     case 'properties': return { value: properties(work, request), notes: work.notes };
     case 'columns': return { value: columns(work, request), notes: work.notes };
     case 'list': return { list: list(work, request), notes: work.notes };
@@ -166,12 +186,13 @@ function part(request) {
     return answer;
   } catch (error) {
     if (isFatal(error)) throw error;
-    return failure(error);
+    return failure(error, request);
   }
 }
 
 // One event. Parameters that the app's own get or count declares go along.
 function read(work, specifier) {
+  if (PARENT !== null && parent() !== PARENT) $.exit(0);
   return work.more.length ? work.app.get(specifier, record(work.app, work.more)) : specifier();
 }
 
@@ -193,7 +214,7 @@ function properties(work, request) {
   var fields = [], failed = 0;
   for (var i = 0; i < request.columns.length; i++) {
     try {
-      fields.push([request.columns[i][0], plain(work, read(work, target[request.columns[i][1]]), 0)]);
+      fields.push([request.columns[i][0], plain(work, property(work, target, request.columns[i][1]), 0)]);
     } catch (error) {
       if (isFatal(error)) throw error;
       failed += 1;
@@ -209,7 +230,7 @@ function columns(work, request) {
   for (var i = 0; i < request.columns.length; i++) {
     var value = null;
     try {
-      value = plain(work, read(work, target[request.columns[i][1]]), 0);
+      value = plain(work, property(work, target, request.columns[i][1]), 0);
     } catch (error) {
       if (isFatal(error)) throw error;
       first = first || error;
@@ -226,32 +247,67 @@ function unreadable(work, label, error) {
   note(work, '"' + label + '" could not be read (' + ((error && error.errorNumber) || 'error') + ')');
 }
 
-// A collection whose properties are read whole: one event a property, never one an item.
+// ---- Lists. Each read is an event of its own, and a list can move between two of them. So few
+// items are read one by one through their ids: then a row is of one object, whatever moves. Many
+// are read a property at a time, with what tells them apart (ids, else names, else all that is
+// read) first and last; what lies between counts only where both are equal.
+
+// What is read through ids: at most so many values, or so few items; a collection is counted
+// before a part of it is asked for, and read whole up to this size. How often a list that moved is
+// read in all.
+var MAX_CELLS = 300, FEW_ITEMS = 6, MAX_WHOLE = 1000, PASSES = 3;
+
+// Names that JXA keeps for itself, on collections and on every object: a property of such a name
+// is taken from the record of all properties.
+var OF_COLLECTIONS = /^(length|at|byName|byId|whose|where|push|first|last|beginning|end|unshift|splice|pop|shift)$/;
+var OF_OBJECTS = new RegExp('^(get|set|make|constructor|prototype|toString|toLocaleString|valueOf|hasOwnProperty|' +
+  'propertyIsEnumerable|isPrototypeOf|toJSON|call|apply|bind)$');
+
+function property(work, object, name) {
+  if (!name) return read(work, object);
+  return OF_OBJECTS.test(name) ? field(read(work, object.properties), name) : read(work, object[name]);
+}
+
+function value(work, steps) {
+  var last = steps[steps.length - 1] || [];
+  if (last[0] !== 'go' || !OF_OBJECTS.test(last[1])) return read(work, build(work.app, steps));
+  return property(work, build(work.app, steps.slice(0, -1)), last[1]);
+}
+
+function field(record, name) {
+  if (record !== null && typeof record === 'object' && Object.prototype.hasOwnProperty.call(record, name)) return record[name];
+  throw { errorNumber: -1728, message: 'The app gave no ' + name + '.' };
+}
+
 function table(work, request) {
-  var steps = request.target, last = steps[steps.length - 1];
-  return {
+  var steps = request.target, last = steps[steps.length - 1], filtered = last[0] === 'whose';
+  var list = {
     work: work,
-    items: build(work.app, steps),
-    filter: last[0] === 'whose' ? last[1] : null,
-    bare: steps.slice(0, -1),
-    kept: null, // positions that passed the filter here; null where the app filtered
+    bare: build(work.app, filtered ? steps.slice(0, -1) : steps),
+    filter: filtered ? last[1] : null, // that the app decides
+    test: null, // the same, decided here
+    wanted: null, // the ids that the filter was resolved to, where they are many
     total: null,
-    read: {}
+    kept: null, // positions that passed the filter here, or are wanted; null for all
+    ways: Object.create(null), // what is tested beyond one property
+    read: Object.create(null)
   };
+  list.filtered = list.items = filtered ? build(work.app, steps) : list.bare;
+  return list;
 }
 
 // The values of one property, or null where the app cannot give them.
 function column(list, name, label) {
-  if (list.read.hasOwnProperty(name)) return list.read[name];
+  if (name in list.read) return list.read[name];
   var values = null;
   try {
-    values = whole(list, name ? list.items[name] : list.items);
+    values = whole(list, name);
   } catch (error) {
+    if (isFatal(error) || error.moved) throw error;
     if (list.filter && list.total === null && cannotFilter(error)) {
       filterHere(list);
-      return column(list, name, label);
+      throw { restart: true };
     }
-    if (isFatal(error) || error.changed) throw error;
     // Is it the property, or is there no such collection at all?
     if (list.total === null) list.total = total(list, error);
     if (label) unreadable(list.work, label, error);
@@ -260,13 +316,18 @@ function column(list, name, label) {
   return values;
 }
 
-function whole(list, specifier) {
+function whole(list, name) {
+  if (list.ways[name]) return batch(list, follow(list.work.app, list.items, list.ways[name]));
+  var clash = OF_OBJECTS.test(name) || OF_COLLECTIONS.test(name);
+  var values = batch(list, clash ? list.items.properties : name ? list.items[name] : list.items);
+  return clash ? values.map(function (record) { return field(record, name); }) : values;
+}
+
+function batch(list, specifier) {
   var values = read(list.work, specifier);
   if (!Array.isArray(values)) throw { errorNumber: -1700, message: 'The app gave no list.' };
   if (list.total === null) list.total = values.length;
-  if (values.length !== list.total) {
-    throw { errorNumber: -1719, message: 'The list changed while it was read.', changed: true };
-  }
+  if (values.length !== list.total) throw { moved: true };
   return values;
 }
 
@@ -279,13 +340,9 @@ function total(list, error) {
 }
 
 function filterHere(list) {
-  var test = list.filter;
+  list.test = list.filter;
   list.filter = null;
-  list.items = build(list.work.app, list.bare);
-  var passes = tester(list, test);
-  list.kept = [];
-  for (var i = 0; i < list.total; i++) if (passes(i)) list.kept.push(i);
-  note(list.work, 'the app cannot filter by this, so all ' + list.total + ' items were read and filtered here');
+  list.items = list.bare;
 }
 
 function tester(list, test) {
@@ -302,9 +359,9 @@ function tester(list, test) {
 }
 
 function tested(list, path) {
-  var name = path[0][1];
-  if (path.length > 1) return whole(list, follow(list.work.app, list.items, path));
-  if (!list.read.hasOwnProperty(name)) list.read[name] = whole(list, list.items[name]);
+  var name = path.length > 1 ? JSON.stringify(path) : path[0][1];
+  if (path.length > 1) list.ways[name] = path;
+  if (!(name in list.read)) list.read[name] = whole(list, name);
   return list.read[name];
 }
 
@@ -350,25 +407,261 @@ function count(work, request) {
     return size(work, list.items);
   } catch (error) {
     if (!list.filter || !cannotFilter(error)) throw error;
-    filterHere(list);
-    return list.kept.length;
   }
+  filterHere(list);
+  settle(list, { columns: [], order: [] });
+  return list.kept.length;
 }
 
 function list(work, request) {
-  var found = table(work, request);
-  request.columns.forEach(function (pair) { column(found, pair[1], pair[0]); });
-  var order = request.order.map(function (pair) { return sortKeys(found, pair); });
-  var naming = names(work, found, request), rows = [];
-  if (found.total === null) found.total = bareTotal(found);
-  var places = sorted(naming.places(found), order);
-  var end = request.limit === null ? places.length : request.offset + request.limit;
-  places.slice(request.offset, end).every(function (at) {
-    var row = request.columns.map(function (pair) { return cell(work, found, pair[1], at); });
-    rows.push([naming.keys ? naming.keys[at] : at, at, row]);
-    return work.items <= MAX_ITEMS;
+  var found = table(work, request), ids = request.idColumn ? wantedIds(found, request) : null;
+  return (ids && byRows(found, request, ids)) || byColumns(found, request);
+}
+
+// What is read of each item, but for the ids.
+function namesRead(request) {
+  var names = request.columns.map(function (pair) { return pair[1]; });
+  request.order.forEach(function (pair) { names.push(pair[0]); });
+  return names.filter(function (name, i) { return name !== request.idColumn && names.indexOf(name) === i; });
+}
+
+// The ids of the items that are asked for, where they are few enough to be read one by one; of an
+// ordered list, of all of them.
+function wantedIds(list, request) {
+  var width = namesRead(request).length, end = request.limit === null ? Infinity : request.offset + request.limit;
+  if (!list.filter && !request.order.length && request.limit * width <= MAX_CELLS && request.limit !== null) {
+    var size = bareTotal(list);
+    if (size > MAX_WHOLE) return { ids: placed(list, request, Math.min(end, size)), total: size, from: request.offset };
+    list.total = null;
+  }
+  try {
+    var all = column(list, request.idColumn, '');
+  } catch (error) {
+    if (!error.restart) throw error;
+    return null;
+  }
+  if (!areIds(all)) return null;
+  var ids = request.order.length ? all : all.slice(request.offset, end);
+  // A list no longer than its reads could be moved round to what it was at first.
+  var few = ids.length <= Math.min(width + 1, FEW_ITEMS) || (list.filter && ids.length * width <= MAX_CELLS);
+  if (few || !width) {
+    return { ids: ids, total: all.length, from: request.order.length ? 0 : request.offset };
+  }
+  if (list.filter) {
+    list.wanted = all;
+    list.items = list.bare;
+    list.read = Object.create(null);
+    list.total = null;
+  }
+  return null;
+}
+
+function placed(list, request, end) {
+  var ids = [];
+  for (var i = request.offset; i < end; i++) {
+    try {
+      ids.push(property(list.work, list.items.at(i), request.idColumn));
+    } catch (error) {
+      if (error.errorNumber !== -1719 && error.errorNumber !== -1728) throw error;
+      break;
+    }
+  }
+  var distinct = ids.filter(function (id, i) { return ids.indexOf(id) === i; });
+  if (distinct.length < end - request.offset) note(list.work, 'the list changed while it was read: items may be left out');
+  return distinct;
+}
+
+// The rows of items by their ids; null where the app finds none by its id.
+function byRows(list, request, wanted) {
+  var work = list.work, gone = 0, rows = [], names = namesRead(request), failed = Object.create(null);
+  list.read = Object.create(null);
+  list.read[request.idColumn] = [];
+  names.forEach(function (name) { list.read[name] = []; failed[name] = 0; });
+  wanted.ids.forEach(function (id) {
+    var row = rowOf(list, request, names, id, failed);
+    if (!row) return void (gone += 1);
+    rows.push(id);
+    list.read[request.idColumn].push(id);
+    names.forEach(function (name, i) { list.read[name].push(row[i]); });
   });
-  return { total: places.length, by: naming.by, filteredHere: found.kept !== null, rows: rows };
+  if (gone && !rows.length) {
+    list.read = Object.create(null);
+    list.total = null;
+    return null;
+  }
+  if (gone) note(work, 'the list changed while it was read: ' + gone + ' of the items went and are left out');
+  list.total = rows.length;
+  list.kept = null;
+  var made = finished(list, request, { by: 'id', keys: rows }, request.order.length ? 0 : wanted.from);
+  made.total = wanted.total - gone;
+  return made;
+}
+
+function rowOf(list, request, names, id, failed) {
+  var object = list.bare.byId(id), row = [];
+  for (var i = 0; i < names.length; i++) {
+    row.push(null);
+    // What two items could not give and none could, is not asked of the others.
+    if (failed[names[i]] === 2) continue;
+    try {
+      row[i] = property(list.work, object, names[i]);
+      failed[names[i]] = -Infinity;
+    } catch (error) {
+      if (isFatal(error)) throw error;
+      if (isGone(error) && !answers(list, object, request)) return null;
+      failed[names[i]] += 1;
+      request.columns.forEach(function (pair) { if (pair[1] === names[i]) unreadable(list.work, pair[0], error); });
+    }
+  }
+  return row;
+}
+
+function isGone(error) {
+  return error.errorNumber === -1728 || error.errorNumber === -1719;
+}
+
+function answers(list, object, request) {
+  try {
+    property(list.work, object, request.idColumn);
+    return true;
+  } catch (error) {
+    if (isFatal(error)) throw error;
+    return false;
+  }
+}
+
+function byColumns(found, request) {
+  if (!settle(found, request)) {
+    var ids = found.wanted || (found.test ? null : found.read[request.idColumn]);
+    var some = areIds(ids) ? stable(found, request, ids) : null;
+    if (!some) throw { moved: true };
+    return some;
+  }
+  return finished(found, request, names(found.work, found, request), 0);
+}
+
+// What does not hold still is read by rows, in part where that would take too long.
+function stable(list, request, ids) {
+  var end = request.limit === null ? ids.length : request.offset + request.limit;
+  var most = Math.floor(MAX_CELLS / Math.max(1, namesRead(request).length));
+  var page = ids.slice(request.offset, Math.min(end, request.offset + most));
+  note(list.work, 'the list kept changing while it was read: these rows are right, others may be missing' +
+    (request.order.length ? ', and the order is of these alone' : ''));
+  list.items = list.bare;
+  return byRows(list, request, { ids: page, total: ids.length, from: request.offset });
+}
+
+// Read until nothing moves; says whether that came to be.
+function settle(list, request) {
+  for (var pass = 0; pass < PASSES; pass++) {
+    try {
+      if (held(list, request)) return true;
+    } catch (error) {
+      if (error.restart) pass -= 1;
+      else if (!error.moved) throw error;
+    }
+    if (pass < PASSES - 1) {
+      list.read = Object.create(null);
+      list.total = null;
+    }
+  }
+  return false;
+}
+
+// One pass; says whether the list was at the end what it was at the beginning.
+function held(list, request) {
+  var key = request.idColumn && column(list, request.idColumn, '') ? request.idColumn : '';
+  if (!key && request.nameColumn && column(list, request.nameColumn, '')) key = request.nameColumn;
+  if (!key || key !== request.idColumn) {
+    if (atOnce(list, request)) return true;
+  }
+  if (list.test) {
+    var passes = tester(list, list.test);
+    list.kept = [];
+    for (var i = 0; i < list.total; i++) if (passes(i)) list.kept.push(i);
+    note(list.work, 'the app cannot filter by this, so all ' + list.total + ' items were read and filtered here');
+  }
+  request.columns.forEach(function (pair) { column(list, pair[1], pair[0]); });
+  request.order.forEach(function (pair) { column(list, pair[0], ''); });
+  if (list.total === null) list.total = bareTotal(list);
+  var names = Object.keys(list.read).filter(function (name) { return list.read[name]; });
+  if (key && !areKeys(list, key, request)) key = '';
+  if (list.wanted) {
+    if (!key) return unresolved(list);
+    list.kept = positions(list, list.read[key]);
+  }
+  if (names.length < 2) return true;
+  return (key ? [key] : names.reverse()).every(function (name) {
+    return alike(list.read[name], whole(list, name));
+  });
+}
+
+// A few items without ids are read by all their properties, which is one event.
+function atOnce(list, request) {
+  var names = namesRead(request);
+  if (request.nameColumn && names.indexOf(request.nameColumn) < 0) names.push(request.nameColumn);
+  if (names.length < 2 || list.test || names.indexOf('') >= 0) return false;
+  if (list.total === null) list.total = bareTotal(list);
+  if (list.total > FEW_ITEMS) return false;
+  try {
+    var records = batch(list, list.items.properties), read = Object.create(null);
+    names.forEach(function (name) { read[name] = records.map(function (record) { return field(record, name); }); });
+  } catch (error) {
+    if (isFatal(error) || error.moved) throw error;
+    return false;
+  }
+  for (var name in read) list.read[name] = read[name];
+  return true;
+}
+
+// Ids that name several items of the whole collection find nothing in it.
+function unresolved(list) {
+  list.wanted = null;
+  list.items = list.filtered;
+  throw { restart: true };
+}
+
+function positions(list, ids) {
+  var at = {}, found = [], missing = 0;
+  ids.forEach(function (id, i) { at[typeof id + ':' + id] = i; });
+  list.wanted.forEach(function (id) {
+    var position = at[typeof id + ':' + id];
+    if (position === undefined) missing += 1;
+    else found.push(position);
+  });
+  if (missing) note(list.work, 'the list changed while it was read: ' + missing + ' of the items went and are left out');
+  return found;
+}
+
+function areIds(keys) {
+  return !!keys && keys.every(isKey) && once(keys, true);
+}
+
+function areKeys(list, key, request) {
+  return key === request.idColumn ? areIds(list.read[key]) : list.read[key].every(isKey) && once(list.read[key]);
+}
+
+function alike(first, last) {
+  return first.every(function (value, i) { return printed(value) === printed(last[i]); });
+}
+
+function printed(value) {
+  if (value instanceof Date) return 'date ' + value.getTime();
+  if (Array.isArray(value)) return '[' + value.map(printed).join() + ']';
+  return typeof value === 'string' || value === null ? JSON.stringify(value) : display(value) || String(value);
+}
+
+// Rows of what was read: in order, and the part that was asked for. `before` of them were not read.
+function finished(list, request, naming, before) {
+  var order = request.order.map(function (pair) { return sortKeys(list, pair); }), rows = [];
+  var places = sorted(naming.places ? naming.places(list) : kept(list, {}), order);
+  var end = request.limit === null ? places.length : request.offset - before + request.limit;
+  places.slice(request.offset - before, end).every(function (at) {
+    var row = request.columns.map(function (pair) { return cell(list.work, list, pair[1], at); });
+    rows.push([naming.keys ? naming.keys[at] : at, at + before, row]);
+    return list.work.items <= MAX_ITEMS;
+  });
+  return { total: places.length, by: naming.by, filteredHere: !!list.test, rows: rows };
 }
 
 function cell(work, list, name, at) {
@@ -382,12 +675,12 @@ function bareTotal(list) {
   } catch (error) {
     if (!list.filter || !cannotFilter(error)) throw error;
     filterHere(list);
-    return list.total;
+    throw { restart: true };
   }
 }
 
 function sortKeys(list, pair) {
-  var values = column(list, pair[0], '');
+  var values = list.read[pair[0]];
   if (!values) throw { errorNumber: -1700, message: 'The items cannot be sorted by ' + pair[0] + '.' };
   return { keys: values.map(comparable), sign: pair[1] ? -1 : 1 };
 }
@@ -414,8 +707,7 @@ function names(work, list, request) {
     return { by: 'id', keys: keys, places: function (found) { return kept(found, doubled); } };
   }
   keys = request.nameColumn ? keysOf(list, request.nameColumn) : null;
-  if (keys && unique(keys)) return { by: 'name', keys: keys, places: function (found) { return kept(found, {}); } };
-  return { by: 'index', keys: null, places: function (found) { return kept(found, {}); } };
+  return keys && once(keys) ? { by: 'name', keys: keys } : { by: 'index', keys: null };
 }
 
 function kept(list, doubled) {
@@ -425,14 +717,19 @@ function kept(list, doubled) {
 }
 
 function keysOf(list, name) {
-  var keys = column(list, name, '');
-  return keys && keys.every(function (key) { return typeof key === 'string' || typeof key === 'number'; }) ? keys : null;
+  var keys = list.read[name];
+  return keys && keys.every(isKey) ? keys : null;
 }
 
-function unique(keys) {
+function isKey(key) {
+  return typeof key === 'string' || typeof key === 'number';
+}
+
+// Names are compared without case, ids with it.
+function once(keys, exact) {
   var seen = {};
   return keys.every(function (key) {
-    var mark = typeof key + ':' + String(key).toLowerCase();
+    var mark = typeof key + ':' + (exact ? key : String(key).toLowerCase());
     return !seen.hasOwnProperty(mark) && (seen[mark] = true);
   });
 }
