@@ -124,7 +124,7 @@ NOTES = tables_of(importlib.import_module("iac_tools.notes"))
 
 def everything(plural: str, *more: Event) -> Event:
     target = (Every(plural), ByIndex(0), Go("properties"))
-    return Event("x", plural, "get", "coregetd", target=target, parts=more)
+    return Event("x", "application", "get", "coregetd", target=target, parts=more)
 
 
 def test_a_secret_of_any_part_and_by_any_name_is_one() -> None:
@@ -141,7 +141,7 @@ def test_a_secret_of_any_part_and_by_any_name_is_one() -> None:
 
 def columns(app: str, *names: str, parts: tuple[Event, ...] = ()) -> Event:
     rows = tuple(Column(name, name) for name in names)
-    return Event(app, "x", "properties", "coregetd", columns=rows, parts=parts)
+    return Event(app, "application", "properties", "coregetd", columns=rows, parts=parts)
 
 
 def kept(event: Event, tables: Tables | None = None, extra: tuple[str, ...] = ()) -> list[str]:

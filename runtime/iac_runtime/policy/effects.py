@@ -120,18 +120,20 @@ _SAYS: Final[dict[Verb, str]] = {
 }
 
 
+_WHOLE: Final[frozenset[Verb]] = frozenset(("view", "start", "end"))
+"""What is done with an app as a whole, where no object is named."""
+
+
 def in_words(effect: Effect) -> str:
     """Return an effect as a person reads it: `deletes notes["Milk"] in Notes`."""
-    whom = effect.name or effect.app
-    article = "an" if effect.kind[:1].lower() in "aeiou" else "a"
-    thing = effect.reference or (f"{article} {effect.kind}" if effect.kind else "")
-    says = _SAYS[effect.verb]
-    if not thing or says.endswith(" in"):
-        said = f"{says} {whom or 'any app'}"
+    whom, says = effect.name or effect.app or "any app", _SAYS[effect.verb]
+    article = "an" if effect.kind.startswith(tuple("aeiou")) else "a"
+    thing = effect.reference or (f"{article} {effect.kind}" if effect.kind else "something")
+    if says.endswith(" in") or (thing == "something" and effect.verb in _WHOLE):
+        said = f"{says} {whom}"
     else:
-        said = f"{says} {thing} in {whom or 'any app'}"
-    flows = "; ".join(f"to {flow.kind} {flow.to}" for flow in effect.flow)
-    return escaped(f"{said}, {flows}" if flows else said)
+        said = f"{says} {thing} in {whom}"
+    return escaped(", ".join((said, *(f"to {flow.kind} {flow.to}" for flow in effect.flow))))
 
 
 Action = Literal["allow", "ask", "deny"]
