@@ -9,7 +9,7 @@ from policy_calls import facts_of
 
 from iac_runtime.language.request import Event
 from iac_runtime.policy.effects import CallFacts, Effect, Flow, call_digest, in_words
-from iac_runtime.policy.reach import class_of, identify_in, object_of, verb_of
+from iac_runtime.policy.reach import class_of, hidden_in, identify_in, object_of, verb_of
 from iac_runtime.tools.catalogue import Catalogue
 
 D = "host d.example"
@@ -241,3 +241,59 @@ def test_a_stored_answer_fits_what_was_asked_by_an_earlier_version() -> None:
     ):
         assert call_digest(other) != call_digest(line)
     assert call_digest(replace(facts, line="y")) == call_digest(facts)
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "files", "flow"),
+    [
+        (
+            "finder move",
+            {"target": ['home.files["a"]', "files[0]"], "to": "~/Documents"},
+            ("/Users/me/a", "/Users/me/Desktop/?"),
+            "file /Users/me/Documents, file /Users/me/Documents/a, file /Users/me/Documents/?",
+        ),
+        (
+            "finder duplicate",
+            {"target": 'home.files["a"]', "to": "~/Documents"},
+            (),
+            "file /Users/me/Documents, file /Users/me/Documents/a",
+        ),
+        ("finder delete", {"target": 'home.files["a"]'}, ("/Users/me/a",), ""),
+        ("finder empty", {}, ("?",), ""),
+        ("finder open", {"target": 'home.files["a"]'}, (), ""),
+        ("finder get", {"target": 'home.files["a"]'}, (), ""),
+        (
+            "finder set",
+            {"target": 'home.files["a"]', "properties": {"name": "b"}},
+            ("/Users/me/a",),
+            "file /Users/me/b",
+        ),
+        ("notes delete", {"target": MILK}, (), ""),
+    ],
+)
+def test_which_files_change_where_they_lie(
+    tool: str, arguments: dict[str, Any], files: tuple[str, ...], flow: str
+) -> None:
+    effect = facts_of(tool, arguments).effects[0]
+    assert effect.files == files
+    assert effect.row()[3] == flow
+
+
+def test_a_process_that_is_brought_to_the_front_is_shown() -> None:
+    shown = {"target": 'processes["Notes"]', "properties": {"frontmost": True}}
+    rows = [effect.row()[:2] for effect in facts_of("system_events set", shown).effects]
+    assert rows == [("view", "com.apple.systemevents"), ("view", "com.apple.Notes")]
+
+
+@pytest.mark.parametrize(
+    "target", ['processes["Vault"].windows', 'processes.whose({name: "Vault"})[0].windows']
+)
+def test_a_process_of_an_app_that_keeps_secrets_is_known_by_its_identity(target: str) -> None:
+    event = facts_of("system_events get", {"target": target}).event
+    assert event is not None
+    apps = {"Vault": ("com.1password.1password", "Vault"), "": ("", "")}
+    assert hidden_in(event, lambda name: apps[name]) == ("what Vault shows",)
+    by_id = 'processes.whose({bundleIdentifier: "com.1password.1password"})[0].windows'
+    event = facts_of("system_events get", {"target": by_id}).event
+    assert event is not None
+    assert hidden_in(event, lambda _: ("", "")) == ("what com.1password.1password shows",)
