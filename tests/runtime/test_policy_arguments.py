@@ -183,3 +183,47 @@ def test_a_text_with_the_form_of_a_path_is_one(value: str, path: str | None) -> 
     view = view_of(event, {}, HOME)
     assert [row.path for row in view.values] == [path]
     assert [found for _, found in view.paths] == ([path] if path else [])
+
+
+@pytest.mark.parametrize(
+    ("tool", "given", "landings"),
+    [
+        (
+            "finder make",
+            {"element": "folder", "at": "~/Documents", "properties": {"name": "a/b"}},
+            ["/Users/me/Documents/a:b"],
+        ),
+        (
+            "finder set",
+            {"target": 'home.files["a"]', "properties": {"name": "b", "comment": "c"}},
+            ["/Users/me/b"],
+        ),
+        (
+            "finder duplicate",
+            {"target": ['home.files["a"]', 'desktop.files["b"]'], "to": "~/Documents"},
+            ["/Users/me/Documents/a", "/Users/me/Documents/b"],
+        ),
+        ("finder open", {"target": 'home.files["a"]'}, []),
+    ],
+)
+def test_where_something_comes_to_lie(
+    tool: str, given: dict[str, Any], landings: list[str]
+) -> None:
+    effect = facts_of(tool, given).effects[0]
+    named = ["/Users/me/Documents"] if "~/Documents" in given.values() else []
+    assert [flow.to for flow in effect.flow] == [*named, *landings]
+
+
+@pytest.mark.parametrize(
+    ("target", "found"),
+    [
+        ("uiElements[0].windows[0]", TargetProcess("", "", True)),
+        ('processes["A"].uiElements[0]', TargetProcess("A", "", True)),
+        ('applicationProcesses["A"].name', TargetProcess("A", "", False)),
+    ],
+)
+def test_an_element_at_the_top_is_a_process_too(target: str, found: TargetProcess) -> None:
+    event = facts_of("system_events get", {"target": target}).event
+    assert event is not None
+    assert found in processes(event)
+    assert TargetProcess("", "", False) not in processes(event)
