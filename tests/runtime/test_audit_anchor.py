@@ -216,7 +216,7 @@ def test_a_command_gets_the_head_and_its_failure_is_one_line(kept: Path) -> None
     assert str(caught.value).startswith(f"{kept_not}: no ")
     assert "\x1b" not in str(caught.value)
     assert "\n" not in str(caught.value)
-    silent = "import sys; sys.stderr.buffer.write(b'one\\ntwo\\xff\\n \\n'); sys.exit(3)"
+    silent = "import sys; sys.stderr.buffer.write(b'no\\none\\ntwo\\xff\\n \\n'); sys.exit(3)"
     with pytest.raises(SetupError) as caught:
         run("anchor", "--", sys.executable, "-c", silent)
     assert str(caught.value) == f"{kept_not}: two\ufffd"
