@@ -4,7 +4,7 @@ A mutant is a small change of the code; tests that pass all the same do not hold
 that survives is killed by a new test, or listed in `mutants.toml` with why it is no change.
 mutmut wants packages at the top of a folder, so the session works on a copy that is laid out so.
 
-    python tests/mutation.py FOLDER [--only GLOB ...] [--children N]
+    python tests/mutation.py FOLDER [--only GLOB ...] [--tests GLOB ...] [--children N]
 """
 
 import argparse
@@ -61,7 +61,7 @@ class Mutant(NamedTuple):
     fate: str
 
 
-def lay_out(folder: Path, only: Sequence[str]) -> None:
+def lay_out(folder: Path, only: Sequence[str], tests: Sequence[str]) -> None:
     """Copy the tree as mutmut wants it."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -79,25 +79,42 @@ def lay_out(folder: Path, only: Sequence[str]) -> None:
         f"pytest_add_cli_args =\n    {words}"
         f"pytest_add_cli_args_test_selection =\n"
         + "".join(
-            f"    {path.relative_to(ROOT)}\n" for glob in TESTS for path in sorted(ROOT.glob(glob))
+            f"    {path.relative_to(ROOT)}\n"
+            for glob in tests or TESTS
+            for path in sorted(ROOT.glob(glob))
         )
         + "mutate_only_covered_lines = false\nuse_git_change_detection = false\n"
     )
 
 
-def unnoticed(folder: Path, run: Sequence[str]) -> Iterator[Mutant]:
+_SHOW: Final = """
+import json, sys
+from mutmut.mutation.diff_apply import get_diff_for_mutant as diff
+print(json.dumps([diff(name) for name in json.load(sys.stdin)]))
+"""
+
+
+def unnoticed(folder: Path) -> Iterator[Mutant]:
     """Yield the mutants that no test noticed, as the last run left them."""
+    fates: dict[str, int] = {}
     for meta in sorted((folder / "mutants").rglob("*.meta")):
-        for name, code in json.loads(meta.read_text())["exit_code_by_key"].items():
-            if code in (SURVIVED, UNTESTED):
-                shown = subprocess.run(
-                    [*run, "show", name], cwd=folder, capture_output=True, text=True, check=True
-                ).stdout.splitlines()
-                lines = [line for line in shown if not line.startswith(("---", "+++", "#"))]
-                was = " ".join(line[1:].strip() for line in lines if line.startswith("-"))
-                now = " ".join(line[1:].strip() for line in lines if line.startswith("+"))
-                function = name.partition("__mutmut_")[0]
-                yield Mutant(name, function, was, now, "no test" if code else "survived")
+        codes = json.loads(meta.read_text())["exit_code_by_key"]
+        fates |= {name: code for name, code in codes.items() if code in (SURVIVED, UNTESTED)}
+    # Asked for in one process: `mutmut show` begins one for each.
+    shown = subprocess.run(
+        [sys.executable, "-c", _SHOW],
+        cwd=folder,
+        input=json.dumps([*fates]),
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    for (name, code), text in zip(fates.items(), json.loads(shown.stdout), strict=True):
+        lines = [line for line in text.splitlines() if not line.startswith(("---", "+++"))]
+        was = " ".join(line[1:].strip() for line in lines if line.startswith("-"))
+        now = " ".join(line[1:].strip() for line in lines if line.startswith("+"))
+        function = name.partition("__mutmut_")[0]
+        yield Mutant(name, function, was, now, "no test" if code else "survived")
 
 
 def known() -> dict[tuple[str, str, str], str]:
@@ -111,17 +128,18 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--only", nargs="*", default=[])
+    parser.add_argument("--tests", nargs="*", default=[])
     parser.add_argument("--children", default=str(os.cpu_count()))
     given = parser.parse_args()
     run = [sys.executable, "-m", "mutmut"]
-    lay_out(given.folder, given.only)
+    lay_out(given.folder, given.only, given.tests)
     done = subprocess.run([*run, "run", "--max-children", given.children], cwd=given.folder)
     if done.returncode:
         return done.returncode
     reasons = known()
     left = [
         mutant
-        for mutant in unnoticed(given.folder, run)
+        for mutant in unnoticed(given.folder)
         if (mutant.function, mutant.was, mutant.now) not in reasons
     ]
     for mutant in left:

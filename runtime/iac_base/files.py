@@ -24,12 +24,9 @@ PRIVATE: Final = 0o600
 
 def data_folder() -> Path:
     """Return the data folder of this user; it may not be there yet. IAC_DATA overrides it."""
-    chosen = os.environ.get("IAC_DATA")
-    if chosen:
-        return Path(chosen)
     from platformdirs import user_data_path
 
-    return user_data_path("iac", appauthor=False)
+    return Path(os.environ.get("IAC_DATA") or user_data_path("iac"))
 
 
 def config_file() -> Path:
@@ -37,12 +34,9 @@ def config_file() -> Path:
 
     In the folder that IAC_DATA names, else in the platform's config folder.
     """
-    chosen = os.environ.get("IAC_DATA")
-    if chosen:
-        return Path(chosen) / "policy.toml"
     from platformdirs import user_config_path
 
-    return user_config_path("iac", appauthor=False) / "policy.toml"
+    return Path(os.environ.get("IAC_DATA") or user_config_path("iac")) / "policy.toml"
 
 
 class IrregularFileError(OSError):
@@ -131,7 +125,7 @@ def read_bounded(path: Path, most: int, *, follow: bool = True) -> tuple[bytes, 
         found = os.fstat(handle)
         _regular(path, found)
         with os.fdopen(handle, "rb", closefd=False) as file:
-            content = file.read(most + 1) if found.st_size <= most else b""
+            content = file.read(most + 1)
     finally:
         os.close(handle)
     size = max(found.st_size, len(content))
@@ -210,13 +204,15 @@ def find(path: Path) -> FileContent:
             write to, or cannot be read; one line.
     """
     try:
-        real = Path(os.path.realpath(path, strict=True))
+        real = Path(os.path.realpath(path))
         content, status = read_bounded(real, _MOST)
         if status.st_uid != os.geteuid():
             raise SetupError(f"{path} belongs to another user and is not changed.")
         folder = real.parent.stat()
         if folder.st_mode & stat.S_IWOTH and not folder.st_mode & stat.S_ISVTX:
-            raise SetupError(f"Everyone can write to {real.parent}; close it with: chmod o-w")
+            raise SetupError(
+                f"Everyone can write to {real.parent}; close it with: chmod o-w '{real.parent}'"
+            )
         return FileContent(real, content, stat.S_IMODE(status.st_mode))
     except FileNotFoundError:
         if path.is_symlink():
@@ -252,8 +248,8 @@ def remove(found: FileContent) -> None:
     Raises:
         SetupError: It was changed since it was read, or cannot be removed.
     """
-    _unchanged(found)
     try:
+        _unchanged(found)
         found.path.unlink(missing_ok=True)
     except OSError as error:
         raise SetupError(f"{found.path} cannot be removed: {error.strerror}.") from error
@@ -285,25 +281,16 @@ def private_folder(folder: Path) -> Path:
             others in.
     """
     try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
         with contextlib.suppress(FileExistsError):
-            folder.mkdir(mode=0o700)
-        found = folder.lstat()
+            folder.mkdir(mode=0o700, parents=True)
+        _private(folder, stat.S_IFDIR, "folder", "700")
     except OSError as error:
         raise SetupError(f"{folder} cannot be made: {error.strerror}.") from error
-    if stat.S_ISLNK(found.st_mode):
-        raise SetupError(f"{folder} is a link; put a folder of your own in its place.")
-    if not stat.S_ISDIR(found.st_mode):
-        raise SetupError(f"{folder} is no folder; move the file away.")
-    if found.st_uid != os.geteuid():
-        raise SetupError(f"{folder} belongs to another user; move it away or own it.")
-    if found.st_mode & 0o077:
-        raise SetupError(f"{folder} is open to others; close it with: chmod 700 '{folder}'")
     return folder
 
 
 class StateFileError(SetupError):
-    """A file of the state folder cannot be used.
+    """A file or folder of the state cannot be used.
 
     Attributes:
         why: The cause in a few words.
@@ -323,11 +310,15 @@ def private_file(path: Path) -> os.stat_result:
         FileNotFoundError: It is not there.
         StateFileError: It is a link or no file, belongs to another user, or lets others in.
     """
+    return _private(path, stat.S_IFREG, "file", "600")
+
+
+def _private(path: Path, kind: int, what: str, mode: str) -> os.stat_result:
     found = path.lstat()
-    if not stat.S_ISREG(found.st_mode):
-        raise StateFileError(path, "it is a link or no file", "Move it away.")
+    if stat.S_IFMT(found.st_mode) != kind:
+        raise StateFileError(path, f"it is a link or no {what}", "Move it away.")
     if found.st_uid != os.geteuid():
         raise StateFileError(path, "it belongs to another user", "Move it away or own it.")
     if found.st_mode & 0o077:
-        raise StateFileError(path, "it is open to others", f"Close it with: chmod 600 '{path}'")
+        raise StateFileError(path, "it is open to others", f"Close it with: chmod {mode} '{path}'")
     return found

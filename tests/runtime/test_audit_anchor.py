@@ -1,9 +1,13 @@
 """Anchors: a rollback or another file is found, and a drop is told from both."""
 
 import json
+import os
 import shutil
 import sys
+import syslog
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import click
 import pytest
@@ -15,8 +19,8 @@ from iac_base.files import open_state
 from iac_base.sqlite import open_database
 from iac_mcp.cli import audit as cli_audit
 from iac_runtime.audit import Audit, AuditIntent, AuditOutcome, store
-from iac_runtime.audit.anchor import Anchor, read
-from iac_runtime.audit.chain import link, text_of
+from iac_runtime.audit.anchor import Anchor, judge, read
+from iac_runtime.audit.chain import ChainCheck, LastDrop, link, text_of
 from iac_runtime.audit.dropping import drop
 
 NOW = "2100-01-01T00:00:00.000Z"
@@ -63,6 +67,8 @@ def test_an_anchor_holds_the_head_and_is_appended(kept: Path) -> None:
     ]
     assert last == (second["row"], second["time"], "anchored", second["hash"].upper())
     assert kept.stat().st_mode & 0o077 == 0
+    rows = rows_of(open_state(), "SELECT session, call, body FROM rows WHERE event = 'anchored'")
+    assert rows == [("", 0, f'{{"pid": {os.getpid()}}}')] * 2
     record()
     status, lines = checked(kept)
     assert (status, lines[0]) == (0, "2 anchors hold.")
@@ -183,7 +189,9 @@ def test_a_file_that_an_older_version_dropped_from_has_one_name(kept: Path) -> N
 def test_anchors_are_found_between_other_lines_of_a_log(kept: Path) -> None:
     anchored(kept)
     line = kept.read_text().strip()
-    kept.write_text(f'{line[:40]}Nov 22 host iac-mcp[7]: {line} end\nother {{"row":1}}\n\n\xff\n')
+    kept.write_text(f'{line[:40]}Nov 22 host iac-mcp[7]: {line} end\nother {{"row":1}}\n\n')
+    with kept.open("ab") as file:
+        file.write(b"\xff\n")
     anchors, others = read(kept)
     assert (list(anchors), others) == ([1], 2)
     status, lines = checked(kept)
@@ -204,9 +212,17 @@ def test_a_command_gets_the_head_and_its_failure_is_one_line(kept: Path) -> None
     wrong = "import sys; sys.stderr.write('first\\nno \\x1b[2J room\\n'); sys.exit(3)"
     with pytest.raises(SetupError) as caught:
         run("anchor", "--", sys.executable, "-c", wrong)
-    assert "ended with status 3: no " in str(caught.value)
+    kept_not = f"The anchor was not kept: {sys.executable} ended with status 3"
+    assert str(caught.value).startswith(f"{kept_not}: no ")
     assert "\x1b" not in str(caught.value)
     assert "\n" not in str(caught.value)
+    silent = "import sys; sys.stderr.buffer.write(b'no\\none\\ntwo\\xff\\n \\n'); sys.exit(3)"
+    with pytest.raises(SetupError) as caught:
+        run("anchor", "--", sys.executable, "-c", silent)
+    assert str(caught.value) == f"{kept_not}: two\ufffd"
+    with pytest.raises(SetupError) as caught:
+        run("anchor", "--", sys.executable, "-c", "import sys; sys.exit(3)")
+    assert str(caught.value) == kept_not
     with pytest.raises(SetupError, match=r"cannot be started \(No such file"):
         run("anchor", "--", "/nowhere/command")
 
@@ -221,9 +237,13 @@ def test_a_command_that_does_not_end_is_ended(monkeypatch: pytest.MonkeyPatch) -
 def test_the_systems_log_gets_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     record()
     sent: list[tuple[int, str]] = []
+    opened: list[tuple[object, ...]] = []
+    monkeypatch.setattr("syslog.openlog", lambda *said: opened.append(said))
     monkeypatch.setattr("syslog.syslog", lambda *said: sent.append(said))
     run("anchor", "--syslog")
-    ((_, line),) = sent
+    assert opened == [("iac-mcp", syslog.LOG_PID, syslog.LOG_USER)]
+    ((priority, line),) = sent
+    assert priority == syslog.LOG_NOTICE
     assert json.loads(line)["iac_audit_anchor"] == 1
 
 
@@ -238,6 +258,9 @@ def test_one_place_elsewhere_is_asked_for(kept: Path) -> None:
         run("anchor", "--file", str(folder / "anchors"))
     with pytest.raises(SetupError, match="cannot be written"):
         run("anchor", "--file", str(kept / "none" / "anchors"))
+    (folder / store.FILE).chmod(0o644)
+    with pytest.raises(SetupError, match=r"^No anchor was made \(it is open to others\)\. Close"):
+        run("anchor", "--file", str(kept))
 
 
 def test_a_record_that_is_gone_is_told(kept: Path) -> None:
@@ -245,3 +268,41 @@ def test_a_record_that_is_gone_is_told(kept: Path) -> None:
     (open_state() / store.FILE).unlink()
     with pytest.raises(SetupError, match="no audit"):
         checked(kept)
+
+
+HASH, OTHER = "ab" * 32, "cd" * 32
+REWRITTEN = "the record was rolled back and written on, or rewritten: the row has another hash"
+ROLLED = (
+    "the record was rolled back and written on before row 9 dropped this part:"
+    " that drop does not know the anchor"
+)
+
+
+@pytest.mark.parametrize(
+    ("found", "heads", "through", "changes", "meaning"),
+    [
+        (HASH, {}, 0, {}, ""),
+        (OTHER, {}, 0, {}, REWRITTEN),
+        (None, {}, 0, {}, "the row is missing"),
+        (None, {"5": HASH}, 5, {}, ""),
+        (None, {"5": HASH}, 4, {}, "the row is missing"),
+        (None, {"5": OTHER}, 5, {}, ROLLED),
+        (None, {}, 6, {}, ROLLED),
+        (None, {}, 0, {"last": 4}, "the record was rolled back: it ends at row 4"),
+        (OTHER, {}, 0, {"last": 5}, REWRITTEN),
+        (
+            None,
+            {},
+            0,
+            {"store": "y", "last": 4},
+            "the record was replaced: another one stands in its place",
+        ),
+    ],
+)
+def test_what_an_anchor_that_fails_means(
+    found: str | None, heads: dict[str, str], through: int, changes: dict[str, Any], meaning: str
+) -> None:
+    hashes = {5: bytes.fromhex(found)} if found else {}
+    drop = LastDrop(9, "", through, heads=heads)
+    check = replace(ChainCheck(9, 1, 9, (), hashes, store="x", drop=drop), **changes)
+    assert judge(Anchor("x", 5, HASH, NOW), check) == meaning

@@ -175,3 +175,51 @@ def test_a_row_about_a_drop_that_cannot_be_hides_nothing(folder: Path, body: str
     connection.close()
     found = verified(folder)
     assert (found.rows, found.first, found.last, found.holds) == (6, 1, 6, True)
+
+
+def test_a_chain_that_does_not_hold_is_kept_whole(folder: Path) -> None:
+    connection = open_database(folder / FILE, SCHEMA)
+    connection.execute("UPDATE rows SET body = '{}' WHERE seq = 3")
+    connection.close()
+    with pytest.raises(SetupError, match=r"^The chain does not hold \(.*3.*keep .*audit\.db and"):
+        drop(folder, NOW, keep=1)
+    assert rows_of(folder, "SELECT count(*) FROM rows") == [(4_000,)]
+    assert drop(folder, NOW, before="1999-00000").rows == 0
+
+
+def test_a_call_that_still_runs_is_kept_and_all_after_it(folder: Path) -> None:
+    audit = Audit.open(folder)
+    audit.intent(AuditIntent("running", "MODIFY"))
+    (place,) = rows_of(folder, "SELECT seq FROM rows WHERE body LIKE '%running%'")[0]
+    ended = audit.intent(AuditIntent("ended", "MODIFY"))
+    audit.outcome(ended, AuditOutcome("done", 0.0))
+    done = drop(folder, NOW)
+    assert (done.through, done.rows) == (place - 1, place - 1)
+    assert [entry.tool for entry in find(folder, Query(), 9)] == ["running", "ended"]
+    audit.close()
+    last = rows_of(folder, "SELECT max(seq) FROM rows")[0][0]
+    assert drop(folder, NOW, keep=1).through == last - 1
+    whole(folder)
+
+
+@pytest.mark.parametrize(
+    ("before", "keep", "through"),
+    [
+        ("", None, 4_000),
+        ("1999-00010", None, 10),
+        ("1999-00010", 3_995, 5),
+        ("2000", None, 4_000),
+        ("", 4_000, 0),
+        ("", 9_999, 0),
+        ("", 0, 4_000),
+        ("1999-00000", None, 0),
+    ],
+)
+def test_the_rows_that_go_are_those_that_were_said(
+    folder: Path, before: str, keep: int | None, through: int
+) -> None:
+    done = drop(folder, NOW, before=before, keep=keep)
+    assert (done.through, done.rows, done.held) == (through, through, False)
+    assert done.freed >= 0
+    assert rows_of(folder, "SELECT min(seq) FROM rows") == [(through + 1,)]
+    assert verified(folder).holds

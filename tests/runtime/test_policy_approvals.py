@@ -1,7 +1,9 @@
 """Approvals: a token works once and for one call; answers are kept, and void when they should."""
 
 import base64
+import errno
 import json
+import os
 import sqlite3
 import subprocess
 import sys
@@ -32,7 +34,7 @@ from iac_runtime.policy.approvals import (
 from iac_runtime.policy.decide import decide
 from iac_runtime.policy.effects import CallFacts, Decision
 from iac_runtime.policy.model import Policy
-from iac_runtime.policy.sealing import KEY_FILE, load_key, seal
+from iac_runtime.policy.sealing import KEY_FILE, fits, load_key, seal
 
 WRITE = facts_of("notes make_note", {"name": "Milk", "body": ""})
 OTHER = facts_of("notes make_note", {"name": "Silk", "body": ""})
@@ -268,6 +270,11 @@ def test_a_row_of_another_key_is_void(store: ApprovalStore, folder: Path) -> Non
 def test_sealed_fields_have_borders() -> None:
     assert seal(b"k", "p", ["ab", "c"]) != seal(b"k", "p", ["a", "bc"])
     assert seal(b"k", "p", ["a"]) != seal(b"k", "q", ["a"])
+    # What was sealed stays sealed by the next version.
+    sealed = seal(b"k", "p", ["a", "é", "\ud800"])
+    assert sealed == "bc0836b36512784dccd9b1c3ed0ebc639484057a542a162489d06b8b58d8531f"
+    assert fits(sealed, sealed)
+    assert not fits(sealed, "\ud800")
 
 
 def test_the_key_is_made_once_and_for_its_user_alone(folder: Path) -> None:
@@ -275,15 +282,35 @@ def test_the_key_is_made_once_and_for_its_user_alone(folder: Path) -> None:
     assert len(key) == 32
     assert load_key(folder) == key
     assert (folder / KEY_FILE).stat().st_mode & 0o777 == 0o600
-    assert [path.name for path in folder.iterdir()] == [KEY_FILE]
+    assert {path.name for path in folder.iterdir()} == {KEY_FILE, f"{KEY_FILE}.lock"}
+
+
+def test_a_key_lasts_and_one_that_cannot_be_had_says_why(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[int] = []
+    monkeypatch.setattr(os, "fsync", synced.append)
+    load_key(folder)
+    assert len(synced) == 1
+    missing = folder / "none"
+    with pytest.raises(SetupError, match=f"{missing / KEY_FILE} cannot be made: No such file"):
+        load_key(missing)
+
+    def refuse(*_: object) -> int:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(os, "open", refuse)
+    with pytest.raises(SetupError, match=f"{folder / KEY_FILE} cannot be read: Permission"):
+        load_key(folder)
 
 
 def test_a_state_that_is_not_safe_is_refused(folder: Path, tmp_path: Path) -> None:
     key = folder / KEY_FILE
-    key.write_bytes(b"short")
-    key.chmod(0o600)
-    with pytest.raises(SetupError, match="damaged"):
-        ApprovalStore(folder)
+    key.touch(0o600)
+    for wrong in (b"", b"k" * 31, b"k" * 33):
+        key.write_bytes(wrong)
+        with pytest.raises(SetupError, match=f"{key} is damaged; remove it"):
+            ApprovalStore(folder)
     key.write_bytes(b"k" * 32)
     key.chmod(0o644)
     with pytest.raises(SetupError, match="chmod 600"):

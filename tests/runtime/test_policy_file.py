@@ -10,7 +10,14 @@ from hypothesis import strategies as st
 from policy_calls import settings_of
 
 from iac_base.errors import SetupError
-from iac_runtime.policy.blocklist import BUILT_IN, FIXED, blocked, is_identity
+from iac_runtime.policy.blocklist import (
+    BUILT_IN,
+    FIXED,
+    Blocked,
+    blocked,
+    hides_texts,
+    is_identity,
+)
 from iac_runtime.policy.escalation import RULES
 from iac_runtime.policy.file import (
     _CONDITIONS,
@@ -350,7 +357,29 @@ def test_the_blocklist_goes_by_bundle_id_without_case() -> None:
     assert blocked("com.example.Bank", ["COM.example.*"]) is not None
     for nobody in ("", " ", "com apple", "../x", "a\nb", "é"):
         assert not is_identity(nobody)
-        assert blocked(nobody) is not None
+        unread = "an app whose identity could not be read"
+        assert blocked(nobody) == Blocked("without identity", unread, True)
+
+
+@pytest.mark.parametrize(
+    ("app", "found"),
+    [
+        ("com.apple.Terminal", Blocked("com.apple.Terminal", "Terminal", False)),
+        ("com.agilebits.x", Blocked("com.agilebits.*", "1Password", False)),
+        ("IAC.x", Blocked("iac*", FIXED["iac*"], True)),
+        ("com.example.Bank", Blocked("com.example.*", "com.example.*", False)),
+    ],
+)
+def test_a_blocked_app_is_told_by_its_entry_and_name(app: str, found: Blocked) -> None:
+    assert blocked(app, ["com.example.*", "iac*"]) == found
+
+
+def test_texts_of_settings_and_terminals_may_be_read() -> None:
+    for app in ("com.apple.Terminal", "com.apple.systempreferences", "com.apple.Notes"):
+        assert not hides_texts(app)
+    assert not hides_texts("com.apple.systempreferences.GeneralSettings")
+    for app in ("com.apple.Passwords", "com.1password.1password", "com.apple.securityagent", ""):
+        assert hides_texts(app)
 
 
 def test_only_the_file_shortens_the_blocklist_and_never_what_is_fixed() -> None:

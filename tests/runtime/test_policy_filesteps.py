@@ -1,20 +1,28 @@
 """Files that Finder and System Events name by steps have the path that they lie at."""
 
+import importlib
+
 import pytest
 from policy_calls import DISK, HOME, facts_of
 
 from iac_runtime.language.reader import AppReader
 from iac_runtime.policy.file_rules import RuleContext
-from iac_runtime.policy.places import FINDER, SYSTEM_EVENTS, path_of_steps
+from iac_runtime.policy.places import (
+    FINDER,
+    SYSTEM_EVENTS,
+    from_file_url,
+    identity,
+    is_document,
+    is_executable,
+    path_of_steps,
+    place_of,
+)
+from iac_runtime.tools.tables import tables_of
 
 AGENTS = "/Users/me/Library/LaunchAgents"
 
 
 def path(app: str, text: str) -> str | None:
-    import importlib
-
-    from iac_runtime.tools.tables import tables_of
-
     key = {FINDER: "finder", SYSTEM_EVENTS: "system_events"}[app]
     tables = tables_of(importlib.import_module(f"iac_tools.{key}"))
     return path_of_steps(AppReader(tables).reference(text).steps, app, HOME)
@@ -41,6 +49,9 @@ def path(app: str, text: str) -> str | None:
         ('home.folders[":Library:LaunchAgents"]', AGENTS),
         ('home.folders["Library"].folders["LaunchAgents"].items.end', AGENTS),
         ('home.files["a"].name', "/Users/me/a"),
+        ('home.folders["Library:X:"]', "/Users/me/Library/X"),
+        ("files", "/Users/me/Desktop"),
+        ("disks", "/Volumes"),
         ("windows[0].target", None),
         ("selection", None),
         ("aliasFiles[0].originalItem", None),
@@ -67,6 +78,7 @@ def test_of_finder(text: str, expected: str | None) -> None:
          f"{AGENTS}/a.plist"),
         ('folders["a"]', None),
         ("files[0]", None),
+        ("files", None),
         ('processes["Notes"].windows[0]', None),
     ],
 )  # fmt: skip
@@ -79,3 +91,64 @@ def test_a_path_in_the_place_of_a_name_is_judged_as_a_path(to: str) -> None:
     given = {"target": "~/Documents/a.txt", "to": to}
     raised = facts_of("system_events move", given, RuleContext(DISK)).raised
     assert "protected-place" in [row.rule for row in raised]
+
+
+def test_other_apps_have_no_files() -> None:
+    steps = (
+        AppReader(tables_of(importlib.import_module("iac_tools.finder"))).reference("home").steps
+    )
+    assert path_of_steps(steps, "COM.apple.FINDER", HOME) == HOME
+    assert path_of_steps(steps, "com.apple.Notes", HOME) is None
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("file:///Users/me/a%20b", "/Users/me/a b"),
+        (" FILE://localhost/a%2541 ", "/a%41"),
+        ("https://example.org/etc/passwd", None),
+        ("/etc/passwd", None),
+        ("file://[", None),
+    ],
+)
+def test_only_a_file_url_has_a_path(url: str, expected: str | None) -> None:
+    assert from_file_url(url) == expected
+
+
+@pytest.mark.parametrize(
+    ("path", "one"),
+    [
+        ("/Xcode/X", "/xcode/x"),
+        ("//a/./b/../c/", "/a/c"),
+        ("/private/var/x", "/var/x"),
+        ("/System/Volumes/Data/private/tmp/x", "/tmp/x"),
+        ("/privateer/x", "/privateer/x"),
+    ],
+)
+def test_a_path_is_compared_in_one_form(path: str, one: str) -> None:
+    assert identity(path) == one
+
+
+@pytest.mark.parametrize(
+    ("path", "runs", "shows"),
+    [
+        ("/a/b.txt", False, True),
+        ("/a.b.app/c.d.txt", True, True),
+        ("/a/x.tar.command", True, False),
+        ("/a/letter.v2.TXT", False, True),
+        ("/a/.command", True, False),
+        ("/a/command", False, False),
+        ("/a/txt", False, False),
+        ("/a/x.app. \u00a0", True, False),
+        ("/a/x.applet", False, False),
+        ("/a.txt/b", False, False),
+    ],
+)
+def test_the_end_of_a_name_tells_what_opens(path: str, runs: bool, shows: bool) -> None:
+    assert (is_executable(path), is_document(path)) == (runs, shows)
+
+
+@pytest.mark.parametrize("path", ["/Users/me/.ssh", "/users/ME/.SSH/id", "/x/a/.git/hooks/y"])
+def test_a_protected_place_is_one_wherever_it_lies(path: str) -> None:
+    assert place_of(path) is not None
+    assert place_of(path.replace(".", "x.")) is None

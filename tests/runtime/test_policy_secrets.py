@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from policy_calls import facts_of, settings_of
 
-from iac_runtime.language.request import Event
+from iac_runtime.language.request import Column, Event
 from iac_runtime.language.steps import ByIndex, Every, Go
 from iac_runtime.policy.dataflow import secrets_read, without_secrets
 from iac_runtime.policy.decide import decide
 from iac_runtime.policy.file import parse_policy
-from iac_runtime.tools.tables import tables_of
+from iac_runtime.tools.tables import Tables, tables_of
 
 TRUSTED = parse_policy("preset = 'trusted'\n[[allow]]\ntool='*'")
 
@@ -116,3 +116,47 @@ def test_the_user_can_name_further_secrets() -> None:
     lock = Event("x", "application", "get", "coregetd", target=(Go("requirePasswordToWake"),))
     assert secrets_read(lock, tables) == ()
     assert secrets_read(lock, None) == ("requirePasswordToWake",)
+
+
+MAIL = tables_of(importlib.import_module("iac_tools.mail"))
+NOTES = tables_of(importlib.import_module("iac_tools.notes"))
+
+
+def everything(plural: str, *more: Event) -> Event:
+    target = (Every(plural), ByIndex(0), Go("properties"))
+    return Event("x", "application", "get", "coregetd", target=target, parts=more)
+
+
+def test_a_secret_of_any_part_and_by_any_name_is_one() -> None:
+    both = everything("messages", everything("messages"), everything("accounts"))
+    assert secrets_read(both, MAIL) == ("all of accounts",)
+    subject = replace(both, target=(Every("messages"), Go("subject")))
+    assert secrets_read(subject, MAIL) == ("all of accounts",)
+    assert secrets_read(everything("messages"), MAIL, ("all_headers",)) == ("all of messages",)
+    assert secrets_read(everything("messages"), MAIL, ("All Headers",)) == ("all of messages",)
+    # By its type `password protected` holds none.
+    assert secrets_read(everything("notes"), NOTES) == ()
+    assert secrets_read(everything("cars"), NOTES) == ("all of cars",)
+
+
+def columns(app: str, *names: str, parts: tuple[Event, ...] = ()) -> Event:
+    rows = tuple(Column(name, name) for name in names)
+    return Event(app, "application", "properties", "coregetd", columns=rows, parts=parts)
+
+
+def kept(event: Event, tables: Tables | None = None, extra: tuple[str, ...] = ()) -> list[str]:
+    return [column.jxa for column in without_secrets(event, tables, extra).columns]
+
+
+def test_what_is_left_out_of_all_of_an_object() -> None:
+    notes = columns("com.apple.Notes", "name", "contents", "passwordProtected", "password")
+    assert kept(notes) == ["name", "contents"]
+    assert kept(notes, NOTES) == ["name", "contents", "passwordProtected"]
+    assert kept(notes, NOTES, ("na*", "password_protected")) == ["contents"]
+    events = columns("com.apple.SYSTEMEVENTS", "name", "contents", "entireContents")
+    assert kept(events) == ["name"]
+    several = without_secrets(columns("x", parts=(notes, events)), NOTES, ("name",))
+    found = [[column.jxa for column in part.columns] for part in several.parts]
+    assert found == [["contents", "passwordProtected"], []]
+    asked = replace(notes, op="columns")
+    assert without_secrets(asked, NOTES) == asked

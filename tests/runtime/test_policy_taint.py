@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from policy_calls import DISK, facts_of
 
-from iac_runtime.policy.dataflow import Taint
+from iac_runtime.policy.dataflow import Taint, pieces
 from iac_runtime.policy.escalation import from_results
 from iac_runtime.policy.file_rules import RuleContext
+from iac_runtime.policy.spelling import spellings
 
 Form = Callable[[str], str]
 CARRIER = "https://carrier.example/?q="
@@ -103,6 +104,97 @@ def test_an_address_is_known_again_whatever_encoded_it(
     plain = Taint()
     plain.add(f"From: {address}, yesterday")
     assert plain.used_in(encoded(address, chain))
+
+
+URL = "https://xn--bcher-kva.example/Cart?item=4711-abc&ref=mail"
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("text", [URL, "jo.doe@elsewhere.example"])
+def test_each_form_is_known_again(text: str, form: str) -> None:
+    given = FORMS[form](text)
+    taint, plain = Taint(), Taint()
+    taint.add(f"Please see {given} and answer")
+    assert taint.holds(text)
+    plain.add(f"Please see {text} and answer")
+    assert plain.used_in(given)
+
+
+def carried(data: bytes) -> str:
+    return CARRIER + base64.urlsafe_b64encode(data).decode().rstrip("=")
+
+
+@pytest.mark.parametrize(
+    ("text", "form"),
+    [
+        ("a\\u0041b\\x42\\n c\\/d\\'", "aabbc/d'"),
+        ("%252541&amp;#65;&lt;", "aa<"),
+        ("FULL\uff37idth Straße", "fullwidthstrasse"),
+        ("https://xn--9999.example", "https://xn--9999.example"),
+        ("https://XN--BCHER-KVA.example", "https://bücher.example"),
+        (carried(b">>>to a.example ???"), ">>>toa.example???"),
+        (carried(b">>>to a.example??"), ">>>toa.example??"),
+        (carried(b">>>to a.example?"), ">>>toa.example?"),
+        (carried(b">>>to a.example ???") + "/", ">>>toa.example???"),
+        (CARRIER + b"secret number one".hex().upper(), "secretnumberone"),
+        (CARRIER + b"secret number: jklmno".hex(), "secretnumber:jklmno"),
+    ],
+)
+def test_a_text_is_compared_in_this_form(text: str, form: str) -> None:
+    assert form in spellings(text)
+
+
+@pytest.mark.parametrize("text", ["Ab cd", "100% of it", "a@b.example", "C3PO & R2D2"])
+def test_a_text_without_an_encoding_has_one_form(text: str) -> None:
+    assert spellings(text) == (text.replace(" ", "").lower(),)
+
+
+@pytest.mark.parametrize(
+    ("value", "piece"),
+    [
+        ("write to jo%40a.example now", "jo@a.example"),
+        ("jo%4 0a.example", "jo@a.example"),
+        ("jo@a.example\\nann@b.example", "ann@b.example"),
+        ("jo\\.doe@a.example", "jo.doe@a.example"),
+        ("http://b.example/Room-77a/next", "Room-77a"),
+        ("http://b.example/?Room-77a", "Room-77a"),
+        ("http://b.example/?a=Room%2D77a&b=1", "Room-77a"),
+        ("http://b.example/#Room%2D77a", "Room-77a"),
+        ("http://Host.b.example/", "host.b.example"),
+        ("Room-77a", "Room-77a"),
+        ("~/a.text", "~/a.text"),
+    ],
+)
+def test_an_argument_is_searched_for_what_it_carries(value: str, piece: str) -> None:
+    assert piece in pieces(value, whole=True)
+    assert (piece in pieces(value, whole=False)) == (value != "Room-77a")
+
+
+def test_a_short_text_leads_nowhere() -> None:
+    assert [*pieces("Room-7a", whole=True)] == []
+    assert {*pieces("http://[", whole=True)} == {"http://["}
+    taint = Taint()
+    taint.add(["Room-77a is free", "at 5 pm x@y.z, http://a/b/ or https://a.example/x%2Fy"])
+    for known in ("ROOM- 77A", "x@y.z", "http://a/b", "http://a/b//", "https://a.example/x%2"):
+        assert taint.holds(known), known
+    for other in ("Room-77", "5 pm", "freeat5pm", "http://a/c"):
+        assert not taint.holds(other), other
+    assert taint.used_in("Room-77a") == "Room-77a"
+    assert taint.used_in("Room-77a", whole=False) == ""
+
+
+def test_what_came_last_is_kept() -> None:
+    first, second, third = "first@a.example", "other@b.example", "third@c.example"
+    taint = Taint(bound=30)
+    for text in (first, second, first, second, first):
+        taint.add(text)
+    assert taint.holds(first)
+    assert taint.holds(second)
+    taint.add(third)
+    assert [taint.holds(text) for text in (first, second, third)] == [True, False, True]
+    taint.add(first)
+    taint.add({"a": [second, ""]})
+    assert [taint.holds(text) for text in (first, second, third)] == [True, True, False]
 
 
 RESULTS = (

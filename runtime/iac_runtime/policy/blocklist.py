@@ -52,16 +52,16 @@ def blocked(app: str, added: Iterable[str] = (), removed: Iterable[str] = ()) ->
     wanted = app.casefold()
     off = {entry.casefold() for entry in removed}
     kept = {entry: what for entry, what in BUILT_IN.items() if entry.casefold() not in off}
-    for entry in (*FIXED, *kept, *added):
+    for entry, what in (*FIXED.items(), *kept.items(), *((glob, glob) for glob in added)):
         if fnmatchcase(wanted, entry.casefold()):
-            return Blocked(entry, FIXED.get(entry) or kept.get(entry, entry), entry in FIXED)
+            return Blocked(entry, what, entry in FIXED)
     return None
 
 
 def hides_texts(app: str) -> bool:
     """Say whether what an app (a bundle id) shows is not read: it keeps secrets, or is unknown."""
     found = blocked(app)
-    return found is not None and found.entry.removesuffix(".*") not in _OPEN_TEXTS
+    return found is not None and found.entry not in _OPEN_TEXTS
 
 
 def hiding_process(name: str) -> bool:
@@ -73,6 +73,6 @@ def hiding_process(name: str) -> bool:
     for entry, what in {**FIXED, **BUILT_IN}.items():
         said = what.casefold().split()
         named = words[: len(said)] == said or words == [entry.casefold().rpartition(".")[2]]
-        if named and entry.removesuffix(".*") not in _OPEN_TEXTS:
+        if named and entry not in _OPEN_TEXTS:
             return True
     return False

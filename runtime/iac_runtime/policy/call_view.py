@@ -139,7 +139,7 @@ def view_of(
     ]
     paths = [(row, row.path) for row in values if row.path is not None]
     of_files = event.app.casefold() in FILE_APPS
-    for one in asked if of_files else ():
+    for one in asked:
         path = path_of_steps(one.target, event.app, home)
         if path is not None:
             paths.append((CallValue("", "----", "", RefValue(one.target)), path))
@@ -161,11 +161,11 @@ def _path_of(value: Value, app: str, home: str) -> str | None:
     if isinstance(value, PathValue):
         return value.path
     if isinstance(value, RefValue):
-        return path_of_steps(value.steps, app, home) if app.casefold() in FILE_APPS else None
+        return path_of_steps(value.steps, app, home)
     if isinstance(value, str):
         if value.startswith(("/", "~/")) and "\n" not in value:
             return home + value[1:] if value.startswith("~") else value
-        return from_file_url(value) if ":" in value else None
+        return from_file_url(value)
     return None
 
 

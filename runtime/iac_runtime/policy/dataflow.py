@@ -18,9 +18,9 @@ from iac_base.secrets import is_secret
 from iac_base.words import fold
 from iac_runtime.language.request import Event
 from iac_runtime.language.steps import Every, Go
-from iac_runtime.policy.call_view import columns_in, requests, steps_in, words_of
+from iac_runtime.policy.call_view import columns_in, steps_in, words_of
 from iac_runtime.policy.places import SYSTEM_EVENTS
-from iac_runtime.policy.spelling import decoded, spellings
+from iac_runtime.policy.spelling import decoded, spellings, without_blanks
 from iac_runtime.tools.tables import Tables
 
 _ALL: Final = "properties"
@@ -35,27 +35,21 @@ def secrets_read(event: Event, tables: Tables | None, extra: Iterable[str] = ())
     """Return the secret properties that a request would read, by JXA name.
 
     Args:
-        event: The request.
+        event: The request, which went through `without_secrets`.
         tables: Those of the app, for the types of its properties; None if there are none.
         extra: Globs over the names of further properties, in words (`account id`).
     """
     globs = tuple(extra)
-    asked, specifiers = requests(event), steps_in(event)
+    specifiers = (*steps_in(event), *columns_in(event))
     names = [step.name for steps in specifiers for step in steps if isinstance(step, Go | Every)]
-    for one in asked:
-        # All of an object is asked for without its secrets, see `without_secrets`.
-        if one.op != "properties" or one.parts:
-            names += [column.jxa for column in one.columns if column.jxa]
-        names += [row.jxa for row in one.order]
     found = [name for name in dict.fromkeys(names) if secret_property(name, tables, globs)]
-    specifiers += columns_in(event)
     for steps in specifiers:
         # Of the objects of a collection all is read at once, where a secret may be among it.
         if not any(isinstance(step, Go) and step.name == _ALL for step in steps):
             continue
         holders = [step.name for step in steps if isinstance(step, Every)]
         term = tables.find_class(holders[-1]) if tables is not None and holders else None
-        known = tuple(tables.properties(term)) if tables is not None and term is not None else ()
+        known = tables.properties(term) if tables and term else ()
         if not known or any(secret_property(row.jxa, tables, globs) for row in known):
             found.append(f"all of {holders[-1] if holders else 'the app'}")
     return tuple(found)
@@ -130,34 +124,36 @@ class Taint:
 
     def __init__(self, bound: int = BOUND) -> None:
         self._bound = bound
-        self._texts: OrderedDict[str, str] = OrderedDict()
+        # The texts of a result, and their spellings once the first search came.
+        self._texts: OrderedDict[tuple[str, ...], str | None] = OrderedDict()
         self._size = 0
         self._lock = threading.Lock()
 
     def add(self, value: Any) -> None:
         """Remember every text in a result."""
-        # Values are kept apart by a character that no needle holds: nothing matches across two.
-        text = "\0".join(part.replace("\0", " ") for part in _texts(value))
+        parts = tuple(_texts(value))
         with self._lock:
-            self._size += 0 if text in self._texts else len(text)
-            # Most are never searched: one is spelled when the first search comes.
-            self._texts[text] = self._texts.pop(text, "")
+            if parts not in self._texts:
+                self._size += sum(map(len, parts))
+            self._texts.setdefault(parts)
+            self._texts.move_to_end(parts)
             while self._size > self._bound and len(self._texts) > 1:
-                self._size -= len(self._texts.popitem(last=False)[0])
+                self._size -= sum(map(len, self._texts.popitem(last=False)[0]))
 
     def _spelled(self) -> list[str]:
         with self._lock:
-            for text in [text for text, spelled in self._texts.items() if not spelled]:
-                forms = (form for part in text.split("\0") for form in spellings(part))
-                self._texts[text] = "\0".join(forms)
-            return list(self._texts.values())
+            for parts, spelled in self._texts.items():
+                if spelled is None:
+                    # Between two stands what no needle holds: nothing matches across them.
+                    forms = (form for part in parts for form in spellings(part))
+                    self._texts[parts] = "\0".join(forms)
+            return [*filter(None, self._texts.values())]
 
     def holds(self, text: str) -> bool:
         """Say whether `text` stood in a result, however either of them is spelled."""
         forms = (form.rstrip("/") for form in spellings(text))
         needles = [form for form in forms if len(form) >= SHORTEST or _leads(form)]
-        texts = reversed(self._spelled()) if needles else ()
-        return any(needle in found for found in texts for needle in needles)
+        return any(needle in found for found in self._spelled() for needle in needles)
 
     def used_in(self, value: str, *, whole: bool = True) -> str:
         """Return the first piece of an argument that came from a result, or an empty text.
@@ -182,13 +178,13 @@ def _texts(value: Any) -> Iterator[str]:
             yield from _texts(part)
 
 
-def pieces(value: str, *, whole: bool = True) -> Iterator[str]:
+def pieces(value: str, *, whole: bool) -> Iterator[str]:
     """Yield what of an argument can have come from a result.
 
     The whole, if long enough; every URL and address in it, in any encoding; of a URL also the host,
     and what its path, query and fragment carry, decoded: that is how a value leaves by a link.
     """
-    for text in dict.fromkeys((value, *decoded(value), *decoded(value, bare=True))):
+    for text in dict.fromkeys((value, *decoded(value, str), *decoded(value, without_blanks))):
         if len(text.strip()) >= SHORTEST and (whole or _PATH.match(text.strip())):
             yield text
         yield from _ADDRESS.findall(text)

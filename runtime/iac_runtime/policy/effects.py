@@ -360,7 +360,7 @@ def call_digest(facts: CallFacts) -> str:
         "code": facts.event.code if facts.event else "",
         "line": "" if facts.event else facts.line,
         "lock": facts.digest,
-        "parts": [call_digest(part) for part in facts.parts],
+        **({"parts": [call_digest(part) for part in facts.parts]} if facts.parts else {}),
         "request": request,
         "tool": facts.tool,
     }

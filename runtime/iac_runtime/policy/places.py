@@ -91,8 +91,7 @@ def from_file_url(url: str) -> str | None:
 class ProtectedPlace(NamedTuple):
     """A place that runs what lies in it, or that decides what may run.
 
-    `parts` is a run of path components anywhere in a path, compared like `identity`; a `*` stands
-    for the end of one name (`*.app`).
+    `parts` is a run of path components anywhere in a path, compared like `identity`.
     """
 
     parts: tuple[str, ...]
@@ -110,24 +109,25 @@ _PLACES: Final = tuple(
 
 def place_of(path: str) -> ProtectedPlace | None:
     """Return the protected place that an absolute path lies in, or that it is."""
-    names = tuple(identity(path).strip("/").split("/"))
+    names = tuple(identity(path).split("/"))
     for place in _PLACES:
         count = len(place.parts)
-        if any(names[at : at + count] == place.parts for at in range(len(names) - count + 1)):
+        if any(names[at : at + count] == place.parts for at in range(len(names))):
             return place
     return None
 
 
-_EXECUTABLE: Final = frozenset(_DATA["executable"])
+_EXECUTABLE: Final = frozenset(f".{suffix}" for suffix in _DATA["executable"])
 """Suffixes of what runs, installs, configures or leads on when it is opened."""
 
-_DOCUMENT: Final = frozenset(_DATA["document"])
+_DOCUMENT: Final = frozenset(f".{suffix}" for suffix in _DATA["document"])
 """Suffixes of what is only read or shown when it is opened."""
 
 
-def _suffix(path: str) -> str:
-    name = identity(path).rpartition("/")[2].rstrip(". \u00a0")
-    return name.rpartition(".")[2] if "." in name else ""
+def _suffixes(path: str) -> list[str]:
+    """Return the suffix of each name in a path with its dot; of one without, the name."""
+    names = (name.rstrip(". \u00a0") for name in identity(path).split("/"))
+    return ["".join(name.rpartition(".")[1:]) for name in names]
 
 
 def is_executable(path: str) -> bool:
@@ -135,13 +135,12 @@ def is_executable(path: str) -> bool:
 
     A bundle counts for all that lies in it.
     """
-    names = identity(path).split("/")
-    return any(_suffix(name) in _EXECUTABLE for name in names)
+    return not _EXECUTABLE.isdisjoint(_suffixes(path))
 
 
 def is_document(path: str) -> bool:
     """Say whether a file is of a kind that is only read or shown."""
-    return _suffix(path) in _DOCUMENT
+    return _suffixes(path)[-1] in _DOCUMENT
 
 
 def in_documents(path: str, home: str) -> bool:
@@ -184,7 +183,7 @@ def path_of_steps(steps: tuple[Step, ...], app: str, home: str) -> str | None:
     Of something inside a file, as an item of a property list, it is the path of the file.
     """
     finder = app.casefold() == FINDER
-    if not steps or app.casefold() not in FILE_APPS:
+    if app.casefold() not in FILE_APPS:
         return None
     path: str | None = None
     base = home
@@ -200,7 +199,7 @@ def path_of_steps(steps: tuple[Step, ...], app: str, home: str) -> str | None:
             case Go(name) if name in _DOMAINS:
                 path = base = _DOMAINS[name].replace("~", home)
             case Go(name) if name in _ROOTS:
-                path = _ROOTS[name].replace("~", base, 1)
+                path = _ROOTS[name].replace("~", base)
             case Go(name) if path is None or name in _ELSEWHERE:
                 return None
             case Go("container") if path is not None:

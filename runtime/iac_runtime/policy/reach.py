@@ -48,7 +48,7 @@ STARTERS: Final = frozenset(("miscactv", "ascrnoop", "aevtoapp", "aevtrapp"))
 
 
 @lru_cache(maxsize=4096)
-def verb_of(code: str, name: str, level: Level, *, answers: bool = True) -> Verb:
+def verb_of(code: str, name: str, level: Level, *, answers: bool) -> Verb:
     """Return what a command does.
 
     Args:
@@ -73,7 +73,7 @@ def event_of(event: Event) -> str:
     return event.code if known else f"{event.code} {' '.join(split_name(event.command))}"
 
 
-def verb_of_event(event: Event, level: Level, *, answers: bool = True) -> Verb:
+def verb_of_event(event: Event, level: Level, *, answers: bool) -> Verb:
     """Return what a request does that needs `level`, by the tables of its app or as planned."""
     if event.code == _ACTIVATE and level != "SAFE":
         return "start"
@@ -158,14 +158,15 @@ def effects_of(
         event=event_of(event),
         given=given_of(view, verb, thing[0], real),
     )
-    return (own, *_worked(event, own, identify), *_beyond(event, own))
+    # Each property that is asked of a window goes through its process once more.
+    return tuple(dict.fromkeys((own, *_worked(event, own, identify), *_beyond(event, own))))
 
 
 def _worked(event: Event, effect: Effect, identify: Identify) -> Iterator[Effect]:
     """Yield the same on each app whose process a request of System Events goes through."""
     for row in processes(event):
         said = row.name or row.bundle
-        app, name = identify(said) if said else ("", "")
+        app, name = identify(said)
         app, name = row.bundle or app, name or row.name
         if effect.looks and not (said or row.inside):
             continue
@@ -195,9 +196,10 @@ def hidden_in(event: Event, identify: Identify) -> tuple[str, ...]:
 
 def _hidden(row: TargetProcess, identify: Identify) -> str:
     """Return what is read of a process though it is not shown; an empty text if nothing is."""
-    app = row.bundle or (identify(row.name)[0] if row.name else "")
-    hides = hiding_process(row.name) or (bool(app) and hides_texts(app))
-    return f"what {row.name or row.bundle} shows" if row.inside and hides else ""
+    said = row.name or row.bundle
+    app = row.bundle or identify(row.name)[0]
+    hides = hiding_process(row.name) or (app and hides_texts(app))
+    return f"what {said} shows" if row.inside and hides else ""
 
 
 _URL_NAME: Final = re.compile(r"\b(url|uri|link|href|web ?site|web ?page|home ?page|webloc)\b")

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from iac_base.errors import SetupError
-from iac_base.files import private_file, write_whole
+from iac_base.files import locked, private_file, read_bounded, write_whole
 
 KEY_FILE: Final = "approvals.key"
 _KEY_SIZE: Final = 32
@@ -31,45 +31,33 @@ def load_key(folder: Path) -> bytes:
     path = folder / KEY_FILE
     with contextlib.suppress(FileNotFoundError):
         return _read_key(path)
-    draft = folder / f".{KEY_FILE}.{secrets.token_hex(8)}"
     try:
-        write_whole(draft, secrets.token_bytes(_KEY_SIZE), sync=True)
-        # A link fails where the name is taken; a rename would replace another process's key.
-        with contextlib.suppress(FileExistsError):
-            os.link(draft, path)
+        with locked(path.with_name(f"{KEY_FILE}.lock")):
+            if not os.path.lexists(path):
+                write_whole(path, secrets.token_bytes(_KEY_SIZE), sync=True)
     except OSError as error:
         raise SetupError(f"{path} cannot be made: {error.strerror}.") from error
-    finally:
-        with contextlib.suppress(OSError):
-            draft.unlink()
     return _read_key(path)
 
 
-def _no_link(path: str, flags: int) -> int:
-    return os.open(path, flags | os.O_NOFOLLOW)
-
-
 def _read_key(path: Path) -> bytes:
-    private_file(path)
+    if private_file(path).st_size != _KEY_SIZE:
+        raise SetupError(f"{path} is damaged; remove it, and answer remembered questions again.")
     try:
-        with open(path, "rb", opener=_no_link) as file:
-            key = file.read(_KEY_SIZE + 1)
+        return read_bounded(path, _KEY_SIZE, follow=False)[0]
     except OSError as error:
         raise SetupError(f"{path} cannot be read: {error.strerror}.") from error
-    if len(key) != _KEY_SIZE:
-        raise SetupError(f"{path} is damaged; remove it, and answer remembered questions again.")
-    return key
 
 
 def seal(key: bytes, purpose: str, fields: Iterable[str]) -> str:
     """Return the MAC (hex) of some fields for a purpose; order and borders count."""
     body = b"".join(
-        len(part).to_bytes(8, "big") + part
-        for part in (text.encode("utf-8", "surrogatepass") for text in (purpose, *fields))
+        len(part).to_bytes(8) + part
+        for part in (text.encode(errors="surrogatepass") for text in (purpose, *fields))
     )
     return hmac.new(key, body, hashlib.sha256).hexdigest()
 
 
 def fits(mac: str, given: str) -> bool:
     """Say whether `given` is the MAC that is due; the time it takes tells nothing of it."""
-    return hmac.compare_digest(mac.encode(), given.encode("utf-8", "surrogatepass"))
+    return hmac.compare_digest(mac.encode(), given.encode(errors="surrogatepass"))

@@ -6,11 +6,9 @@ broke is put together first; one that a blank ends is also read as it stands.
 """
 
 import base64
-import binascii
 import re
 import unicodedata
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterator
 from typing import Final
 from urllib.parse import unquote
 
@@ -30,35 +28,35 @@ _HOST: Final = re.compile(r"xn--([a-z0-9-]+)")
 def spellings(text: str) -> tuple[str, ...]:
     """Return the forms in which a text is compared; without an encoding in it there is one."""
     forms = [text]
-    for bare in (False, True):
-        if _CODED.search(_bare(text) if bare else text):
-            forms += decoded(text, bare=bare)
+    for clean in (str, without_blanks):
+        if _CODED.search(clean(text)):
+            forms += decoded(text, clean)
     return tuple(dict.fromkeys(filter(None, map(_plain, forms))))
 
 
-def decoded(text: str, *, bare: bool = False) -> list[str]:
+def decoded(text: str, clean: Callable[[str], str]) -> list[str]:
     """Return a text with its encodings undone, and what pieces of a query in it decode to.
 
-    With `bare` its blanks go first, so that an encoding that was split is found.
+    Each goes through `clean` first: without its blanks, an encoding that was split is found.
     """
-    found, before = [text], list[str]()
+    found = [text]
     for _ in range(_ROUNDS):
+        before = found
+        plain = [_once(clean(part)) for part in found]
+        found = list(dict.fromkeys((*plain, *(part for whole in plain for part in _inside(whole)))))
         if found == before:
             break
-        before = found
-        plain = [_once(_bare(part) if bare else part) for part in found]
-        found = list(dict.fromkeys((*plain, *(part for whole in plain for part in _inside(whole)))))
     return found
 
 
 def _once(text: str) -> str:
-    text = unquote(text) if "%" in text else text
+    text = unquote(text)
     if _ENTITY.search(text):
         # Its table is for few texts.
         from html import unescape
 
         text = _ENTITY.sub(lambda entity: unescape(entity[0]), text)
-    return _ESCAPE.sub(_unescaped, text) if "\\" in text else text
+    return _ESCAPE.sub(_unescaped, text)
 
 
 def _unescaped(escape: re.Match[str]) -> str:
@@ -71,28 +69,24 @@ def _inside(text: str) -> Iterator[str]:
     for match in _CARRIED.finditer(text):
         piece = match[1].translate({ord("-"): "+", ord("_"): "/"})
         even = re.match(r"(?:[0-9a-fA-F]{2}){6,}", piece)
-        found = bytes.fromhex(even[0]) if even else b""
+        found = bytes.fromhex(even[0] if even else "")
         piece = piece[: len(piece) - (len(piece) % 4 == 1)]
-        with suppress(binascii.Error):
-            found += b"\0" + base64.b64decode(piece + "=" * (-len(piece) % 4))
-        yield from _READABLE.findall(found.decode("utf-8", "replace"))
+        found += b"\0" + base64.b64decode(piece + "==")
+        yield from _READABLE.findall(found.decode(errors="replace"))
 
 
-def _bare(text: str) -> str:
+def without_blanks(text: str) -> str:
+    """Return a text without blanks and characters that show nothing."""
     return "".join(clean_text(text).split())
 
 
 def _plain(text: str) -> str:
-    text = _bare(text)
-    if not text.isascii():
-        text = unicodedata.normalize("NFKC", text)
-    text = text.casefold()
-    return _HOST.sub(_unicode_host, text) if "xn--" in text else text
+    return _HOST.sub(_unicode_host, unicodedata.normalize("NFKC", without_blanks(text)).casefold())
 
 
 def _unicode_host(label: re.Match[str]) -> str:
     try:
-        found = label[1].encode("ascii").decode("punycode")
+        found = label[1].encode().decode("punycode")
     except UnicodeError:
         return label[0]
     return unicodedata.normalize("NFKC", found).casefold()

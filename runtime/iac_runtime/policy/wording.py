@@ -206,7 +206,7 @@ def deed(effect: Effect, found: Mapping[str, str] = {}, more: float = 0) -> str:
         said = phrase.format(it=it, app=app)
     else:
         does = effect.event[9:] or SAYS[effect.verb].removesuffix(" in")
-        said = f"{does} {it or 'something'}"
+        said = f"{does} {it or (app if effect.verb in _WHOLE else 'something')}"
     return escaped(said if app in said or code in _OF_MAC else f"{said} in {app}")
 
 
@@ -225,8 +225,12 @@ _VOWEL: Final = re.compile(r"[aeio]|u[lmnp](?!i)", re.IGNORECASE)
 """Beginnings that take `an`: an item and an upload, but a user, a URL and a unit."""
 
 
+_WHOLE: Final = ("view", "start", "end")
+"""What is done with an app as a whole, where no object is named."""
+
 _OF_MAC: Final = frozenset(
-    "fndrempt fndrrest fndrshut fndrslep fndrlogo prcskprs prcskcod sysoexec aevtmvol".split()
+    "fndrempt fndrrest fndrshut fndrslep fndrlogo prcskprs prcskcod prcsclic prcsperf sysoexec"
+    " aevtmvol".split()
 )
 """Events that are of the Mac, whatever app carries them out."""
 

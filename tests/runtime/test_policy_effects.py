@@ -1,0 +1,298 @@
+"""What a call does, as the policy sees it, as the audit keeps it and as a person reads it."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from policy_calls import facts_of
+
+from iac_runtime.language.request import Event
+from iac_runtime.policy.effects import CallFacts, Effect, Flow, call_digest
+from iac_runtime.policy.reach import class_of, hidden_in, identify_in, object_of, verb_of
+from iac_runtime.policy.wording import deed
+from iac_runtime.tools.catalogue import Catalogue
+
+D = "host d.example"
+WINDOW = "windows[0]"
+RUNS = "what it runs can reach any app"
+MILK = 'notes["Milk"]'
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "verb", "row", "says"),
+    [
+        (
+            "notes get",
+            {"target": f"{MILK}.body"},
+            "read",
+            f"note {MILK}.body",
+            f"reads {MILK}.body in Notes",
+        ),
+        (
+            "notes make",
+            {"element": "note", "properties": {"name": "notes[0]"}},
+            "create",
+            "note",
+            "make a note in Notes",
+        ),
+        (
+            "notes make",
+            {"element": "attachment", "at": "notes[0].attachments.end"},
+            "create",
+            "attachment",
+            "make an attachment in Notes",
+        ),
+        (
+            "notes delete",
+            {"target": ['notes["a"]', 'notes["b"]']},
+            "delete",
+            'note notes["a"]',
+            'delete note notes["a"] in Notes',
+        ),
+        ("finder empty", {}, "delete", "", "empty the Trash"),
+        ("finder activate", {}, "view", "", "show Finder"),
+        ("textedit quit", {}, "end", "", "quit TextEdit"),
+        (
+            "mail send",
+            {"target": "outgoingMessages[0]"},
+            "send",
+            "outgoing message outgoingMessages[0]",
+            "send outgoing message outgoingMessages[0] in Mail",
+        ),
+        (
+            "safari do_javascript",
+            {"in_": "documents[0]", "code": "x"},
+            "run",
+            "",
+            "run JavaScript in a page in Safari",
+        ),
+        (
+            "system_events click",
+            {"target": "menuBars[0]"},
+            "unknown",
+            "menu bar menuBars[0]",
+            "click menu bar menuBars[0] as if you did",
+        ),
+    ],
+)
+def test_what_a_tool_does(
+    tool: str, arguments: dict[str, Any], verb: str, row: str, says: str
+) -> None:
+    effect = facts_of(tool, arguments).effects[0]
+    assert effect.verb == verb
+    assert effect.row() == (verb, effect.app, row, "")
+    assert deed(effect) == says
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "flows"),
+    [
+        ("safari open_url", {"url": "https://a.example/x"}, ["host a.example"]),
+        (
+            "safari set",
+            {"target": "documents[0]", "properties": {"URL": "b.example/c"}},
+            ["host b.example"],
+        ),
+        ("standard_additions open_location", {"target": "c.example"}, ["host c.example"]),
+        ("textedit save", {"target": "documents[0]", "in_": "~/x"}, ["file /Users/me/x"]),
+        (
+            "mail make",
+            {
+                "element": "to recipient",
+                "at": "outgoingMessages[0].toRecipients.end",
+                "properties": {"address": "a@b.example"},
+            },
+            ["recipient a@b.example"],
+        ),
+        (
+            "notes set",
+            {"target": MILK, "properties": {"body": "http://d.example/"}},
+            ["host d.example"],
+        ),
+        ("notes set", {"target": MILK, "properties": {"body": "see http://d.example/"}}, []),
+        ("notes set", {"target": MILK, "properties": {"body": "note: x"}}, []),
+        ("notes set", {"target": MILK, "properties": {"body": "note:x"}}, []),
+        ("notes set", {"target": MILK, "properties": {"body": "MAILTO:x"}}, ["host mailto"]),
+        ("notes list", {"element": "note", "where": {"body": "http://d.example/"}}, []),
+    ],
+)
+def test_where_it_goes(tool: str, arguments: dict[str, Any], flows: list[str]) -> None:
+    effect = facts_of(tool, arguments).effects[0]
+    assert effect.row()[3] == ", ".join(flows)
+
+
+@pytest.mark.parametrize(
+    ("steps", "app", "name", "doubt"),
+    [
+        (f'processes["Notes"].{WINDOW}', "com.apple.Notes", "Notes", ""),
+        (
+            f'processes["Nots"].{WINDOW}',
+            "",
+            "Nots",
+            "it goes through the process Nots, whose app is not known here",
+        ),
+        (
+            f"processes[0].{WINDOW}",
+            "",
+            "",
+            "it goes through a process without a name, whose app is not known here",
+        ),
+        (
+            f'processes.whose({{bundleIdentifier: "com.a.B"}})[0].{WINDOW}',
+            "com.a.B",
+            "",
+            "",
+        ),
+    ],
+)
+def test_what_goes_through_a_process_is_on_its_app(
+    steps: str, app: str, name: str, doubt: str
+) -> None:
+    looked = facts_of("system_events get", {"target": steps})
+    first, *others = looked.effects
+    # A window is asked for many properties; that is one thing on one app.
+    assert others == [first._replace(app=app, name=name, doubt=doubt)]
+    assert looked.objects <= 2
+    clicked = facts_of("system_events click", {"target": steps})
+    first, *others = clicked.effects
+    named = name or ("" if app else "a process")
+    assert others == [first._replace(app=app, name=named or "a process", files=(), doubt=doubt)]
+
+
+def test_a_process_that_is_only_shown_may_be_any() -> None:
+    assert len(facts_of("system_events get", {"target": "processes[0]"}).effects) == 1
+    two = 'processes.whose({_or: [{name: "A"}, {name: "B"}]})'
+    assert len(facts_of("system_events get", {"target": two}).effects) == 1
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "doubt"),
+    [
+        (
+            "safari do_javascript",
+            {"in_": "documents[0]", "code": "x"},
+            "what it runs can reach any app",
+        ),
+        (
+            "standard_additions open_location",
+            {"target": "https://a.example"},
+            "it opens with whatever app claims it",
+        ),
+    ],
+)
+def test_code_and_addresses_may_reach_any_app(
+    tool: str, arguments: dict[str, Any], doubt: str
+) -> None:
+    _, beyond = facts_of(tool, arguments).effects
+    assert beyond._replace(given=None) == Effect("unknown", level="DANGEROUS", doubt=doubt)
+    assert beyond.row() == ("unknown", "unknown", "", "")
+
+
+def test_an_effect_on_an_app_without_identity_keeps_its_name() -> None:
+    effect = Effect("read", "", "Nots", "window", flow=(Flow("host", "a"), Flow("file", "b")))
+    assert effect.row() == ("read", "Nots", "window", "host a, file b")
+    assert deed(effect) == "read a window in Nots"
+    assert deed(effect._replace(verb="ask-person")) == "ask you a window in Nots"
+
+
+@pytest.mark.parametrize(
+    ("code", "name", "level", "answers", "verb"),
+    [
+        ("coredelo", "show", "MODIFY", False, "delete"),
+        ("xxxxyyyy", "deleteAll", "MODIFY", True, "delete"),
+        ("xxxxyyyy", "delete all", "SAFE", True, "read"),
+        ("xxxxyyyy", "delete all", "SAFE", False, "view"),
+        ("coregetd", "get", "SAFE", False, "read"),
+        ("miscmvis", "reveal", "SAFE", True, "view"),
+        ("coregetd", "get", "MODIFY", True, "unknown"),
+        ("xxxxyyyy", "", "MODIFY", True, "unknown"),
+    ],
+)
+def test_a_verb_goes_by_code_then_name_and_level(
+    code: str, name: str, level: Any, answers: bool, verb: str
+) -> None:
+    assert verb_of(code, name, level, answers=answers) == verb
+
+
+def test_what_has_no_tables_is_named_in_words(catalogue: Catalogue) -> None:
+    assert class_of("toRecipients", None) == "to recipients"
+    made = Event("x", "application", "command", "corecrel", named=(("new", "toDo"),))
+    assert object_of(made, None) == ("to do", "")
+    assert object_of(replace(made, named=(("new", "toDo"), ("x", "y"))), None) == ("to do", "")
+    assert object_of(replace(made, code="coremove"), None) == ("", "")
+    assert identify_in(catalogue)("diary") == ("com.example.Diary", "Diary")
+    assert identify_in(catalogue)("notes") == ("", "")
+
+
+def test_a_stored_answer_fits_what_was_asked_by_an_earlier_version() -> None:
+    facts = facts_of("notes delete", {"target": ['notes["a"]', 'notes["b"]']})
+    assert call_digest(facts) == "e7cc50fb6de0e647426e1fb22f1ec73542963afe04b2e001ee087023771e0247"
+    moment = datetime(2026, 1, 2, tzinfo=UTC)
+    line = CallFacts("ui_click", (Effect("unknown", "a.b"),), {"z": moment, "a": 1}, line="x")
+    assert call_digest(line) == "878064ebe5dd1ab1c6779ffe8698297f39f84428569407567529873ca32ea361"
+    for other in (
+        replace(line, line="y"),
+        replace(line, digest="d"),
+        replace(line, tool="ui_set"),
+        replace(line, arguments={"a": 1}),
+        replace(line, effects=()),
+    ):
+        assert call_digest(other) != call_digest(line)
+    assert call_digest(replace(facts, line="y")) == call_digest(facts)
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "files", "flow"),
+    [
+        (
+            "finder move",
+            {"target": ['home.files["a"]', "files[0]"], "to": "~/Documents"},
+            ("/Users/me/a", "/Users/me/Desktop/?"),
+            "file /Users/me/Documents, file /Users/me/Documents/a, file /Users/me/Documents/?",
+        ),
+        (
+            "finder duplicate",
+            {"target": 'home.files["a"]', "to": "~/Documents"},
+            (),
+            "file /Users/me/Documents, file /Users/me/Documents/a",
+        ),
+        ("finder delete", {"target": 'home.files["a"]'}, ("/Users/me/a",), ""),
+        ("finder empty", {}, ("?",), ""),
+        ("finder open", {"target": 'home.files["a"]'}, (), ""),
+        ("finder get", {"target": 'home.files["a"]'}, (), ""),
+        (
+            "finder set",
+            {"target": 'home.files["a"]', "properties": {"name": "b"}},
+            ("/Users/me/a",),
+            "file /Users/me/b",
+        ),
+        ("notes delete", {"target": MILK}, (), ""),
+    ],
+)
+def test_which_files_change_where_they_lie(
+    tool: str, arguments: dict[str, Any], files: tuple[str, ...], flow: str
+) -> None:
+    effect = facts_of(tool, arguments).effects[0]
+    assert effect.files == files
+    assert effect.row()[3] == flow
+
+
+def test_a_process_that_is_brought_to_the_front_is_shown() -> None:
+    shown = {"target": 'processes["Notes"]', "properties": {"frontmost": True}}
+    rows = [effect.row()[:2] for effect in facts_of("system_events set", shown).effects]
+    assert rows == [("view", "com.apple.systemevents"), ("view", "com.apple.Notes")]
+
+
+@pytest.mark.parametrize(
+    "target", ['processes["Vault"].windows', 'processes.whose({name: "Vault"})[0].windows']
+)
+def test_a_process_of_an_app_that_keeps_secrets_is_known_by_its_identity(target: str) -> None:
+    event = facts_of("system_events get", {"target": target}).event
+    assert event is not None
+    apps = {"Vault": ("com.1password.1password", "Vault"), "": ("", "")}
+    assert hidden_in(event, lambda name: apps[name]) == ("what Vault shows",)
+    by_id = 'processes.whose({bundleIdentifier: "com.1password.1password"})[0].windows'
+    event = facts_of("system_events get", {"target": by_id}).event
+    assert event is not None
+    assert hidden_in(event, lambda _: ("", "")) == ("what com.1password.1password shows",)
