@@ -1758,7 +1758,7 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("POSIX path", "psxp", "posixPath", "text", "r", "SAFE"),
     )),
     "URL": Class("url ", "url", "urls", None, "MODIFY", "DANGEROUS", (
-        Property("properties", "pALL", "properties", "record", "rw", "DANGEROUS"),
+        Property("properties", "pALL", "properties", "record", "rw", "MODIFY"),
         Property("name", "pnam", "name", "text", "r", "SAFE"),
         Property("scheme", "pusc", "scheme", "esch", "r", "SAFE"),
         Property("host", "HOST", "host", "Internet address", "r", "SAFE"),
@@ -1767,13 +1767,13 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("password", "RApw", "password", "text", "r", "SAFE"),
     )),
     "Internet address": Class("IPAD", "internetAddress", "internetAddresses", None, "MODIFY", "DANGEROUS", (
-        Property("properties", "pALL", "properties", "record", "rw", "DANGEROUS"),
+        Property("properties", "pALL", "properties", "record", "rw", "MODIFY"),
         Property("DNS form", "pDNS", "dnsForm", "text", "rw", "MODIFY"),
         Property("dotted decimal form", "pipd", "dottedDecimalForm", "text", "rw", "MODIFY"),
-        Property("port", "ppor", "port", "integer", "rw", "DANGEROUS"),
+        Property("port", "ppor", "port", "integer", "rw", "MODIFY"),
     )),
     "web page": Class("html", "webPage", "webPages", None, "MODIFY", "DANGEROUS", (
-        Property("properties", "pALL", "properties", "record", "rw", "DANGEROUS"),
+        Property("properties", "pALL", "properties", "record", "rw", "MODIFY"),
         Property("name", "pnam", "name", "text", "r", "SAFE"),
         Property("URL", "pURL", "url", "URL", "r", "SAFE"),
         Property("text encoding", "ptxe", "textEncoding", "text", "r", "SAFE"),

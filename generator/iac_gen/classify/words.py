@@ -74,6 +74,10 @@ _ENDINGS: Final = ("script", "javascript", "shell")
 _RUNS: Final = "runs code or an action"
 _CAPTURES: Final = LevelVerdict("DANGEROUS", "captures sound, pictures or the screen")
 _VIEW: Final = LevelVerdict("SAFE", "changes the view only")
+_SETS_OFF: Final = (("sleep",), ("hibernate",), ("standby",))
+_PAGES: Final = _SETS["pages"]
+_CHANGES: Final = LevelVerdict("MODIFY", "changes something")
+_BECOMING: Final = ("ize", "ise", "ify")
 _STARTS: Final = LevelVerdict("MODIFY", "starts or ends something")
 
 
@@ -174,6 +178,8 @@ def _proved(words: Phrase, first: LevelVerdict, given: Given) -> LevelVerdict:
         return LevelVerdict("MODIFY", "shows a secret")
     if words[0] == "get" and given.plain and rest and rest <= _SETS["urls"]:
         return LevelVerdict("MODIFY", "opens a URL")
+    if words[0] in _SETS["goes"] and _SETS["urls"] & rest:
+        return LevelVerdict("MODIFY", "opens a URL")
     if first.reason == "reads" and not given.answers and words[0] not in _SETS["finds"]:
         return LevelVerdict("MODIFY", "declares no answer")
     if words[0] in ("activate", "deactivate") and rest and not _SETS["places"] & rest:
@@ -212,6 +218,12 @@ def _edited(words: Phrase, first: LevelVerdict, given: Given) -> LevelVerdict:
     things = rest | _types(given)
     if SECRET_WORDS & rest:
         return LevelVerdict("DANGEROUS", "touches a secret")
+    if words in _SETS_OFF and not given.direct:
+        return LevelVerdict("DANGEROUS", "puts the computer to sleep")
+    if led == "choose" and given.answers == "value":
+        return LevelVerdict("SAFE", "lets the user pick")
+    if led in _SETS["renews"] and given.direct and all(_PAGES & set(kind) for kind in given.direct):
+        return _VIEW
     if _SETS["payments"] & rest or (_SETS["transfers"] & rest and {"transfer", "transfers"} & rest):
         return LevelVerdict("DANGEROUS", "spends money")
     for rows, words_of in ((_OBJECTS, rest), (_TARGETS, things)):
@@ -281,7 +293,9 @@ def _without_verb(words: Phrase, given: Given) -> LevelVerdict | None:
         return last
     if any(map(_tells, words)):
         return LevelVerdict("MODIFY", "tells of an event")
-    return None
+    # `-ize`, `-ify`: to make something be so.
+    either = words[0] in _SETS["either"] and not given.answers
+    return _CHANGES if either or words[0].endswith(_BECOMING) else None
 
 
 def _tells(word: str) -> bool:
