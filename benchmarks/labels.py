@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import Final
 
 from iac_gen.classify.codes import Floors, shipped
-from iac_gen.classify.judge import heirs, judge_command, judge_setter
+from iac_gen.classify.judge import judge_command, judge_setter
 from iac_gen.classify.judgement import LevelVerdict
 from iac_gen.discover import from_paths, includes, read
 from iac_gen.model import (
@@ -299,8 +299,7 @@ def _judge_property(label: Label, app: App, floors: Floors | None) -> Outcome:
     rows = app.resolved.classes if app.declared else ()
     for row, prop in _properties(rows, owner, name, label.code):
         decided = app.decisions.level("property", (row.name, prop.name))
-        below = tuple(heirs(row, app.resolved))
-        judged = replace(judge_setter(row, prop, heirs=below, floors=floors), quirk=decided)
+        judged = replace(judge_setter(row, prop, floors=floors), quirk=decided)
         return Outcome(label, judged.verdict, True)
     own = [one for row in app.resolved.classes if row.name == owner for one in row.properties]
     (bare,) = _bare_class(label).properties

@@ -1028,7 +1028,7 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("group privileges", "gppr", "groupPrivileges", "priv", "rw", "DANGEROUS"),
         Property("everyones privileges", "gstp", "everyonesPrivileges", "priv", "rw", "DANGEROUS"),
         Property("information window", "iwnd", "informationWindow", "specifier", "r", "SAFE"),
-        Property("properties", "pALL", "properties", "record", "rw", "DANGEROUS"),
+        Property("properties", "pALL", "properties", "record", "rw", "MODIFY"),
         Property("class", "pcls", "class", "type", "r", "SAFE"),
     )),
     "container": Class("ctnr", "container", "containers", "item", "MODIFY", "DANGEROUS", (

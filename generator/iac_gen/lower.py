@@ -3,12 +3,12 @@
 Names are decided in `naming`, types in `types`, levels in `classify`; this puts them together.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
 from iac_gen import model, naming
-from iac_gen.classify.judge import heirs, judge_command, judge_delete, judge_make, judge_setter
+from iac_gen.classify.judge import judge_command, judge_delete, judge_make, judge_setter
 from iac_gen.classify.judgement import Judgement, LevelVerdict, highest
 from iac_gen.describe import (
     MAX_PARAMETER,
@@ -51,41 +51,30 @@ def _class(row: model.SdefClass, resolved: Resolved, types: Types, decisions: De
         row.inherits or None,
         judge_make(row, resolved).level,
         judge_delete(row).level,
-        tuple(_properties(row, types, decisions, tuple(heirs(row, resolved)))),
+        tuple(_properties(row, types, decisions)),
         tuple(Element(element.type, element.access) for element in row.elements),
         tuple(word.name for word in row.synonyms if word.name),
     )
 
 
-def _properties(
-    owner: model.SdefClass,
-    types: Types,
-    decisions: Decisions,
-    below: Sequence[model.SdefClass] = (),
-) -> Iterable[Property]:
+def _properties(owner: model.SdefClass, types: Types, decisions: Decisions) -> Iterable[Property]:
     for row in owner.properties:
-        level = _setter(owner, row, decisions, below).level
+        level = _setter(owner, row, decisions).level
         kind = types.string(row.types)
         yield Property(row.name, row.code, jxa(row.name), kind, row.access, level)
 
 
-def _setter(
-    owner: model.SdefClass,
-    row: model.SdefProperty,
-    decisions: Decisions,
-    below: Sequence[model.SdefClass] = (),
-) -> Judgement:
+def _setter(owner: model.SdefClass, row: model.SdefProperty, decisions: Decisions) -> Judgement:
     quirk = decisions.level("property", (owner.name, row.name))
-    return replace(judge_setter(owner, row, heirs=below), quirk=quirk)
+    return replace(judge_setter(owner, row), quirk=quirk)
 
 
 def judged_tables(resolved: Resolved, decisions: Decisions) -> dict[str, Mapping[str, Judgement]]:
     """Return why the rows of the tables of classes and records have their levels."""
     found: dict[str, Mapping[str, Judgement]] = {}
     for row in (*_record_owners(resolved), *resolved.classes):
-        below = tuple(heirs(row, resolved))
         for prop in row.properties:
-            found[f"{row.name}.{prop.name}"] = {"set": _setter(row, prop, decisions, below)}
+            found[f"{row.name}.{prop.name}"] = {"set": _setter(row, prop, decisions)}
     for row in resolved.classes:
         found[row.name] = {"make": judge_make(row, resolved), "delete": judge_delete(row)}
     return found

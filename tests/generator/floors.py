@@ -16,7 +16,7 @@ from typing import Any
 
 from iac_gen.classify.codes import EVENTS, FILE, Floors, shipped
 from iac_gen.classify.judge import judge_command, judge_setter
-from iac_gen.classify.setters import ALL, acts_later
+from iac_gen.classify.setters import acts_later
 from iac_gen.discover import from_bundled_snapshots, from_paths, includes, read
 from iac_gen.quirks import known_apps
 from iac_gen.resolve import Resolved, resolve
@@ -115,9 +115,6 @@ def setters(resolved: Resolved) -> Iterator[tuple[tuple[str, str], Level]]:
     """Yield the level of every setter under the codes of class and property."""
     for row in resolved.classes:
         for prop in row.properties:
-            # What a record of all properties weighs is the app's, as the classes are.
-            if prop.code == ALL:
-                continue
             yield (row.code, prop.code), judge_setter(row, prop, floors=_NONE).level
 
 

