@@ -152,6 +152,7 @@ def _by_parameters(
         if code and free and (anything or leads not in _KEEPS_CODE):
             yield LevelVerdict("DANGEROUS", f"takes {parameter.name} as text", said)
         taken_in = leads == "read" and named == {"from"} and command.result is None
+        taken_in |= leads == "write" and bool(named & _DESTINATIONS) and not _is_free(kinds[0])
         if leads in ("read", "write") and (file or kind == "any") and not taken_in:
             yield LevelVerdict("DANGEROUS", "reads or writes any file", said)
         if file and quiet and (looks or named & _DESTINATIONS):
@@ -166,7 +167,8 @@ def _by_parameters(
         yield LevelVerdict("DANGEROUS", "closes a document and has no word for saving it")
     if leads == "expand" and (command.result is not None or any(map(_is_free, kinds))):
         yield LevelVerdict("MODIFY", "replaces what it expands")
-    if anything and not quiet and any("text" in kind.split(" | ") for kind in kinds):
+    makes = verb is not None and verb.reason == "makes something new"
+    if anything and not (quiet or makes) and any("text" in kind.split(" | ") for kind in kinds):
         yield LevelVerdict("DANGEROUS", "takes text and answers what came of it")
 
 

@@ -143,6 +143,8 @@ def _is_view(owner: SdefClass, prop: SdefProperty, words: Phrase) -> bool:
     key, first, last = "_".join(words), words[0], words[-1]
     rest = "_".join(words[1:])
     typed = not kinds.isdisjoint(("text", "string", "file", "rich text", "any"))
+    if last in ("vol", "volume") and not _SETS["mixed"].isdisjoint(phrase(owner.name)[-1:]):
+        return False
     if key in _SETS["always_view"] or key == "visible":
         return owner.code not in _SETS["files"]
     if first == "selected" and rest:
@@ -156,8 +158,10 @@ def _is_view(owner: SdefClass, prop: SdefProperty, words: Phrase) -> bool:
     if first in ("current", "active") and rest:
         return rest in _SETS["current"] or (last in _SETS["current"] and not typed)
     if window:
-        measured = kinds <= _SETS["measured"] and last not in _SETS["of_contents"]
-        return measured or key in _SETS["in_a_window"]
+        if last in _SETS["of_contents"]:
+            return key in _SETS["in_a_window"]
+        shown = not typed and not _SETS["seen_in_a_window"].isdisjoint(words)
+        return shown or kinds <= _SETS["measured"] or key in _SETS["in_a_window"]
     if name == "tab":
         return last in ("color", "title")
     if name in _SETS["plays"] and "text" not in kinds:

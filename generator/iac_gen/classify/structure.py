@@ -37,7 +37,7 @@ _RUNS: Final = frozenset(_TABLE["runs"]["properties"].split())
 _FORCES: Final = frozenset(_TABLE["forces"]["words"].split())
 _SILENT: Final = tuple(re.compile(pattern) for pattern in _TABLE["forces"]["phrases"])
 _PLAIN: Final = frozenset(
-    "text string integer real number boolean date any record point rectangle".split()
+    "text string integer real number boolean date record point rectangle".split()
 )
 
 

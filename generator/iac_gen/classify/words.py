@@ -12,7 +12,7 @@ from typing import Final, Literal
 
 from iac_base.words import split_name
 from iac_gen.classify.codes import by_level, table, word_sets
-from iac_gen.classify.judgement import READS, LevelVerdict
+from iac_gen.classify.judgement import READS, LevelVerdict, highest
 
 Answers = Literal["", "flag", "value"]
 """What a command declares as its result: nothing, a boolean (often only that it worked), more."""
@@ -69,7 +69,9 @@ _TURNED: Final = {
 # Controls of an interface: choosing one does what it does.
 _CONTROLS: Final = (("menu", "item"), ("menu", "bar", "item"), ("button",), ("menu",))
 # Verbs that dictionaries write in one word with what they do it to: `getparagraphlength`.
-_GLUED: Final = tuple("get set run execute export delete remove send import connect apply".split())
+_GLUED: Final = tuple(
+    "get set run execute export delete remove send import connect apply show select edit".split()
+)
 _ENDINGS: Final = ("script", "javascript", "shell")
 _RUNS: Final = "runs code or an action"
 _CAPTURES: Final = LevelVerdict("DANGEROUS", "captures sound, pictures or the screen")
@@ -99,7 +101,7 @@ def by_verb(words: Phrase, given: Given) -> LevelVerdict | None:
     words = _without_adverbs(words)
     pair = _PAIRS.get("_".join(words[:2]))
     if pair is not None:
-        return pair
+        return pair if not _SETS["served"].intersection(words[2:]) else highest((pair, _STARTS))
     if words[0] in _SETS["chooses"] and words[1:] in _CONTROLS:
         return LevelVerdict("DANGEROUS", "works the controls of an app")
     if words[0] in ("enter", "exit", "leave", "end") and words[-1] in _SETS["modes"]:
@@ -128,6 +130,8 @@ def _harmless(words: Phrase, given: Given) -> LevelVerdict | None:
     if led in _SETS["tells"] and rest and rest[-1] in _SETS["news"]:
         return LevelVerdict("MODIFY", "tells the user")
     if led == "restart" and rest and _SETS["media"].issuperset(rest):
+        return LevelVerdict("SAFE", "plays or navigates")
+    if led in ("run", "start") and "".join(rest[-2:]) in _SETS["shows"]:
         return LevelVerdict("SAFE", "plays or navigates")
     if led in ("run", "perform", "execute") and len(rest) == 1 and rest[0] in _SETS["finds"]:
         return _VERBS[rest[0]]
@@ -159,7 +163,11 @@ def _led_by_verb(words: Phrase) -> Phrase:
             # What undoes or repeats a change is one, whatever the verb itself is worth.
             return (rest, *words[1:]) if _VERBS[rest].level != "SAFE" else ("change", *words[1:])
     glued = next((verb for verb in _GLUED if words[0].startswith(verb)), None)
-    if glued is not None and len(words[0]) > len(glued) + 2 and not words[0].endswith("ion"):
+    if (
+        glued is not None
+        and len(words[0]) > len(glued) + 2
+        and not words[0].endswith(("ion", "table"))
+    ):
         return (glued, words[0].removeprefix(glued), *words[1:])
     return words
 
@@ -196,7 +204,7 @@ def _played(words: Phrase, first: LevelVerdict, given: Given) -> LevelVerdict:
     things = rest | types
     if _SETS["urls"] & rest:
         return LevelVerdict("MODIFY", "opens a URL")
-    if CODE_WORDS & rest and words[0] in ("start", "play", "resume"):
+    if (CODE_WORDS | _SETS["actions"]) & rest and words[0] in ("start", "play", "resume"):
         return LevelVerdict("DANGEROUS", _RUNS)
     if {*_SETS["recordings"], "recorder"} & things and words[0] in ("start", "resume", "play"):
         return _CAPTURES
@@ -207,7 +215,8 @@ def _played(words: Phrase, first: LevelVerdict, given: Given) -> LevelVerdict:
     if words[0] in PLAYERS:
         return first
     named = (rest - _SETS["ways"] or types) - _SETS["neutral"]
-    if words[0] in ("next", "previous", "prev", "first", "last") and _SETS["listed"] & named:
+    listed = _SETS["listed"] | _SETS["places"]
+    if words[0] in ("next", "previous", "prev", "first", "last") and listed & named:
         return first
     seen = _SEEN & named if named else _SETS["media"] & given.around
     return first if seen else _STARTS
@@ -221,6 +230,10 @@ def _edited(words: Phrase, first: LevelVerdict, given: Given) -> LevelVerdict:
         return LevelVerdict("DANGEROUS", "touches a secret")
     if words in _SETS_OFF and not given.direct:
         return LevelVerdict("DANGEROUS", "puts the computer to sleep")
+    if words == ("capture",):
+        return _CAPTURES
+    if led == "clear" and words[-1] in _SETS["marks"]:
+        return LevelVerdict("MODIFY", "takes a mark or a part of a text away")
     if led == "choose" and given.answers == "value":
         return LevelVerdict("SAFE", "lets the user pick")
     if led in _SETS["renews"] and given.direct and all(_PAGES & set(kind) for kind in given.direct):
@@ -243,7 +256,10 @@ def _edited(words: Phrase, first: LevelVerdict, given: Given) -> LevelVerdict:
 def _moves_the_view(words: Phrase, given: Given) -> bool:
     """Say whether something is opened, closed, moved that only shows what is there."""
     led, *rest = words
-    if (turned := _TURNED.get(led)) is not None and rest and rest[-1] in turned:
+    turned = _TURNED.get(led, frozenset())
+    if not rest and given.direct and all(turned & set(kind) for kind in given.direct):
+        return True
+    if rest and rest[-1] in turned:
         # A volume is a disk where an app has disks.
         return rest[-1] != "volume" or "volume" not in given.around
     if led not in _SETS["view_verbs"]:
