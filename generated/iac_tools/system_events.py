@@ -1244,7 +1244,7 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("position", "posn", "position", "list of number | missing value", "rw", "SAFE"),
         Property("role", "role", "role", "text", "r", "SAFE"),
         Property("role description", "rold", "roleDescription", "text", "r", "SAFE"),
-        Property("selected", "selE", "selected", "boolean | missing value", "rw", "MODIFY"),
+        Property("selected", "selE", "selected", "boolean | missing value", "rw", "SAFE"),
         Property("size", "ptsz", "size", "list of number | missing value", "rw", "SAFE"),
         Property("subrole", "sbrl", "subrole", "text | missing value", "r", "SAFE"),
         Property("title", "titl", "title", "text", "r", "SAFE"),

@@ -157,7 +157,7 @@ def _by_parameters(
             yield LevelVerdict("DANGEROUS", "reads or writes any file", said)
         if file and quiet and (looks or named & _DESTINATIONS):
             yield LevelVerdict("MODIFY", "opens or writes a file", said)
-        if free and leads in ("start", "read"):
+        if free and (words == ("start",) or leads == "read"):
             yield LevelVerdict("MODIFY", "starts or reads what it is given", said)
     if leads == "write" and "file" in words:
         yield LevelVerdict("DANGEROUS", "reads or writes any file")

@@ -67,7 +67,9 @@ def by_setter(owner: SdefClass, prop: SdefProperty) -> Iterator[LevelVerdict]:
     words = phrase(prop.name)
     key = "_".join(words)
     kinds = _kinds(prop)
-    danger = dangerous_name(words)
+    # A switch of whether the app itself starts is a setting like another.
+    starts_app = words[-2:-1] == ("at",) and kinds == {"boolean"}
+    danger = None if starts_app else dangerous_name(words)
     if danger is not None and _weighs(danger, owner, kinds):
         yield LevelVerdict("DANGEROUS", f"{prop.name} {danger}", "words")
         return
@@ -155,18 +157,27 @@ def _is_view(owner: SdefClass, prop: SdefProperty, words: Phrase) -> bool:
         return first != "allows"
     if name.endswith("selection") and last == "range":
         return True
-    if first in ("current", "active") and rest:
+    if key == "selected" and not name.endswith(("device", "ui element")):
+        return True
+    if first in _SETS["present"] and rest:
         return rest in _SETS["current"] or (last in _SETS["current"] and not typed)
     if window:
         if last in _SETS["of_contents"]:
             return key in _SETS["in_a_window"]
         shown = not typed and not _SETS["seen_in_a_window"].isdisjoint(words)
         return shown or kinds <= _SETS["measured"] or key in _SETS["in_a_window"]
-    if name == "tab":
-        return last in ("color", "title")
-    if name in _SETS["plays"] and "text" not in kinds:
-        return _plays(words) or (last in _SETS["framed"] and _is_of_the_view(words))
-    return False
+    if name in _SETS["screens"] and last in _SETS["of_a_screen"]:
+        return True
+    if name == "tab" and last == "color":
+        return True
+    if name not in _SETS["plays"]:
+        return False
+    if typed:
+        return key in _SETS["searches"]
+    if first in ("show", "shows") and kinds == {"boolean"} and not _SETS["bars"].isdisjoint(words):
+        return True
+    framed = last in _SETS["framed"] and _is_of_the_view(words)
+    return framed or _plays(words) or key in _SETS["searches"]
 
 
 def _is_of_the_view(words: Phrase) -> bool:

@@ -99,12 +99,16 @@ def by_verb(words: Phrase, given: Given) -> LevelVerdict | None:
     if not words:
         return None
     words = _without_adverbs(words)
-    pair = _PAIRS.get("_".join(words[:2]))
+    pair = _PAIRS.get("_".join(words[:3])) or _PAIRS.get("_".join(words[:2]))
+    if pair is not None and words[0] == "bring" and given.direct and not _front(given):
+        return _CHANGES
     if pair is not None:
         return pair if not _SETS["served"].intersection(words[2:]) else highest((pair, _STARTS))
     if words[0] in _SETS["chooses"] and words[1:] in _CONTROLS:
         return LevelVerdict("DANGEROUS", "works the controls of an app")
     if words[0] in ("enter", "exit", "leave", "end") and words[-1] in _SETS["modes"]:
+        return _VIEW
+    if words[1:] == ("preview",):
         return _VIEW
     words = words if given.answers and words[0].endswith("ing") else _led_by_verb(words)
     first = _VERBS.get(words[0])
@@ -119,6 +123,11 @@ def by_verb(words: Phrase, given: Given) -> LevelVerdict | None:
     if first.level == "MODIFY":
         return _edited(words, first, given)
     return _harmless(words, given) or first
+
+
+def _front(given: Given) -> bool:
+    """Say whether what is brought to the front may be a window; else it is a layer of a drawing."""
+    return not _types(given).isdisjoint(_SETS["places"] | _SETS["view_nouns"] | _SETS["neutral"])
 
 
 def _harmless(words: Phrase, given: Given) -> LevelVerdict | None:
@@ -212,7 +221,7 @@ def _played(words: Phrase, first: LevelVerdict, given: Given) -> LevelVerdict:
         return LevelVerdict("DANGEROUS", "ends what runs for somebody")
     if _SETS["works"] & things:
         return _STARTS
-    if words[0] in PLAYERS:
+    if words[0] in PLAYERS or (words[0] in ("skip", "step") and rest and rest <= _SETS["on"]):
         return first
     named = (rest - _SETS["ways"] or types) - _SETS["neutral"]
     listed = _SETS["listed"] | _SETS["places"]
@@ -236,8 +245,11 @@ def _edited(words: Phrase, first: LevelVerdict, given: Given) -> LevelVerdict:
         return LevelVerdict("MODIFY", "takes a mark or a part of a text away")
     if led == "choose" and given.answers == "value":
         return LevelVerdict("SAFE", "lets the user pick")
-    if led in _SETS["renews"] and given.direct and all(_PAGES & set(kind) for kind in given.direct):
+    shown = bool(given.direct) and all(_PAGES & set(kind) for kind in given.direct)
+    if led in _SETS["renews"] and (shown or words[-1] in _PAGES):
         return _VIEW
+    if words == ("delay",) and given.plain:
+        return LevelVerdict("SAFE", "waits")
     if words[0] == "load" and words[-1] in _SETS["media"] and not CODE_WORDS & rest:
         return LevelVerdict("SAFE", "plays or navigates")
     if _SETS["payments"] & rest or (_SETS["transfers"] & rest and {"transfer", "transfers"} & rest):
