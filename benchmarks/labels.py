@@ -13,8 +13,8 @@ been seen before; `--leave-one-app-out` as if the app of each row had never been
 of the codes that it declares, without quirks, under another name and id.
 
 Beside this file lie rows that readers of the dictionaries alone labelled. `labels_held_out.tsv`: of
-six apps of the corpus (CotEditor, Database Events, Illustrator, Numbers, Terminal, Xcode), a third
-by chance, which no rule was mended on since; who mends one on a row takes it out. Those of the other
+six apps of the corpus (CotEditor, Database Events, Illustrator, Numbers, Terminal, Xcode), taken by
+chance, which no rule was mended on since; who mends one on a row takes it out. Those of the other
 apps, mended on, are in tests/generator/labels_blind.tsv. `labels_elsewhere.tsv`: of apps whose
 dictionaries the corpus has not, mostly mended on; name a folder that has them.
 

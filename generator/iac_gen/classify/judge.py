@@ -22,7 +22,7 @@ from iac_gen.classify.codes import (
 )
 from iac_gen.classify.judgement import Judgement, LevelVerdict, spoken
 from iac_gen.classify.setters import acts_later, by_setter, dangerous_name
-from iac_gen.classify.structure import Trait, forced, given, traits
+from iac_gen.classify.structure import Trait, forced, given, silent, traits
 from iac_gen.classify.words import CODE_WORDS, SECRET_WORDS, Phrase, by_verb, phrase
 from iac_gen.model import SdefClass, SdefCommand, SdefParameter, SdefProperty
 from iac_gen.resolve import Resolved
@@ -159,6 +159,8 @@ def _by_parameters(
             yield LevelVerdict("MODIFY", "opens or writes a file", said)
         if free and (words == ("start",) or leads == "read"):
             yield LevelVerdict("MODIFY", "starts or reads what it is given", said)
+    if silent(words):
+        yield LevelVerdict("DANGEROUS", "leaves out a question")
     if leads == "write" and "file" in words:
         yield LevelVerdict("DANGEROUS", "reads or writes any file")
     if leads in ("set", "change") and (danger := dangerous_name(words[1:])) is not None:

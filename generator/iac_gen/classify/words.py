@@ -76,7 +76,7 @@ _ENDINGS: Final = ("script", "javascript", "shell")
 _RUNS: Final = "runs code or an action"
 _CAPTURES: Final = LevelVerdict("DANGEROUS", "captures sound, pictures or the screen")
 _VIEW: Final = LevelVerdict("SAFE", "changes the view only")
-_SETS_OFF: Final = (("sleep",), ("hibernate",), ("standby",))
+_SLEEPS: Final = (("sleep",), ("hibernate",), ("standby",))
 _PAGES: Final = _SETS["pages"]
 _THINGS: Final = _SETS["things"] | _SETS["nouns"] | _SETS["ways"]
 _CHANGES: Final = LevelVerdict("MODIFY", "changes something")
@@ -99,11 +99,20 @@ def by_verb(words: Phrase, given: Given) -> LevelVerdict | None:
     if not words:
         return None
     words = _without_adverbs(words)
+    # `reply and send`: the heavier of the two.
+    joined = next((at for at, word in enumerate(words) if word in ("and", "then") and at), 0)
+    second = _VERBS.get(words[joined + 1]) if 0 < joined < len(words) - 1 else None
+    if second is not None and second.level == "DANGEROUS":
+        return second
     pair = _PAIRS.get("_".join(words[:3])) or _PAIRS.get("_".join(words[:2]))
     if pair is not None and words[0] == "bring" and given.direct and not _front(given):
         return _CHANGES
     if pair is not None:
-        return pair if not _SETS["served"].intersection(words[2:]) else highest((pair, _STARTS))
+        return (
+            pair
+            if not (_SETS["served"] | _SETS["urls"]).intersection(words[2:])
+            else highest((pair, _STARTS))
+        )
     if words[0] in _SETS["chooses"] and words[1:] in _CONTROLS:
         return LevelVerdict("DANGEROUS", "works the controls of an app")
     if words[0] in ("enter", "exit", "leave", "end") and words[-1] in _SETS["modes"]:
@@ -152,7 +161,7 @@ def _harmless(words: Phrase, given: Given) -> LevelVerdict | None:
 def _without_adverbs(words: Phrase) -> Phrase:
     """Return the words from the verb on: `permanently delete`, `web export`."""
     before, *rest = words
-    if rest and before not in _VERBS and before.endswith("ly"):
+    if rest and (before == "force" or (before not in _VERBS and before.endswith("ly"))):
         return _without_adverbs(tuple(rest))
     if rest and before in _SETS["before_verb"] and rest[0] in _VERBS:
         return tuple(rest)
@@ -192,6 +201,8 @@ def _proved(words: Phrase, first: LevelVerdict, given: Given) -> LevelVerdict:
         return LevelVerdict("MODIFY", "asks the user")
     if SECRET_WORDS & rest and first.reason == "reads" and given.answers == "value":
         return LevelVerdict("DANGEROUS", "answers a secret")
+    if SECRET_WORDS & rest and first.reason == _VIEW.reason and given.answers == "value":
+        return LevelVerdict("DANGEROUS", "answers a secret")
     if words[-1] in SECRET_WORDS and first.reason == _VIEW.reason:
         return LevelVerdict("MODIFY", "shows a secret")
     if words[0] == "get" and given.plain and rest and rest <= _SETS["urls"]:
@@ -213,7 +224,11 @@ def _played(words: Phrase, first: LevelVerdict, given: Given) -> LevelVerdict:
     things = rest | types
     if _SETS["urls"] & rest:
         return LevelVerdict("MODIFY", "opens a URL")
-    if (CODE_WORDS | _SETS["actions"]) & rest and words[0] in ("start", "play", "resume"):
+    if words[0] == "skip" and _SETS["safeguards"] & rest:
+        return LevelVerdict("DANGEROUS", "removes a safeguard")
+    if words[0] in ("start", "resume") and _SETS["remote"] & rest:
+        return LevelVerdict("DANGEROUS", "opens a session on another computer")
+    if (CODE_WORDS | _SETS["actions"]) & rest and words[0] in ("start", "play", "resume", "replay"):
         return LevelVerdict("DANGEROUS", _RUNS)
     if {*_SETS["recordings"], "recorder"} & things and words[0] in ("start", "resume", "play"):
         return _CAPTURES
@@ -237,7 +252,7 @@ def _edited(words: Phrase, first: LevelVerdict, given: Given) -> LevelVerdict:
     things = rest | _types(given)
     if SECRET_WORDS & rest:
         return LevelVerdict("DANGEROUS", "touches a secret")
-    if words in _SETS_OFF and not given.direct:
+    if words in _SLEEPS and not given.direct:
         return LevelVerdict("DANGEROUS", "puts the computer to sleep")
     if words == ("capture",):
         return _CAPTURES
