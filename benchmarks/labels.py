@@ -12,8 +12,11 @@ default both are those of the corpus. `--no-floors` judges as if no code but the
 been seen before; `--leave-one-app-out` as if the app of each row had never been: without the floors
 of the codes that it declares, without quirks, under another name and id.
 
-`labels_held_out.tsv` beside this file has rows of the corpus that no rule was mended on, labelled
-by readers of the dictionaries alone. A rule that is mended on some of them takes them out of it.
+Beside this file lie rows that readers of the dictionaries alone labelled. `labels_held_out.tsv`: of
+six apps of the corpus (CotEditor, Database Events, Illustrator, Numbers, Terminal, Xcode), taken by
+chance, which no rule was mended on since; who mends one on a row takes it out. Those of the other
+apps, mended on, are in tests/generator/labels_blind.tsv. `labels_elsewhere.tsv`: of apps whose
+dictionaries the corpus has not, mostly mended on; name a folder that has them.
 
 Prints each row that misses its accept set (with `--strict` each that differs from its label, with
 `--all` every row), the figures, and the bounds that are missed; ends with 1 when any is.

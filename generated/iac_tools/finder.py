@@ -1043,7 +1043,7 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("group privileges", "gppr", "groupPrivileges", "priv", "rw", "DANGEROUS"),
         Property("everyones privileges", "gstp", "everyonesPrivileges", "priv", "rw", "DANGEROUS"),
         Property("information window", "iwnd", "informationWindow", "specifier", "r", "SAFE"),
-        Property("properties", "pALL", "properties", "record", "rw", "DANGEROUS"),
+        Property("properties", "pALL", "properties", "record", "rw", "MODIFY"),
         Property("class", "pcls", "class", "type", "r", "SAFE"),
     )),
     "container": Class("ctnr", "container", "containers", "item", "MODIFY", "DANGEROUS", (
@@ -1168,7 +1168,7 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("zoomed", "pzum", "zoomed", "boolean", "rw", "SAFE"),
         Property("visible", "pvis", "visible", "boolean", "r", "SAFE"),
         Property("collapsed", "wshd", "collapsed", "boolean", "rw", "SAFE"),
-        Property("properties", "pALL", "properties", "record", "rw", "DANGEROUS"),
+        Property("properties", "pALL", "properties", "record", "rw", "MODIFY"),
     )),
     "Finder window": Class("brow", "finderWindow", "finderWindows", "window", "MODIFY", "DANGEROUS", (
         Property("target", "fvtg", "target", "specifier", "rw", "SAFE"),
@@ -1184,7 +1184,7 @@ CLASSES: Final[Mapping[str, Class]] = {
     "desktop window": Class("dktw", "desktopWindow", "desktopWindows", "Finder window", "MODIFY", "DANGEROUS", ()),
     "information window": Class("iwnd", "informationWindow", "informationWindows", "window", "MODIFY", "DANGEROUS", (
         Property("item", "cobj", "item", "specifier", "r", "SAFE"),
-        Property("current panel", "panl", "currentPanel", "ipnl", "rw", "MODIFY"),
+        Property("current panel", "panl", "currentPanel", "ipnl", "rw", "SAFE"),
     )),
     "preferences window": Class("pwnd", "preferencesWindow", "preferencesWindows", "window", "MODIFY", "DANGEROUS", (
         Property("current panel", "panl", "currentPanel", "pple", "rw", "MODIFY"),

@@ -359,7 +359,6 @@ def count(
     event="corecrel",
     op="make",
     level="MODIFY",
-    ceiling="DANGEROUS",
     params={
         "element": Param("new", "kocl", "class"),
         "properties": Param("with properties", "prdt", "record", "withProperties"),
@@ -391,11 +390,11 @@ def make(
     event="coresetd",
     op="set",
     level="SAFE",
-    ceiling="DANGEROUS",
+    ceiling="MODIFY",
     params={"target": Param("", "----", "specifier"), "properties": Param("", "data", "record")},
 )
 def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
-    """Change properties of an object of Music. SAFE to DANGEROUS, by property.
+    """Change properties of an object of Music. SAFE to MODIFY, by property.
 
     Args:
         target: Reference to the object.
@@ -1034,7 +1033,7 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("song repeat", "pRpt", "songRepeat", "eRpt", "rw", "MODIFY"),
         Property("sound volume", "pVol", "soundVolume", "integer", "rw", "SAFE"),
         Property("version", "vers", "version", "text", "r", "SAFE"),
-        Property("visuals enabled", "pVsE", "visualsEnabled", "boolean", "rw", "MODIFY"),
+        Property("visuals enabled", "pVsE", "visualsEnabled", "boolean", "rw", "SAFE"),
     ), (
         Element("AirPlay device", "rw"),
         Element("browser window", "rw"),
@@ -1106,7 +1105,7 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("index", "pidx", "index", "integer", "r", "SAFE"),
         Property("name", "pnam", "name", "text", "rw", "MODIFY"),
         Property("persistent ID", "pPIS", "persistentID", "text", "r", "SAFE"),
-        Property("properties", "pALL", "properties", "record", "rw", "DANGEROUS"),
+        Property("properties", "pALL", "properties", "record", "rw", "MODIFY"),
     )),
     "library playlist": Class("cLiP", "libraryPlaylist", "libraryPlaylists", "playlist", "MODIFY", "DANGEROUS", (), (
         Element("file track", "rw"),

@@ -108,7 +108,7 @@ def beep(target: int | None = None) -> None:
 
 @tool(
     event="sysoppcb",
-    level="MODIFY",
+    level="SAFE",
     jxa="chooseApplication",
     params={
         "with_title": Param("with title", "appr", "text", "withTitle"),
@@ -127,7 +127,7 @@ def choose_application(
     multiple_selections_allowed: bool | None = None,
     as_: str | None = None,
 ) -> Ref:
-    """Choose application in Standard Additions. Returns an application. MODIFY, asks the user.
+    """Choose application in Standard Additions. Returns an application. SAFE, lets the user pick.
 
     Args:
         with_title: Text.
@@ -149,13 +149,13 @@ def choose_application(
 
 @tool(
     event="sysochcl",
-    level="MODIFY",
+    level="SAFE",
     jxa="chooseColor",
     params={"default_color": Param("default color", "dcol", "color", "defaultColor")},
     result="color",
 )
 def choose_color(*, default_color: ListOf[float] | None = None) -> ListOf[float]:
-    """Choose color in Standard Additions. Returns a colour. MODIFY, asks the user.
+    """Choose color in Standard Additions. Returns a colour. SAFE, lets the user pick.
 
     Args:
         default_color: A colour.
@@ -168,7 +168,7 @@ def choose_color(*, default_color: ListOf[float] | None = None) -> ListOf[float]
 
 @tool(
     event="sysostdf",
-    level="MODIFY",
+    level="SAFE",
     jxa="chooseFile",
     params={
         "with_prompt": Param("with prompt", "prmp", "text", "withPrompt"),
@@ -193,7 +193,7 @@ def choose_file(
     multiple_selections_allowed: bool | None = None,
     showing_package_contents: bool | None = None,
 ) -> str:
-    """Choose file in Standard Additions. Returns a file. MODIFY, asks the user.
+    """Choose file in Standard Additions. Returns a file. SAFE, lets the user pick.
 
     Args:
         with_prompt: Text.
@@ -219,7 +219,7 @@ def choose_file(
 
 @tool(
     event="sysonwfl",
-    level="MODIFY",
+    level="SAFE",
     jxa="chooseFileName",
     params={
         "with_prompt": Param("with prompt", "prmt", "text", "withPrompt"),
@@ -234,7 +234,7 @@ def choose_file_name(
     default_name: str | None = None,
     default_location: str | None = None,
 ) -> str:
-    """Choose file name in Standard Additions. Returns a file. MODIFY, asks the user.
+    """Choose file name in Standard Additions. Returns a file. SAFE, lets the user pick.
 
     Args:
         with_prompt: Text.
@@ -254,7 +254,7 @@ def choose_file_name(
 
 @tool(
     event="sysostfl",
-    level="MODIFY",
+    level="SAFE",
     jxa="chooseFolder",
     params={
         "with_prompt": Param("with prompt", "prmp", "text", "withPrompt"),
@@ -277,7 +277,7 @@ def choose_folder(
     multiple_selections_allowed: bool | None = None,
     showing_package_contents: bool | None = None,
 ) -> str:
-    """Choose folder in Standard Additions. Returns a file. MODIFY, asks the user.
+    """Choose folder in Standard Additions. Returns a file. SAFE, lets the user pick.
 
     Args:
         with_prompt: Text.
@@ -331,7 +331,7 @@ def choose_from_list(
     empty_selection_allowed: bool | None = None,
 ) -> ListOf[float | str]:
     """Choose from list a list of text or a number in Standard Additions. Returns a list of text or
-    a number. SAFE, lets the user pick from what is given.
+    a number. SAFE, lets the user pick.
 
     Args:
         target: A list of text or a number.
@@ -1758,7 +1758,7 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("POSIX path", "psxp", "posixPath", "text", "r", "SAFE"),
     )),
     "URL": Class("url ", "url", "urls", None, "MODIFY", "DANGEROUS", (
-        Property("properties", "pALL", "properties", "record", "rw", "DANGEROUS"),
+        Property("properties", "pALL", "properties", "record", "rw", "MODIFY"),
         Property("name", "pnam", "name", "text", "r", "SAFE"),
         Property("scheme", "pusc", "scheme", "esch", "r", "SAFE"),
         Property("host", "HOST", "host", "Internet address", "r", "SAFE"),
@@ -1767,13 +1767,13 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("password", "RApw", "password", "text", "r", "SAFE"),
     )),
     "Internet address": Class("IPAD", "internetAddress", "internetAddresses", None, "MODIFY", "DANGEROUS", (
-        Property("properties", "pALL", "properties", "record", "rw", "DANGEROUS"),
+        Property("properties", "pALL", "properties", "record", "rw", "MODIFY"),
         Property("DNS form", "pDNS", "dnsForm", "text", "rw", "MODIFY"),
         Property("dotted decimal form", "pipd", "dottedDecimalForm", "text", "rw", "MODIFY"),
-        Property("port", "ppor", "port", "integer", "rw", "DANGEROUS"),
+        Property("port", "ppor", "port", "integer", "rw", "MODIFY"),
     )),
     "web page": Class("html", "webPage", "webPages", None, "MODIFY", "DANGEROUS", (
-        Property("properties", "pALL", "properties", "record", "rw", "DANGEROUS"),
+        Property("properties", "pALL", "properties", "record", "rw", "MODIFY"),
         Property("name", "pnam", "name", "text", "r", "SAFE"),
         Property("URL", "pURL", "url", "URL", "r", "SAFE"),
         Property("text encoding", "ptxe", "textEncoding", "text", "r", "SAFE"),

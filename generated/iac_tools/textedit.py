@@ -622,7 +622,7 @@ CLASSES: Final[Mapping[str, Class]] = {
     )),
     "item": Class("cobj", "item", "items", None, "MODIFY", "DANGEROUS", (
         Property("class", "pcls", "class", "type", "r", "SAFE"),
-        Property("properties", "pALL", "properties", "record", "rw", "DANGEROUS"),
+        Property("properties", "pALL", "properties", "record", "rw", "MODIFY"),
     )),
     "window": Class("cwin", "window", "windows", "item", "MODIFY", "DANGEROUS", (
         Property("bounds", "pbnd", "bounds", "rectangle", "rw", "SAFE"),

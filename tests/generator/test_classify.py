@@ -301,7 +301,9 @@ def row_of(owner: str, prop: str, code: str = "entr") -> Class:
         ("entry", "password", "rw", "DANGEROUS"),
         ("entry", "password", "w", "DANGEROUS"),
         ("entry", "password status", "rw", "MODIFY"),
-        ("entry", "server port", "rw", "DANGEROUS"),
+        ("entry", "server port", "rw", "MODIFY"),
+        ("entry", "server name", "rw", "MODIFY"),
+        ("mail account", "server name", "rw", "DANGEROUS"),
         ("entry", "user name", "rw", "MODIFY"),
         ("mail account", "user name", "rw", "DANGEROUS"),
         ("caption window object", "enabled", "rw", "SAFE"),
@@ -329,7 +331,7 @@ def test_the_code_of_a_property_decides_before_its_name() -> None:
     (owner,) = row_of("entry", '<property name="mood" code="sown" type="text"/>').properties
     assert owner.level == "DANGEROUS"
     (everything,) = row_of("entry", '<property name="all" code="pALL" type="record"/>').properties
-    assert everything.level == "DANGEROUS"
+    assert everything.level == "MODIFY"
 
 
 def test_what_acts_later_is_dangerous_to_make_and_anything_to_delete() -> None:

@@ -114,7 +114,7 @@ def test_the_bounds_hold_for_our_own_labels(
 def test_the_bounds_hold_for_labels_that_readers_of_the_dictionaries_alone_gave(
     corpus: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """They knew neither the rules nor the words; rules were mended on them since."""
+    """They knew neither the rules nor the words; rules were mended on all of these rows since."""
     code, told = run("--no-floors", HERE / "labels_blind.tsv", corpus / "sdef", capsys=capsys)
     assert (code, "missed" in told) == (0, False), told
 

@@ -27,7 +27,7 @@ MILK = 'notes["Milk"]'
             {"target": f"{MILK}.body"},
             "read",
             f"note {MILK}.body",
-            f"reads {MILK}.body in Notes",
+            f"read note {MILK}.body in Notes",
         ),
         (
             "notes make",

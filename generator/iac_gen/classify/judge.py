@@ -22,7 +22,7 @@ from iac_gen.classify.codes import (
 )
 from iac_gen.classify.judgement import Judgement, LevelVerdict, spoken
 from iac_gen.classify.setters import acts_later, by_setter, dangerous_name
-from iac_gen.classify.structure import Trait, forced, given, traits
+from iac_gen.classify.structure import Trait, forced, given, silent, traits
 from iac_gen.classify.words import CODE_WORDS, SECRET_WORDS, Phrase, by_verb, phrase
 from iac_gen.model import SdefClass, SdefCommand, SdefParameter, SdefProperty
 from iac_gen.resolve import Resolved
@@ -152,12 +152,15 @@ def _by_parameters(
         if code and free and (anything or leads not in _KEEPS_CODE):
             yield LevelVerdict("DANGEROUS", f"takes {parameter.name} as text", said)
         taken_in = leads == "read" and named == {"from"} and command.result is None
+        taken_in |= leads == "write" and bool(named & _DESTINATIONS) and not _is_free(kinds[0])
         if leads in ("read", "write") and (file or kind == "any") and not taken_in:
             yield LevelVerdict("DANGEROUS", "reads or writes any file", said)
         if file and quiet and (looks or named & _DESTINATIONS):
             yield LevelVerdict("MODIFY", "opens or writes a file", said)
-        if free and leads in ("start", "read"):
+        if free and (words == ("start",) or leads == "read"):
             yield LevelVerdict("MODIFY", "starts or reads what it is given", said)
+    if silent(words):
+        yield LevelVerdict("DANGEROUS", "leaves out a question")
     if leads == "write" and "file" in words:
         yield LevelVerdict("DANGEROUS", "reads or writes any file")
     if leads in ("set", "change") and (danger := dangerous_name(words[1:])) is not None:
@@ -166,7 +169,8 @@ def _by_parameters(
         yield LevelVerdict("DANGEROUS", "closes a document and has no word for saving it")
     if leads == "expand" and (command.result is not None or any(map(_is_free, kinds))):
         yield LevelVerdict("MODIFY", "replaces what it expands")
-    if anything and not quiet and any("text" in kind.split(" | ") for kind in kinds):
+    makes = verb is not None and verb.reason == "makes something new"
+    if anything and not (quiet or makes) and any("text" in kind.split(" | ") for kind in kinds):
         yield LevelVerdict("DANGEROUS", "takes text and answers what came of it")
 
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from itertools import pairwise
 from typing import Final
 
 from iac_gen.classify.codes import by_level, table, word_sets
@@ -12,7 +13,11 @@ from iac_gen.model import SdefClass, SdefProperty
 from iac_runtime.tool import Level
 
 _CHANGES: Final = LevelVerdict("MODIFY", "changes a property", "access")
-_CREDENTIALS: Final = "sends credentials there, or in that name"
+_CREDENTIALS: Final = "is the name that credentials are sent in"
+_ROUTES: Final = "decides where credentials and data go"
+_SENT: Final = "decides how credentials are sent"
+_RUNS: Final = "decides what is run"
+_GUARDED: Final = "is a secret or guards one"
 _VIEW: Final = LevelVerdict("SAFE", "changes the view only", "words and class")
 
 _TABLE: Final = table("setters")
@@ -34,11 +39,7 @@ _CLASSES: Final[Mapping[str, tuple[str, ...]]] = {
 # Values of an accessibility object or a setting: typing into anything, setting anything.
 _VALUES: Final = re.compile(r"\b(ui element|attribute|text field|text area|slider)$", re.I)
 
-_WINDOWS: Final = re.compile(
-    r"(window|viewer|browser|panel|drawer|toolbar|sidebar|cursor|pane|palette|inspector)s?"
-    r"( object)?$",
-    re.I,
-)
+_WINDOWS: Final = re.compile(rf"({'|'.join(sorted(_SETS['stages']))})s?( object)?$", re.I)
 
 _HOLDERS: Final = re.compile(r"(document|note|page|article|template|area|text file|entry)$", re.I)
 # Codes of whole contents. A new object has none to lose, so making one with them is less.
@@ -65,8 +66,11 @@ def by_setter(owner: SdefClass, prop: SdefProperty) -> Iterator[LevelVerdict]:
         return
     words = phrase(prop.name)
     key = "_".join(words)
-    danger = dangerous_name(words)
-    if danger is not None and (danger != _CREDENTIALS or _holds_a_secret(owner)):
+    kinds = _kinds(prop)
+    # A switch of whether the app itself starts is a setting like another.
+    starts_app = words[-2:-1] == ("at",) and kinds == {"boolean"}
+    danger = None if starts_app else dangerous_name(words)
+    if danger is not None and _weighs(danger, owner, kinds):
         yield LevelVerdict("DANGEROUS", f"{prop.name} {danger}", "words")
         return
     starts = key in ("enabled", "active") and _is_one_of(owner, _CLASSES["starts"])
@@ -77,7 +81,7 @@ def by_setter(owner: SdefClass, prop: SdefProperty) -> Iterator[LevelVerdict]:
         yield LevelVerdict("DANGEROUS", "types into any control", "class")
         return
     holds = key in _SETS["contents"] and _HOLDERS.search(owner.name) is not None
-    text = not any(ref.name.lower() in _SETS["no_text"] for ref in prop.types)
+    text = kinds.isdisjoint(_SETS["no_text"])
     if (holds or key in _SETS["whole"]) and text:
         yield LevelVerdict("DANGEROUS", "replaces the whole content", "words and type")
         return
@@ -86,14 +90,27 @@ def by_setter(owner: SdefClass, prop: SdefProperty) -> Iterator[LevelVerdict]:
 
 def _is_style(owner: SdefClass, prop: SdefProperty) -> bool:
     """Say whether an attribute is one of a text: it takes colours, and never just anything."""
-    kinds = {ref.name.lower() for ref in prop.types}
+    kinds = _kinds(prop)
     return owner.name.lower() == "attribute" and "color" in kinds and "any" not in kinds
 
 
-def _holds_a_secret(owner: SdefClass) -> bool:
-    if _is_one_of(owner, _CLASSES["holds_rights"]):
-        return True
-    return any(SECRET_WORDS.intersection(phrase(one.name)) for one in owner.properties)
+def _kinds(prop: SdefProperty) -> set[str]:
+    return {ref.name.lower() for ref in prop.types}
+
+
+def _weighs(danger: str, owner: SdefClass, kinds: set[str]) -> bool:
+    """Say whether a dangerous name is one, by the type of its value and by the class.
+
+    A switch or a number says whether and how much, not what is run, nor which secret it is.
+    """
+    if danger in (_RUNS, _GUARDED):
+        return not kinds <= _SETS["told"]
+    if danger == _CREDENTIALS:
+        secret = any(SECRET_WORDS.intersection(phrase(one.name)) for one in owner.properties)
+        return secret or _is_one_of(owner, _CLASSES["holds_rights"])
+    if danger == _ROUTES and kinds <= _SETS["told"]:
+        return False
+    return danger not in (_ROUTES, _SENT) or _is_one_of(owner, _CLASSES["logs_in"])
 
 
 def made_with(code: str, level: Level) -> Level:
@@ -113,32 +130,59 @@ def dangerous_name(words: Phrase) -> str | None:
 
 
 def _plays(words: Phrase) -> bool:
-    return not _SETS["playing"].isdisjoint((words[0], words[-1])) or "captioning" in words
+    """Say whether a term is about the state of what plays: `looping`, `elapsed time`."""
+    if not _SETS["playing"].isdisjoint((words[0], words[-1])) or "captioning" in words:
+        return True
+    return words[-1] in _SETS["at"] and (words[:-1] == () or words[0] in _SETS["moments"])
 
 
 def _is_view(owner: SdefClass, prop: SdefProperty, words: Phrase) -> bool:
     """Say whether a property is selection, view or playing, which nobody stores."""
-    name = owner.name.lower()
-    if "preferences" in name or not words:
+    name, kinds = owner.name.lower(), _kinds(prop)
+    if "preferences" in name or not words or not _SETS["kept"].isdisjoint(words):
         return False
-    key, first, last = "_".join(words), words[0], words[-1]
     window = owner.code == "cwin" or _WINDOWS.search(name) is not None
-    kinds = {ref.name.lower() for ref in prop.types}
-    placed = name == "application" and last == "position" and kinds == {"point"}
-    picked = owner.code == "csel" and kinds == {"integer"}
-    shows = last in ("visible", "volume") or first == "fullscreen"
-    return (
-        key in _SETS["always_view"]
-        or (window and key in _SETS["in_a_window"])
-        or (shows and (window or name == "application"))
-        or (key == "visible" and owner.code not in _SETS["files"])
-        or (first == "selected" and len(words) > 1 and last not in _SETS["typed_over"])
-        or ("selection" in words and last in ("range", "selection") and first != "allows")
-        or (name.endswith("selection") and last == "range")
-        or last in ("expanded", "collapsed")
-        or (placed or picked)
-        or (window and first == "display" and not _SETS["typed_over"] & set(words))
-        or (name in _SETS["plays"] and "text" not in kinds and _plays(words))
-        or (name == "tab" and last in ("color", "title"))
-        or (first in ("current", "active") and "_".join(words[1:]) in _SETS["current"])
-    )
+    key, first, last = "_".join(words), words[0], words[-1]
+    rest = "_".join(words[1:])
+    typed = not kinds.isdisjoint(("text", "string", "file", "rich text", "any"))
+    if last in ("vol", "volume") and not _SETS["mixed"].isdisjoint(phrase(owner.name)[-1:]):
+        return False
+    if key in _SETS["always_view"] or key == "visible":
+        return owner.code not in _SETS["files"]
+    if first == "selected" and rest:
+        return last not in _SETS["typed_over"]
+    if last in ("expanded", "collapsed") or (owner.code == "csel" and kinds == {"integer"}):
+        return True
+    if "selection" in words and last in ("range", "selection"):
+        return first != "allows"
+    if name.endswith("selection") and last == "range":
+        return True
+    if key == "selected" and not name.endswith(("device", "ui element")):
+        return True
+    if first in _SETS["present"] and rest:
+        return rest in _SETS["current"] or (last in _SETS["current"] and not typed)
+    if window:
+        if last in _SETS["of_contents"]:
+            return key in _SETS["in_a_window"]
+        shown = not typed and not _SETS["seen_in_a_window"].isdisjoint(words)
+        return shown or kinds <= _SETS["measured"] or key in _SETS["in_a_window"]
+    if name in _SETS["screens"] and last in _SETS["of_a_screen"]:
+        return True
+    if name == "tab" and last == "color":
+        return True
+    if name not in _SETS["plays"]:
+        return False
+    if typed:
+        return key in _SETS["searches"]
+    if first in ("show", "shows") and kinds == {"boolean"} and not _SETS["bars"].isdisjoint(words):
+        return True
+    framed = last in _SETS["framed"] and _is_of_the_view(words)
+    return framed or _plays(words) or key in _SETS["searches"]
+
+
+def _is_of_the_view(words: Phrase) -> bool:
+    """Say whether a term is about a part of the interface: `controller visibility`."""
+    joined = {*words, *map("".join, pairwise(words))}
+    if not _SETS["written"].isdisjoint(words):
+        return False
+    return words[-1] in _SETS["seen"] or not _SETS["parts"].isdisjoint(joined)

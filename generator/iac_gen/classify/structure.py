@@ -37,7 +37,7 @@ _RUNS: Final = frozenset(_TABLE["runs"]["properties"].split())
 _FORCES: Final = frozenset(_TABLE["forces"]["words"].split())
 _SILENT: Final = tuple(re.compile(pattern) for pattern in _TABLE["forces"]["phrases"])
 _PLAIN: Final = frozenset(
-    "text string integer real number boolean date any record point rectangle".split()
+    "text string integer real number boolean date record point rectangle".split()
 )
 
 
@@ -103,8 +103,13 @@ def forced(parameter: SdefParameter, resolved: Resolved) -> Iterator[str]:
     values = (value.name for row in chosen for value in row.enumerators)
     for name in (parameter.name, *values):
         words = phrase(name)
-        if _FORCES & set(words) or any(one.search(" ".join(words)) for one in _SILENT):
+        if _FORCES & set(words) or silent(words):
             yield name
+
+
+def silent(words: tuple[str, ...]) -> bool:
+    """Say whether a term leaves out a question: `close without saving`."""
+    return any(one.search(" ".join(words)) for one in _SILENT)
 
 
 def _spaced(name: str) -> str:

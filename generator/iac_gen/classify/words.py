@@ -12,7 +12,7 @@ from typing import Final, Literal
 
 from iac_base.words import split_name
 from iac_gen.classify.codes import by_level, table, word_sets
-from iac_gen.classify.judgement import READS, LevelVerdict
+from iac_gen.classify.judgement import READS, LevelVerdict, highest
 
 Answers = Literal["", "flag", "value"]
 """What a command declares as its result: nothing, a boolean (often only that it worked), more."""
@@ -69,11 +69,18 @@ _TURNED: Final = {
 # Controls of an interface: choosing one does what it does.
 _CONTROLS: Final = (("menu", "item"), ("menu", "bar", "item"), ("button",), ("menu",))
 # Verbs that dictionaries write in one word with what they do it to: `getparagraphlength`.
-_GLUED: Final = tuple("get set run execute export delete remove send import connect apply".split())
+_GLUED: Final = tuple(
+    "get set run execute export delete remove send import connect apply show select edit".split()
+)
 _ENDINGS: Final = ("script", "javascript", "shell")
 _RUNS: Final = "runs code or an action"
 _CAPTURES: Final = LevelVerdict("DANGEROUS", "captures sound, pictures or the screen")
 _VIEW: Final = LevelVerdict("SAFE", "changes the view only")
+_SLEEPS: Final = (("sleep",), ("hibernate",), ("standby",))
+_PAGES: Final = _SETS["pages"]
+_THINGS: Final = _SETS["things"] | _SETS["nouns"] | _SETS["ways"]
+_CHANGES: Final = LevelVerdict("MODIFY", "changes something")
+_BECOMING: Final = ("ize", "ise", "ify")
 _STARTS: Final = LevelVerdict("MODIFY", "starts or ends something")
 
 
@@ -92,12 +99,25 @@ def by_verb(words: Phrase, given: Given) -> LevelVerdict | None:
     if not words:
         return None
     words = _without_adverbs(words)
-    pair = _PAIRS.get("_".join(words[:2]))
+    # `reply and send`: the heavier of the two.
+    joined = next((at for at, word in enumerate(words) if word in ("and", "then") and at), 0)
+    second = _VERBS.get(words[joined + 1]) if 0 < joined < len(words) - 1 else None
+    if second is not None and second.level == "DANGEROUS":
+        return second
+    pair = _PAIRS.get("_".join(words[:3])) or _PAIRS.get("_".join(words[:2]))
+    if pair is not None and words[0] == "bring" and given.direct and not _front(given):
+        return _CHANGES
     if pair is not None:
-        return pair
+        return (
+            pair
+            if not (_SETS["served"] | _SETS["urls"]).intersection(words[2:])
+            else highest((pair, _STARTS))
+        )
     if words[0] in _SETS["chooses"] and words[1:] in _CONTROLS:
         return LevelVerdict("DANGEROUS", "works the controls of an app")
     if words[0] in ("enter", "exit", "leave", "end") and words[-1] in _SETS["modes"]:
+        return _VIEW
+    if words[1:] == ("preview",):
         return _VIEW
     words = words if given.answers and words[0].endswith("ing") else _led_by_verb(words)
     first = _VERBS.get(words[0])
@@ -114,6 +134,11 @@ def by_verb(words: Phrase, given: Given) -> LevelVerdict | None:
     return _harmless(words, given) or first
 
 
+def _front(given: Given) -> bool:
+    """Say whether what is brought to the front may be a window; else it is a layer of a drawing."""
+    return not _types(given).isdisjoint(_SETS["places"] | _SETS["view_nouns"] | _SETS["neutral"])
+
+
 def _harmless(words: Phrase, given: Given) -> LevelVerdict | None:
     """Return what a verb that is dangerous elsewhere does to an object that bears it."""
     led, *rest = words
@@ -123,6 +148,8 @@ def _harmless(words: Phrase, given: Given) -> LevelVerdict | None:
     if led in _SETS["tells"] and rest and rest[-1] in _SETS["news"]:
         return LevelVerdict("MODIFY", "tells the user")
     if led == "restart" and rest and _SETS["media"].issuperset(rest):
+        return LevelVerdict("SAFE", "plays or navigates")
+    if led in ("run", "start") and "".join(rest[-2:]) in _SETS["shows"]:
         return LevelVerdict("SAFE", "plays or navigates")
     if led in ("run", "perform", "execute") and len(rest) == 1 and rest[0] in _SETS["finds"]:
         return _VERBS[rest[0]]
@@ -134,7 +161,7 @@ def _harmless(words: Phrase, given: Given) -> LevelVerdict | None:
 def _without_adverbs(words: Phrase) -> Phrase:
     """Return the words from the verb on: `permanently delete`, `web export`."""
     before, *rest = words
-    if rest and before not in _VERBS and before.endswith("ly"):
+    if rest and (before == "force" or (before not in _VERBS and before.endswith("ly"))):
         return _without_adverbs(tuple(rest))
     if rest and before in _SETS["before_verb"] and rest[0] in _VERBS:
         return tuple(rest)
@@ -154,7 +181,11 @@ def _led_by_verb(words: Phrase) -> Phrase:
             # What undoes or repeats a change is one, whatever the verb itself is worth.
             return (rest, *words[1:]) if _VERBS[rest].level != "SAFE" else ("change", *words[1:])
     glued = next((verb for verb in _GLUED if words[0].startswith(verb)), None)
-    if glued is not None and len(words[0]) > len(glued) + 2 and not words[0].endswith("ion"):
+    if (
+        glued is not None
+        and len(words[0]) > len(glued) + 2
+        and not words[0].endswith(("ion", "table"))
+    ):
         return (glued, words[0].removeprefix(glued), *words[1:])
     return words
 
@@ -170,9 +201,13 @@ def _proved(words: Phrase, first: LevelVerdict, given: Given) -> LevelVerdict:
         return LevelVerdict("MODIFY", "asks the user")
     if SECRET_WORDS & rest and first.reason == "reads" and given.answers == "value":
         return LevelVerdict("DANGEROUS", "answers a secret")
+    if SECRET_WORDS & rest and first.reason == _VIEW.reason and given.answers == "value":
+        return LevelVerdict("DANGEROUS", "answers a secret")
     if words[-1] in SECRET_WORDS and first.reason == _VIEW.reason:
         return LevelVerdict("MODIFY", "shows a secret")
     if words[0] == "get" and given.plain and rest and rest <= _SETS["urls"]:
+        return LevelVerdict("MODIFY", "opens a URL")
+    if words[0] in _SETS["goes"] and _SETS["urls"] & rest:
         return LevelVerdict("MODIFY", "opens a URL")
     if first.reason == "reads" and not given.answers and words[0] not in _SETS["finds"]:
         return LevelVerdict("MODIFY", "declares no answer")
@@ -189,7 +224,11 @@ def _played(words: Phrase, first: LevelVerdict, given: Given) -> LevelVerdict:
     things = rest | types
     if _SETS["urls"] & rest:
         return LevelVerdict("MODIFY", "opens a URL")
-    if CODE_WORDS & rest and words[0] in ("start", "play", "resume"):
+    if words[0] == "skip" and _SETS["safeguards"] & rest:
+        return LevelVerdict("DANGEROUS", "removes a safeguard")
+    if words[0] in ("start", "resume") and _SETS["remote"] & rest:
+        return LevelVerdict("DANGEROUS", "opens a session on another computer")
+    if (CODE_WORDS | _SETS["actions"]) & rest and words[0] in ("start", "play", "resume", "replay"):
         return LevelVerdict("DANGEROUS", _RUNS)
     if {*_SETS["recordings"], "recorder"} & things and words[0] in ("start", "resume", "play"):
         return _CAPTURES
@@ -197,10 +236,11 @@ def _played(words: Phrase, first: LevelVerdict, given: Given) -> LevelVerdict:
         return LevelVerdict("DANGEROUS", "ends what runs for somebody")
     if _SETS["works"] & things:
         return _STARTS
-    if words[0] in PLAYERS:
+    if words[0] in PLAYERS or (words[0] in ("skip", "step") and rest and rest <= _SETS["on"]):
         return first
     named = (rest - _SETS["ways"] or types) - _SETS["neutral"]
-    if words[0] in ("next", "previous", "prev", "first", "last") and _SETS["listed"] & named:
+    listed = _SETS["listed"] | _SETS["places"]
+    if words[0] in ("next", "previous", "prev", "first", "last") and listed & named:
         return first
     seen = _SEEN & named if named else _SETS["media"] & given.around
     return first if seen else _STARTS
@@ -212,6 +252,21 @@ def _edited(words: Phrase, first: LevelVerdict, given: Given) -> LevelVerdict:
     things = rest | _types(given)
     if SECRET_WORDS & rest:
         return LevelVerdict("DANGEROUS", "touches a secret")
+    if words in _SLEEPS and not given.direct:
+        return LevelVerdict("DANGEROUS", "puts the computer to sleep")
+    if words == ("capture",):
+        return _CAPTURES
+    if led == "clear" and words[-1] in _SETS["marks"]:
+        return LevelVerdict("MODIFY", "takes a mark or a part of a text away")
+    if led == "choose" and given.answers == "value":
+        return LevelVerdict("SAFE", "lets the user pick")
+    shown = bool(given.direct) and all(_PAGES & set(kind) for kind in given.direct)
+    if led in _SETS["renews"] and (shown or words[-1] in _PAGES):
+        return _VIEW
+    if words == ("delay",) and given.plain:
+        return LevelVerdict("SAFE", "waits")
+    if words[0] == "load" and words[-1] in _SETS["media"] and not CODE_WORDS & rest:
+        return LevelVerdict("SAFE", "plays or navigates")
     if _SETS["payments"] & rest or (_SETS["transfers"] & rest and {"transfer", "transfers"} & rest):
         return LevelVerdict("DANGEROUS", "spends money")
     for rows, words_of in ((_OBJECTS, rest), (_TARGETS, things)):
@@ -228,7 +283,10 @@ def _edited(words: Phrase, first: LevelVerdict, given: Given) -> LevelVerdict:
 def _moves_the_view(words: Phrase, given: Given) -> bool:
     """Say whether something is opened, closed, moved that only shows what is there."""
     led, *rest = words
-    if (turned := _TURNED.get(led)) is not None and rest and rest[-1] in turned:
+    turned = _TURNED.get(led, frozenset())
+    if not rest and given.direct and all(turned & set(kind) for kind in given.direct):
+        return True
+    if rest and rest[-1] in turned:
         # A volume is a disk where an app has disks.
         return rest[-1] != "volume" or "volume" not in given.around
     if led not in _SETS["view_verbs"]:
@@ -270,7 +328,8 @@ def _without_verb(words: Phrase, given: Given) -> LevelVerdict | None:
     # says of most commands only that they were carried out.
     if given.answers and _SETS["copulas"] & set(words[1:]):
         return READS
-    named = words[-1] in _SETS["nouns"] or {"of", "for"} & {*words[1:], words[-1]}
+    bound = {"of", "for"} & {*words[1:], words[-1]}
+    named = bool(bound) or words[-1] in _SETS["nouns"] or _THINGS.issuperset(words)
     if given.answers == "value" and (named or words[0] in _SETS["asked"]):
         return READS
     last = _VERBS.get(words[-1])
@@ -281,7 +340,9 @@ def _without_verb(words: Phrase, given: Given) -> LevelVerdict | None:
         return last
     if any(map(_tells, words)):
         return LevelVerdict("MODIFY", "tells of an event")
-    return None
+    # `-ize`, `-ify`: to make something be so.
+    either = words[0] in _SETS["either"] and not given.answers
+    return _CHANGES if either or words[0].endswith(_BECOMING) else None
 
 
 def _tells(word: str) -> bool:

@@ -18,6 +18,9 @@ Use = Literal["command", "property", "class", "enum", "label"]
 _CONTENTS: Final = frozenset(("body", "ctxt", "pcnt", "PCnt", "text"))
 """Codes of what an object is filled with: setting it loses what was there, making loses nothing."""
 
+_ALL: Final = "pALL"
+"""The code of the property that sets any of the others by a record."""
+
 _CAMEL: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9#]+|\S")
 
 
@@ -112,8 +115,9 @@ def _uses(tables: Tables) -> Iterator[tuple[TermUse, tuple[str, ...], tuple[str,
 
 def _property(row: Property, owner: str) -> TermUse:
     level: Level = row.level if "w" in row.access else "SAFE"
-    # A secret is not read either.
-    level = "DANGEROUS" if is_secret(row.term, row.type) else level
+    # A secret is not read either; a record of all properties may hold any that is written.
+    heavy = is_secret(row.term, row.type) or (row.code == _ALL and "w" in row.access)
+    level = "DANGEROUS" if heavy else level
     return TermUse("property", row.term, level, owner=owner, content=row.code in _CONTENTS)
 
 

@@ -371,9 +371,10 @@ def _setting_level(
         for row in find_properties(classes, name, tables) or (None,):
             if row is None:
                 levels.append(unknown)
-            elif row.code == _ALL and isinstance(value, Mapping):
+            elif row.code == _ALL:
                 # It sets what its record names, so it weighs what those weigh.
-                levels.append(_setting_level(classes, value, tables, unknown, making=making))
+                inner = value if isinstance(value, Mapping) else {"": value}
+                levels.append(_setting_level(classes, inner, tables, unknown, making=making))
             elif making and row.code in _CONTENTS and row.level == "DANGEROUS":
                 levels.append("MODIFY")
             else:

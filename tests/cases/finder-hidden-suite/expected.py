@@ -157,7 +157,7 @@ def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
     },
 )
 def tidy(target: Ref | ListOf[Ref], *, by: Tint) -> None:
-    """Tidy an object or a list of an object in Rummage. MODIFY, may change something.
+    """Tidy an object or a list of an object in Rummage. MODIFY, changes something.
 
     Args:
         target: Reference to an object or a list of an object.

@@ -148,7 +148,7 @@ def set(target: Ref, *, properties: Mapping[str, Any]) -> None:
 
 @tool(event="tpcscast", level="MODIFY", params={"target": Param("", "----", "matrix")})
 def cast(target: Ref) -> None:
-    """Cast a matrix in Typecase. MODIFY, may change something.
+    """Cast a matrix in Typecase. MODIFY, makes something new.
 
     Args:
         target: Reference to a matrix.

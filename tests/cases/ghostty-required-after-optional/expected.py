@@ -146,7 +146,7 @@ def print_tape(target: str | None = None, *, action: KeyAction | None = None, to
     params={"slowly": Param("slowly", "slow", "boolean"), "tape": Param("tape", "tapt", "tape")},
 )
 def feed(*, slowly: bool | None = None, tape: Ref) -> None:
-    """Feed in Teleprinter. MODIFY, may change something.
+    """Feed in Teleprinter. MODIFY, changes something.
 
     Args:
         slowly: True or false.

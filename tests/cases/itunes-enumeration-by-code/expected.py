@@ -150,7 +150,7 @@ def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
 
 @tool(event="jukbspin", level="MODIFY", params={"repeating": Param("repeating", "rptg", "eRpt")})
 def spin(*, repeating: Erpt | None = None) -> None:
-    """Spin in Jukebox. MODIFY, may change something.
+    """Spin in Jukebox. MODIFY, changes something.
 
     Args:
         repeating: Off, one, once or all.

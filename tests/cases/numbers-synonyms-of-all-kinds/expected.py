@@ -154,7 +154,7 @@ def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
     result="integer",
 )
 def slide(target: Ref, *, onto: Ref | None = None) -> int:
-    """Slide a counter in Abacus. Returns a whole number. MODIFY, may change something.
+    """Slide a counter in Abacus. Returns a whole number. MODIFY, changes something.
 
     Args:
         target: Reference to a counter.

@@ -16,7 +16,7 @@ APP: Final = App("com.example.Gramophone", "Gramophone")
 
 @tool(event="gramwind", level="MODIFY", params={})
 def wind() -> None:
-    """Wind in Gramophone. MODIFY, may change something."""
+    """Wind in Gramophone. MODIFY, changes something."""
     return APP.call(wind)
 
 

@@ -58,14 +58,14 @@ def set(target: Ref, *, properties: Mapping[PropertyName, Any]) -> None:
 
 @tool(
     event="workchoo",
-    level="MODIFY",
+    level="SAFE",
     jxa="chooseJobs",
     params={"target": Param("", "----", "list of text|number")},
     result="list of job | list of text",
 )
 def choose_jobs(target: ListOf[str | float]) -> ListOf[Ref] | ListOf[str]:
     """Choose jobs a list of text or a number in Workbench. Returns a list of a job or a list of
-    text. MODIFY, asks or tells the user.
+    text. SAFE, lets the user pick.
 
     Args:
         target: A list of text or a number.
