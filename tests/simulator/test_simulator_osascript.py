@@ -298,7 +298,7 @@ OTHER_APP = json.dumps(CATALOGUE).replace("jar", "cup")
             json.dumps(CATALOGUE).replace("jar", "cup"),
             "cup.py cannot be imported",
         ),
-        ("jar.py", "x = 1\n", "jar.py: not a generated module"),
+        ("jar.py", "x = 1\n", "jar.py is damaged; build it again: iac-gen build"),
     ],
 )
 def test_a_bad_tools_folder_gives_one_line(
