@@ -137,7 +137,8 @@ def by_verb(words: Phrase, given: Given) -> LevelVerdict | None:
         return LevelVerdict("MODIFY", "writes a file")
     if first.level == "SAFE":
         return _proved(words, first, given)
-    if given.gathers and words[0] in _SETS["of_lists"]:
+    listed = given.gathers and words[0] in _SETS["of_lists"] and len(words) > 1
+    if listed and (_SETS["listed_values"] | _SETS["ways"]).issuperset(words[1:]):
         return READS
     if first.level == "MODIFY":
         return _edited(words, first, given)
@@ -305,7 +306,8 @@ def _edited(words: Phrase, first: LevelVerdict, given: Given) -> LevelVerdict:
         for verbs, objects, verdict in rows:
             if led in verbs and objects & words_of:
                 return verdict
-    if given.answers == "value" and given.plain and led in _SETS["computes"]:
+    computed = given.plain and led in _SETS["computes"] and not rest & _SETS["works"]
+    if computed and given.answers == "value":
         return READS
     if led in _SETS["draws_out"] and given.direct and given.answers == "value":
         return first if _SETS["screens"] & things - _PAGES else READS
