@@ -965,12 +965,12 @@ def add_to_playlist(track: Ref, *, playlist: Ref) -> Ref:
 @tool(
     event="coresetd",
     op="set",
-    level="MODIFY",
+    level="SAFE",
     params={"on": Param("", "", "boolean")},
     bind={"target": "application", "properties": {"shuffle enabled": "$on"}},
 )
 def set_shuffle(on: bool) -> None:
-    """Switch shuffle on or off. MODIFY, sets shuffle enabled.
+    """Switch shuffle on or off. SAFE, each property has its level.
 
     Args:
         on: True or false.
@@ -1028,9 +1028,9 @@ CLASSES: Final[Mapping[str, Class]] = {
         Property("player position", "pPos", "playerPosition", "real", "rw", "SAFE"),
         Property("player state", "pPlS", "playerState", "ePlS", "r", "SAFE"),
         Property("selection", "sele", "selection", "specifier", "r", "SAFE"),
-        Property("shuffle enabled", "pShE", "shuffleEnabled", "boolean", "rw", "MODIFY"),
-        Property("shuffle mode", "pShM", "shuffleMode", "eShM", "rw", "MODIFY"),
-        Property("song repeat", "pRpt", "songRepeat", "eRpt", "rw", "MODIFY"),
+        Property("shuffle enabled", "pShE", "shuffleEnabled", "boolean", "rw", "SAFE"),
+        Property("shuffle mode", "pShM", "shuffleMode", "eShM", "rw", "SAFE"),
+        Property("song repeat", "pRpt", "songRepeat", "eRpt", "rw", "SAFE"),
         Property("sound volume", "pVol", "soundVolume", "integer", "rw", "SAFE"),
         Property("version", "vers", "version", "text", "r", "SAFE"),
         Property("visuals enabled", "pVsE", "visualsEnabled", "boolean", "rw", "SAFE"),

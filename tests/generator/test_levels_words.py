@@ -8,11 +8,12 @@ from iac_runtime.tool import Level
 NOTHING = ""
 TEXT = '<direct-parameter type="text"/>'
 PATH = '<direct-parameter type="file"/>'
+NUMBER = '<direct-parameter type="real"/><result type="real"/>'
 ANSWER = '<result type="text"/>'
 
 
-def level(name: str, inner: str) -> Level:
-    declared = f'<command name="{name}" code="diargogo">{inner}</command>'
+def level(name: str, inner: str, beside: str = "") -> Level:
+    declared = f'<command name="{name}" code="diargogo">{inner}</command>{beside}'
     return module(source(read(sdef(declared))))[0].tools[-1].level
 
 
@@ -23,6 +24,9 @@ def level(name: str, inner: str) -> Level:
     "snap photo", "capture", "lock out user", "reset database", "restore backup", "place call",
     "hang up", "replay macro", "attach debugger", "attach script", "reload plugins", "sleep",
     "enter license key", "fill login", "charge card", "clear browsing data", "rollback",
+    "start call", "answer call", "react to message", "prune backups", "disable kill switch",
+    "capture frame", "schedule recording", "one time code for", "export vault", "disarm alarm",
+    "apply rules", "clear conversation", "shoot",
 ])  # fmt: skip
 def test_what_cannot_be_called_back_runs_or_guards_is_asked_about_every_time(name: str) -> None:
     assert level(name, NOTHING) == "DANGEROUS"
@@ -64,6 +68,22 @@ def test_what_cannot_be_called_back_runs_or_guards_is_asked_about_every_time(nam
         ("go to url", TEXT, "MODIFY"),
         ("get info", NOTHING, "SAFE"),
         ("delay", '<direct-parameter type="real"/>', "SAFE"),
+        ("upload rate", ANSWER, "SAFE"),
+        ("upload rate", NOTHING, "DANGEROUS"),
+        ("index of item", TEXT + ANSWER, "SAFE"),
+        ("delete of item", TEXT + ANSWER, "DANGEROUS"),
+        ("syntax check", TEXT + ANSWER, "SAFE"),
+        ("base64 encode", TEXT + ANSWER, "SAFE"),
+        ("markdown to html", TEXT + ANSWER, "SAFE"),
+        ("markdown to html", TEXT, "DANGEROUS"),
+        ("tan", NUMBER, "SAFE"),
+        ("tan", TEXT + ANSWER, "DANGEROUS"),
+        ("move window to next display", NOTHING, "SAFE"),
+        ("move window to trash", NOTHING, "DANGEROUS"),
+        ("write to console", TEXT, "SAFE"),
+        ("reveal in viewer", PATH, "SAFE"),
+        ("locale IDs", ANSWER, "SAFE"),
+        ("stop", NOTHING, "MODIFY"),
     ],
 )
 def test_the_object_and_the_answer_decide_beside_the_verb(
@@ -88,6 +108,12 @@ def test_the_object_and_the_answer_decide_beside_the_verb(
         ("application", "default volume", "integer", "MODIFY"),
         ("application", "player volume", "integer", "SAFE"),
         ("track", "volume", "integer", "MODIFY"),
+        ("application", "shuffle mode", "boolean", "SAFE"),
+        ("application", "repeat alert sound", "boolean", "MODIFY"),
+        ("application", "playback state", "document", "SAFE"),
+        ("application", "player state", "integer", "MODIFY"),
+        ("application", "record microphone", "boolean", "DANGEROUS"),
+        ("user", "admin", "boolean", "DANGEROUS"),
         ("viewer", "sorted ascending", "boolean", "SAFE"),
         ("viewer", "modified", "boolean", "MODIFY"),
         ("item", "selected", "boolean", "SAFE"),
@@ -114,3 +140,31 @@ def test_what_a_property_tells_and_whose_it_is_decide(
         items = items.removeprefix('<class name="document" code="docu"/>')
     classes = module(source(read(sdef(items))))[0].classes
     assert classes[owner].properties[0].level == expected
+
+
+LIST = '<direct-parameter type="text" list="yes"/><result type="text" list="yes"/>'
+OBJECTS = """<class name="application" code="capp">
+  <property name="name" code="pnam" type="text"/></class>"""
+
+
+@pytest.mark.parametrize(
+    ("name", "inner", "library", "app"),
+    [
+        ("delete from list", LIST, "SAFE", "DANGEROUS"),
+        ("insert into list", LIST, "SAFE", "MODIFY"),
+        ("empty list", LIST, "DANGEROUS", "DANGEROUS"),
+        ("remove users", LIST, "DANGEROUS", "DANGEROUS"),
+        ("move files", LIST, "MODIFY", "MODIFY"),
+        ("join network", TEXT + ANSWER, "MODIFY", "MODIFY"),
+        ("encode JSON", '<direct-parameter type="any"/><result type="text"/>', "SAFE", "MODIFY"),
+        ("convert path", PATH + ANSWER, "SAFE", "MODIFY"),
+        ("convert movie", PATH + ANSWER, "MODIFY", "MODIFY"),
+        ("delete file", PATH + ANSWER, "DANGEROUS", "DANGEROUS"),
+        ("zork", LIST, "DANGEROUS", "DANGEROUS"),
+    ],
+)
+def test_what_answers_values_for_values_changes_nothing_where_there_are_no_objects(
+    name: str, inner: str, library: Level, app: Level
+) -> None:
+    assert level(name, inner) == library
+    assert level(name, inner, OBJECTS) == app

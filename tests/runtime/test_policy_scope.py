@@ -41,8 +41,8 @@ PAGE = {"URL": "https://www.example.com/x"}
         ),
         (
             "music set",
-            {"target": "application", "properties": {"song repeat": "all"}},
-            "change song repeat to all of the app in Music",
+            {"target": "application", "properties": {"EQ enabled": True}},
+            "change eq enabled to true of the app in Music",
         ),
         (
             "music set",

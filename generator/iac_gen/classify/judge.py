@@ -22,7 +22,7 @@ from iac_gen.classify.codes import (
 )
 from iac_gen.classify.judgement import Judgement, LevelVerdict, spoken
 from iac_gen.classify.setters import acts_later, by_setter, dangerous_name
-from iac_gen.classify.structure import Trait, forced, given, silent, traits
+from iac_gen.classify.structure import Trait, forced, given, has_objects, silent, traits
 from iac_gen.classify.words import CODE_WORDS, SECRET_WORDS, Phrase, by_verb, phrase
 from iac_gen.model import SdefClass, SdefCommand, SdefParameter, SdefProperty
 from iac_gen.resolve import Resolved
@@ -116,17 +116,12 @@ def _coded_in_app(command: SdefCommand, resolved: Resolved, app: Trait) -> Itera
         yield LevelVerdict("DANGEROUS", "opening may run what is opened")
     if command.code == OPENS_URLS and Trait.SHELL in app:
         yield LevelVerdict("DANGEROUS", "a URL starts a session or runs something")
-    if command.code == OPENS_URLS and resolved.commands and not _has_objects(resolved):
+    if command.code == OPENS_URLS and resolved.commands and not has_objects(resolved):
         yield LevelVerdict("DANGEROUS", "opens a URL of any scheme with any app")
     if command.code in ("coreclos", "corecrel") and Trait.SHELL in app:
         yield LevelVerdict("DANGEROUS", "starts or ends a shell")
     if command.code == "miscslct" and Trait.REMOTE in app:
         yield LevelVerdict("MODIFY", "selects in any app, which may act")
-
-
-def _has_objects(resolved: Resolved) -> bool:
-    """Say whether an app has anything of its own; scripting additions and mere handlers do not."""
-    return any(row.code == "capp" and (row.properties or row.elements) for row in resolved.classes)
 
 
 def _by_parameters(
@@ -155,7 +150,10 @@ def _by_parameters(
         taken_in |= leads == "write" and bool(named & _DESTINATIONS) and not _is_free(kinds[0])
         if leads in ("read", "write") and (file or kind == "any") and not taken_in:
             yield LevelVerdict("DANGEROUS", "reads or writes any file", said)
-        if file and quiet and (looks or named & _DESTINATIONS):
+        # Where one goes *from* a file, that only says what is looked up.
+        source = parameter is not command.direct and named == {"from"}
+        shown = looks and not source and leads != "reveal"
+        if file and quiet and (shown or named & _DESTINATIONS):
             yield LevelVerdict("MODIFY", "opens or writes a file", said)
         if free and (words == ("start",) or leads == "read"):
             yield LevelVerdict("MODIFY", "starts or reads what it is given", said)

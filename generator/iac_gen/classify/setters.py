@@ -133,6 +133,8 @@ def _plays(words: Phrase) -> bool:
     """Say whether a term is about the state of what plays: `looping`, `elapsed time`."""
     if not _SETS["playing"].isdisjoint((words[0], words[-1])) or "captioning" in words:
         return True
+    if words[-1] in _SETS["in_order"] and _SETS["orders"].issuperset((*words[:-1], words[0])):
+        return True
     return words[-1] in _SETS["at"] and (words[:-1] == () or words[0] in _SETS["moments"])
 
 
@@ -177,6 +179,8 @@ def _is_view(owner: SdefClass, prop: SdefProperty, words: Phrase) -> bool:
     if first in ("show", "shows") and kinds == {"boolean"} and not _SETS["bars"].isdisjoint(words):
         return True
     framed = last in _SETS["framed"] and _is_of_the_view(words)
+    if words[-1] == "state" and words[0] not in _SETS["orders"] and kinds <= _SETS["measured"]:
+        return False
     return framed or _plays(words) or key in _SETS["searches"]
 
 

@@ -36,9 +36,12 @@ _TABLE: Final = table("structure")
 _RUNS: Final = frozenset(_TABLE["runs"]["properties"].split())
 _FORCES: Final = frozenset(_TABLE["forces"]["words"].split())
 _SILENT: Final = tuple(re.compile(pattern) for pattern in _TABLE["forces"]["phrases"])
-_PLAIN: Final = frozenset(
-    "text string integer real number boolean date record point rectangle".split()
-)
+_NUMBERS: Final = frozenset("integer real number date".split())
+_PLAIN: Final = _NUMBERS | frozenset("text string boolean record point rectangle".split())
+# What is a value too where an app has no objects that it could stand for.
+_HELD: Final = frozenset(("any", "list", "type", "missing value"))
+_LOCATIONS: Final = frozenset(("path", "paths", "alias"))
+_COLLECTIONS: Final = frozenset(("list", "record"))
 
 
 def traits(resolved: Resolved) -> Trait:
@@ -74,6 +77,11 @@ def given(command: SdefCommand, resolved: Resolved) -> Given:
     closed = {row.name for row in resolved.enumerations}
     # Where an app has a class of that name, `text` is an object that a command may change.
     plain = (_PLAIN | closed) - {row.name for row in resolved.classes}
+    library = bool(resolved.commands) and not has_objects(resolved)
+    if library:
+        plain |= _HELD | {row.name for row in (*resolved.records, *resolved.values)}
+        # The name of a file, and not the file.
+        plain |= {"file", "alias"} if _LOCATIONS.intersection(phrase(command.name)[1:]) else set()
     answers: Answers = "value" if answered else ""
     if answered and all(ref.name == "boolean" for ref in answered):
         answers = "flag"
@@ -81,9 +89,18 @@ def given(command: SdefCommand, resolved: Resolved) -> Given:
         direct=tuple(_words(ref, resolved.classes) for ref in taken),
         answers=answers,
         around=_around(resolved),
-        plain=bool(taken) and all(ref.name in plain for ref in shown),
+        plain=bool(taken or library) and all(ref.name in plain for ref in shown),
+        numbers=bool(taken) and all(ref.name in _NUMBERS for ref in shown),
+        gathers=library
+        and bool(taken)
+        and all(ref.list or ref.name in _COLLECTIONS for ref in (*taken, *answered)),
         closed=bool(taken) and all(ref.name in closed for ref in taken),
     )
+
+
+def has_objects(resolved: Resolved) -> bool:
+    """Say whether an app has anything of its own; scripting additions and mere handlers do not."""
+    return any(row.code == "capp" and (row.properties or row.elements) for row in resolved.classes)
 
 
 def _words(ref: TypeRef, classes: Iterable[SdefClass]) -> tuple[str, ...]:

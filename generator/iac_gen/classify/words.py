@@ -25,17 +25,22 @@ class Given:
     """What a verb is applied to, and what comes of it.
 
     `direct` holds the words of each type of the direct parameter, `around` those of the classes of
-    the app. `plain` says that all it takes are values, `closed` that it chooses from a fixed set.
+    the app. `plain` says that all it takes are values, `numbers` that they are numbers and so is
+    the answer, `gathers` that one list is made of another in a library of handlers, `closed` that
+    it chooses from a fixed set.
     """
 
     direct: tuple[Phrase, ...] = ()
     answers: Answers = ""
     around: frozenset[str] = frozenset()
     plain: bool = False
+    numbers: bool = False
+    gathers: bool = False
     closed: bool = False
 
 
 # `PFOpen`, `AXPress`: two or three letters for whose command it is.
+_SEVERAL: Final = re.compile(r"\b[A-Z]{2,}s\b")
 _PREFIXED: Final = re.compile(r"[A-Z]{2,3}[A-Z][a-z]")
 
 _SETS: Final = word_sets("words")
@@ -87,8 +92,9 @@ _STARTS: Final = LevelVerdict("MODIFY", "starts or ends something")
 @lru_cache(maxsize=4096)
 def phrase(term: str) -> Phrase:
     """Return the words of a term in lower case; a vendor's letters before a verb are left out."""
-    # PostScript is a page, not a script that runs.
-    words = tuple(split_name(term.replace("PostScript", "postscript")))
+    # PostScript is a page, not a script that runs; `IDs` are several of one.
+    term = _SEVERAL.sub(lambda one: one[0].lower(), term.replace("PostScript", "postscript"))
+    words = tuple(split_name(term))
     if _PREFIXED.match(term) and words[1] in _VERBS and words[0] not in _MEANING:
         return words[1:]
     return words
@@ -117,8 +123,10 @@ def by_verb(words: Phrase, given: Given) -> LevelVerdict | None:
         return LevelVerdict("DANGEROUS", "works the controls of an app")
     if words[0] in ("enter", "exit", "leave", "end") and words[-1] in _SETS["modes"]:
         return _VIEW
-    if words[1:] == ("preview",):
+    if words[1:] == ("preview",) or (words[0] in _SETS["framing"] and _puts_a_window(words[1:])):
         return _VIEW
+    if given.answers == "value" and _is_asked(words, given):
+        return READS
     words = words if given.answers and words[0].endswith("ing") else _led_by_verb(words)
     first = _VERBS.get(words[0])
     if first is None:
@@ -129,9 +137,28 @@ def by_verb(words: Phrase, given: Given) -> LevelVerdict | None:
         return LevelVerdict("MODIFY", "writes a file")
     if first.level == "SAFE":
         return _proved(words, first, given)
+    listed = given.gathers and words[0] in _SETS["of_lists"] and len(words) > 1
+    if listed and (_SETS["listed_values"] | _SETS["ways"]).issuperset(words[1:]):
+        return READS
     if first.level == "MODIFY":
         return _edited(words, first, given)
     return _harmless(words, given) or first
+
+
+def _is_asked(words: Phrase, given: Given) -> bool:
+    """Say whether a verb is a noun or a function: `upload rate`, `index of`, `round`."""
+    if given.numbers and words[0] in _SETS["maths"]:
+        return True
+    if words[1:2] == ("of",) and _VERBS.get(words[0], READS).level != "DANGEROUS":
+        return True
+    measured = words[0] in _SETS["measured"] and words[-1] in _SETS["measures"]
+    return measured and not given.direct
+
+
+def _puts_a_window(rest: Phrase) -> bool:
+    """Say whether what stands behind a verb is a window or a screen and a side, nothing else."""
+    where = _SETS["framed"] | _SETS["sides"] | _SETS["ways"]
+    return where.issuperset(rest) and not _SETS["framed"].isdisjoint(rest)
 
 
 def _front(given: Given) -> bool:
@@ -144,6 +171,8 @@ def _harmless(words: Phrase, given: Given) -> LevelVerdict | None:
     led, *rest = words
     # What an app has as a class is an object of its own, and lost.
     if led == "remove" and rest and rest[-1] in _SETS["marks"] - given.around:
+        if given.plain and given.answers == "value":
+            return READS
         return LevelVerdict("MODIFY", "takes a mark or a part of a text away")
     if led in _SETS["tells"] and rest and rest[-1] in _SETS["news"]:
         return LevelVerdict("MODIFY", "tells the user")
@@ -232,6 +261,8 @@ def _played(words: Phrase, first: LevelVerdict, given: Given) -> LevelVerdict:
         return LevelVerdict("DANGEROUS", _RUNS)
     if {*_SETS["recordings"], "recorder"} & things and words[0] in ("start", "resume", "play"):
         return _CAPTURES
+    if words[0] == "start" and _SETS["calls"] & rest:
+        return LevelVerdict("DANGEROUS", "leaves the machine and cannot be called back")
     if words[0] == "stop" and _SETS["runs"] & things:
         return LevelVerdict("DANGEROUS", "ends what runs for somebody")
     if _SETS["works"] & things:
@@ -240,9 +271,11 @@ def _played(words: Phrase, first: LevelVerdict, given: Given) -> LevelVerdict:
         return first
     named = (rest - _SETS["ways"] or types) - _SETS["neutral"]
     listed = _SETS["listed"] | _SETS["places"]
-    if words[0] in ("next", "previous", "prev", "first", "last") and listed & named:
+    if words[0] in ("next", "previous", "prev", "first", "last") and listed & things:
         return first
-    seen = _SEEN & named if named else _SETS["media"] & given.around
+    # What stops may give up a queue, where nothing shows that there are tracks to start again.
+    around = given.around - ({"media"} if words == ("stop",) and not given.direct else set())
+    seen = _SEEN & named if named else _SETS["media"] & around
     return first if seen else _STARTS
 
 
@@ -273,8 +306,13 @@ def _edited(words: Phrase, first: LevelVerdict, given: Given) -> LevelVerdict:
         for verbs, objects, verdict in rows:
             if led in verbs and objects & words_of:
                 return verdict
-    if led in _SETS["computes"] and given.plain and given.answers == "value":
+    computed = given.plain and led in _SETS["computes"] and not rest & _SETS["works"]
+    if computed and given.answers == "value":
         return READS
+    if led in _SETS["draws_out"] and given.direct and given.answers == "value":
+        return first if _SETS["screens"] & things - _PAGES else READS
+    if led in _SETS["prints"] and (rest & _SETS["streams"]):
+        return LevelVerdict("SAFE", "is seen by the user only")
     if led == "fetch" and words[-1] in _SETS["found"] and given.answers == "value":
         return first if given.direct else READS
     return _VIEW if _moves_the_view(words, given) else first
@@ -328,11 +366,16 @@ def _without_verb(words: Phrase, given: Given) -> LevelVerdict | None:
     # says of most commands only that they were carried out.
     if given.answers and _SETS["copulas"] & set(words[1:]):
         return READS
-    bound = {"of", "for"} & {*words[1:], words[-1]}
+    bound = {"of", "for", "between"} & {*words[1:], words[-1]}
     named = bool(bound) or words[-1] in _SETS["nouns"] or _THINGS.issuperset(words)
-    if given.answers == "value" and (named or words[0] in _SETS["asked"]):
+    named |= words[0] in _SETS["measures"]
+    turned = words[-1] in _THINGS and not {"to", "from", "2"}.isdisjoint(words[:-1])
+    turned = given.plain and (turned or words[-1] in _SETS["computes"])
+    if given.answers == "value" and (named or turned or words[0] in _SETS["asked"]):
         return READS
     last = _VERBS.get(words[-1])
+    if given.answers and words[-1] in _SETS["looked_at"]:
+        return READS
     if last is not None and words[-1] in _SETS["ways"] and _SETS["media"].issuperset(words[:-1]):
         # `frame forward`: what is gone through stands before the way.
         return last if last.reason == "plays or navigates" else None
