@@ -18,8 +18,8 @@ _PREFIX = 24
 _KEPT = 3
 _SMALL = frozenset("a an the of for to in on at by with from and or as using via into".split())
 # What a long name says shortly.
-_SHORT = dict(
-    pair.split("=")
+_SHORT = {
+    pair.partition("=")[0]: pair.partition("=")[2]
     for pair in (
         "application=app applications=apps attributes=attrs authentication=auth authorization=auth"
         " configuration=config database=db"
@@ -32,7 +32,7 @@ _SHORT = dict(
         " specification=spec statistics=stats synchronize=sync temporary=temp"
         " value=val values=vals"
     ).split()
-)
+}
 # Names that a module's functions would take away from its annotations and tables.
 FUNCTION_RESERVED = frozenset({"tool", "str", "int", "float", "bool"})
 _ALIAS_RESERVED = frozenset(
@@ -175,12 +175,13 @@ def distinct(names: Sequence[str], taken: Collection[str] = ()) -> list[str]:
         own = len(name) <= MAX_TOOL_NAME
         forms = (name,) if own else _short_forms(name)
         numbers = (_numbered(forms[0], number) for number in count(2))
-        for candidate in chain(forms, numbers):
-            made = clipped(candidate)
-            if made not in used and (made not in wanted or (own and candidate == name)):
-                break
-        used.add(made)
-        found.append(candidate)
+        free = (
+            one
+            for one in chain(forms, numbers)
+            if clipped(one) not in used and (clipped(one) not in wanted or (own and one == name))
+        )
+        found.append(next(free))
+        used.add(clipped(found[-1]))
     return found
 
 
